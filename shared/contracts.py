@@ -1,0 +1,197 @@
+"""What crosses process borders: names of environment variables, of queues and secrets, and the bodies of messages.
+
+This is all that infra may import from `shared`; it imports nothing itself but the standard library.
+
+Settings travel as one JSON document (`Settings.dumps`), compressed when long: Lambda allows 4 KB of environment,
+which a deployment with a hundred credentials would exceed in plain text.
+"""
+
+import base64
+import json
+import zlib
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+ENV_SETTINGS: Final = "POSTHASTE_SETTINGS"
+ENV_RECORDS_TABLE: Final = "POSTHASTE_RECORDS_TABLE"
+ENV_OPS_TABLE: Final = "POSTHASTE_OPS_TABLE"
+ENV_BUCKET: Final = "POSTHASTE_BUCKET"
+ENV_FEEDBACK_QUEUE_URL: Final = "POSTHASTE_FEEDBACK_QUEUE_URL"
+ENV_LANE_URL_PREFIX: Final = "POSTHASTE_LANE_URL_PREFIX"
+"""A lane's queue URL is this prefix followed by the credential's id."""
+ENV_LANE: Final = "POSTHASTE_LANE"
+"""The credential a sender function serves."""
+ENV_LEASE_MARGIN: Final = "POSTHASTE_LEASE_MARGIN"
+"""Seconds between a sender's deadline and the end of its lease."""
+
+INDEX_OPEN: Final = "open"
+INDEX_OPEN_PROJECTION: Final = ("not_before", "campaign", "job")
+INDEX_MINE: Final = "mine"
+"""Index `open`: keys `open_pk`, `open_sk`; index `mine`: keys `mine_pk`, `mine_sk`, keys only."""
+
+TEST_CREDENTIAL: Final = "test"
+"""The built-in credential of test keys: every deployment has its lane, no setting names it."""
+TEST_RATE: Final = 500
+
+HANDLERS: Final = {
+    "api": "functions.api.handler.handler",
+    "webhooks": "functions.webhooks.receive.handler",
+    "plan": "functions.dispatch.plan.handler",
+    "send": "functions.dispatch.send.handler",
+    "log": "functions.dispatch.log.handler",
+    "track": "functions.dispatch.track.handler",
+    "sweep": "functions.dispatch.sweep.handler",
+}
+"""Function → handler string. plan: `records` stream; log: `ops` stream; track: feedback queue; sweep: every minute."""
+
+PLAN_STREAM_FILTER: Final = {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"state": {"S": ["READY"]}}}}
+"""`records` stream → plan: a job that is READY (only job items have `state`)."""
+LOG_STREAM_FILTER: Final = {
+    "eventName": ["INSERT", "MODIFY"],
+    "dynamodb": {"NewImage": {"dirty": {"N": ["1"]}, "status": {"S": ["IDLE", "DONE"]}}},
+}
+"""`ops` stream → log: a ledger whose cells changed and that nobody works on."""
+
+WEBHOOK_PATH: Final = "/webhooks/{provider}/{credential_id}"
+
+
+def prefix(stage: str) -> str:
+    """Return the prefix of every physical name that other parts must know, e.g. `posthaste-prod`."""
+    return f"posthaste-{stage}"
+
+
+def lane_queue_name(stage: str, credential_id: str) -> str:
+    """Return the queue name of a credential's lane; its dead-letter queue is this name + `-dlq`."""
+    return f"{prefix(stage)}-lane-{credential_id}"
+
+
+def secret_name(stage: str, credential_id: str) -> str:
+    """Return the Secrets Manager name that holds a credential's secret: a JSON object, created empty."""
+    return f"{prefix(stage)}/credential/{credential_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """One provider account as declared in `cdk.json`. `rate`: messages per second; `accounts`: `*` or account ids."""
+
+    id: str
+    provider: str
+    channel: str
+    rate: float
+    base_url: str = ""
+    accounts: tuple[str, ...] = ("*",)
+    workers: int = 2
+    per_call: int = 0
+    """Upper bound of recipients per provider call; 0: the provider's own limit and the rate decide."""
+
+    def open_to(self, account: str) -> bool:
+        """Tell whether the account may send through this credential."""
+        return "*" in self.accounts or account in self.accounts
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The deployment's settings as every function sees them."""
+
+    stage: str
+    credentials: tuple[Credential, ...]
+    routes: dict[str, tuple[str, ...]]
+    public_url: str = ""
+    jobs_days: int = 30
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def credential(self, credential_id: str) -> Credential:
+        """Return a declared (or the built-in test) credential; KeyError if there is none."""
+        for c in self.credentials:
+            if c.id == credential_id:
+                return c
+        if credential_id == TEST_CREDENTIAL:
+            return Credential(TEST_CREDENTIAL, "test", "any", TEST_RATE)
+        raise KeyError(credential_id)
+
+    def dumps(self) -> str:
+        """Serialise for an environment variable."""
+        plain = json.dumps(
+            {
+                "stage": self.stage,
+                "credentials": [
+                    {
+                        "id": c.id,
+                        "provider": c.provider,
+                        "channel": c.channel,
+                        "rate": c.rate,
+                        "base_url": c.base_url,
+                        "accounts": list(c.accounts),
+                        "workers": c.workers,
+                        "per_call": c.per_call,
+                    }
+                    for c in self.credentials
+                ],
+                "routes": {k: list(v) for k, v in self.routes.items()},
+                "public_url": self.public_url,
+                "jobs_days": self.jobs_days,
+                "extra": self.extra,
+            },
+            separators=(",", ":"),
+        )
+        if len(plain) <= 1500:  # noqa: PLR2004 - plain text while it leaves ample room in Lambda's 4 KB
+            return plain
+        return "z:" + base64.b64encode(zlib.compress(plain.encode(), 9)).decode()
+
+    @classmethod
+    def loads(cls, text: str) -> "Settings":
+        """Read what `dumps` wrote."""
+        plain = zlib.decompress(base64.b64decode(text[2:])).decode() if text.startswith("z:") else text
+        raw = json.loads(plain)
+        return cls(
+            stage=raw["stage"],
+            credentials=tuple(Credential(**{**c, "accounts": tuple(c["accounts"])}) for c in raw["credentials"]),
+            routes={k: tuple(v) for k, v in raw["routes"].items()},
+            public_url=raw["public_url"],
+            jobs_days=raw["jobs_days"],
+            extra=raw["extra"],
+        )
+
+
+# Bodies of queue messages. A pointer is a hint to work on one chunk; a word is a provider's feedback about one attempt.
+
+
+def pointer(job: str, chunk: int) -> str:
+    """Return the body of a lane's message."""
+    return json.dumps({"job": job, "chunk": chunk}, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A provider's word about one attempt, normalised; feedback messages carry lists of these.
+
+    Attributes:
+        ref: `job-chunk-index-attempt`.
+        word: one of `shared.domain.feedback.WordKind`'s values: accepted, deferred, delivered, bounced, complained,
+            dropped, blocked, failed_temporarily.
+        at: Unix time in seconds, as the provider says.
+        id: the provider's message id, or empty.
+        code: the provider's code or SMTP status, or empty.
+        detail: the provider's own text, at most 200 characters, addresses removed.
+        secondary: true if the word is about a cc or bcc of the message, not about its recipient.
+    """
+
+    ref: str
+    word: str
+    at: int
+    id: str = ""
+    code: str = ""
+    detail: str = ""
+    secondary: bool = False
+
+
+def dump_feedback(credential_id: str, words: list[Word]) -> str:
+    """Return the body of one feedback message."""
+    rows = [[w.ref, w.word, w.at, w.id, w.code, w.detail, int(w.secondary)] for w in words]
+    return json.dumps({"credential": credential_id, "words": rows}, separators=(",", ":"), ensure_ascii=False)
+
+
+def load_feedback(body: str) -> tuple[str, list[Word]]:
+    """Read what `dump_feedback` wrote; ValueError, KeyError or TypeError on anything else."""
+    raw = json.loads(body)
+    return raw["credential"], [Word(r[0], r[1], r[2], r[3], r[4], r[5], bool(r[6])) for r in raw["words"]]
