@@ -1,0 +1,19 @@
+"""Delays between rounds over the route, and jitter."""
+
+import random
+from typing import Final
+
+ROUND_DELAYS: Final = (10.0, 60.0, 300.0, 900.0, 900.0)
+"""Seconds before the second, third, … round over a route: quick for a blip, patient for an outage."""
+SPREAD: Final = 0.2
+"""± share of a delay, so that a provider that comes back is not met by everybody at once."""
+MAX_QUEUE_DELAY: Final = 900
+"""Seconds; the most that SQS delays a message."""
+
+
+def round_delay(round_number: int, rng: random.Random) -> float:
+    """Return the seconds to wait before round `round_number` (the first has number 0 and never waits)."""
+    if round_number <= 0:
+        return 0.0
+    base = ROUND_DELAYS[min(round_number, len(ROUND_DELAYS)) - 1]
+    return base * (1 + SPREAD * (2 * rng.random() - 1))

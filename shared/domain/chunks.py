@@ -1,0 +1,87 @@
+"""Chunks: up to 500 recipients of a job, immutable, addressed by a pointer."""
+
+import json
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+MAX_RECIPIENTS: Final = 500
+"""Keeps a ledger within one write unit."""
+MAX_RAW_BYTES: Final = 256 * 1024
+"""Raw JSON of a chunk; compressed it stays well under DynamoDB's 400 KB."""
+MAX_SECONDS: Final = 30
+"""A chunk takes the slowest credential no longer than this, so that load can move and a lease can end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """One recipient. `address`: as it is sent; `key`: for equality; `skip`: code, if it is not to be sent to."""
+
+    address: str
+    key: str
+    display: str = ""
+    skip: str = ""
+    values: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A chunk's recipients, in list order."""
+
+    job: str
+    number: int
+    recipients: tuple[Recipient, ...]
+    ttl: int
+
+
+def chunk_size(total: int, route_length: int, slowest_rate: float) -> int:
+    """Return how many recipients a chunk takes: every credential of the route gets work, none for over 30 s."""
+    spread = math.ceil(total / route_length)
+    return max(1, min(MAX_RECIPIENTS, spread, max(1, math.floor(MAX_SECONDS * slowest_rate))))
+
+
+def split(recipients: Sequence[Recipient], size: int) -> list[tuple[Recipient, ...]]:
+    """Cut a list into chunks of at most `size` recipients and MAX_RAW_BYTES of JSON."""
+    out: list[tuple[Recipient, ...]] = []
+    current: list[Recipient] = []
+    weight = 0
+    for r in recipients:
+        w = len(json.dumps(_row(r), ensure_ascii=False).encode()) + 1
+        if current and (len(current) == size or weight + w > MAX_RAW_BYTES):
+            out.append(tuple(current))
+            current, weight = [], 0
+        current.append(r)
+        weight += w
+    if current:
+        out.append(tuple(current))
+    return out
+
+
+def _row(r: Recipient) -> list[Any]:
+    key = "" if r.key == r.address else r.key
+    row: list[Any] = [r.address, key, r.display, r.skip, r.values]
+    while row and not row[-1]:
+        row.pop()
+    return row
+
+
+def pack(recipients: Sequence[Recipient]) -> bytes:
+    """Serialise recipients: JSON rows, compressed."""
+    rows = [_row(r) for r in recipients]
+    return zlib.compress(json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode(), 6)
+
+
+def unpack(data: bytes) -> tuple[Recipient, ...]:
+    """Read what `pack` wrote."""
+    rows = json.loads(zlib.decompress(data))
+    out = []
+    for row in rows:
+        address, key, display, skip, values = _padded(row)
+        out.append(Recipient(address, key or address, display, skip, values))
+    return tuple(out)
+
+
+def _padded(row: list[Any]) -> list[Any]:
+    return [*row, *("", "", "", "", {})[len(row) :]]

@@ -1,0 +1,56 @@
+"""Words of providers about attempts, and what each means for a cell. Source: docs/protocol.md, "Feedback"."""
+
+from enum import StrEnum
+from typing import Final
+
+from shared.domain.states import RANK, Cell
+
+
+class WordKind(StrEnum):
+    """A provider's later word, normalised."""
+
+    ACCEPTED = "accepted"
+    DEFERRED = "deferred"
+    DELIVERED = "delivered"
+    BOUNCED = "bounced"
+    """Hard: the mailbox does not exist."""
+    COMPLAINED = "complained"
+    DROPPED = "dropped"
+    """Given up by the provider without trying."""
+    BLOCKED = "blocked"
+    """Refused by the receiver for a reason other than the mailbox."""
+    FAILED_TEMPORARILY = "failed_temporarily"
+    """Given up by the provider after trying for long."""
+
+
+HARD: Final = frozenset({WordKind.BOUNCED, WordKind.COMPLAINED})
+SOFT: Final = frozenset({WordKind.DROPPED, WordKind.BLOCKED, WordKind.FAILED_TEMPORARILY})
+SUPPRESSES: Final = HARD
+
+
+def state_of(word: WordKind) -> Cell | None:
+    """Return the state a word gives its attempt; soft words give DROPPED; None if it changes no state."""
+    if word is WordKind.ACCEPTED:
+        return Cell.SENT
+    if word is WordKind.DELIVERED:
+        return Cell.DELIVERED
+    if word in HARD:
+        return Cell.BOUNCED
+    if word in SOFT:
+        return Cell.DROPPED
+    return None
+
+
+def join(cell: Cell, cell_attempt: int, state: Cell, attempt: int) -> Cell:
+    """Join a word about `attempt` into a cell that is at `cell_attempt`.
+
+    The result does not depend on the order or repetition of words: the higher rank wins on the same attempt, and only
+    DELIVERED counts for an earlier one (the recipient has the message, whatever came of later attempts).
+    """
+    if cell is Cell.SKIPPED:
+        return cell
+    if attempt == cell_attempt:
+        return state if RANK[state] > RANK[cell] else cell
+    if attempt < cell_attempt and state is Cell.DELIVERED and RANK[cell] < RANK[Cell.DELIVERED]:
+        return Cell.DELIVERED
+    return cell

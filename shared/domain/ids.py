@@ -1,0 +1,53 @@
+"""Identifiers: of jobs, time-ordered, and of attempts, carried by the provider and back."""
+
+import re
+import secrets
+from dataclasses import dataclass
+from typing import Final
+
+_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+"""Crockford's base32 in lower case: sorts like the number it stands for and has no look-alikes."""
+_JOB: Final = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
+_REF: Final = re.compile(r"([0-9a-hjkmnp-tv-z]{26})-(\d{1,5})-(\d{1,3})-(\d{1,2})")
+_LINE: Final = re.compile(r"(\d{1,5})\.(\d{1,3})")
+
+
+def new_id(now_ms: int, random: int | None = None) -> str:
+    """Return 26 lower-case base32 characters: 48 bits of Unix milliseconds, then 80 random bits."""
+    value = (now_ms << 80) | (secrets.randbits(80) if random is None else random)
+    return "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def is_id(text: str) -> bool:
+    """Tell whether the text has the form of an id made by `new_id`."""
+    return _JOB.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Ref:
+    """One attempt to deliver one message. Its text has no dots: SES refuses them in tag values."""
+
+    job: str
+    chunk: int
+    index: int
+    attempt: int
+
+    def __str__(self) -> str:
+        return f"{self.job}-{self.chunk}-{self.index}-{self.attempt}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Ref | None":
+        """Read a ref; None if it is not one (somebody else's mail through the same provider account)."""
+        m = _REF.fullmatch(text)
+        return cls(m[1], int(m[2]), int(m[3]), int(m[4])) if m else None
+
+
+def message_id(chunk: int, index: int) -> str:
+    """Return the name of a message within its job, `chunk.index`."""
+    return f"{chunk}.{index}"
+
+
+def parse_message_id(text: str) -> tuple[int, int] | None:
+    """Read `chunk.index`; None if the text is something else."""
+    m = _LINE.fullmatch(text)
+    return (int(m[1]), int(m[2])) if m else None

@@ -1,0 +1,133 @@
+"""Jobs and their counts."""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from shared.domain.ledger import BY_KEYS
+from shared.domain.states import COUNT_KEYS, JobState, MessageState
+
+SHARDS: Final = 16
+"""Shards of the index of open jobs without reservation, and of a day's stats: spreads the writes of many jobs."""
+
+
+class StopReason(StrEnum):
+    """Why a job was stopped."""
+
+    USER = "user"
+    BOUNCE_GUARD = "bounce_guard"
+    OPERATOR = "operator"
+
+
+class OnAmbiguous(StrEnum):
+    """What to do with a message whose fate is not known: wait for proof, or risk a duplicate."""
+
+    HOLD = "hold"
+    FAIL_OVER = "fail_over"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How hard a job tries. `retry_on`: feedback words after which another provider is tried."""
+
+    max_attempts: int = 6
+    retry_on: tuple[str, ...] = ("dropped", "blocked", "failed_temporarily")
+    on_ambiguous: OnAmbiguous = OnAmbiguous.HOLD
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A unit of sending. Times are Unix milliseconds, 0 where a thing has not happened.
+
+    Attributes:
+        route: credentials in failover order, frozen at acceptance.
+        total: messages; `chunks`: ledgers.
+        created_at: its age, never changed, so also its priority.
+        counts: by COUNT_KEYS, as folded; they add up to `total`.
+        by: credential → its four numbers of BY_KEYS.
+        stopped: set by stop, removed by plan; a stopped job is not reopened by feedback.
+        ttl: Unix seconds when the stored items may go.
+    """
+
+    id: str
+    account: str
+    kind: str
+    channel: str
+    test: bool
+    route: tuple[str, ...]
+    providers: tuple[str, ...]
+    total: int
+    chunks: int
+    created_at: int
+    ttl: int
+    state: JobState
+    counts: Mapping[str, int]
+    by: Mapping[str, tuple[int, ...]]
+    policy: Policy = field(default_factory=Policy)
+    name: str = ""
+    sender: str = ""
+    subject: str = ""
+    duplicates: int = 0
+    rate: float | None = None
+    campaign: str = ""
+    not_before: int = 0
+    planned_at: int = 0
+    stopped: bool = False
+    stopped_at: int = 0
+    stop_reason: str = ""
+    finished_at: int = 0
+    version: int = 1
+
+    @property
+    def shard(self) -> int:
+        """The shard of the open index and of the day's stats."""
+        return zlib.crc32(self.id.encode()) % SHARDS
+
+    @property
+    def exclusive(self) -> bool:
+        """Tell whether the job reserves its credential (campaigns do)."""
+        return bool(self.campaign)
+
+    @property
+    def quiet(self) -> bool:
+        """True when the folded counts show nothing queued or sending: a hint to look whether it is finished."""
+        return self.counts["queued"] + self.counts["sending"] == 0
+
+
+def first_credential(job_id: str, chunk: int, route: Sequence[str]) -> str:
+    """Return where a chunk starts: round robin over the route, from a place that differs by job."""
+    return route[(zlib.crc32(job_id.encode()) + chunk) % len(route)]
+
+
+def public_counts(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the counts as clients see them: relayed is sent."""
+    out = {state.value: counts.get(state.value, 0) for state in MessageState}
+    out["sent"] += counts.get("relayed", 0)
+    return out
+
+
+def add_figures(
+    counts: Mapping[str, int], by: Mapping[str, tuple[int, ...]], route: Sequence[str], delta: Sequence[int]
+) -> tuple[dict[str, int], dict[str, tuple[int, ...]]]:
+    """Add a ledger's delta (as `ledger.figures` orders it) to a job's counts and per-credential numbers."""
+    n = len(COUNT_KEYS)
+    new_counts = {k: counts[k] + d for k, d in zip(COUNT_KEYS, delta[:n], strict=True)}
+    new_by = {}
+    for i, credential in enumerate(route):
+        part = delta[n + i * len(BY_KEYS) : n + (i + 1) * len(BY_KEYS)]
+        new_by[credential] = tuple(a + b for a, b in zip(by[credential], part, strict=True))
+    return new_counts, new_by
+
+
+def stats_of(delta: Sequence[int]) -> dict[str, int]:
+    """Return what a histogram's delta means for the daily stats; the keys with zero are left out."""
+    d = dict(zip(COUNT_KEYS, delta[: len(COUNT_KEYS)], strict=True))
+    out = {
+        "success": d["delivered"] + d["relayed"],
+        "failure": d["failed"],
+        "queued": d["queued"] + d["sending"] + d["sent"] + d["unknown"],
+        "skipped": d["skipped"],
+    }
+    return {k: v for k, v in out.items() if v}

@@ -1,0 +1,417 @@
+"""The ledger: the small mutable record of a chunk that alone holds its recipients' states.
+
+Everything here is a pure function from one ledger to the next; the store writes the result by compare-and-swap on
+`version`. Source: docs/protocol.md, rules L1 to L5, F and J2. None means "nothing to do" or "not allowed now".
+"""
+
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from shared.domain.feedback import join
+from shared.domain.outcomes import Entry, Kind
+from shared.domain.states import COUNT_KEYS, COUNT_TABLE, MAX_ATTEMPTS, OPEN, Cell
+
+BY_KEYS: Final = ("tried", "accepted", "delivered", "failed")
+"""Per credential of the route: attempts begun, accepted, delivered, and finally failed there."""
+_BY_WIDTH: Final = len(BY_KEYS)
+
+
+class LedgerStatus(StrEnum):
+    """Whether somebody works on the chunk."""
+
+    IDLE = "IDLE"
+    BUSY = "BUSY"
+    DONE = "DONE"
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """One chunk's ledger. Times are Unix milliseconds.
+
+    Attributes:
+        cells: one byte per recipient, `attempt << 4 | state`.
+        owner: invocation that holds the lease, if BUSY; `epoch` counts leases, `seq` the owner's own writes in one.
+        until: end of the lease.
+        lane: credential that serves the chunk now; `first_lane` where its rounds start.
+        tried: indices into the job's route used in this round; `rounds` completed.
+        limit: attempts a recipient may have.
+        retries: the owner's retries so far.
+        folded: the histogram and `by` figures already added to the job, as `figures` packs them.
+        by: per route index, the four numbers of BY_KEYS.
+        dirty: cells changed since the last fold.
+    """
+
+    job: str
+    chunk: int
+    cells: bytes
+    lane: str
+    first_lane: str
+    limit: int
+    by: tuple[int, ...]
+    folded: tuple[int, ...]
+    ttl: int
+    status: LedgerStatus = LedgerStatus.IDLE
+    owner: str = ""
+    epoch: int = 0
+    seq: int = 0
+    until: int = 0
+    tried: tuple[int, ...] = ()
+    rounds: int = 0
+    retries: int = 0
+    not_before: int = 0
+    released_at: int = 0
+    dirty: bool = False
+    version: int = 1
+
+    def cell(self, index: int) -> tuple[Cell, int]:
+        """Return (state, attempt) of a recipient."""
+        b = self.cells[index]
+        return Cell(b & 15), b >> 4
+
+    def having(self, *states: Cell) -> list[int]:
+        """Return the indices of the recipients in one of the states, in order."""
+        wanted = frozenset(int(s) for s in states)
+        return [i for i, b in enumerate(self.cells) if b & 15 in wanted]
+
+    @property
+    def unfinished(self) -> bool:
+        """True while a cell is QUEUED, RETRY or CLAIMED."""
+        return any(b & 15 in _OPEN for b in self.cells)
+
+    def held_by(self, owner: str, epoch: int) -> bool:
+        """Tell whether this is still that lease."""
+        return self.status is LedgerStatus.BUSY and self.owner == owner and self.epoch == epoch
+
+
+_OPEN: Final = frozenset(int(s) for s in OPEN)
+
+
+def create(
+    *, job: str, chunk: int, skipped: Iterable[int], size: int, lane: str, route: Sequence[str], limit: int, ttl: int
+) -> Ledger:
+    """Return the ledger of a new chunk of `size` recipients; its first histogram counts as folded already."""
+    cells = bytearray([Cell.QUEUED] * size)
+    for i in skipped:
+        cells[i] = Cell.SKIPPED
+    by = (0,) * (_BY_WIDTH * len(route))
+    base = Ledger(job, chunk, bytes(cells), lane, lane, limit, by, (), ttl)
+    return replace(
+        base,
+        folded=figures(base),
+        status=LedgerStatus.IDLE if base.unfinished else LedgerStatus.DONE,
+    )
+
+
+def histogram(cells: bytes) -> tuple[int, ...]:
+    """Return how many cells there are per key of COUNT_KEYS."""
+    kinds = cells.translate(COUNT_TABLE)
+    return tuple(kinds.count(i) for i in range(len(COUNT_KEYS)))
+
+
+def figures(ledger: Ledger) -> tuple[int, ...]:
+    """Return all that a fold carries to the job: the histogram, then `by`."""
+    return histogram(ledger.cells) + ledger.by
+
+
+def pack(numbers: Sequence[int]) -> bytes:
+    """Pack small counts as two bytes each."""
+    return struct.pack(f">{len(numbers)}H", *numbers)
+
+
+def unpack(data: bytes) -> tuple[int, ...]:
+    """Read what `pack` wrote."""
+    return struct.unpack(f">{len(data) // 2}H", data)
+
+
+def _count(by: tuple[int, ...], route_index: int, key: str, n: int) -> tuple[int, ...]:
+    if n == 0 or route_index < 0:
+        return by
+    i = route_index * _BY_WIDTH + BY_KEYS.index(key)
+    return (*by[:i], min(by[i] + n, 0xFFFF), *by[i + 1 :])
+
+
+def _route_index(route: Sequence[str], credential: str) -> int:
+    return route.index(credential) if credential in route else -1
+
+
+# L1, L2
+
+
+def acquire(ledger: Ledger, *, lane: str, owner: str, now: int, until: int) -> Ledger | None:
+    """Lease the chunk to `owner` if it is idle, on this lane and due."""
+    if ledger.status is not LedgerStatus.IDLE or ledger.lane != lane or ledger.not_before > now:
+        return None
+    return replace(
+        ledger,
+        status=LedgerStatus.BUSY,
+        owner=owner,
+        until=until,
+        seq=0,
+        epoch=ledger.epoch + 1,
+        version=ledger.version + 1,
+    )
+
+
+def claim(
+    ledger: Ledger, results: Sequence[Entry], k: int, *, route: Sequence[str], at_lane: str
+) -> tuple[Ledger, list[int]]:
+    """Merge the last window's results and claim the first k QUEUED cells, in one step.
+
+    Returns:
+        The next ledger and the claimed indices; their attempt is in the new cells.
+    """
+    merged = merge(ledger, results, holder=True, route=route, at_lane=at_lane)
+    cells = bytearray(merged.cells)
+    claimed: list[int] = []
+    for i, b in enumerate(cells):
+        if len(claimed) == k:
+            break
+        if b & 15 == Cell.QUEUED and (b >> 4) < min(merged.limit, MAX_ATTEMPTS):
+            cells[i] = ((b >> 4) + 1) << 4 | Cell.CLAIMED
+            claimed.append(i)
+    by = _count(merged.by, _route_index(route, at_lane), "tried", len(claimed))
+    out = replace(merged, cells=bytes(cells), by=by, seq=ledger.seq + 1, dirty=True, version=ledger.version + 1)
+    return out, claimed
+
+
+# L3
+
+_GIVES: Final = {
+    Kind.ACCEPTED: Cell.SENT,
+    Kind.RELAYED: Cell.RELAYED,
+    Kind.REFUSED: Cell.FAILED,
+    Kind.INVALID: Cell.SKIPPED,
+    Kind.NOT_SENT: Cell.RETRY,
+    Kind.UNKNOWN: Cell.UNKNOWN,
+}
+
+
+def merge(
+    ledger: Ledger,
+    results: Sequence[Entry],
+    *,
+    holder: bool,
+    route: Sequence[str],
+    at_lane: str,
+    requeued: Iterable[int] = (),
+) -> Ledger:
+    """Write a window's results into the cells; the version stays.
+
+    Args:
+        ledger: as it is now.
+        results: one entry per attempt that has a fate; claimed cells without one were throttled or never begun.
+        holder: whether the writer still holds the lease. If not, "not sent" counts as given up: another worker may
+            have decided about the recipient already.
+        route: the job's route; at_lane: the credential that was used.
+        at_lane: the credential that was used.
+        requeued: indices of claimed cells that were surely not sent and whose attempt is used again.
+    """
+    cells = bytearray(ledger.cells)
+    accepted = 0
+    failed = 0
+    for e in results:
+        state, attempt = Cell(cells[e.index] & 15), cells[e.index] >> 4
+        new = _GIVES[e.kind]
+        if state is Cell.CLAIMED and attempt == e.attempt:
+            if new is Cell.RETRY and not holder:
+                new = Cell.DROPPED
+        else:
+            if new is Cell.RETRY:
+                new = Cell.DROPPED
+            new = join(state, attempt, new, e.attempt)
+        if e.kind in (Kind.ACCEPTED, Kind.RELAYED):
+            accepted += 1
+        elif e.kind is Kind.REFUSED:
+            failed += 1
+        cells[e.index] = attempt << 4 | new
+    freed = 0
+    for i in requeued:
+        state, attempt = Cell(cells[i] & 15), cells[i] >> 4
+        if state is Cell.CLAIMED:
+            cells[i] = (attempt - 1) << 4 | Cell.QUEUED if holder else attempt << 4 | Cell.DROPPED
+            freed += 1
+    index = _route_index(route, at_lane)
+    by = _count(_count(ledger.by, index, "accepted", accepted), index, "failed", failed)
+    by = _uncount_tried(by, index, freed)
+    changed = bytes(cells) != ledger.cells
+    return replace(ledger, cells=bytes(cells), by=by, dirty=ledger.dirty or changed)
+
+
+def _uncount_tried(by: tuple[int, ...], index: int, n: int) -> tuple[int, ...]:
+    if n == 0 or index < 0:
+        return by
+    i = index * _BY_WIDTH
+    return (*by[:i], max(0, by[i] - n), *by[i + 1 :])
+
+
+# L4
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """What release needs to know to start the next pass.
+
+    Attributes:
+        route: the job's route.
+        now: Unix milliseconds.
+        usable: whether a credential's breaker is closed.
+        delay: milliseconds to wait before a round, by its number (1 for the second).
+        throttled_until: the provider asked to wait until then (milliseconds), or 0.
+    """
+
+    route: Sequence[str]
+    now: int
+    delay: Callable[[int], int]
+    usable: Callable[[str], bool] = lambda _credential: True
+    throttled_until: int = 0
+
+
+def release(ledger: Ledger, passing: Passing) -> Ledger:
+    """End the lease: start the next pass if only RETRY is left, and become DONE or IDLE."""
+    out = _next_pass(ledger, passing)
+    status = LedgerStatus.IDLE if out.unfinished else LedgerStatus.DONE
+    return replace(
+        out,
+        status=status,
+        owner="",
+        until=0,
+        not_before=max(out.not_before, passing.throttled_until) if status is LedgerStatus.IDLE else out.not_before,
+        released_at=passing.now,
+        version=ledger.version + 1,
+    )
+
+
+def _next_pass(ledger: Ledger, passing: Passing) -> Ledger:
+    states = {b & 15 for b in ledger.cells}
+    if Cell.QUEUED in states or Cell.CLAIMED in states or Cell.RETRY not in states:
+        return ledger
+    limit = min(ledger.limit, MAX_ATTEMPTS)
+    cells = bytearray(ledger.cells)
+    for i, b in enumerate(cells):
+        if b & 15 == Cell.RETRY and b >> 4 >= limit:
+            cells[i] = b & 0xF0 | Cell.DROPPED
+    again = [i for i, b in enumerate(cells) if b & 15 == Cell.RETRY]
+    out = replace(ledger, cells=bytes(cells), dirty=True)
+    if not again:
+        return out
+    here = _route_index(passing.route, ledger.lane)
+    tried = tuple(dict.fromkeys((*ledger.tried, here))) if here >= 0 else ledger.tried
+    order = [(here + 1 + i) % len(passing.route) for i in range(len(passing.route))]
+    fresh = [i for i in order if i not in tried and passing.usable(passing.route[i])]
+    for i in again:
+        cells[i] = cells[i] & 0xF0 | Cell.QUEUED
+    if fresh:
+        return replace(out, cells=bytes(cells), tried=tried, lane=passing.route[fresh[0]], not_before=passing.now)
+    rounds = ledger.rounds + 1
+    return replace(
+        out,
+        cells=bytes(cells),
+        tried=(),
+        rounds=rounds,
+        lane=ledger.first_lane,
+        not_before=passing.now + passing.delay(rounds),
+    )
+
+
+# L5
+
+
+def take_over(ledger: Ledger, proof: Mapping[int, Entry], passing: Passing) -> Ledger | None:
+    """End an expired lease: each claimed cell becomes what the window's detail says of that attempt, else UNKNOWN.
+
+    Args:
+        ledger: as it is now.
+        proof: by recipient, the entry of the expired lease's last window detail.
+        passing: as for `release`.
+    """
+    if ledger.status is not LedgerStatus.BUSY or ledger.until >= passing.now:
+        return None
+    results = []
+    for i in ledger.having(Cell.CLAIMED):
+        attempt = ledger.cells[i] >> 4
+        entry = proof.get(i)
+        if entry is None or entry.attempt != attempt:
+            entry = Entry(i, attempt, Kind.UNKNOWN)
+        results.append(entry)
+    merged = merge(ledger, results, holder=True, route=passing.route, at_lane=ledger.lane)
+    return replace(release(merged, passing), epoch=ledger.epoch + 1)
+
+
+# F, J2, J4
+
+
+def join_words(
+    ledger: Ledger, words: Iterable[tuple[int, int, Cell]], *, route: Sequence[str], credential: str
+) -> Ledger | None:
+    """Join words `(index, attempt, state)` of one credential by rank; None if no cell changes."""
+    cells = bytearray(ledger.cells)
+    delivered = failed = 0
+    for index, attempt, state in words:
+        old, at = Cell(cells[index] & 15), cells[index] >> 4
+        new = join(old, at, state, attempt)
+        if new is not old:
+            cells[index] = at << 4 | new
+            delivered += new is Cell.DELIVERED
+            failed += new in (Cell.BOUNCED, Cell.DROPPED)
+    if bytes(cells) == ledger.cells:
+        return None
+    i = _route_index(route, credential)
+    by = _count(_count(ledger.by, i, "delivered", delivered), i, "failed", failed)
+    out = replace(ledger, cells=bytes(cells), by=by, dirty=True, version=ledger.version + 1)
+    if out.status is LedgerStatus.IDLE and not out.unfinished:
+        out = replace(out, status=LedgerStatus.DONE)
+    return out
+
+
+def fold(ledger: Ledger) -> tuple[Ledger, tuple[int, ...]] | None:
+    """Return the ledger as folded and what to add to the job (as `figures` orders it); None if nothing changed."""
+    now = figures(ledger)
+    if now == ledger.folded and not ledger.dirty:
+        return None
+    delta = tuple(a - b for a, b in zip(now, ledger.folded, strict=True))
+    return replace(ledger, folded=now, dirty=False, version=ledger.version + 1), delta
+
+
+def reopen(ledger: Ledger, states: Iterable[Cell], max_attempts: int) -> Ledger | None:
+    """Put cells of the given states back to QUEUED for the owner's retry; None if there are none or it is BUSY.
+
+    A cell that has used all fifteen attempts an attempt number can count stays as it is.
+    """
+    indices = [i for i in ledger.having(*states) if ledger.cells[i] >> 4 < MAX_ATTEMPTS]
+    if ledger.status is LedgerStatus.BUSY or not indices:
+        return None
+    cells = bytearray(ledger.cells)
+    highest = 0
+    for i in indices:
+        highest = max(highest, cells[i] >> 4)
+        cells[i] = cells[i] & 0xF0 | Cell.QUEUED
+    return replace(
+        ledger,
+        cells=bytes(cells),
+        status=LedgerStatus.IDLE,
+        tried=(),
+        rounds=0,
+        lane=ledger.first_lane,
+        limit=min(MAX_ATTEMPTS, highest + max_attempts),
+        retries=ledger.retries + 1,
+        not_before=0,
+        dirty=True,
+        version=ledger.version + 1,
+    )
+
+
+def drop(ledger: Ledger, indices: Iterable[int]) -> Ledger | None:
+    """Skip recipients that are still waiting; None if none of them is."""
+    cells = bytearray(ledger.cells)
+    for i in indices:
+        if cells[i] & 15 in (Cell.QUEUED, Cell.RETRY):
+            cells[i] = cells[i] & 0xF0 | Cell.SKIPPED
+    if bytes(cells) == ledger.cells:
+        return None
+    out = replace(ledger, cells=bytes(cells), dirty=True, version=ledger.version + 1)
+    if out.status is LedgerStatus.IDLE and not out.unfinished:
+        out = replace(out, status=LedgerStatus.DONE)
+    return out

@@ -1,0 +1,72 @@
+"""What a provider call gave, as values: whether and where to try again is in the type, not in an `if` elsewhere."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The provider took the message. `id`: the provider's message id."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The provider refused; the message is surely not sent.
+
+    Attributes:
+        code: the provider's code, or ours in snake_case.
+        permanent: true if no provider would take this message (bad recipient, bad content); false if another try,
+            here or elsewhere, may succeed.
+        provider_down: true if the refusal is about the provider account, not the message (authentication, suspended,
+            connection refused): it opens the breaker.
+    """
+
+    code: str
+    permanent: bool
+    provider_down: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Throttled:
+    """Too fast; surely not sent. `retry_after` in seconds."""
+
+    retry_after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The provider may or may not have the message; `reason` in snake_case."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotStarted:
+    """The call was never begun (no time left): surely not sent, and the attempt's number is used again."""
+
+
+Outcome = Accepted | Rejected | Throttled | Unknown | NotStarted
+
+
+class Kind(StrEnum):
+    """The outcome's letter in a window detail. Throttled and not started have none: their attempt is used again."""
+
+    ACCEPTED = "a"
+    RELAYED = "r"
+    REFUSED = "p"
+    INVALID = "i"
+    NOT_SENT = "t"
+    UNKNOWN = "u"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is recorded of one attempt in a window detail."""
+
+    index: int
+    attempt: int
+    kind: Kind
+    id: str = ""
+    code: str = ""

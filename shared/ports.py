@@ -1,0 +1,345 @@
+"""What the engine needs of the world, as Protocols; each has a fake and a real implementation, one contract suite.
+
+Every method succeeds, raises `Retriable` (try again later: throttling, a transaction conflict that did not clear, a
+lost connection) or returns None when another worker was faster.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from shared.contracts import Word
+from shared.domain.chunks import Chunk, Recipient
+from shared.domain.content import Content
+from shared.domain.details import Detail, FeedbackDetail
+from shared.domain.jobs import Job
+from shared.domain.ledger import Ledger, Passing
+from shared.domain.outcomes import Entry, Outcome
+from shared.domain.pacing import Pace, Slots
+from shared.domain.states import Cell, Change
+
+
+class Retriable(Exception):
+    """The call did not happen or its effect is not known; repeating it is safe."""
+
+
+class BadSignature(Exception):
+    """A webhook that its provider did not sign, or not lately."""
+
+
+class BadEvents(Exception):
+    """A webhook whose signature holds but whose body is not what the provider documents."""
+
+
+class Clock(Protocol):
+    """Time. `now`: Unix seconds."""
+
+    def now(self) -> float:
+        """Return Unix seconds."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait; returns at once for zero or less."""
+        ...
+
+
+class Queue(Protocol):
+    """A queue of messages."""
+
+    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "") -> None:
+        """Send messages, delayed by up to 900 s. `group`: fair share among groups."""
+        ...
+
+    def is_empty(self) -> bool:
+        """Tell whether nothing waits or is in flight (approximately: a hint)."""
+        ...
+
+
+class Lanes(Protocol):
+    """The lane queues by credential."""
+
+    def __getitem__(self, credential: str) -> Queue:
+        """Return a lane's queue."""
+        ...
+
+
+class Pacer(Protocol):
+    """Time slots of one credential."""
+
+    def reserve(self, credential: str, k: int, pace: Pace, *, lead: float) -> Slots:
+        """Reserve k slots and return them; waits while the credential is reserved more than 2 s ahead.
+
+        Args:
+            credential: whose slots.
+            k: how many, at most `pace.window`.
+            pace: the rate in force.
+            lead: seconds that the caller needs before it can use the first slot.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NotDue:
+    """The chunk waits until `not_before` (Unix milliseconds)."""
+
+    not_before: int
+
+
+class LedgerStore(Protocol):
+    """The queue primitives over ledgers; each is atomic. Named as in a mail queue."""
+
+    def enqueue(self, ledgers: Sequence[Ledger]) -> None:
+        """Store new ledgers."""
+        ...
+
+    def list_queue(self, job: str) -> list[Ledger]:
+        """Return the job's ledgers that are IDLE, consistent, by number."""
+        ...
+
+    def find_inflight(self, job: str) -> list[Ledger]:
+        """Return the job's ledgers that are BUSY, consistent, by number."""
+        ...
+
+    def read_all(self, job: str) -> list[Ledger]:
+        """Return all of the job's ledgers, consistent, by number."""
+        ...
+
+    def read(self, job: str, chunk: int) -> Ledger | None:
+        """Return one ledger, consistent."""
+        ...
+
+    def send_start(
+        self, job: str, chunk: int, *, lane: str, owner: str, now: int, until: int
+    ) -> Ledger | NotDue | None:
+        """Lease a chunk (L1). None: not this lane's, done, busy, or gone. See `find_inflight` for an expired lease."""
+        ...
+
+    def claim(
+        self, held: Ledger, results: Sequence[Entry], k: int, *, route: Sequence[str]
+    ) -> tuple[Ledger, list[int]] | None:
+        """Merge the last window's results and claim the next k recipients (L2); None if the lease is not ours.
+
+        A lease lost to a takeover merges the results as a late word before it returns None.
+        """
+        ...
+
+    def release(
+        self, held: Ledger, results: Sequence[Entry], requeued: Sequence[int], passing: Passing
+    ) -> Ledger | None:
+        """End the lease with the last results (L4): `send_done` if nothing is left, `send_cancel` otherwise."""
+        ...
+
+    def take_over(self, expired: Ledger, proof: Mapping[int, Entry], passing: Passing) -> Ledger | None:
+        """End a lease that ran out (L5)."""
+        ...
+
+    def join(
+        self, job: str, chunk: int, words: Sequence[tuple[int, int, Cell]], *, route: Sequence[str], credential: str
+    ) -> Ledger | None:
+        """Join feedback (F); the ledger as it is afterwards, None if there is none."""
+        ...
+
+    def reopen(self, job: str, chunk: int, states: Iterable[Cell], max_attempts: int) -> Ledger | None:
+        """Queue cells again for the owner's retry (J4)."""
+        ...
+
+    def drop(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
+        """Skip recipients that still wait."""
+        ...
+
+    def reschedule(self, job: str, chunk: int, *, not_before: int, lane: str) -> Ledger | None:
+        """Move an idle chunk to another time or lane."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Idempotency:
+    """A client's key: `key` is unique per account; `fingerprint` is the body's hash; `answer` the 2xx to replay."""
+
+    account: str
+    key: str
+    fingerprint: str
+    answer: str
+    expires: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The job is stored; this call did it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """An earlier call with the same key and body did it; `answer` is what it answered."""
+
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """The key was used with another body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """What a worker checks before a claim. `paused`: by an operator, for the account or everything."""
+
+    job: Job | None
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OpenJob:
+    """An entry of the index of open jobs. `running`: not READY; times in Unix milliseconds."""
+
+    job: str
+    running: bool
+    not_before: int
+    created_at: int
+    campaign: str = ""
+
+
+class Records(Protocol):
+    """Jobs, chunks, contents and details, and the transactions that tie ledgers and jobs together."""
+
+    def accept(
+        self, job: Job, chunks: Sequence[Chunk], ledgers: Sequence[Ledger], content: Content, key: Idempotency | None
+    ) -> Stored | Replay | Mismatch:
+        """Store chunks, ledgers and content, then job and idempotency record in one transaction."""
+        ...
+
+    def job(self, job: str) -> Job | None:
+        """Return a job, consistent."""
+        ...
+
+    def control(self, job: str, account: str) -> Control:
+        """Return the job and whether its account or everything is paused, in one consistent read."""
+        ...
+
+    def chunk(self, job: str, number: int) -> Chunk | None:
+        """Return a chunk; None when it has gone."""
+        ...
+
+    def content(self, job: str) -> Content | None:
+        """Return a job's content."""
+        ...
+
+    def put_detail(self, detail: Detail, *, if_absent: bool = False) -> None:
+        """Store a window detail. `if_absent`: never replace the claimant's own."""
+        ...
+
+    def detail(self, job: str, chunk: int, epoch: int, seq: int) -> Detail | None:
+        """Return a window detail, consistent."""
+        ...
+
+    def put_feedback(self, detail: FeedbackDetail) -> None:
+        """Store the words of one batch of events about one chunk."""
+        ...
+
+    def details(self, job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:
+        """Return all details of a chunk: windows by epoch and seq, then feedback."""
+        ...
+
+    def change(self, job: Job, change: Change, now: int, *, reason: str = "", strict: bool = False) -> Job | None:
+        """Make one transition of the table; None if the job's state does not allow it.
+
+        Args:
+            job: as read.
+            change: the transition.
+            now: Unix milliseconds, recorded where the transition has a time.
+            reason: of a stop.
+            strict: only if the job's version is still that of `job`.
+        """
+        ...
+
+    def fold(self, ledger: Ledger, job: Job, *, finish: bool = False) -> tuple[Ledger, Job | None] | None:
+        """Add a ledger's new figures to its job and the day's stats (J2), once; None if the ledger moved on.
+
+        `finish`: move the job to SENT in the same transaction (a job of one chunk), if its version is that of `job`.
+        The job is returned only then.
+        """
+        ...
+
+    def open_jobs(self, slots: Iterable[str]) -> Iterable[OpenJob]:
+        """Walk the index of open jobs, oldest first within each slot."""
+        ...
+
+    def suppress(self, account: str, key: str, reason: str, now: int) -> None:
+        """Add an address to the account's suppressions; an existing entry stays."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One recipient of a provider call. `ref`: of the attempt, as text; `key`: for the provider's idempotency."""
+
+    ref: str
+    recipient: Recipient
+    key: str = ""
+
+
+class Provider(Protocol):
+    """One provider: its wire format, error table, webhook verification and event table."""
+
+    name: str
+    per_call: int
+    """The most recipients in one call."""
+    has_feedback: bool
+    """False: `sent` is final and counts as success."""
+
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
+        """Call the provider exactly once, never again, and return one outcome per target, in order.
+
+        Args:
+            content: what to send.
+            targets: at most `per_call`; none sees another.
+            deadline: Unix seconds by which the answer must have come; too late to connect gives NotStarted.
+        """
+        ...
+
+
+class WebhookReader(Protocol):
+    """The receiving half of a provider."""
+
+    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:
+        """Check the signature over the raw body; raises BadSignature. Header names are lower-case."""
+        ...
+
+    def words(self, headers: Mapping[str, str], body: bytes) -> list[Word]:
+        """Return the body's words, normalised; events without our ref are left out. Raises BadEvents."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An HTTP answer. Header names are lower-case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class NotSent(Exception):
+    """The request surely did not reach the provider: refused, DNS, TLS or connect time-out, no time left."""
+
+
+class NoTime(NotSent):
+    """There was no time left to begin."""
+
+
+class AnswerLost(Exception):
+    """The request may have reached the provider: read time-out, reset after it was written, a broken answer."""
+
+
+class Http(Protocol):
+    """A transport that makes each request exactly once."""
+
+    def request(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes, deadline: float) -> Response:
+        """Make one request and return the answer, whatever its status; raises NotSent or AnswerLost.
+
+        `deadline`: Unix seconds; checked just before connecting, and the whole exchange ends by then.
+        """
+        ...
+
+
+Sleep = Callable[[float], None]
