@@ -94,4 +94,4 @@ def pack_feedback(entries: tuple[FeedbackEntry, ...]) -> bytes:
 def unpack_feedback(data: bytes) -> tuple[FeedbackEntry, ...]:
     """Read what `pack_feedback` wrote."""
     rows = json.loads(zlib.decompress(data))
-    return tuple(FeedbackEntry(*r[:7], secondary=bool(r[7])) for r in rows)
+    return tuple(FeedbackEntry(r[0], r[1], r[2], r[3], r[4], r[5], r[6], bool(r[7])) for r in rows)

@@ -1,0 +1,194 @@
+"""Every key of both tables, and the access patterns they serve.
+
+Table `records` (pk, sk):
+
+| pattern | key |
+|---|---|
+| a job; its content; one chunk | `J#job / JOB`, `J#job / CONTENT`, `J#job / C#00012` |
+| details of a chunk, windows then feedback | `D#job#00012 / W#epoch#seq`, `F#hash` |
+| account, its control, its request bucket, its senders | `A#account / PROFILE`, `CONTROL`, `BUCKET`, `SENDER#example.com` |
+| who is this API key? | `K#sha256 / KEY` |
+| an account's API keys | `A#account / KEY#sha256[:16]` (a mirror for lists) |
+| who is this notifier? | `N#username / NOTIFIER` |
+| an account's stats from day to day | `A#account#STATS / 2026-11-20#email#07` |
+| is this address suppressed? list, oldest key first | `A#account#SUP / sha256(address)` |
+| suppressions since a moment | `A#account#SUPLOG / 1790000000000#sha256` |
+| was this request made before? | `I#account / sha256(key)` |
+| is everything paused? | `SYS / CONTROL` |
+| open jobs, oldest first (index `open`) | `credential#READY or RUN`, `shared#READY or RUN#0–15` / `created_at#job` |
+| an account's jobs of a kind, newest first (index `mine`) | `account#kind / created_at#job` |
+| which accounts are there? (operators) | `ACCOUNTS / account` |
+
+Table `ops`:
+
+| pattern | key |
+|---|---|
+| one ledger; all ledgers of a job | `J#job / L#00012` |
+| slots; breaker; reservation of a credential | `P#credential / PACER`, `BREAKER`, `HOLDER` |
+
+`created_at` in an index key is 15 digits of Unix milliseconds, so that text order is time order.
+"""
+
+from typing import Final
+
+Key = dict[str, dict[str, str]]
+"""A primary key in DynamoDB's own form: {"pk": {"S": …}, "sk": {"S": …}}."""
+
+JOB: Final = "JOB"
+CHUNK_PREFIX: Final = "C#"
+LEDGER_PREFIX: Final = "L#"
+WINDOW_PREFIX: Final = "W#"
+FEEDBACK_PREFIX: Final = "F#"
+SENDER_PREFIX: Final = "SENDER#"
+KEY_PREFIX: Final = "KEY#"
+
+
+def key(pk: str, sk: str) -> Key:
+    """Return a primary key."""
+    return {"pk": {"S": pk}, "sk": {"S": sk}}
+
+
+def job_pk(job: str) -> str:
+    """Partition of a job (`records`) and of its ledgers (`ops`)."""
+    return f"J#{job}"
+
+
+def job(job_id: str) -> Key:
+    """A job."""
+    return key(job_pk(job_id), JOB)
+
+
+def content(job_id: str) -> Key:
+    """A job's content."""
+    return key(job_pk(job_id), "CONTENT")
+
+
+def chunk(job_id: str, number: int) -> Key:
+    """A chunk's recipients."""
+    return key(job_pk(job_id), f"{CHUNK_PREFIX}{number:05d}")
+
+
+def ledger(job_id: str, number: int) -> Key:
+    """A chunk's ledger, in `ops`."""
+    return key(job_pk(job_id), f"{LEDGER_PREFIX}{number:05d}")
+
+
+def details_pk(job_id: str, number: int) -> str:
+    """Partition of a chunk's details."""
+    return f"D#{job_id}#{number:05d}"
+
+
+def window(job_id: str, number: int, epoch: int, seq: int) -> Key:
+    """A window detail."""
+    return key(details_pk(job_id, number), f"{WINDOW_PREFIX}{epoch:05d}#{seq:05d}")
+
+
+def feedback(job_id: str, number: int, digest: str) -> Key:
+    """A feedback detail."""
+    return key(details_pk(job_id, number), f"{FEEDBACK_PREFIX}{digest}")
+
+
+def account_pk(account: str) -> str:
+    """Partition of an account."""
+    return f"A#{account}"
+
+
+def account(account_id: str) -> Key:
+    """An account's profile."""
+    return key(account_pk(account_id), "PROFILE")
+
+
+def account_control(account_id: str) -> Key:
+    """Whether an account is paused or suspended."""
+    return key(account_pk(account_id), "CONTROL")
+
+
+def bucket(account_id: str) -> Key:
+    """An account's request bucket."""
+    return key(account_pk(account_id), "BUCKET")
+
+
+def sender(account_id: str, value: str) -> Key:
+    """One allowed sender: an address or a domain, lower-case."""
+    return key(account_pk(account_id), f"{SENDER_PREFIX}{value}")
+
+
+def api_key(digest: str) -> Key:
+    """An API key by the sha256 of its text, hex."""
+    return key(f"K#{digest}", "KEY")
+
+
+def account_key(account_id: str, digest: str) -> Key:
+    """The mirror of an API key under its account, for lists."""
+    return key(account_pk(account_id), f"{KEY_PREFIX}{digest[:16]}")
+
+
+def accounts(account_id: str) -> Key:
+    """An account's entry in the operators' list."""
+    return key("ACCOUNTS", account_id)
+
+
+def notifier(username: str) -> Key:
+    """A notifier."""
+    return key(f"N#{username}", "NOTIFIER")
+
+
+def stats_pk(account_id: str) -> str:
+    """Partition of an account's daily stats."""
+    return f"A#{account_id}#STATS"
+
+
+def stats(account_id: str, day: str, channel: str, shard: int) -> Key:
+    """One shard of a day's stats; `day` as 2026-11-20, the UTC day on which the messages were accepted."""
+    return key(stats_pk(account_id), f"{day}#{channel}#{shard:02d}")
+
+
+def suppression(account_id: str, digest: str) -> Key:
+    """A suppressed address by the sha256 of its normalised form, hex."""
+    return key(f"A#{account_id}#SUP", digest)
+
+
+def suppression_log(account_id: str, at_ms: int, digest: str) -> Key:
+    """A suppression by the time it was made."""
+    return key(f"A#{account_id}#SUPLOG", f"{at_ms:015d}#{digest}")
+
+
+def idempotency(account_id: str, digest: str) -> Key:
+    """A client's idempotency key by its sha256, hex."""
+    return key(f"I#{account_id}", digest)
+
+
+def system_control() -> Key:
+    """Whether everything is paused."""
+    return key("SYS", "CONTROL")
+
+
+def pacer(credential: str) -> Key:
+    """A credential's slots, in `ops`."""
+    return key(f"P#{credential}", "PACER")
+
+
+def holder(credential: str) -> Key:
+    """Which campaign holds a credential, in `ops`."""
+    return key(f"P#{credential}", "HOLDER")
+
+
+def breaker(credential: str) -> Key:
+    """A credential's circuit breaker, in `ops`."""
+    return key(f"P#{credential}", "BREAKER")
+
+
+def open_slot(credential: str | None, shard: int, *, running: bool) -> str:
+    """Partition of the index `open`: by credential for jobs that reserve it, else by shard."""
+    phase = "RUN" if running else "READY"
+    return f"{credential}#{phase}" if credential else f"shared#{phase}#{shard}"
+
+
+def aged(created_at_ms: int, job_id: str) -> str:
+    """Sort key of the indices: oldest first."""
+    return f"{created_at_ms:015d}#{job_id}"
+
+
+def mine_pk(account_id: str, kind: str) -> str:
+    """Partition of the index `mine`."""
+    return f"{account_id}#{kind}"
