@@ -16,6 +16,7 @@ from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger, Passing
 from shared.domain.outcomes import Entry, Outcome
 from shared.domain.pacing import Pace, Slots
+from shared.domain.queue import Expired, NotDue
 from shared.domain.states import Cell, Change
 
 
@@ -78,15 +79,8 @@ class Pacer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class NotDue:
-    """The chunk waits until `not_before` (Unix milliseconds)."""
-
-    not_before: int
-
-
 class LedgerStore(Protocol):
-    """The queue primitives over ledgers; each is atomic. Named as in a mail queue."""
+    """The queue primitives over ledgers; each is atomic. Named as in a mail queue; see `shared.domain.queue`."""
 
     def enqueue(self, ledgers: Sequence[Ledger]) -> None:
         """Store new ledgers."""
@@ -110,27 +104,28 @@ class LedgerStore(Protocol):
 
     def send_start(
         self, job: str, chunk: int, *, lane: str, owner: str, now: int, until: int
-    ) -> Ledger | NotDue | None:
-        """Lease a chunk (L1). None: not this lane's, done, busy, or gone. See `find_inflight` for an expired lease."""
+    ) -> Ledger | NotDue | Expired | None:
+        """Lease a chunk (L1)."""
         ...
 
     def claim(
         self, held: Ledger, results: Sequence[Entry], k: int, *, route: Sequence[str]
     ) -> tuple[Ledger, list[int]] | None:
-        """Merge the last window's results and claim the next k recipients (L2); None if the lease is not ours.
-
-        A lease lost to a takeover merges the results as a late word before it returns None.
-        """
+        """Merge the last window's results and claim the next k recipients (L2); None if the lease is not ours."""
         ...
 
-    def release(
+    def send_done(self, held: Ledger, results: Sequence[Entry], passing: Passing) -> Ledger | None:
+        """End a lease whose results settle all that is left (L4)."""
+        ...
+
+    def send_cancel(
         self, held: Ledger, results: Sequence[Entry], requeued: Sequence[int], passing: Passing
     ) -> Ledger | None:
-        """End the lease with the last results (L4): `send_done` if nothing is left, `send_cancel` otherwise."""
+        """End a lease with work left: time, stop, pause or throttling (L4)."""
         ...
 
     def take_over(self, expired: Ledger, proof: Mapping[int, Entry], passing: Passing) -> Ledger | None:
-        """End a lease that ran out (L5)."""
+        """End a lease that ran out (L5); None if another was faster."""
         ...
 
     def join(
@@ -199,6 +194,14 @@ class OpenJob:
     campaign: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Whether the transition was made, and the job as it is stored now; None if there is none."""
+
+    won: bool
+    job: Job | None
+
+
 class Records(Protocol):
     """Jobs, chunks, contents and details, and the transactions that tie ledgers and jobs together."""
 
@@ -240,13 +243,13 @@ class Records(Protocol):
         """Return all details of a chunk: windows by epoch and seq, then feedback."""
         ...
 
-    def change(self, job: Job, change: Change, now: int, *, reason: str = "", strict: bool = False) -> Job | None:
-        """Make one transition of the table; None if the job's state does not allow it.
+    def change(self, job: Job, change: Change, now: int, *, reason: str = "", strict: bool = False) -> Changed:
+        """Make one transition of the table, if the job's state allows it.
 
         Args:
             job: as read.
             change: the transition.
-            now: Unix milliseconds, recorded where the transition has a time.
+            now: Unix milliseconds, recorded where the transition has a time; PLAN needs `not_before` to have come.
             reason: of a stop.
             strict: only if the job's version is still that of `job`.
         """

@@ -130,7 +130,7 @@ def _count(by: tuple[int, ...], route_index: int, key: str, n: int) -> tuple[int
     if n == 0 or route_index < 0:
         return by
     i = route_index * _BY_WIDTH + BY_KEYS.index(key)
-    return (*by[:i], min(by[i] + n, 0xFFFF), *by[i + 1 :])
+    return (*by[:i], max(0, min(by[i] + n, 0xFFFF)), *by[i + 1 :])
 
 
 def _route_index(route: Sequence[str], credential: str) -> int:
@@ -205,46 +205,32 @@ def merge(
         results: one entry per attempt that has a fate; claimed cells without one were throttled or never begun.
         holder: whether the writer still holds the lease. If not, "not sent" counts as given up: another worker may
             have decided about the recipient already.
-        route: the job's route; at_lane: the credential that was used.
+        route: the job's route.
         at_lane: the credential that was used.
-        requeued: indices of claimed cells that were surely not sent and whose attempt is used again.
+        requeued: indices that the holder claimed, that were surely not sent and whose attempt is used again.
     """
     cells = bytearray(ledger.cells)
-    accepted = 0
-    failed = 0
+    accepted = failed = freed = 0
     for e in results:
         state, attempt = Cell(cells[e.index] & 15), cells[e.index] >> 4
+        ours = state is Cell.CLAIMED and attempt == e.attempt
         new = _GIVES[e.kind]
-        if state is Cell.CLAIMED and attempt == e.attempt:
-            if new is Cell.RETRY and not holder:
-                new = Cell.DROPPED
-        else:
-            if new is Cell.RETRY:
-                new = Cell.DROPPED
-            new = join(state, attempt, new, e.attempt)
-        if e.kind in (Kind.ACCEPTED, Kind.RELAYED):
-            accepted += 1
-        elif e.kind is Kind.REFUSED:
-            failed += 1
-        cells[e.index] = attempt << 4 | new
-    freed = 0
+        if new is Cell.RETRY and not (ours and holder):
+            new = Cell.DROPPED
+        new = new if ours else join(state, attempt, new, e.attempt)
+        if new is not state:
+            cells[e.index] = attempt << 4 | new
+            accepted += new in (Cell.SENT, Cell.RELAYED)
+            failed += new is Cell.FAILED
     for i in requeued:
-        state, attempt = Cell(cells[i] & 15), cells[i] >> 4
-        if state is Cell.CLAIMED:
-            cells[i] = (attempt - 1) << 4 | Cell.QUEUED if holder else attempt << 4 | Cell.DROPPED
+        if cells[i] & 15 == Cell.CLAIMED:
+            cells[i] = ((cells[i] >> 4) - 1) << 4 | Cell.QUEUED
             freed += 1
     index = _route_index(route, at_lane)
     by = _count(_count(ledger.by, index, "accepted", accepted), index, "failed", failed)
-    by = _uncount_tried(by, index, freed)
+    by = _count(by, index, "tried", -freed)
     changed = bytes(cells) != ledger.cells
     return replace(ledger, cells=bytes(cells), by=by, dirty=ledger.dirty or changed)
-
-
-def _uncount_tried(by: tuple[int, ...], index: int, n: int) -> tuple[int, ...]:
-    if n == 0 or index < 0:
-        return by
-    i = index * _BY_WIDTH
-    return (*by[:i], max(0, by[i] - n), *by[i + 1 :])
 
 
 # L4
@@ -348,18 +334,20 @@ def join_words(
 ) -> Ledger | None:
     """Join words `(index, attempt, state)` of one credential by rank; None if no cell changes."""
     cells = bytearray(ledger.cells)
-    delivered = failed = 0
+    accepted = delivered = failed = 0
     for index, attempt, state in words:
         old, at = Cell(cells[index] & 15), cells[index] >> 4
         new = join(old, at, state, attempt)
         if new is not old:
             cells[index] = at << 4 | new
+            accepted += old in (Cell.CLAIMED, Cell.UNKNOWN) and attempt == at
             delivered += new is Cell.DELIVERED
             failed += new in (Cell.BOUNCED, Cell.DROPPED)
     if bytes(cells) == ledger.cells:
         return None
     i = _route_index(route, credential)
     by = _count(_count(ledger.by, i, "delivered", delivered), i, "failed", failed)
+    by = _count(by, i, "accepted", accepted)
     out = replace(ledger, cells=bytes(cells), by=by, dirty=True, version=ledger.version + 1)
     if out.status is LedgerStatus.IDLE and not out.unfinished:
         out = replace(out, status=LedgerStatus.DONE)

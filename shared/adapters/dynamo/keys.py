@@ -6,7 +6,7 @@ Table `records` (pk, sk):
 |---|---|
 | a job; its content; one chunk | `J#job / JOB`, `J#job / CONTENT`, `J#job / C#00012` |
 | details of a chunk, windows then feedback | `D#job#00012 / W#epoch#seq`, `F#hash` |
-| account, its control, its request bucket, its senders | `A#account / PROFILE`, `CONTROL`, `BUCKET`, `SENDER#example.com` |
+| account, control, request bucket, senders | `A#account / PROFILE`, `CONTROL`, `BUCKET`, `SENDER#example.com` |
 | who is this API key? | `K#sha256 / KEY` |
 | an account's API keys | `A#account / KEY#sha256[:16]` (a mirror for lists) |
 | who is this notifier? | `N#username / NOTIFIER` |
@@ -15,7 +15,7 @@ Table `records` (pk, sk):
 | suppressions since a moment | `A#account#SUPLOG / 1790000000000#sha256` |
 | was this request made before? | `I#account / sha256(key)` |
 | is everything paused? | `SYS / CONTROL` |
-| open jobs, oldest first (index `open`) | `credential#READY or RUN`, `shared#READY or RUN#0–15` / `created_at#job` |
+| open jobs, oldest first (index `open`) | `credential#READY or RUN`, `shared#READY or RUN#0-15` / `created_at#job` |
 | an account's jobs of a kind, newest first (index `mine`) | `account#kind / created_at#job` |
 | which accounts are there? (operators) | `ACCOUNTS / account` |
 

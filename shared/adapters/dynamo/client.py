@@ -1,0 +1,144 @@
+"""DynamoDB calls with the errors and retries the engine expects.
+
+botocore's own retries stay on for DynamoDB: every write is conditional, and a write whose answer was lost is
+recognised by what it wrote (`shared.domain.queue`), so a repeat is harmless. Clients that *send* have none.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from botocore.config import Config
+from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
+
+from shared.ports import Retriable
+
+Item = dict[str, Any]
+"""An item in DynamoDB's own form."""
+T = TypeVar("T")
+
+CONFIG: Final = Config(
+    connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3}, max_pool_connections=64
+)
+TRIES: Final = 6
+"""Tries of a transaction that meets another, with jitter up to 25, 50, 100 … ms."""
+BATCH_WRITE: Final = 25
+BATCH_READ: Final = 100
+
+_BUSY: Final = frozenset(
+    {
+        "TransactionInProgressException",
+        "TransactionConflictException",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "ThrottlingException",
+        "InternalServerError",
+        "ServiceUnavailable",
+    }
+)
+
+
+class ConditionFailed(Exception):
+    """A conditional write lost; `item` is what is stored, None if nothing is."""
+
+    def __init__(self, item: Item | None) -> None:
+        super().__init__("condition failed")
+        self.item = item
+
+
+class Cancelled(Exception):
+    """A transaction was cancelled; per action its reason's code, and the stored item where one was returned."""
+
+    def __init__(self, codes: Sequence[str], items: Sequence[Item | None]) -> None:
+        super().__init__(",".join(codes))
+        self.codes = codes
+        self.items = items
+
+
+class Dynamo:
+    """A thin caller around the low-level client; thread-safe."""
+
+    def __init__(self, client: Any, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.client = client
+        self._sleep = sleep
+
+    def call(self, method: str, **kwargs: Any) -> Any:
+        """Call a method; ConditionFailed, Cancelled, Retriable, or botocore's own error for a fault of ours."""
+        operation = getattr(self.client, method)
+        for n in range(TRIES):
+            try:
+                return operation(**kwargs)
+            except ClientError as e:
+                code = e.response["Error"]["Code"]
+                if code == "ConditionalCheckFailedException":
+                    raise ConditionFailed(e.response.get("Item")) from None  # type: ignore[arg-type]
+                if code == "TransactionCanceledException":
+                    reasons: Any = e.response.get("CancellationReasons", [])
+                    codes = [r.get("Code", "None") for r in reasons]
+                    if "ConditionalCheckFailed" in codes or not _conflict(codes):
+                        raise Cancelled(codes, [r.get("Item") for r in reasons]) from None
+                elif code not in _BUSY:
+                    raise
+            except (ConnectionError, HTTPClientError):
+                if n == TRIES - 1:
+                    raise Retriable(f"{method}: no connection") from None
+            self._sleep(random.random() * 0.025 * 2**n)  # noqa: S311 - jitter
+        raise Retriable(f"{method}: busy")
+
+    def get(self, table: str, key: Mapping[str, Any], *, consistent: bool = True) -> Item | None:
+        """Return one item."""
+        item: Item | None = self.call("get_item", TableName=table, Key=key, ConsistentRead=consistent).get("Item")
+        return item
+
+    def query(self, table: str, **kwargs: Any) -> Iterable[Item]:
+        """Walk a query's pages."""
+        while True:
+            page = self.call("query", TableName=table, **kwargs)
+            yield from page["Items"]
+            if "LastEvaluatedKey" not in page:
+                return
+            kwargs["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+    def partition(self, table: str, pk: str, sk_prefix: str, **kwargs: Any) -> Iterable[Item]:
+        """Walk the items of a partition whose sort key starts with a prefix, consistently."""
+        return self.query(
+            table,
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :sk)",
+            ExpressionAttributeValues={":pk": {"S": pk}, ":sk": {"S": sk_prefix}},
+            **{"ConsistentRead": True, **kwargs},
+        )
+
+    def batch_get(self, table: str, keys: Sequence[Mapping[str, Any]], *, consistent: bool = True) -> list[Item]:
+        """Return the items there are, in no order."""
+        found: list[Item] = []
+        for start in range(0, len(keys), BATCH_READ):
+            left: Any = {table: {"Keys": list(keys[start : start + BATCH_READ]), "ConsistentRead": consistent}}
+            for n in range(TRIES):
+                answer = self.call("batch_get_item", RequestItems=left)
+                found.extend(answer["Responses"].get(table, []))
+                left = answer.get("UnprocessedKeys")
+                if not left:
+                    break
+                self._sleep(random.random() * 0.025 * 2**n)  # noqa: S311 - jitter
+            else:
+                raise Retriable("batch_get_item: busy")
+        return found
+
+    def batch_put(self, puts: Sequence[tuple[str, Item]]) -> None:
+        """Put items into tables, in any order, without conditions."""
+        for start in range(0, len(puts), BATCH_WRITE):
+            left: Any = {}
+            for table, item in puts[start : start + BATCH_WRITE]:
+                left.setdefault(table, []).append({"PutRequest": {"Item": item}})
+            for n in range(TRIES):
+                left = self.call("batch_write_item", RequestItems=left).get("UnprocessedItems")
+                if not left:
+                    break
+                self._sleep(random.random() * 0.025 * 2**n)  # noqa: S311 - jitter
+            else:
+                raise Retriable("batch_write_item: busy")
+
+
+def _conflict(codes: Sequence[str]) -> bool:
+    return any(c in {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"} for c in codes)

@@ -1,0 +1,276 @@
+"""Both directions of the engine's items: entities to DynamoDB's own form and back."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.client import Item
+from shared.domain import chunks as chunk_codec
+from shared.domain import details as detail_codec
+from shared.domain.chunks import Chunk
+from shared.domain.details import Detail, FeedbackDetail
+from shared.domain.jobs import Job, OnAmbiguous, Policy
+from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus, pack, unpack
+from shared.domain.states import COUNT_KEYS, JobState
+
+
+def n(value: float) -> dict[str, str]:
+    """A number."""
+    return {"N": str(value)}
+
+
+def s(value: str) -> dict[str, str]:
+    """A string."""
+    return {"S": value}
+
+
+def number(item: Mapping[str, Any], name: str, default: int = 0) -> int:
+    """Read an integer attribute."""
+    return int(item[name]["N"]) if name in item else default
+
+
+def text(item: Mapping[str, Any], name: str, default: str = "") -> str:
+    """Read a string attribute."""
+    value: str = item[name]["S"] if name in item else default
+    return value
+
+
+def binary(item: Mapping[str, Any], name: str) -> bytes:
+    """Read a binary attribute: bytes from a client; base64 text in stream records is decoded before."""
+    return bytes(item[name]["B"])
+
+
+# Ledgers. Absent means the default, which keeps an item of 500 cells within one write unit.
+
+
+def ledger_fields(x: Ledger) -> Item:
+    """Return a ledger's attributes without its key."""
+    out: Item = {
+        "cells": {"B": x.cells},
+        "status": s(x.status.value),
+        "lane": s(x.lane),
+        "limit": n(x.limit),
+        "folded": {"B": pack(x.folded)},
+        "by": {"B": pack(x.by)},
+        "epoch": n(x.epoch),
+        "version": n(x.version),
+        "ttl": n(x.ttl),
+    }
+    if x.first_lane != x.lane:
+        out["first_lane"] = s(x.first_lane)
+    if x.owner:
+        out |= {"owner": s(x.owner), "seq": n(x.seq), "until": n(x.until)}
+    if x.tried:
+        out["tried"] = {"B": bytes(x.tried)}
+    if x.dirty:
+        out["dirty"] = n(1)
+    for name in ("rounds", "retries", "not_before", "released_at"):
+        value = getattr(x, name)
+        if value:
+            out[name] = n(value)
+    return out
+
+
+def ledger_item(x: Ledger) -> Item:
+    """Return a ledger's item."""
+    return {**keys.ledger(x.job, x.chunk), **ledger_fields(x)}
+
+
+def ledger(item: Mapping[str, Any]) -> Ledger:
+    """Read a ledger."""
+    lane = item["lane"]["S"]
+    return Ledger(
+        job=item["pk"]["S"][2:],
+        chunk=int(item["sk"]["S"][len(keys.LEDGER_PREFIX) :]),
+        cells=binary(item, "cells"),
+        lane=lane,
+        first_lane=text(item, "first_lane", lane),
+        limit=number(item, "limit"),
+        by=unpack(binary(item, "by")),
+        folded=unpack(binary(item, "folded")),
+        ttl=number(item, "ttl"),
+        status=LedgerStatus(item["status"]["S"]),
+        owner=text(item, "owner"),
+        epoch=number(item, "epoch"),
+        seq=number(item, "seq"),
+        until=number(item, "until"),
+        tried=tuple(binary(item, "tried")) if "tried" in item else (),
+        rounds=number(item, "rounds"),
+        retries=number(item, "retries"),
+        not_before=number(item, "not_before"),
+        released_at=number(item, "released_at"),
+        dirty="dirty" in item,
+        version=number(item, "version"),
+    )
+
+
+# Jobs
+
+
+def job_item(x: Job) -> Item:
+    """Return a new job's item, with the keys of its indices."""
+    out: Item = {
+        **keys.job(x.id),
+        "job": s(x.id),
+        "account": s(x.account),
+        "kind": s(x.kind),
+        "channel": s(x.channel),
+        "route": {"L": [s(c) for c in x.route]},
+        "providers": {"L": [s(p) for p in x.providers]},
+        "total": n(x.total),
+        "chunks": n(x.chunks),
+        "created_at": n(x.created_at),
+        "ttl": n(x.ttl),
+        "state": s(x.state.value),
+        "counts": {"M": {k: n(x.counts[k]) for k in COUNT_KEYS}},
+        "by": {"M": {c: {"M": {k: n(v) for k, v in zip(BY_KEYS, x.by[c], strict=True)}} for c in x.route}},
+        "max_attempts": n(x.policy.max_attempts),
+        "retry_on": {"L": [s(w) for w in x.policy.retry_on]},
+        "on_ambiguous": s(x.policy.on_ambiguous.value),
+        "version": n(x.version),
+        "open_pk": s(open_slot(x, running=x.state is not JobState.READY)),
+        "open_sk": s(keys.aged(x.created_at, x.id)),
+        "mine_pk": s(keys.mine_pk(x.account, x.kind)),
+        "mine_sk": s(keys.aged(x.created_at, x.id)),
+    }
+    if x.test:
+        out["test"] = {"BOOL": True}
+    for name in ("name", "sender", "subject", "campaign"):
+        if getattr(x, name):
+            out[name] = s(getattr(x, name))
+    for name in ("duplicates", "not_before", "planned_at"):
+        if getattr(x, name):
+            out[name] = n(getattr(x, name))
+    if x.rate is not None:
+        out["rate"] = n(x.rate)
+    return out
+
+
+def job(item: Mapping[str, Any]) -> Job:
+    """Read a job."""
+    route = tuple(c["S"] for c in item["route"]["L"])
+    by = item["by"]["M"]
+    return Job(
+        id=item["job"]["S"],
+        account=item["account"]["S"],
+        kind=item["kind"]["S"],
+        channel=item["channel"]["S"],
+        test="test" in item,
+        route=route,
+        providers=tuple(p["S"] for p in item["providers"]["L"]),
+        total=number(item, "total"),
+        chunks=number(item, "chunks"),
+        created_at=number(item, "created_at"),
+        ttl=number(item, "ttl"),
+        state=JobState(item["state"]["S"]),
+        counts={k: int(item["counts"]["M"][k]["N"]) for k in COUNT_KEYS},
+        by={c: tuple(int(by[c]["M"][k]["N"]) for k in BY_KEYS) for c in route},
+        policy=Policy(
+            max_attempts=number(item, "max_attempts"),
+            retry_on=tuple(w["S"] for w in item["retry_on"]["L"]),
+            on_ambiguous=OnAmbiguous(item["on_ambiguous"]["S"]),
+        ),
+        name=text(item, "name"),
+        sender=text(item, "sender"),
+        subject=text(item, "subject"),
+        duplicates=number(item, "duplicates"),
+        rate=float(item["rate"]["N"]) if "rate" in item else None,
+        campaign=text(item, "campaign"),
+        not_before=number(item, "not_before"),
+        planned_at=number(item, "planned_at"),
+        stopped="stopped" in item,
+        stopped_at=number(item, "stopped_at"),
+        stop_reason=text(item, "stop_reason"),
+        finished_at=number(item, "finished_at"),
+        version=number(item, "version"),
+    )
+
+
+def open_slot(x: Job, *, running: bool) -> str:
+    """Return the partition of the index `open` that a job stands in."""
+    return keys.open_slot(x.route[0] if x.exclusive else None, x.shard, running=running)
+
+
+# Chunks and details
+
+
+def chunk_item(x: Chunk) -> Item:
+    """Return a chunk's item."""
+    return {**keys.chunk(x.job, x.number), "recipients": {"B": chunk_codec.pack(x.recipients)}, "ttl": n(x.ttl)}
+
+
+def chunk(item: Mapping[str, Any]) -> Chunk:
+    """Read a chunk."""
+    return Chunk(
+        job=item["pk"]["S"][2:],
+        number=int(item["sk"]["S"][len(keys.CHUNK_PREFIX) :]),
+        recipients=chunk_codec.unpack(binary(item, "recipients")),
+        ttl=number(item, "ttl"),
+    )
+
+
+def detail_item(x: Detail) -> Item:
+    """Return a window detail's item."""
+    return {
+        **keys.window(x.job, x.chunk, x.epoch, x.seq),
+        "at": n(x.at),
+        "credential": s(x.credential),
+        "entries": {"B": detail_codec.pack_entries(x.entries)},
+        "ttl": n(x.ttl),
+    }
+
+
+def detail(item: Mapping[str, Any]) -> Detail:
+    """Read a window detail."""
+    _, job_id, number_ = item["pk"]["S"].split("#")
+    _, epoch, seq = item["sk"]["S"].split("#")
+    return Detail(
+        job=job_id,
+        chunk=int(number_),
+        epoch=int(epoch),
+        seq=int(seq),
+        at=number(item, "at"),
+        credential=item["credential"]["S"],
+        entries=detail_codec.unpack_entries(binary(item, "entries")),
+        ttl=number(item, "ttl"),
+    )
+
+
+def feedback_item(x: FeedbackDetail) -> Item:
+    """Return a feedback detail's item."""
+    return {
+        **keys.feedback(x.job, x.chunk, x.key),
+        "credential": s(x.credential),
+        "entries": {"B": detail_codec.pack_feedback(x.entries)},
+        "ttl": n(x.ttl),
+    }
+
+
+def feedback(item: Mapping[str, Any]) -> FeedbackDetail:
+    """Read a feedback detail."""
+    _, job_id, number_ = item["pk"]["S"].split("#")
+    return FeedbackDetail(
+        job=job_id,
+        chunk=int(number_),
+        credential=item["credential"]["S"],
+        entries=detail_codec.unpack_feedback(binary(item, "entries")),
+        ttl=number(item, "ttl"),
+    )
+
+
+BINARY: Final = frozenset({"cells", "folded", "by", "tried"})
+
+
+def from_stream(image: Mapping[str, Any], decode: Any) -> Item:
+    """Return a stream record's image as a client would return the item: binary attributes as bytes."""
+    return {k: {"B": decode(v["B"])} if "B" in v and isinstance(v["B"], str) else v for k, v in image.items()}
+
+
+def update(changes: Mapping[str, Any], removals: Sequence[str] = ()) -> tuple[str, dict[str, str], Item]:
+    """Return (expression, names, values) that set and remove top-level attributes."""
+    names = {f"#{i}": name for i, name in enumerate((*changes, *removals))}
+    values = {f":{i}": value for i, value in enumerate(changes.values())}
+    parts = "SET " + ", ".join(f"#{i} = :{i}" for i in range(len(changes)))
+    if removals:
+        parts += " REMOVE " + ", ".join(f"#{len(changes) + i}" for i in range(len(removals)))
+    return parts, names, values

@@ -1,0 +1,77 @@
+"""The ledger store on DynamoDB: each primitive is one conditional write that returns the winner's item."""
+
+from collections.abc import Sequence
+
+from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo
+from shared.domain.ledger import Ledger
+from shared.domain.queue import LedgerQueue
+
+
+class DynamoLedgers(LedgerQueue):
+    """Ledgers in the table `ops`."""
+
+    def __init__(self, dynamo: Dynamo, table: str) -> None:
+        self._db = dynamo
+        self._table = table
+
+    def _read(self, job: str, chunk: int) -> Ledger | None:
+        item = self._db.get(self._table, keys.ledger(job, chunk))
+        return codec.ledger(item) if item else None
+
+    def _list(self, job: str) -> list[Ledger]:
+        items = self._db.partition(self._table, keys.job_pk(job), keys.LEDGER_PREFIX)
+        return [codec.ledger(x) for x in items]
+
+    def _put(self, ledgers: Sequence[Ledger]) -> None:
+        self._db.batch_put([(self._table, codec.ledger_item(x)) for x in ledgers])
+
+    def _swap(self, old: Ledger, new: Ledger) -> Ledger | None:
+        before, after = codec.ledger_fields(old), codec.ledger_fields(new)
+        changes = {k: v for k, v in after.items() if before.get(k) != v}
+        expression, names, values = codec.update(changes, [k for k in before if k not in after])
+        try:
+            self._db.call(
+                "update_item",
+                TableName=self._table,
+                Key=keys.ledger(old.job, old.chunk),
+                UpdateExpression=expression,
+                ConditionExpression="#version = :version",
+                ExpressionAttributeNames={**names, "#version": "version"},
+                ExpressionAttributeValues={**values, ":version": codec.n(old.version)},
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ConditionFailed as lost:
+            return codec.ledger(lost.item) if lost.item else None
+        return new
+
+    def _lease(self, job: str, chunk: int, lane: str, owner: str, now: int, until: int) -> tuple[bool, Ledger | None]:
+        try:
+            answer = self._db.call(
+                "update_item",
+                TableName=self._table,
+                Key=keys.ledger(job, chunk),
+                UpdateExpression=(
+                    "SET #status = :busy, #owner = :owner, #until = :until, seq = :zero, "
+                    "epoch = epoch + :one, version = version + :one"
+                ),
+                ConditionExpression=(
+                    "#status = :idle AND lane = :lane AND (attribute_not_exists(not_before) OR not_before <= :now)"
+                ),
+                ExpressionAttributeNames={"#status": "status", "#owner": "owner", "#until": "until"},
+                ExpressionAttributeValues={
+                    ":busy": {"S": "BUSY"},
+                    ":idle": {"S": "IDLE"},
+                    ":owner": {"S": owner},
+                    ":until": codec.n(until),
+                    ":zero": codec.n(0),
+                    ":one": codec.n(1),
+                    ":lane": {"S": lane},
+                    ":now": codec.n(now),
+                },
+                ReturnValues="ALL_NEW",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ConditionFailed as lost:
+            return False, codec.ledger(lost.item) if lost.item else None
+        return True, codec.ledger(answer["Attributes"])

@@ -1,0 +1,75 @@
+"""Time slots of credentials, reserved in DynamoDB so that the rate holds whatever the number of workers.
+
+The slot clock (`tat`, Unix microseconds) is the time at which the next slot may start. Source: docs/protocol.md, "Pace".
+"""
+
+from typing import Any
+
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo
+from shared.adapters.dynamo.codec import n, number
+from shared.domain.pacing import HORIZON, Pace, Slots
+from shared.ports import Clock
+
+_MICRO = 1_000_000
+
+
+class DynamoPacer:
+    """`ports.Pacer`: one conditional update a reservation, the likely branch first."""
+
+    def __init__(self, dynamo: Dynamo, table: str, clock: Clock) -> None:
+        self._db = dynamo
+        self._table = table
+        self._clock = clock
+        self._behind: dict[str, bool] = {}
+
+    def reserve(self, credential: str, k: int, pace: Pace, *, lead: float) -> Slots:
+        """Reserve k slots; waits while the credential is reserved more than 2 s ahead. A lost answer wastes slots."""
+        cost = round(k * pace.spacing * _MICRO)
+        idle = not self._behind.get(credential, False)
+        while True:
+            now = round((self._clock.now() + lead) * _MICRO)
+            try:
+                first = self._start(credential, now, cost) if idle else self._follow(credential, now, cost)
+            except ConditionFailed as lost:
+                tat = number(lost.item, "tat") if lost.item else 0
+                wait = (tat - now) / _MICRO - HORIZON
+                if wait > 0:
+                    self._clock.sleep(wait)
+                idle = tat <= now
+                continue
+            self._behind[credential] = True
+            return Slots(first / _MICRO, pace.spacing, k)
+
+    def _start(self, credential: str, now: int, cost: int) -> int:
+        """The credential is idle: the slots start now."""
+        self._update(
+            credential,
+            "SET tat = :new",
+            "attribute_not_exists(tat) OR tat <= :now",
+            {":new": n(now + cost), ":now": n(now)},
+        )
+        return now
+
+    def _follow(self, credential: str, now: int, cost: int) -> int:
+        """Somebody's slots are still to come: these follow them."""
+        item = self._update(
+            credential,
+            "SET tat = tat + :cost",
+            "tat > :now AND tat <= :horizon",
+            {":cost": n(cost), ":now": n(now), ":horizon": n(now + round(HORIZON * _MICRO))},
+        )
+        return number(item, "tat") - cost
+
+    def _update(self, credential: str, expression: str, condition: str, values: dict[str, Any]) -> dict[str, Any]:
+        answer: dict[str, Any] = self._db.call(
+            "update_item",
+            TableName=self._table,
+            Key=keys.pacer(credential),
+            UpdateExpression=expression,
+            ConditionExpression=condition,
+            ExpressionAttributeValues=values,
+            ReturnValues="ALL_NEW",
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+        )
+        return answer["Attributes"]

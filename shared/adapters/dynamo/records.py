@@ -1,0 +1,359 @@
+"""Jobs, chunks, contents and details on DynamoDB, and the transactions that tie ledgers and jobs together."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final, Protocol
+
+from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.codec import n, s
+from shared.contracts import INDEX_OPEN
+from shared.domain import content as content_codec
+from shared.domain import ledger as rules
+from shared.domain.chunks import Chunk
+from shared.domain.content import Content
+from shared.domain.details import Detail, FeedbackDetail
+from shared.domain.jobs import Job, add_figures, stats_of
+from shared.domain.ledger import BY_KEYS, Ledger
+from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState
+from shared.ports import Changed, Control, Idempotency, Mismatch, OpenJob, Replay, Stored
+
+INLINE_CONTENT: Final = 350_000
+"""Bytes of packed content that still fit DynamoDB's 400 KB item; larger contents go to the bucket."""
+
+
+class Blobs(Protocol):
+    """Large contents by name."""
+
+    def put(self, name: str, data: bytes) -> None:
+        """Store bytes."""
+        ...
+
+    def get(self, name: str) -> bytes | None:
+        """Return bytes, None if there are none."""
+        ...
+
+
+class DynamoRecords:
+    """`ports.Records` over the two tables and the bucket."""
+
+    def __init__(self, dynamo: Dynamo, *, records: str, ops: str, blobs: Blobs) -> None:
+        self._db = dynamo
+        self._records = records
+        self._ops = ops
+        self._blobs = blobs
+
+    # Acceptance
+
+    def accept(
+        self, job: Job, chunks: Sequence[Chunk], ledgers: Sequence[Ledger], content: Content, key: Idempotency | None
+    ) -> Stored | Replay | Mismatch:
+        """Store chunks, ledgers and content, then job, stats and idempotency record in one transaction."""
+        if key is not None:
+            made = self._made_before(self._db.get(self._records, _idempotency_key(key)), key, job.created_at)
+            if made is not None:
+                return made
+        puts = [(self._records, codec.chunk_item(c)) for c in chunks]
+        puts += [(self._ops, codec.ledger_item(x)) for x in ledgers]
+        puts.append((self._records, self._content_item(job, content)))
+        self._db.batch_put(puts)
+        actions: list[Item] = [
+            {
+                "Put": {
+                    "TableName": self._records,
+                    "Item": codec.job_item(job),
+                    "ConditionExpression": "attribute_not_exists(pk)",
+                }
+            }
+        ]
+        if not job.test:
+            first = [job.counts[k] for k in COUNT_KEYS]
+            actions.append(self._add_stats(job, [*first, *[0] * (len(BY_KEYS) * len(job.route))]))
+        if key is not None:
+            actions.append(
+                {
+                    "Put": {
+                        "TableName": self._records,
+                        "Item": {
+                            **_idempotency_key(key),
+                            "job": s(job.id),
+                            "fingerprint": s(key.fingerprint),
+                            "answer": s(key.answer),
+                            "expires": n(key.expires),
+                            "ttl": n(key.expires // 1000 + 1),
+                        },
+                        "ConditionExpression": "attribute_not_exists(pk) OR expires < :now",
+                        "ExpressionAttributeValues": {":now": n(job.created_at)},
+                        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+                    }
+                }
+            )
+        try:
+            self._db.call("transact_write_items", TransactItems=actions)
+        except Cancelled as lost:
+            if key is not None and lost.codes[-1] == "ConditionalCheckFailed":
+                item = lost.items[-1] or self._db.get(self._records, _idempotency_key(key))
+                if item is not None and item["job"]["S"] == job.id:
+                    return Stored()  # our own write, whose answer was lost
+                made = self._made_before(item, key, job.created_at)
+                if made is not None:
+                    return made
+            elif lost.codes[0] == "ConditionalCheckFailed":
+                return Stored()  # a job's id is random: only we can have written it
+            raise
+        return Stored()
+
+    def _made_before(self, item: Item | None, key: Idempotency, now: int) -> Replay | Mismatch | None:
+        if item is None or codec.number(item, "expires") < now:
+            return None
+        if item["fingerprint"]["S"] != key.fingerprint:
+            return Mismatch()
+        return Replay(item["answer"]["S"])
+
+    def _content_item(self, job: Job, content: Content) -> Item:
+        packed = content_codec.pack(content)
+        item: Item = {**keys.content(job.id), "ttl": n(job.ttl)}
+        if len(packed) <= INLINE_CONTENT:
+            return {**item, "data": {"B": packed}}
+        name = f"contents/{job.id}"
+        self._blobs.put(name, packed)
+        return {**item, "blob": s(name)}
+
+    # Reading
+
+    def job(self, job: str) -> Job | None:
+        """Return a job, consistent."""
+        item = self._db.get(self._records, keys.job(job))
+        return codec.job(item) if item else None
+
+    def control(self, job: str, account: str) -> Control:
+        """Return the job and whether its account or everything is paused, in one consistent read."""
+        wanted = [keys.job(job), keys.account_control(account), keys.system_control()]
+        found: Job | None = None
+        paused = False
+        for item in self._db.batch_get(self._records, wanted):
+            if item["sk"]["S"] == keys.JOB:
+                found = codec.job(item)
+            else:
+                paused = paused or "paused" in item
+        return Control(found, paused)
+
+    def chunk(self, job: str, number: int) -> Chunk | None:
+        """Return a chunk; None when it has gone."""
+        item = self._db.get(self._records, keys.chunk(job, number))
+        return codec.chunk(item) if item else None
+
+    def content(self, job: str) -> Content | None:
+        """Return a job's content."""
+        item = self._db.get(self._records, keys.content(job))
+        if item is None:
+            return None
+        packed = bytes(item["data"]["B"]) if "data" in item else self._blobs.get(item["blob"]["S"])
+        return content_codec.unpack(packed) if packed is not None else None
+
+    def open_jobs(self, slots: Iterable[str]) -> Iterable[OpenJob]:
+        """Walk the index of open jobs, oldest first within each slot; eventually consistent, so a hint."""
+        for slot in slots:
+            for item in self._db.query(
+                self._records,
+                IndexName=INDEX_OPEN,
+                KeyConditionExpression="open_pk = :pk",
+                ExpressionAttributeValues={":pk": s(slot)},
+            ):
+                created_at, _, job_id = item["open_sk"]["S"].partition("#")
+                yield OpenJob(
+                    job=job_id,
+                    running="#RUN" in item["open_pk"]["S"],
+                    not_before=codec.number(item, "not_before"),
+                    created_at=int(created_at),
+                    campaign=codec.text(item, "campaign"),
+                )
+
+    # Details
+
+    def put_detail(self, detail: Detail, *, if_absent: bool = False) -> None:
+        """Store a window detail."""
+        condition = {"ConditionExpression": "attribute_not_exists(pk)"} if if_absent else {}
+        try:
+            self._db.call("put_item", TableName=self._records, Item=codec.detail_item(detail), **condition)
+        except ConditionFailed:
+            return  # the claimant's own word stands
+
+    def detail(self, job: str, chunk: int, epoch: int, seq: int) -> Detail | None:
+        """Return a window detail, consistent."""
+        item = self._db.get(self._records, keys.window(job, chunk, epoch, seq))
+        return codec.detail(item) if item else None
+
+    def put_feedback(self, detail: FeedbackDetail) -> None:
+        """Store the words of one batch of events about one chunk; a repeat is the same item."""
+        self._db.call("put_item", TableName=self._records, Item=codec.feedback_item(detail))
+
+    def details(self, job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:
+        """Return all details of a chunk: windows by epoch and seq, then feedback."""
+        windows: list[Detail] = []
+        words: list[FeedbackDetail] = []
+        for item in self._db.partition(self._records, keys.details_pk(job, chunk), ""):
+            if item["sk"]["S"].startswith(keys.WINDOW_PREFIX):
+                windows.append(codec.detail(item))
+            else:
+                words.append(codec.feedback(item))
+        return windows, words
+
+    # Transitions
+
+    def change(self, job: Job, change: Change, now: int, *, reason: str = "", strict: bool = False) -> Changed:
+        """Make one transition of the table, if the job's state allows it."""
+        sources, target = TRANSITIONS[change]
+        values: Item = {":one": n(1), ":to": s(target.value)}
+        names = {"#state": "state"}
+        sets = ["#state = :to", "version = version + :one"]
+        removes: list[str] = []
+        condition = f"#state IN ({', '.join(f':f{i}' for i in range(len(sources)))})"
+        values |= {f":f{i}": s(state.value) for i, state in enumerate(sorted(sources))}
+        if strict:
+            condition += " AND version = :version"
+            values[":version"] = n(job.version)
+        if change is Change.PLAN:
+            condition += " AND (attribute_not_exists(not_before) OR not_before <= :now)"
+            values[":now"] = n(now)
+            sets.append("planned_at = :now")
+            removes.append("stopped")
+        elif change is Change.LOG:
+            sets.append("finished_at = :now")
+            values[":now"] = n(now)
+            removes += ["open_pk", "open_sk"]
+        elif change is Change.STOP:
+            sets += ["stopped = :true", "stopped_at = :now", "stop_reason = :reason"]
+            values |= {":true": {"BOOL": True}, ":now": n(now), ":reason": s(reason)}
+        if change in (Change.PLAN, Change.STOP, Change.RESUME, Change.REOPEN):
+            sets += ["open_pk = :open_pk", "open_sk = :open_sk"]
+            values[":open_pk"] = s(codec.open_slot(job, running=target is not JobState.READY))
+            values[":open_sk"] = s(keys.aged(job.created_at, job.id))
+        expression = "SET " + ", ".join(sets) + (" REMOVE " + ", ".join(removes) if removes else "")
+        try:
+            answer = self._db.call(
+                "update_item",
+                TableName=self._records,
+                Key=keys.job(job.id),
+                UpdateExpression=expression,
+                ConditionExpression=condition,
+                ExpressionAttributeNames=names,
+                ExpressionAttributeValues=values,
+                ReturnValues="ALL_NEW",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ConditionFailed as lost:
+            return Changed(won=False, job=codec.job(lost.item) if lost.item else None)
+        return Changed(won=True, job=codec.job(answer["Attributes"]))
+
+    def fold(self, ledger: Ledger, job: Job, *, finish: bool = False) -> tuple[Ledger, Job | None] | None:
+        """Add a ledger's new figures to its job and the day's stats (J2), once; None if one of them moved on."""
+        folded = rules.fold(ledger)
+        if folded is None:
+            return None
+        new, delta = folded
+        actions = [self._mark_folded(ledger, new), self._add_counts(job, delta, finish=finish)]
+        if not job.test and any(delta):
+            actions.append(self._add_stats(job, delta))
+        try:
+            self._db.call("transact_write_items", TransactItems=actions)
+        except Cancelled as lost:
+            if "ConditionalCheckFailed" in lost.codes:
+                return None
+            raise
+        if not finish:
+            return new, None
+        counts, by = add_figures(job.counts, job.by, job.route, delta)
+        return new, replace(job, counts=counts, by=by, state=JobState.SENT, version=job.version + 1)
+
+    def _mark_folded(self, old: Ledger, new: Ledger) -> Item:
+        return {
+            "Update": {
+                "TableName": self._ops,
+                "Key": keys.ledger(old.job, old.chunk),
+                "UpdateExpression": "SET folded = :folded, version = :new REMOVE dirty",
+                "ConditionExpression": "version = :old",
+                "ExpressionAttributeValues": {
+                    ":folded": {"B": rules.pack(new.folded)},
+                    ":new": n(new.version),
+                    ":old": n(old.version),
+                },
+            }
+        }
+
+    def _add_counts(self, job: Job, delta: Sequence[int], *, finish: bool) -> Item:
+        values: Item = {":one": n(1)}
+        names: dict[str, str] = {}
+        sets = ["version = version + :one"]
+        for i, (k, d) in enumerate(zip(COUNT_KEYS, delta, strict=False)):
+            if d:
+                names |= {"#counts": "counts", f"#c{i}": k}
+                values[f":c{i}"] = n(d)
+                sets.append(f"#counts.#c{i} = #counts.#c{i} + :c{i}")
+        for r, credential in enumerate(job.route):
+            for j, k in enumerate(BY_KEYS):
+                d = delta[len(COUNT_KEYS) + r * len(BY_KEYS) + j]
+                if d:
+                    names |= {"#by": "by", f"#r{r}": credential, f"#k{j}": k}
+                    values[f":b{r}_{j}"] = n(d)
+                    sets.append(f"#by.#r{r}.#k{j} = #by.#r{r}.#k{j} + :b{r}_{j}")
+        condition = "attribute_exists(pk)"
+        if finish:
+            sources, target = TRANSITIONS[Change.FINISH]
+            names["#state"] = "state"
+            values |= {f":f{i}": s(x.value) for i, x in enumerate(sorted(sources))}
+            values |= {":to": s(target.value), ":version": n(job.version)}
+            sets.append("#state = :to")
+            condition = f"version = :version AND #state IN ({', '.join(f':f{i}' for i in range(len(sources)))})"
+        update: Item = {
+            "TableName": self._records,
+            "Key": keys.job(job.id),
+            "UpdateExpression": "SET " + ", ".join(sets),
+            "ConditionExpression": condition,
+            "ExpressionAttributeValues": values,
+        }
+        if names:
+            update["ExpressionAttributeNames"] = names
+        return {"Update": update}
+
+    def _add_stats(self, job: Job, delta: Sequence[int]) -> Item:
+        day = datetime.fromtimestamp(job.created_at / 1000, UTC).date().isoformat()
+        amounts = dict(stats_of(delta))
+        for r, provider in enumerate(job.providers):
+            for j, k in enumerate(BY_KEYS):
+                d = delta[len(COUNT_KEYS) + r * len(BY_KEYS) + j]
+                if d:
+                    amounts[f"p.{provider}.{k}"] = amounts.get(f"p.{provider}.{k}", 0) + d
+        amounts = amounts or {"queued": 0}
+        return {
+            "Update": {
+                "TableName": self._records,
+                "Key": keys.stats(job.account, day, job.channel, job.shard),
+                "UpdateExpression": "ADD " + ", ".join(f"#{i} :{i}" for i in range(len(amounts))),
+                "ExpressionAttributeNames": {f"#{i}": name for i, name in enumerate(amounts)},
+                "ExpressionAttributeValues": {f":{i}": n(v) for i, v in enumerate(amounts.values())},
+            }
+        }
+
+    # Suppressions
+
+    def suppress(self, account: str, key: str, reason: str, now: int) -> None:
+        """Add an address to the account's suppressions; an existing entry stays."""
+        digest = hashlib.sha256(key.encode()).hexdigest()
+        entry: dict[str, Any] = {"address": s(key), "reason": s(reason), "at": n(now)}
+        try:
+            self._db.call(
+                "put_item",
+                TableName=self._records,
+                Item={**keys.suppression(account, digest), **entry},
+                ConditionExpression="attribute_not_exists(pk)",
+            )
+        except ConditionFailed:
+            return  # the first reason stands
+        self._db.call("put_item", TableName=self._records, Item={**keys.suppression_log(account, now, digest), **entry})
+
+
+def _idempotency_key(key: Idempotency) -> keys.Key:
+    return keys.idempotency(key.account, hashlib.sha256(key.key.encode()).hexdigest())

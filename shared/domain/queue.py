@@ -1,0 +1,221 @@
+"""The queue primitives over ledgers, once for every store.
+
+A store brings five methods (`_read`, `_list`, `_put`, `_swap`, `_lease`); the primitives, their recomputation after a
+lost race and the recognition of one's own write stand here, so that the fake and the real store cannot drift apart.
+Source: docs/protocol.md, "Writes" and "The queue primitives".
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from shared.domain import ledger as rules
+from shared.domain.ledger import Ledger, LedgerStatus, Passing
+from shared.domain.outcomes import Entry
+from shared.domain.states import Cell
+
+
+@dataclass(frozen=True, slots=True)
+class NotDue:
+    """The chunk waits until `not_before` (Unix milliseconds)."""
+
+    not_before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """The chunk is leased, and the lease has run out: take it over first."""
+
+    ledger: Ledger
+
+
+class LedgerQueue(ABC):
+    """Ledgers as a mail queue: every primitive succeeds, raises a retriable error, or says that another was faster."""
+
+    @abstractmethod
+    def _read(self, job: str, chunk: int) -> Ledger | None:
+        """Read one ledger, consistently."""
+
+    @abstractmethod
+    def _list(self, job: str) -> list[Ledger]:
+        """Read a job's ledgers, consistently, by number."""
+
+    @abstractmethod
+    def _put(self, ledgers: Sequence[Ledger]) -> None:
+        """Store new ledgers."""
+
+    @abstractmethod
+    def _swap(self, old: Ledger, new: Ledger) -> Ledger | None:
+        """Write `new` if the stored version is that of `old`.
+
+        Returns:
+            `new` if it was written, the stored ledger if not, None if there is none.
+        """
+
+    @abstractmethod
+    def _lease(self, job: str, chunk: int, lane: str, owner: str, now: int, until: int) -> tuple[bool, Ledger | None]:
+        """Write `rules.acquire` under its own condition, without a read before it.
+
+        Returns:
+            (True, the leased ledger), or (False, the ledger as stored or None).
+        """
+
+    # reading
+
+    def read(self, job: str, chunk: int) -> Ledger | None:
+        """Return one ledger."""
+        return self._read(job, chunk)
+
+    def read_all(self, job: str) -> list[Ledger]:
+        """Return all ledgers of a job."""
+        return self._list(job)
+
+    def list_queue(self, job: str) -> list[Ledger]:
+        """Return the ledgers that wait for a worker."""
+        return [x for x in self._list(job) if x.status is LedgerStatus.IDLE]
+
+    def find_inflight(self, job: str) -> list[Ledger]:
+        """Return the ledgers that a worker holds."""
+        return [x for x in self._list(job) if x.status is LedgerStatus.BUSY]
+
+    # writing
+
+    def enqueue(self, ledgers: Sequence[Ledger]) -> None:
+        """Store new ledgers."""
+        self._put(ledgers)
+
+    def send_start(
+        self, job: str, chunk: int, *, lane: str, owner: str, now: int, until: int
+    ) -> Ledger | NotDue | Expired | None:
+        """Lease a chunk (L1). None: it is not this lane's, is done, is held by a live lease, or has gone."""
+        won, found = self._lease(job, chunk, lane, owner, now, until)
+        if won or found is None:
+            return found
+        if found.status is LedgerStatus.BUSY:
+            if found.owner == owner and found.seq == 0:
+                return found  # our own write, whose answer was lost
+            return Expired(found) if found.until < now else None
+        if found.status is LedgerStatus.IDLE and found.lane == lane and found.not_before > now:
+            return NotDue(found.not_before)
+        return None
+
+    def claim(
+        self, held: Ledger, results: Sequence[Entry], k: int, *, route: Sequence[str]
+    ) -> tuple[Ledger, list[int]] | None:
+        """Merge the last window's results and claim the next k recipients (L2); None if the lease is lost.
+
+        A lost lease merges the results as a late word before it returns.
+        """
+        current = held
+        while True:
+            if not current.held_by(held.owner, held.epoch):
+                self._late(current, held, results, route)
+                return None
+            new, claimed = rules.claim(current, results, k, route=route, at_lane=held.lane)
+            found = self._swap(current, new)
+            if found is new:
+                return new, claimed
+            if found is None:
+                return None
+            if found.held_by(held.owner, held.epoch) and found.seq == held.seq + 1:
+                return found, found.having(Cell.CLAIMED)  # our own write, whose answer was lost
+            current = found
+
+    def release(
+        self, held: Ledger, results: Sequence[Entry], requeued: Sequence[int], passing: Passing
+    ) -> Ledger | None:
+        """End the lease with the last results (L4): to DONE, or to IDLE for the next pass, time or worker."""
+        current = held
+        while True:
+            if not current.held_by(held.owner, held.epoch):
+                if current.status is not LedgerStatus.BUSY and current.epoch == held.epoch:
+                    return current  # our own release, whose answer was lost: only the holder ends an epoch in place
+                self._late(current, held, results, passing.route)
+                return None
+            merged = rules.merge(
+                current, results, holder=True, route=passing.route, at_lane=held.lane, requeued=requeued
+            )
+            new = rules.release(merged, passing)
+            found = self._swap(current, new)
+            if found is new or found is None:
+                return found
+            current = found
+
+    def send_done(self, held: Ledger, results: Sequence[Entry], passing: Passing) -> Ledger | None:
+        """End a lease whose window settles all that is left (L4)."""
+        return self.release(held, results, (), passing)
+
+    def send_cancel(
+        self, held: Ledger, results: Sequence[Entry], requeued: Sequence[int], passing: Passing
+    ) -> Ledger | None:
+        """End a lease with work left: time, stop, pause, or a provider that asks to wait (L4)."""
+        return self.release(held, results, requeued, passing)
+
+    def take_over(self, expired: Ledger, proof: Mapping[int, Entry], passing: Passing) -> Ledger | None:
+        """End a lease that ran out (L5); None if it has ended or moved on meanwhile."""
+        current: Ledger | None = expired
+        while current is not None and current.epoch == expired.epoch and current.seq == expired.seq:
+            new = rules.take_over(current, proof, passing)
+            if new is None:
+                return None
+            found = self._swap(current, new)
+            if found is new:
+                return new
+            current = found
+        return None
+
+    def join(
+        self, job: str, chunk: int, words: Sequence[tuple[int, int, Cell]], *, route: Sequence[str], credential: str
+    ) -> Ledger | None:
+        """Join feedback (F); the ledger as it is afterwards, None if there is none."""
+        return self._change(job, chunk, lambda x: rules.join_words(x, words, route=route, credential=credential))
+
+    def reopen(self, job: str, chunk: int, states: Iterable[Cell], max_attempts: int) -> Ledger | None:
+        """Queue cells again for the owner's retry (J4)."""
+        wanted = tuple(states)
+        return self._change(job, chunk, lambda x: rules.reopen(x, wanted, max_attempts))
+
+    def drop(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
+        """Skip recipients that still wait."""
+        wanted = tuple(indices)
+        return self._change(job, chunk, lambda x: rules.drop(x, wanted))
+
+    def reschedule(self, job: str, chunk: int, *, not_before: int, lane: str) -> Ledger | None:
+        """Move an idle chunk to another time or lane."""
+
+        def move(x: Ledger) -> Ledger | None:
+            if x.status is not LedgerStatus.IDLE or (x.not_before, x.lane) == (not_before, lane):
+                return None
+            return replace(x, not_before=not_before, lane=lane, version=x.version + 1)
+
+        return self._change(job, chunk, move)
+
+    def _change(self, job: str, chunk: int, change: Callable[[Ledger], Ledger | None]) -> Ledger | None:
+        current = self._read(job, chunk)
+        while current is not None:
+            new = change(current)
+            if new is None:
+                return current
+            found = self._swap(current, new)
+            if found is new:
+                return new
+            current = found
+        return None
+
+    def _late(self, current: Ledger, held: Ledger, results: Sequence[Entry], route: Sequence[str]) -> None:
+        """Merge the results of a lease that was taken over: words about attempts that only we made.
+
+        Recipients to be queued again stay as the takeover left them, UNKNOWN: their attempt's number may have been
+        used again if this is not a takeover but our own release, whose answer was lost (docs/adr/0004).
+        """
+        found: Ledger | None = current
+        while found is not None:
+            merged = rules.merge(found, results, holder=False, route=route, at_lane=held.lane)
+            if merged.cells == found.cells:
+                return
+            done = merged.status is LedgerStatus.IDLE and not merged.unfinished
+            new = replace(merged, version=found.version + 1, status=LedgerStatus.DONE if done else merged.status)
+            stored = self._swap(found, new)
+            if stored is new:
+                return
+            found = stored
