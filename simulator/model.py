@@ -1,0 +1,187 @@
+"""What the parts of the simulator hand to each other, and the seam that a provider fills.
+
+A provider is one class in one file with the members of `Provider`, and one line in `registry.py`.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class Clock:
+    """Unix time in seconds that never runs backwards: the arrival clock of the log."""
+
+    def __init__(self) -> None:
+        self._offset = time.time() - time.monotonic()
+
+    def now(self) -> float:
+        """Return the Unix time in seconds."""
+        return self._offset + time.monotonic()
+
+
+class Mode(StrEnum):
+    """What a fault does to a call; see `faults.py` for what each leaves in the log."""
+
+    OK = "ok"
+    UNAVAILABLE = "503"
+    GATEWAY = "500"
+    THROTTLED = "429"
+    UNAUTHORIZED = "401"
+    REFUSE = "refuse"
+    RESET = "reset"
+    ACCEPT_AND_DROP = "accept_and_drop"
+    SLOW = "slow"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call to a provider's API. `path` starts with a slash, after provider and credential; `size`: body bytes.
+
+    The body is empty if `size` is over the provider's limit: it is read, but not kept.
+    """
+
+    method: str
+    path: str
+    query: bytes
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+    size: int
+
+    def header(self, name: bytes) -> str:
+        """Return a header by its lower-case name, or the empty string."""
+        for key, value in self.headers:
+            if key == name:
+                return value.decode("latin-1")
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An HTTP answer; `content-length` is added by the app."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What all messages of a call have in common, kept once. `size`: bytes of the call's body."""
+
+    sender: str
+    html: str
+    text: str
+    attachments: tuple[str, ...]
+    size: int
+
+
+@dataclass(slots=True)
+class Call:
+    """One call to a provider, as the log keeps it.
+
+    Attributes:
+        n: serial number within the simulator, from 1.
+        at: arrival in Unix seconds.
+        status: of the answer; 0 while or if there was none.
+        fault: the mode that was injected, or `ok`.
+        accepted: recipients accepted, whatever was answered.
+        answered: the whole answer was written to a connection that was still open.
+    """
+
+    n: int
+    at: float
+    provider: str
+    credential: str
+    status: int = 0
+    fault: Mode = Mode.OK
+    accepted: int = 0
+    answered: bool = False
+    message_id: str = ""
+
+
+@dataclass(slots=True)
+class Message:
+    """One recipient of an accepted call.
+
+    Attributes:
+        to: the address exactly as received.
+        role: `to`, `cc` or `bcc`.
+        ref: our ref, from where the provider carries it; empty if there is none.
+        id: the provider's id of the call or message.
+        index: position of its personalization (or its like) in the call.
+        args: custom values that the provider returns in its events.
+        values: text replaced in subject and bodies, for this recipient.
+        callback: URL of its events where the request names one; empty: the credential's.
+        behaviour: what becomes of it, chosen at acceptance.
+        acknowledged: words the webhook target answered with 2xx, in order.
+    """
+
+    to: str
+    role: str
+    ref: str
+    subject: str
+    id: str
+    index: int
+    content: Content
+    args: Mapping[str, Any]
+    values: Mapping[str, str]
+    callback: str = ""
+    call: Call | None = None
+    seq: int = 0
+    behaviour: str = ""
+    acknowledged: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a provider says to a call if no fault interferes; with messages if it accepts."""
+
+    reply: Reply
+    messages: list[Message] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a provider may know of a call beside the request. `id`: a fresh provider's id, a function of the seed."""
+
+    credential: str
+    keys: frozenset[str]
+    id: str
+    find: Callable[[str], list[dict[str, Any]]]
+    """Log lines of this credential that carry a ref, for providers with a look-up."""
+
+
+class Provider(Protocol):
+    """One provider's wire format. Methods are pure functions of their arguments: they may run in any thread."""
+
+    name: str
+    roots: frozenset[str]
+    """First path segments of its API, which cannot be credential ids."""
+    default_key: str
+    max_body: int
+    per_post: int
+    """Most events in one webhook post."""
+
+    def receive(self, request: Request, context: Context) -> Answer:
+        """Authenticate and check a call, and say what is answered and which messages are accepted."""
+
+    def refusal(self, mode: Mode, status: int, retry_after: float) -> Reply:
+        """Return the provider's own answer for modes 503, 429 and 401."""
+
+    def words(self, behaviour: str) -> tuple[str, ...]:
+        """Return the events of a behaviour in their natural order; KeyError if it is not known."""
+
+    def event(self, message: Message, word: str, at: float, event_id: str) -> dict[str, Any]:
+        """Return one event as the provider says it. `at`: Unix seconds."""
+
+    def post(self, events: list[dict[str, Any]], url: str, at: float) -> tuple[dict[str, str], bytes]:
+        """Return the signed headers and the body of one webhook post."""
+
+    def describe(self) -> dict[str, str]:
+        """Return what a receiver needs to verify its webhooks."""
+
+
+class BadRequest(Exception):
+    """A control request that makes no sense; the text is for the caller."""
