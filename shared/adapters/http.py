@@ -1,0 +1,296 @@
+"""A transport that makes each request exactly once and says truly whether it may have arrived.
+
+```
+NotSent              not a byte of the request was written: refused, dns, tls, connect time-out, unreachable
+└── NoTime           the deadline had passed before the first byte
+AnswerLost           at least one byte was written and no complete answer came: the provider may have acted on it
+```
+
+It never repeats a request, follows no redirect, and speaks HTTP/1.1 (RFC 9112) on sockets of its own: an answer of a
+provider's API is a status, a few headers and a short body, and reading that by hand costs a third of `http.client`.
+The only second try there is: an idle connection that turns out to be closed before a byte was written is replaced.
+
+Codes (`str(error)`) are stable snake_case; addresses and bodies never appear in them.
+"""
+
+import select
+import socket
+import ssl
+import threading
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+from urllib.parse import urlsplit
+
+from shared.adapters.http_answer import Reader, time_left
+from shared.ports import AnswerLost, Clock, Http, NoTime, NotSent, Response
+
+CONNECT_TIMEOUT: Final = 3.0
+"""Seconds for DNS, TCP and TLS together: a provider in good health takes under 0.3 s."""
+READ_TIMEOUT: Final = 30.0
+"""Seconds from the first byte written to the whole answer, if the deadline is later still."""
+IDLE_SECONDS: Final = 4.0
+"""Reuse no connection that was idle for longer: common servers close theirs after 5 s (uvicorn, Node, Apache), and a
+request that crosses such a close on the wire would be `AnswerLost`. It also covers sandboxes that were frozen."""
+MAX_IDLE: Final = 512
+"""Idle connections kept per origin; more are closed."""
+_JOIN: Final = 64 * 1024
+"""Up to this size head and body leave in one piece; longer bodies are not copied, as hundreds may be in flight."""
+
+Body = bytes | tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    host: str
+    port: int
+    tls: bool
+
+
+@lru_cache(maxsize=256)
+def _parse(url: str) -> tuple[_Origin, str, str]:
+    """Return origin, request target and Host value; ValueError if the URL cannot be requested."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("not an absolute http(s) URL")
+    if not url.isascii() or any(c <= " " or c == "\x7f" for c in url):
+        raise ValueError("a URL must be printable ASCII")
+    tls = parts.scheme == "https"
+    standard = 443 if tls else 80
+    port = parts.port or standard
+    name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return _Origin(parts.hostname, port, tls), target, name if port == standard else f"{name}:{port}"
+
+
+class _Connection:
+    """One socket and what was read from it beyond the last answer (then it is not used again)."""
+
+    __slots__ = ("idle_since", "poll", "sock", "tls")
+
+    def __init__(self, sock: socket.socket, *, tls: bool) -> None:
+        self.sock = sock
+        self.tls = tls
+        self.idle_since = 0.0
+        self.poll = select.poll()
+        self.poll.register(sock, select.POLLIN | select.POLLERR | select.POLLHUP)
+
+    def is_quiet(self) -> bool:
+        """Tell whether the server neither closed it nor said anything unasked (a 408, a TLS alert)."""
+        return not self.poll.poll(0)
+
+    def close(self) -> None:
+        self.sock.close()
+
+
+class _ClosedUnwritten(Exception):
+    """The connection was gone before the first byte."""
+
+
+class HttpClient(Http):
+    """A pool of keep-alive connections, the latest used first. Safe for any number of threads.
+
+    DNS look-ups are the system resolver's and cannot be cut short; the deadline is checked again after them.
+
+    Args:
+        clock: by which deadlines are judged.
+        connect_timeout: seconds for DNS, TCP and TLS together.
+        read_timeout: seconds for writing and the whole answer.
+        context: TLS settings; the default verifies certificates and names.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        connect_timeout: float = CONNECT_TIMEOUT,
+        read_timeout: float = READ_TIMEOUT,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._now = clock.now
+        self._connect_timeout = connect_timeout
+        self._read_timeout = read_timeout
+        self._context = context
+        self._lock = threading.Lock()
+        self._idle: dict[_Origin, deque[_Connection]] = {}
+
+    def request(self, method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: float) -> Response:
+        """Make one request and return the answer, whatever its status.
+
+        Args:
+            method: GET, POST, …
+            url: absolute, http or https; a repeated one costs nothing to read.
+            headers: beside Host, Content-Length and Accept-Encoding, which are set here.
+            body: bytes, or parts that are sent one after another without being joined.
+            deadline: Unix seconds; checked just before connecting and before writing, and everything ends by then.
+
+        Raises:
+            NoTime: the deadline had passed before the first byte.
+            NotSent: no byte was written; see the module's docstring.
+            AnswerLost: written, wholly or in part, and no complete answer came.
+            ValueError: the URL or a header cannot be written; nothing was sent.
+        """
+        origin, target, host = _parse(url)
+        parts = (body,) if isinstance(body, bytes) else body
+        head = _head(method, target, host, headers, sum(map(len, parts)))
+        connection = self._reuse(origin)
+        if connection is not None:
+            try:
+                return self._exchange(origin, connection, method, head, parts, deadline)
+            except _ClosedUnwritten:
+                pass  # replaced by a new one: nothing was written
+        try:
+            return self._exchange(origin, self._connect(origin, deadline), method, head, parts, deadline)
+        except _ClosedUnwritten:
+            raise NotSent("connection_closed") from None
+
+    def close(self) -> None:
+        """Close all idle connections; the client can be used afterwards."""
+        for pool in self._idle.values():
+            while pool:
+                pool.pop().close()
+
+    def _reuse(self, origin: _Origin) -> _Connection | None:
+        pool = self._idle.get(origin)
+        while pool:
+            try:
+                connection = pool.pop()
+            except IndexError:  # another thread took the last one
+                return None
+            if self._now() - connection.idle_since <= IDLE_SECONDS and connection.is_quiet():
+                return connection
+            connection.close()
+        return None
+
+    def _keep(self, origin: _Origin, connection: _Connection) -> None:
+        pool = self._idle.get(origin)
+        if pool is None:
+            pool = self._idle.setdefault(origin, deque())
+        connection.idle_since = self._now()
+        if len(pool) < MAX_IDLE:
+            pool.append(connection)
+        else:
+            connection.close()
+
+    def _connect(self, origin: _Origin, deadline: float) -> _Connection:
+        """Open a connection; every failure is NotSent, and NoTime if it was the deadline that cut it short."""
+        now = self._now()
+        if now >= deadline:
+            raise NoTime("deadline")
+        until = min(deadline, now + self._connect_timeout)
+        try:
+            sock = self._dial(origin, until)
+        except OSError as error:
+            if isinstance(error, TimeoutError) and self._now() >= deadline:
+                raise NoTime("deadline") from None
+            raise NotSent(_connect_code(error)) from None
+        except UnicodeError:  # a label that no DNS name can have
+            raise NotSent("dns") from None
+        return _Connection(sock, tls=origin.tls)
+
+    def _dial(self, origin: _Origin, until: float) -> socket.socket:
+        found = socket.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+        failure: OSError = TimeoutError()
+        for n, (family, kind, protocol, _, address) in enumerate(found):
+            left = until - self._now()
+            if left <= 0:
+                break
+            sock = socket.socket(family, kind, protocol)
+            try:
+                sock.settimeout(left / (len(found) - n))  # a dead address leaves time for the next
+                sock.connect(address)
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                if not origin.tls:
+                    return sock
+                sock.settimeout(max(0.001, until - self._now()))
+                return self._tls().wrap_socket(sock, server_hostname=origin.host)
+            except OSError as error:
+                sock.close()
+                failure = error
+        raise failure
+
+    def _tls(self) -> ssl.SSLContext:
+        with self._lock:
+            if self._context is None:
+                self._context = ssl.create_default_context()
+            return self._context
+
+    def _exchange(
+        self,
+        origin: _Origin,
+        connection: _Connection,
+        method: str,
+        head: bytes,
+        parts: tuple[bytes, ...],
+        deadline: float,
+    ) -> Response:
+        """Write the request and read its answer; the connection is kept or closed, whatever happens."""
+        reusable = False
+        try:
+            now = self._now()
+            if now >= deadline:
+                raise NoTime("deadline")
+            until = min(deadline, now + self._read_timeout)
+            whole = self._write(connection, head, parts, until)
+            response, reusable = Reader(connection.sock, until, self._now).answer(method)
+            reusable = reusable and whole
+            return response
+        finally:
+            if not reusable or (isinstance(connection.sock, ssl.SSLSocket) and connection.sock.pending()):
+                connection.close()
+            else:
+                self._keep(origin, connection)
+
+    def _write(self, connection: _Connection, head: bytes, parts: tuple[bytes, ...], until: float) -> bool:
+        """Write everything; False if the server stopped listening half way (its answer may be there to read).
+
+        Raises:
+            _ClosedUnwritten: not one byte went out.
+            AnswerLost: time ran out.
+        """
+        small = sum(map(len, parts)) <= _JOIN
+        pieces: tuple[bytes, ...] = (b"".join((head, *parts)),) if small else (head, *parts)
+        sock = connection.sock
+        written = connection.tls  # TLS may have written before it fails
+        for piece in pieces:
+            rest = memoryview(piece)
+            while rest:
+                try:
+                    sock.settimeout(time_left(until, self._now))
+                    count = sock.send(rest)
+                except TimeoutError:
+                    if not written:
+                        raise NoTime("deadline") from None
+                    raise AnswerLost("write_timeout") from None
+                except OSError:
+                    if not written:
+                        raise _ClosedUnwritten from None
+                    return False
+                written = True
+                rest = rest[count:]
+        return True
+
+
+def _head(method: str, target: str, host: str, headers: Mapping[str, str], length: int) -> bytes:
+    lines = [f"{method} {target} HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: identity\r\nContent-Length: {length}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    text = "\r\n".join(lines)
+    if text.count("\n") != len(lines) + 2 or text.count("\r") != len(lines) + 2:
+        raise ValueError("a header must be one line")
+    return (text + "\r\n\r\n").encode("latin-1")
+
+
+def _connect_code(error: OSError) -> str:
+    if isinstance(error, TimeoutError):
+        return "connect_timeout"
+    if isinstance(error, ssl.SSLError):
+        return "tls"
+    if isinstance(error, socket.gaierror):
+        return "dns"
+    if isinstance(error, ConnectionRefusedError):
+        return "connection_refused"
+    if isinstance(error, ConnectionError):
+        return "connection_closed"
+    return "unreachable"
