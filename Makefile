@@ -1,0 +1,101 @@
+# Everything a developer runs. Needs Python 3.11 or later and make; `make setup` brings the rest into .venv.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
+VENV := .venv
+PY := $(VENV)/bin/python
+UV := $(VENV)/bin/uv
+PYTEST := $(PY) -m pytest -q
+COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links
+
+.PHONY: help setup run demo up down status test test-unit test-deployed lint lint-infra check bench mutants \
+	browser openapi lock clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+
+setup: $(VENV)/.installed $(VENV)/.node ## install everything into .venv and node_modules (idempotent)
+
+# A virtual environment knows its own absolute path; one that was moved or lost its Python is made anew.
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "error: Posthaste needs Python 3.11 or later; found: $$($(PYTHON) --version 2>&1). Name one with: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "creating $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv --clear $(VENV) || { \
+		echo "error: this Python cannot make a virtual environment (on Debian: apt install python3-venv)" >&2; exit 1; }
+	@touch $@
+
+# The installer's own version and hashes stand in the lock as well.
+$(VENV)/.installed: $(VENV)/.created requirements/dev.txt pyproject.toml
+	@echo "installing the locked packages"
+	@awk '/^[a-z0-9]/ {on = ($$1 ~ /^uv==/)} on' requirements/dev.txt > $(VENV)/uv.txt
+	@$(PY) -m pip --disable-pip-version-check install -q --require-hashes -r $(VENV)/uv.txt
+	@$(UV) pip install -q --python $(PY) --require-hashes -r requirements/dev.txt
+	@$(UV) pip install -q --python $(PY) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.node: $(VENV)/.installed package.json package-lock.json
+	@echo "installing the CDK command line"
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/npm ci --silent --no-audit --no-fund
+	@touch $@
+
+run: setup ## start the local cloud, send the example newsletter, and stay up until Ctrl-C
+	@$(PY) -m infra.local run
+
+demo: setup ## the same, check that every message arrived exactly once, and exit
+	@$(PY) -m infra.local demo
+
+up: setup ## start the local cloud (or bring it up to date) and leave it running
+	@$(PY) -m infra.local up
+
+down: setup ## stop the local cloud
+	@$(PY) -m infra.local down
+
+status: setup ## show what of the local cloud is running
+	@$(PY) -m infra.local status
+
+test: test-unit test-deployed ## all tests: unit, function and synth tests, then those on a local cloud of their own
+
+test-unit: setup ## tests that need no local cloud
+	$(PYTEST) -m "not deployed" -n auto
+
+test-deployed: setup ## tests against a local cloud that is started for them and stopped afterwards
+	POSTHASTE_LOCAL=.local/test $(PY) -m infra.local with -- $(PYTEST) -m deployed tests/deployed
+
+lint: setup ## style, types and import rules
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports
+
+lint-infra: setup ## synthesise the stack for AWS and for the local cloud; cdk-nag and cfn-lint
+	$(PYTEST) tests/infra
+	$(PY) -m infra.local lint
+
+check: lint lint-infra test ## everything CI runs
+
+bench: setup ## measure; prints a table
+	$(PY) -m benchmarks
+
+mutants: setup ## sabotage the code in a dozen ways; each must turn a promise test red
+	$(PY) -m tests.mutants
+
+browser: ## install the browser that the page tests use (Debian, Ubuntu)
+	apt-get install -y --no-install-recommends chromium chromium-driver
+
+openapi: setup ## regenerate functions/api/openapi.json
+	$(PY) -m functions.api.openapi
+
+lock: setup ## resolve requirements/*.in anew
+	$(COMPILE) requirements/runtime.in -o requirements/runtime.txt
+	$(COMPILE) requirements/dev.in -o requirements/dev.txt
+
+clean: ## stop the local cloud and remove everything that can be made again
+	@if [ -x $(PY) ] && [ -d .local ]; then $(PY) -m infra.local down || true; fi
+	rm -rf $(VENV) .local node_modules cdk.out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+		.import_linter_cache *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,128 @@
+"""`python -m infra.local up | down | run | demo | status | with -- COMMAND`: the laptop cloud from the command line."""
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from types import FrameType
+
+from infra.local import cloud, newsletter
+from infra.local.cloud import Cloud
+from infra.local.console import LocalCloudError, say, step
+from infra.local.paths import ENV_LOCAL, Paths, paths
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command; return the exit code. Errors a developer can act on are shown in one message."""
+    parser = argparse.ArgumentParser(prog="python -m infra.local", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, meaning in (
+        ("up", "start the local cloud, or bring it up to date"),
+        ("down", "stop it"),
+        ("run", "start it, send the example newsletter, stay up until Ctrl-C"),
+        ("demo", "start it, send the example newsletter, check the result, stop it"),
+        ("status", "show what runs"),
+    ):
+        commands.add_parser(name, help=meaning)
+    within = commands.add_parser("with", help="start it, run a command, stop it")
+    within.add_argument("words", nargs=argparse.REMAINDER)
+    options = parser.parse_args(arguments)
+    _forget_the_developers_aws()
+    signal.signal(signal.SIGTERM, _interrupt)
+    where = paths()
+    try:
+        match options.command:
+            case "up":
+                _show(cloud.up(where))
+            case "down":
+                cloud.down(where)
+            case "status":
+                return 0 if cloud.status(where) else 1
+            case "run":
+                _run(where)
+            case "demo":
+                _demo(where)
+            case _:
+                return _with(where, [w for w in options.words if w != "--"] or ["true"])
+    except LocalCloudError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+@contextlib.contextmanager
+def _lent(where: Paths) -> Iterator[Cloud]:
+    """Bring the cloud up, and stop it afterwards if it did not run before."""
+    ran_before = cloud.runs(where)
+    try:
+        yield cloud.up(where)
+    finally:
+        if not ran_before:
+            cloud.down(where)
+
+
+def _run(where: Paths) -> None:
+    with _lent(where) as running:
+        sent = newsletter.send(running)
+        say(f"           newsletter posted: {sent.answer['recipients']} recipients, batch {sent.batch_id}")
+        newsletter.watch(running, sent)
+        _show(running)
+        say("\nCtrl-C stops the local cloud.")
+        with contextlib.suppress(KeyboardInterrupt):
+            while cloud.runs(where):
+                time.sleep(1)
+            raise LocalCloudError("the local cloud has ended; see its logs")
+
+
+def _demo(where: Paths) -> None:
+    where.demo.unlink(missing_ok=True)
+    with _lent(where) as running:
+        with step("post the newsletter"):
+            sent = newsletter.send(running)
+        with step("every message has its final state"):
+            newsletter.watch(running, sent)
+        with step("compare fixture, providers' log and API logs"):
+            found = newsletter.evidence(running, sent)
+            where.demo.write_text(json.dumps(found, indent=1), encoding="utf-8")
+            wrong = newsletter.faults(sent, found)
+        if wrong:
+            raise LocalCloudError("the demo failed:\n  " + "\n  ".join(wrong))
+        say(
+            f"{sent.answer['recipients']} recipients, {sent.answer['skipped']} skipped, {len(found['accepted'])} accepted"
+            f" by a provider, each exactly once, and the logs agree. Details: {where.demo}"
+        )
+
+
+def _with(where: Paths, words: Sequence[str]) -> int:
+    with _lent(where) as running:
+        environment = {**os.environ, **running.env, ENV_LOCAL: str(where.home)}
+        return subprocess.run(words, env=environment, check=False).returncode
+
+
+def _show(running: Cloud) -> None:
+    say(f"\nAPI        {running.api}")
+    say(f"Docs       {running.api}/docs")
+    say(f"Inbox      {running.env['SIMULATOR_URL']}/")
+    say(f"Settings   {running.paths.env}")
+
+
+def _forget_the_developers_aws() -> None:
+    """Drop profiles, keys and endpoints of the developer's own: nothing here may ever talk to real AWS."""
+    for name in [n for n in os.environ if n.startswith("AWS_") and n != "AWS_CA_BUNDLE"]:
+        del os.environ[name]
+    os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

