@@ -11,13 +11,13 @@ ROLLS_PER_HASH: Final = 8
 class Dice:
     """Rolls for one decision, named by its key (for example seed, credential and ref).
 
-    Not thread-safe: make one for each decision.
+    Making one costs next to nothing until it is rolled. Not thread-safe: make one for each decision.
     """
 
     __slots__ = ("_at", "_bytes", "_key", "_round")
 
     def __init__(self, *key: object) -> None:
-        self._key = "\x1f".join(map(str, key)).encode()
+        self._key = key
         self._round = 0
         self._bytes = b""
         self._at = ROLLS_PER_HASH
@@ -25,7 +25,7 @@ class Dice:
     def roll(self) -> float:
         """Return the next number of this key, in [0, 1)."""
         if self._at == ROLLS_PER_HASH:
-            self._bytes = blake2b(self._key + self._round.to_bytes(4, "big")).digest()
+            self._bytes = blake2b("\x1f".join(map(str, (*self._key, self._round))).encode()).digest()
             self._round += 1
             self._at = 0
         start = self._at * 8
