@@ -186,6 +186,7 @@ _GIVES: Final = {
     Kind.INVALID: Cell.SKIPPED,
     Kind.NOT_SENT: Cell.RETRY,
     Kind.UNKNOWN: Cell.UNKNOWN,
+    Kind.RISKED: Cell.RETRY,
 }
 
 
@@ -319,7 +320,7 @@ def take_over(ledger: Ledger, proof: Mapping[int, Entry], passing: Passing) -> L
     for i in ledger.having(Cell.CLAIMED):
         attempt = ledger.cells[i] >> 4
         entry = proof.get(i)
-        if entry is None or entry.attempt != attempt:
+        if entry is None or entry.attempt != attempt or entry.kind is Kind.RISKED:
             entry = Entry(i, attempt, Kind.UNKNOWN)
         results.append(entry)
     merged = merge(ledger, results, holder=True, route=passing.route, at_lane=ledger.lane)

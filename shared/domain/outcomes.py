@@ -59,6 +59,8 @@ class Kind(StrEnum):
     INVALID = "i"
     NOT_SENT = "t"
     UNKNOWN = "u"
+    RISKED = "x"
+    """Ambiguous, and tried again because the job prefers a duplicate to a wait."""
 
 
 @dataclass(frozen=True, slots=True)

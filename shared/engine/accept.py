@@ -1,0 +1,163 @@
+"""Acceptance: a request becomes chunks, ledgers and a job, all or nothing. Source: docs/protocol.md, "Accept"."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shared.contracts import Settings, pointer
+from shared.domain import chunks as chunking
+from shared.domain import ledger as rules
+from shared.domain.chunks import Chunk, Recipient
+from shared.domain.content import Content
+from shared.domain.ids import new_id
+from shared.domain.jobs import Job, Policy, first_credential
+from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
+from shared.domain.states import COUNT_KEYS, JobState
+from shared.ports import Clock, Idempotency, Lanes, Mismatch, Records, Replay
+
+DAY_MS: Final = 86_400_000
+KEY_LIFE_MS: Final = DAY_MS
+"""How long an idempotency key is kept past the last scheduled send."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRequest:
+    """A validated batch.
+
+    Attributes:
+        route: credentials in failover order, all open to the account.
+        recipients: in list order, each normalised address once; `skip` holds the code of those not to be sent to.
+        duplicates: how many were left out because they stood before.
+        not_before: Unix milliseconds, 0 for now.
+        idempotency_key: the client's, or empty.
+        fingerprint: hash of the request, for the key.
+    """
+
+    account: str
+    test: bool
+    channel: str
+    route: tuple[str, ...]
+    content: Content
+    recipients: tuple[Recipient, ...]
+    duplicates: int
+    policy: Policy
+    name: str = ""
+    not_before: int = 0
+    idempotency_key: str = ""
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The batch is stored; `answer`: the JSON of the 202's body."""
+
+    job: Job
+    answer: str
+
+
+class Acceptor:
+    """Turns requests into jobs."""
+
+    def __init__(self, *, records: Records, lanes: Lanes, settings: Settings, clock: Clock) -> None:
+        self._records = records
+        self._lanes = lanes
+        self._settings = settings
+        self._clock = clock
+
+    def accept(self, request: BatchRequest) -> Accepted | Replay | Mismatch:
+        """Store a batch and send its pointers.
+
+        Concurrency: of two calls with the same idempotency key one wins, and both get its answer.
+
+        Raises:
+            ValueError: there is no recipient to send to, or the route is empty.
+            Retriable: nothing is accepted; the call may be repeated.
+        """
+        if not request.route or all(r.skip for r in request.recipients):
+            raise ValueError("a batch needs a route and a recipient that is not skipped")
+        now = int(self._clock.now() * 1000)
+        due = max(now, request.not_before)
+        job_id = new_id(now)
+        ttl = (due + max(30, self._settings.jobs_days) * DAY_MS) // 1000
+        parts = self._split(request)
+        chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(parts)]
+        ledgers = [self._ledger(c, request, job_id, ttl) for c in chunks]
+        job = self._job(request, job_id, now, ttl, ledgers)
+        answer = _answer(job, request.recipients)
+        key = None
+        if request.idempotency_key:
+            key = Idempotency(request.account, request.idempotency_key, request.fingerprint, answer, due + KEY_LIFE_MS)
+        stored = self._records.accept(job, chunks, ledgers, request.content, key)
+        if isinstance(stored, Replay | Mismatch):
+            return stored
+        if job.state is JobState.ENQUEUED:
+            send_pointers(self._lanes, job.id, ledgers)
+        return Accepted(job, answer)
+
+    def _split(self, request: BatchRequest) -> Sequence[tuple[Recipient, ...]]:
+        slowest = min(self._settings.credential(c).rate for c in request.route)
+        size = chunking.chunk_size(len(request.recipients), len(request.route), slowest)
+        return chunking.split(request.recipients, size)
+
+    def _ledger(self, chunk: Chunk, request: BatchRequest, job_id: str, ttl: int) -> Ledger:
+        return rules.create(
+            job=job_id,
+            chunk=chunk.number,
+            skipped=[i for i, r in enumerate(chunk.recipients) if r.skip],
+            size=len(chunk.recipients),
+            lane=first_credential(job_id, chunk.number, request.route),
+            route=request.route,
+            limit=request.policy.max_attempts,
+            ttl=ttl,
+        )
+
+    def _job(self, request: BatchRequest, job_id: str, now: int, ttl: int, ledgers: Sequence[Ledger]) -> Job:
+        scheduled = request.not_before > now
+        counts = [sum(column) for column in zip(*(rules.histogram(x.cells) for x in ledgers), strict=True)]
+        return Job(
+            id=job_id,
+            account=request.account,
+            kind="batch",
+            channel=request.channel,
+            test=request.test,
+            route=request.route,
+            providers=tuple(self._settings.credential(c).provider for c in request.route),
+            total=len(request.recipients),
+            chunks=len(ledgers),
+            created_at=now,
+            ttl=ttl,
+            state=JobState.READY if scheduled else JobState.ENQUEUED,
+            counts=dict(zip(COUNT_KEYS, counts, strict=True)),
+            by={c: (0,) * len(BY_KEYS) for c in request.route},
+            policy=request.policy,
+            name=request.name,
+            sender=request.content.sender.address,
+            subject=request.content.subject[:100],
+            duplicates=request.duplicates,
+            not_before=request.not_before if scheduled else 0,
+            planned_at=0 if scheduled else now,
+        )
+
+
+def _answer(job: Job, recipients: Sequence[Recipient]) -> str:
+    body: Mapping[str, object] = {
+        "batch_id": job.id,
+        "job_id": job.id,
+        "state": job.state.value,
+        "recipients": job.total,
+        "duplicates": job.duplicates,
+        "skipped": sum(1 for r in recipients if r.skip),
+    }
+    return json.dumps(body, separators=(",", ":"))
+
+
+def send_pointers(lanes: Lanes, job: str, ledgers: Sequence[Ledger], *, delay: float = 0) -> int:
+    """Send one pointer per idle ledger to its lane and return how many; more of them change nothing."""
+    by_lane: dict[str, list[str]] = {}
+    for x in ledgers:
+        if x.status is LedgerStatus.IDLE:
+            by_lane.setdefault(x.lane, []).append(pointer(job, x.chunk))
+    for lane, bodies in by_lane.items():
+        lanes[lane].send(bodies, delay=delay, group=job)
+    return sum(len(b) for b in by_lane.values())

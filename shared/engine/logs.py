@@ -1,0 +1,246 @@
+"""Logs and live counts, put together from chunk (who), ledger cell (state) and details (when, through whom)."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from shared.domain import ledger as rules
+from shared.domain.chunks import Chunk, Recipient
+from shared.domain.details import Detail, FeedbackDetail, FeedbackEntry
+from shared.domain.feedback import HARD, SOFT, WordKind
+from shared.domain.ids import message_id
+from shared.domain.jobs import Job, public_counts
+from shared.domain.ledger import Ledger
+from shared.domain.outcomes import Kind
+from shared.domain.states import COUNT_KEYS, Cell, MessageState, Status, message_state, status
+from shared.ports import Clock, LedgerStore, Records
+
+LIVE_CHUNKS: Final = 100
+"""Jobs of up to this many chunks have their counts computed from the ledgers; larger ones show the folded counts."""
+
+_OUTCOME: Final = {
+    Kind.ACCEPTED: "accepted",
+    Kind.RELAYED: "accepted",
+    Kind.REFUSED: "refused",
+    Kind.INVALID: "invalid",
+    Kind.NOT_SENT: "not_sent",
+    Kind.UNKNOWN: "unknown",
+    Kind.RISKED: "unknown",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try to deliver a message; `at_ms` in Unix milliseconds."""
+
+    n: int
+    credential_id: str
+    at_ms: int
+    outcome: str
+    code: str = ""
+    provider_message_id: str = ""
+    words: tuple[FeedbackEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """What is known of one message. `providers`: one key per provider of the route, true = tried."""
+
+    message: str
+    recipient: str
+    state: MessageState
+    status: Status
+    providers: dict[str, bool]
+    attempts: tuple[Attempt, ...]
+    updated_at_ms: int
+    error: str | None
+    may_duplicate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCounts:
+    """Counts that add up to the job's total. `as_of`: Unix milliseconds; `exact` if computed from the ledgers."""
+
+    counts: dict[str, int]
+    by: dict[str, dict[str, int]]
+    as_of: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which lines are wanted; None and empty want all. `recipient` is a normalised key."""
+
+    states: frozenset[MessageState] = field(default_factory=frozenset)
+    statuses: frozenset[Status] = field(default_factory=frozenset)
+    recipient: str = ""
+
+    def wants(self, cell: Cell) -> bool:
+        """Tell whether a cell's line is wanted, as far as its state goes."""
+        return (not self.states or message_state(cell) in self.states) and (
+            not self.statuses or status(cell) in self.statuses
+        )
+
+    @property
+    def narrow(self) -> bool:
+        """True if not every line is wanted."""
+        return bool(self.states or self.statuses or self.recipient)
+
+
+Position = tuple[int, int]
+"""(chunk, index) of the next line to look at."""
+PAGE_CHUNKS: Final = 20
+"""Chunks that one filtered page reads at the most; a page may be short and still carry a cursor."""
+
+
+class Logs:
+    """Reads what became of a job's messages."""
+
+    def __init__(self, *, records: Records, ledgers: LedgerStore, clock: Clock) -> None:
+        self._records = records
+        self._ledgers = ledgers
+        self._clock = clock
+
+    def counts(self, job: Job) -> LiveCounts:
+        """Return the job's counts, exact for jobs of up to LIVE_CHUNKS chunks.
+
+        The sum is the total at every instant: each ledger's histogram replaces what it had folded.
+        """
+        now = int(self._clock.now() * 1000)
+        if job.chunks > LIVE_CHUNKS:
+            return LiveCounts(public_counts(job.counts), _named(job.by), now, exact=False)
+        figures = [rules.figures(x) for x in self._ledgers.read_all(job.id)]
+        if len(figures) != job.chunks:
+            return LiveCounts(public_counts(job.counts), _named(job.by), now, exact=False)
+        totals = [sum(column) for column in zip(*figures, strict=True)]
+        width = len(rules.BY_KEYS)
+        by = {
+            c: tuple(totals[len(COUNT_KEYS) + i * width : len(COUNT_KEYS) + (i + 1) * width])
+            for i, c in enumerate(job.route)
+        }
+        return LiveCounts(public_counts(dict(zip(COUNT_KEYS, totals, strict=False))), _named(by), now, exact=True)
+
+    def lines(
+        self, job: Job, wanted: Filter, *, start: Position = (0, 0), limit: int = 100
+    ) -> tuple[list[LogLine], Position | None]:
+        """Return up to `limit` lines in list order from `start`, and where the next page starts."""
+        out: list[LogLine] = []
+        chunk_number, index = start
+        looked = 0
+        while chunk_number < job.chunks:
+            if looked == PAGE_CHUNKS and wanted.narrow:
+                return out, (chunk_number, index)
+            looked += 1
+            ledger = self._ledgers.read(job.id, chunk_number)
+            chunk = self._records.chunk(job.id, chunk_number)
+            if ledger is None or chunk is None:
+                return out, None
+            picked = _pick(chunk, ledger, wanted, index)
+            hits = [i for _, i in zip(range(limit - len(out)), picked, strict=False)]
+            if hits:
+                out += self._some(job, chunk, ledger, hits)
+            if len(out) == limit:
+                following = hits[-1] + 1
+                more = following < len(chunk.recipients)
+                position = (chunk_number, following) if more else (chunk_number + 1, 0)
+                return out, position if position[0] < job.chunks else None
+            chunk_number, index = chunk_number + 1, 0
+        return out, None
+
+    def line(self, job: Job, chunk_number: int, index: int) -> LogLine | None:
+        """Return one message's line; None if there is no such message."""
+        ledger = self._ledgers.read(job.id, chunk_number)
+        chunk = self._records.chunk(job.id, chunk_number) if ledger is not None else None
+        if ledger is None or chunk is None or index >= len(chunk.recipients):
+            return None
+        return self._some(job, chunk, ledger, [index])[0]
+
+    def _some(self, job: Job, chunk: Chunk, ledger: Ledger, indices: Sequence[int]) -> list[LogLine]:
+        windows, words = self._records.details(job.id, chunk.number)
+        attempts = _attempts(windows, words, frozenset(indices))
+        return [_line(job, chunk.number, i, chunk.recipients[i], ledger.cell(i), attempts.get(i, {})) for i in indices]
+
+
+def _pick(chunk: Chunk, ledger: Ledger, wanted: Filter, start: int) -> Iterator[int]:
+    for i in range(start, len(chunk.recipients)):
+        if wanted.wants(ledger.cell(i)[0]) and wanted.recipient in ("", chunk.recipients[i].key):
+            yield i
+
+
+def _attempts(
+    windows: Iterable[Detail], words: Iterable[FeedbackDetail], wanted: frozenset[int]
+) -> dict[int, dict[int, Attempt]]:
+    """Return index → attempt number → attempt. A later window's word about the same attempt replaces an earlier one."""
+    out: dict[int, dict[int, Attempt]] = {}
+    for w in windows:
+        for e in w.entries:
+            if e.index in wanted:
+                out.setdefault(e.index, {})[e.attempt] = Attempt(
+                    e.attempt, w.credential, w.at, _OUTCOME[e.kind], e.code, e.id
+                )
+    said: dict[tuple[int, int], tuple[str, list[FeedbackEntry]]] = {}
+    for f in words:
+        for entry in f.entries:
+            if entry.index in wanted:
+                said.setdefault((entry.index, entry.attempt), (f.credential, []))[1].append(entry)
+    for (index, number), (credential, entries) in said.items():
+        known = out.setdefault(index, {}).get(number)
+        ordered = tuple(sorted(set(entries), key=lambda e: (e.at, e.word)))
+        first = ordered[0]
+        out[index][number] = Attempt(
+            n=number,
+            credential_id=known.credential_id if known else credential,
+            at_ms=known.at_ms if known else first.at * 1000,
+            outcome=known.outcome if known else "unknown",
+            code=known.code if known else "",
+            provider_message_id=(known.provider_message_id if known else "") or first.id,
+            words=ordered,
+        )
+    return out
+
+
+def _line(
+    job: Job, chunk: int, index: int, recipient: Recipient, cell: tuple[Cell, int], by_number: dict[int, Attempt]
+) -> LogLine:
+    state, _ = cell
+    attempts = tuple(by_number[k] for k in sorted(by_number))
+    tried = {a.credential_id for a in attempts}
+    providers: dict[str, bool] = {}
+    for credential, provider in zip(job.route, job.providers, strict=True):
+        providers[provider] = providers.get(provider, False) or credential in tried
+    moments = [job.created_at, *(a.at_ms for a in attempts), *(w.at * 1000 for a in attempts for w in a.words)]
+    return LogLine(
+        message=message_id(chunk, index),
+        recipient=recipient.address,
+        state=message_state(state),
+        status=status(state),
+        providers=providers,
+        attempts=attempts,
+        updated_at_ms=max(moments),
+        error=_error(state, recipient, attempts),
+        may_duplicate=any(a.outcome == "unknown" and not _settled(a) for a in attempts[:-1]),
+    )
+
+
+def _settled(attempt: Attempt) -> bool:
+    """Tell whether later words say that the attempt failed for good."""
+    return any(WordKind(w.word) in SOFT for w in attempt.words)
+
+
+def _error(state: Cell, recipient: Recipient, attempts: tuple[Attempt, ...]) -> str | None:
+    """Return the code that explains the state: the skip's, the provider's word's, or the last attempt's."""
+    if state is Cell.SKIPPED:
+        return recipient.skip or next((a.code for a in reversed(attempts) if a.code), "skipped")
+    if state in (Cell.DELIVERED, Cell.SENT, Cell.RELAYED, Cell.QUEUED, Cell.CLAIMED):
+        return None
+    for attempt in reversed(attempts):
+        for word in reversed(attempt.words):
+            if WordKind(word.word) in HARD | SOFT and not word.secondary:
+                return word.code or word.word
+        if attempt.code:
+            return attempt.code
+    return "attempts_exhausted" if state is Cell.DROPPED else None
+
+
+def _named(by: Mapping[str, tuple[int, ...]]) -> dict[str, dict[str, int]]:
+    return {c: dict(zip(rules.BY_KEYS, values, strict=True)) for c, values in by.items()}

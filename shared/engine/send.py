@@ -1,0 +1,334 @@
+"""The sender: leases a chunk, and window by window claims recipients and calls the provider (L1 to L4).
+
+One lease works in one thread, at most one window of it in flight; its provider calls run in a pool of threads that is
+joined before anything else is written. The crash of a worker leaves at most that window claimed without results.
+"""
+
+import logging
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from shared.contracts import Credential, pointer
+from shared.domain.backoff import MAX_QUEUE_DELAY
+from shared.domain.chunks import Chunk
+from shared.domain.content import Content
+from shared.domain.details import Detail
+from shared.domain.ids import Ref
+from shared.domain.jobs import Job, OnAmbiguous
+from shared.domain.ledger import Ledger
+from shared.domain.outcomes import Accepted, Entry, Kind, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.pacing import LATE, Pace, Slots, pace
+from shared.domain.queue import Expired, NotDue
+from shared.domain.states import ACTIVE, Cell, Change, JobState
+from shared.engine.recover import Recovery
+from shared.ports import Clock, Lanes, LedgerStore, Pacer, Provider, Records, Retriable, Target
+
+CALL_TIMEOUT: Final = 10.0
+"""Seconds that a provider call may take; what is slower than that is `unknown`."""
+MARGIN: Final = 3.0
+"""Seconds kept for the writes after the last call."""
+LEAD: Final = 0.025
+"""Seconds from a slot's reservation to its use, at first: the job's read and the claim."""
+MIN_LEAD: Final = 0.005
+MAX_LEAD: Final = 0.5
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Did(Enum):
+    """What came of a pointer."""
+
+    SENT = "sent"
+    """The lease ended, whatever is left of the chunk."""
+    POSTPONED = "postponed"
+    NOTHING = "nothing"
+
+
+@dataclass(slots=True)
+class _Lease:
+    """A lease in progress: what is known of the chunk and the window that is not merged yet."""
+
+    job: Job
+    chunk: Chunk
+    content: Content
+    ledger: Ledger
+    results: list[Entry]
+    requeued: list[int]
+    throttled_until: int = 0
+    paused: bool = False
+
+
+class Sender:
+    """Serves one credential's lane. One instance a function; `work` may run in several threads at once."""
+
+    def __init__(
+        self,
+        *,
+        records: Records,
+        ledgers: LedgerStore,
+        pacer: Pacer,
+        lanes: Lanes,
+        provider: Provider,
+        credential: Credential,
+        recovery: Recovery,
+        clock: Clock,
+        lease_margin: float,
+        call_timeout: float = CALL_TIMEOUT,
+    ) -> None:
+        self._records = records
+        self._ledgers = ledgers
+        self._pacer = pacer
+        self._lanes = lanes
+        self._provider = provider
+        self._credential = credential
+        self._recovery = recovery
+        self._clock = clock
+        self._lease_margin = lease_margin
+        self._call_timeout = call_timeout
+        self._lead = LEAD
+        self._contents: dict[str, Content] = {}
+
+    def work(self, job_id: str, number: int, *, owner: str, deadline: float) -> Did:
+        """Serve one pointer to the end of its chunk, or of the time.
+
+        Args:
+            job_id: the job.
+            number: the chunk.
+            owner: unique to this lease.
+            deadline: Unix seconds when the process is frozen or killed.
+
+        Raises:
+            Retriable: nothing that was sent is lost; the pointer may be delivered again.
+        """
+        ledger = self._start(job_id, number, owner, deadline)
+        if isinstance(ledger, Did):
+            return ledger
+        chunk = self._records.chunk(job_id, number)
+        job = self._records.job(job_id) if chunk is not None else None
+        content = self._content(job_id) if job is not None else None
+        if chunk is None or job is None or content is None:
+            return Did.NOTHING  # the job's items have reached the end of their retention
+        lease = _Lease(job, chunk, content, ledger, [], [])
+        try:
+            with ThreadPoolExecutor(max_workers=self._threads(job), thread_name_prefix="send") as pool:
+                if not self._windows(lease, pool, deadline):
+                    return Did.NOTHING
+        except Retriable:
+            self._release(lease)  # what was sent is known here: it must not become unknown for a hiccup of the store
+            raise
+        self._release(lease)
+        return Did.SENT
+
+    # L1
+
+    def _start(self, job: str, number: int, owner: str, deadline: float) -> Ledger | Did:
+        for _ in range(2):
+            now = self._clock.now()
+            got = self._ledgers.send_start(
+                job,
+                number,
+                lane=self._credential.id,
+                owner=owner,
+                now=int(now * 1000),
+                until=int((deadline + self._lease_margin) * 1000),
+            )
+            if isinstance(got, Ledger):
+                return got
+            if got is None:
+                return Did.NOTHING
+            if isinstance(got, NotDue):
+                delay = min(max(0.0, got.not_before / 1000 - now), MAX_QUEUE_DELAY)
+                self._lanes[self._credential.id].send([pointer(job, number)], delay=delay, group=job)
+                return Did.POSTPONED
+            self._take_over(got)
+        return Did.NOTHING
+
+    def _take_over(self, expired: Expired) -> None:
+        job = self._records.job(expired.ledger.job)
+        if job is not None:
+            self._recovery.take_over(job, expired.ledger)
+
+    # L2
+
+    def _windows(self, lease: _Lease, pool: ThreadPoolExecutor, deadline: float) -> bool:
+        """Work through windows until the lease should end; False if it was lost to a takeover."""
+        while True:
+            left = len(lease.ledger.having(Cell.QUEUED))
+            rate = self._pace(lease.job)
+            if not left or self._clock.now() + self._window_time(rate) > deadline:
+                return True
+            k = min(left, rate.window)
+            lead = self._lead
+            slots = self._pacer.reserve(self._credential.id, k, rate, lead=lead)
+            self._clock.sleep(slots.first - lead - self._clock.now())
+            woken = self._clock.now()
+            if not self._may_claim(lease):
+                return True
+            claimed = self._ledgers.claim(lease.ledger, lease.results, k, route=lease.job.route)
+            if claimed is None:
+                lease.results = []
+                return False
+            lease.ledger, indices = claimed
+            lease.results = []
+            self._learn_lead(self._clock.now() - woken)
+            self._call_all(lease, indices, slots, rate, pool, deadline)
+            self._put_detail(lease)
+            if lease.requeued or not indices:
+                return True
+
+    def _learn_lead(self, took: float) -> None:
+        """Follow how long the read and the claim take here, so that slots are neither missed nor waited for."""
+        self._lead = min(MAX_LEAD, max(MIN_LEAD, 0.7 * self._lead + 0.3 * 1.5 * took))
+
+    def _may_claim(self, lease: _Lease) -> bool:
+        """Read the job and the controls after the lease was taken; an ENQUEUED job becomes SENDING by that read."""
+        control = self._records.control(lease.job.id, lease.job.account)
+        job = control.job
+        if job is None:
+            return False
+        lease.job = job
+        lease.paused = control.paused
+        if job.state not in ACTIVE or control.paused:
+            return False
+        if job.state is JobState.ENQUEUED:
+            changed = self._records.change(job, Change.START, int(self._clock.now() * 1000))
+            if changed.job is None or changed.job.state is not JobState.SENDING:
+                return False
+            lease.job = changed.job
+        return True
+
+    def _pace(self, job: Job) -> Pace:
+        return pace(self._credential.rate, self._provider.per_call, self._credential.per_call, job.rate)
+
+    def _window_time(self, rate: Pace) -> float:
+        """Seconds that a window may take: the wait for slots, the window itself, the last call, the writes."""
+        return 2.0 + rate.window * rate.spacing + self._call_timeout + MARGIN
+
+    def _threads(self, job: Job) -> int:
+        rate = self._pace(job)
+        return max(1, -(-rate.window // rate.per_call))
+
+    def _content(self, job: str) -> Content | None:
+        content = self._contents.get(job) or self._records.content(job)
+        if content is not None:
+            if len(self._contents) >= 8:  # noqa: PLR2004 - a few jobs share a lane at a time; contents can be megabytes
+                self._contents.pop(next(iter(self._contents)))
+            self._contents[job] = content
+        return content
+
+    # Calls
+
+    def _call_all(
+        self, lease: _Lease, indices: Sequence[int], slots: Slots, rate: Pace, pool: ThreadPoolExecutor, deadline: float
+    ) -> None:
+        """Call the provider once for each claimed recipient, each call at its slot; every thread is joined."""
+        waiting = [list(indices[i : i + rate.per_call]) for i in range(0, len(indices), rate.per_call)]
+        while True:
+            waiting = self._round(lease, waiting, slots, pool, deadline)
+            if not waiting:
+                return
+            if self._clock.now() > deadline - MARGIN - self._call_timeout:
+                for group in waiting:
+                    lease.requeued.extend(group)
+                return
+            count = min(sum(len(g) for g in waiting), rate.window)
+            slots = self._pacer.reserve(self._credential.id, count, rate, lead=0.001)
+
+    def _round(
+        self, lease: _Lease, groups: Sequence[list[int]], slots: Slots, pool: ThreadPoolExecutor, deadline: float
+    ) -> list[list[int]]:
+        """Start each call at its slot and wait for all; returns the groups whose slot was missed, so burned."""
+        futures: list[tuple[list[int], Future[list[Outcome] | None]]] = []
+        missed: list[list[int]] = []
+        position = 0
+        for group in groups:
+            now = self._clock.now()
+            while position < slots.count and slots.at(position) < now - LATE:
+                position += 1
+            if position + len(group) > slots.count:
+                missed.append(group)
+                continue
+            at = slots.at(position)
+            position += len(group)
+            self._clock.sleep(at - now)
+            futures.append((group, pool.submit(self._call, lease, group, at, deadline)))
+        for group, future in futures:
+            outcomes = future.result()
+            if outcomes is None:
+                missed.append(group)
+            else:
+                for index, outcome in zip(group, outcomes, strict=True):
+                    self._settle(lease, index, outcome)
+        return missed
+
+    def _call(self, lease: _Lease, group: Sequence[int], at: float, deadline: float) -> list[Outcome] | None:
+        """Make one provider call; None if its slot was missed before it began."""
+        now = self._clock.now()
+        if now > at + LATE:
+            return None
+        targets = [
+            Target(
+                ref=str(Ref(lease.ledger.job, lease.ledger.chunk, i, lease.ledger.cells[i] >> 4)),
+                recipient=lease.chunk.recipients[i],
+                key=f"{lease.ledger.job}-{lease.ledger.chunk}-{i}-{lease.ledger.retries}",
+            )
+            for i in group
+        ]
+        try:
+            return self._provider.send(
+                lease.content, targets, deadline=min(now + self._call_timeout, deadline - MARGIN)
+            )
+        except Exception as fault:  # noqa: BLE001 - a fault of an adapter must not take the window's other results along
+            _LOG.error("provider fault", extra={"ref": targets[0].ref, "fault": type(fault).__name__})
+            return [Unknown("internal_fault")] * len(group)
+
+    # L3
+
+    def _settle(self, lease: _Lease, index: int, outcome: Outcome) -> None:
+        attempt = lease.ledger.cells[index] >> 4
+        if isinstance(outcome, Accepted):
+            kind = Kind.ACCEPTED if self._provider.has_feedback else Kind.RELAYED
+            lease.results.append(Entry(index, attempt, kind, outcome.id))
+        elif isinstance(outcome, Rejected):
+            kind = Kind.REFUSED if outcome.permanent else Kind.NOT_SENT
+            lease.results.append(Entry(index, attempt, kind, "", outcome.code))
+        elif isinstance(outcome, Unknown):
+            risk = lease.job.policy.on_ambiguous is OnAmbiguous.FAIL_OVER
+            lease.results.append(Entry(index, attempt, Kind.RISKED if risk else Kind.UNKNOWN, "", outcome.reason))
+        elif isinstance(outcome, Throttled):
+            lease.requeued.append(index)
+            until = int((self._clock.now() + outcome.retry_after) * 1000)
+            lease.throttled_until = max(lease.throttled_until, until)
+        elif isinstance(outcome, NotStarted):
+            lease.requeued.append(index)
+
+    def _put_detail(self, lease: _Lease) -> None:
+        """Record the window. It comes before the compare-and-swap that merges its results."""
+        if lease.results:
+            self._records.put_detail(
+                Detail(
+                    job=lease.ledger.job,
+                    chunk=lease.ledger.chunk,
+                    epoch=lease.ledger.epoch,
+                    seq=lease.ledger.seq,
+                    at=int(self._clock.now() * 1000),
+                    credential=self._credential.id,
+                    entries=tuple(lease.results),
+                    ttl=lease.ledger.ttl,
+                )
+            )
+
+    # L4
+
+    def _release(self, lease: _Lease) -> None:
+        passing = self._recovery.passing(lease.job.route, throttled_until=lease.throttled_until)
+        settled = {e.index for e in lease.results}
+        over = not lease.requeued and all(i in settled for i in lease.ledger.having(Cell.QUEUED, Cell.CLAIMED))
+        if over:
+            released = self._ledgers.send_done(lease.ledger, lease.results, passing)
+        else:
+            released = self._ledgers.send_cancel(lease.ledger, lease.results, lease.requeued, passing)
+        if released is not None and not lease.paused:
+            self._recovery.point(lease.job, released)

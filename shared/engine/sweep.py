@@ -1,0 +1,109 @@
+"""The sweeper: the only guarantee of liveness; everything else is speed. Source: docs/protocol.md, "Sweep"."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shared.domain import ledger as rules
+from shared.domain.jobs import Job
+from shared.domain.ledger import Ledger, LedgerStatus
+from shared.domain.states import ACTIVE, JobState
+from shared.engine.log import Logger
+from shared.engine.plan import Planner
+from shared.engine.recover import Recovery
+from shared.ports import Clock, Lanes, LedgerStore, Records
+
+LOST_AFTER_MS: Final = 3_600_000
+"""A pointer of a lane that is not empty counts as lost after an hour: sending pointers again every minute would flood
+a slow lane, where a million recipients wait for days."""
+MAX_LEDGERS: Final = 1_000
+"""Ledgers of one job looked at in one run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a run did. `complete`: it saw every open job before its time was over."""
+
+    planned: int
+    taken_over: int
+    folded: int
+    pointed: int
+    logged: int
+    complete: bool
+
+
+class Sweeper:
+    """Walks all open jobs."""
+
+    def __init__(
+        self,
+        *,
+        records: Records,
+        ledgers: LedgerStore,
+        lanes: Lanes,
+        planner: Planner,
+        recovery: Recovery,
+        logger: Logger,
+        clock: Clock,
+        slots: Sequence[str],
+    ) -> None:
+        """`slots`: every partition of the index `open`."""
+        self._records = records
+        self._ledgers = ledgers
+        self._lanes = lanes
+        self._planner = planner
+        self._recovery = recovery
+        self._logger = logger
+        self._clock = clock
+        self._slots = slots
+        self._cursor: dict[str, int] = {}
+
+    def sweep(self, deadline: float) -> Swept:
+        """Look at every open job once, until `deadline` (Unix seconds)."""
+        done = {"planned": 0, "taken_over": 0, "folded": 0, "pointed": 0, "logged": 0}
+        empty: dict[str, bool] = {}
+        for entry in self._records.open_jobs(self._slots):
+            if self._clock.now() > deadline:
+                return Swept(**done, complete=False)
+            if not entry.running:
+                done["planned"] += self._planner.plan(entry.job) is not None
+                continue
+            job = self._records.job(entry.job)
+            if job is None or job.state in (JobState.READY, JobState.LOGGED):
+                continue
+            for x in self._some(job):
+                self._one(job, x, done, empty)
+            done["logged"] += self._logger.finalise(job.id) is JobState.LOGGED
+        return Swept(**done, complete=True)
+
+    def _some(self, job: Job) -> list[Ledger]:
+        """Return the next MAX_LEDGERS ledgers of a job; the cursor lives as long as the function's instance."""
+        ledgers = self._ledgers.read_all(job.id)
+        if len(ledgers) <= MAX_LEDGERS:
+            return ledgers
+        start = self._cursor.get(job.id, 0) % len(ledgers)
+        self._cursor[job.id] = start + MAX_LEDGERS
+        return (ledgers[start:] + ledgers[:start])[:MAX_LEDGERS]
+
+    def _one(self, job: Job, x: Ledger, done: dict[str, int], empty: dict[str, bool]) -> None:
+        current = x
+        if x.status is LedgerStatus.BUSY:
+            taken = self._recovery.take_over(job, x)
+            if taken is None:
+                return
+            done["taken_over"] += 1
+            done["pointed"] += self._recovery.point(job, taken)
+            current = taken
+        elif x.status is LedgerStatus.IDLE and job.state in ACTIVE and self._lost(job, x, empty):
+            done["pointed"] += self._recovery.point(job, x)
+        if rules.fold(current) is not None:
+            done["folded"] += self._records.fold(current, job) is not None
+
+    def _lost(self, job: Job, x: Ledger, empty: dict[str, bool]) -> bool:
+        """Tell whether the ledger's pointer seems lost: its lane is empty, or nothing happened for an hour."""
+        now = int(self._clock.now() * 1000)
+        if x.not_before > now:
+            return False
+        if x.lane not in empty:
+            empty[x.lane] = self._lanes[x.lane].is_empty()
+        return empty[x.lane] or now - max(job.planned_at, x.released_at, x.not_before) > LOST_AFTER_MS
