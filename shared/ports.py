@@ -301,6 +301,14 @@ class Provider(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a webhook says. `events`: how many it carries, with those that are not ours or change nothing."""
+
+    events: int
+    words: list[Word]
+
+
 class WebhookReader(Protocol):
     """The receiving half of a provider."""
 
@@ -308,7 +316,7 @@ class WebhookReader(Protocol):
         """Check the signature over the raw body; raises BadSignature. Header names are lower-case."""
         ...
 
-    def words(self, headers: Mapping[str, str], body: bytes) -> list[Word]:
+    def words(self, headers: Mapping[str, str], body: bytes) -> Reading:
         """Return the body's words, normalised; events without our ref are left out. Raises BadEvents."""
         ...
 
@@ -337,9 +345,12 @@ class AnswerLost(Exception):
 class Http(Protocol):
     """A transport that makes each request exactly once."""
 
-    def request(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes, deadline: float) -> Response:
+    def request(
+        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
+    ) -> Response:
         """Make one request and return the answer, whatever its status; raises NotSent or AnswerLost.
 
+        `body`: whole, or in parts, so that hundreds of requests in flight share one copy of a long part.
         `deadline`: Unix seconds; checked just before connecting, and the whole exchange ends by then.
         """
         ...

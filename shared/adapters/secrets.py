@@ -1,0 +1,89 @@
+"""Secrets of credentials, from Secrets Manager: JSON objects of texts, empty until the operator fills them in."""
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as BotoConnectionError
+
+from shared.adapters.clock import SystemClock
+from shared.adapters.sqs import is_transient
+from shared.contracts import secret_name
+from shared.ports import Clock, Retriable
+
+if TYPE_CHECKING:
+    from types_boto3_secretsmanager import SecretsManagerClient
+
+KEPT: Final = 300.0
+"""Seconds: a rotated key is in use everywhere after five minutes, while a busy function reads it 12 times an hour."""
+KEPT_EMPTY: Final = 15.0
+"""Seconds: whoever has just filled in a secret should not have to wait."""
+
+
+class MalformedSecret(Exception):
+    """A secret that is not a JSON object of texts. The message names the credential, never the value."""
+
+
+class Secrets:
+    """Reads and remembers secrets; safe for threads (two may read the same secret at once).
+
+    Args:
+        client: of Secrets Manager.
+        stage: the deployment's stage, part of every secret's name.
+        clock: by which secrets grow old.
+    """
+
+    def __init__(self, client: "SecretsManagerClient", stage: str, clock: Clock | None = None) -> None:
+        self._client = client
+        self._stage = stage
+        self._clock: Clock = clock or SystemClock()
+        self._known: dict[str, tuple[float, Mapping[str, str]]] = {}
+
+    def get(self, credential_id: str) -> Mapping[str, str]:
+        """Return a credential's secret; {} if it is missing or empty.
+
+        A secret that cannot be read just now is answered from memory, however old, if there is one.
+
+        Raises:
+            MalformedSecret: it is there, but not a JSON object of texts.
+            Retriable: Secrets Manager does not answer, and nothing is remembered.
+        """
+        now = self._clock.now()
+        known = self._known.get(credential_id)
+        if known and now < known[0]:
+            return known[1]
+        try:
+            text = self._read(credential_id)
+        except Retriable:
+            if known:
+                return known[1]
+            raise
+        secret = _parse(credential_id, text)
+        self._known[credential_id] = (now + (KEPT if secret else KEPT_EMPTY), secret)
+        return secret
+
+    def _read(self, credential_id: str) -> str:
+        try:
+            answer = self._client.get_secret_value(SecretId=secret_name(self._stage, credential_id))
+        except ClientError as error:
+            if error.response.get("Error", {}).get("Code") == "ResourceNotFoundException":  # also: no value yet
+                return ""
+            if is_transient(error):
+                raise Retriable("secrets") from error
+            raise
+        except (BotoConnectionError, HTTPClientError) as error:
+            raise Retriable("secrets") from error
+        return answer.get("SecretString", "")
+
+
+def _parse(credential_id: str, text: str) -> Mapping[str, str]:
+    if not text.strip():
+        return {}
+    try:
+        raw = json.loads(text)
+    except ValueError:
+        raw = None
+    if not isinstance(raw, dict) or not all(isinstance(v, str) for v in raw.values()):
+        raise MalformedSecret(f"the secret of {credential_id} is not a JSON object of texts") from None
+    return raw

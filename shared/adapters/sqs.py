@@ -1,0 +1,149 @@
+"""Queues on SQS. Sending is at least once: a body may be queued again after a lost answer, which every reader bears."""
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as BotoConnectionError
+
+from shared.adapters.clock import SystemClock
+from shared.ports import Clock, Retriable
+
+if TYPE_CHECKING:
+    from types_boto3_sqs import SQSClient
+    from types_boto3_sqs.literals import QueueAttributeNameType
+
+MAX_ENTRIES: Final = 10
+MAX_BATCH_BYTES: Final = 256 * 1024
+"""What one call carries; SQS takes up to 1 MiB, but bills by 64 KB, so a larger call saves nothing."""
+MAX_DELAY: Final = 900
+ATTEMPTS: Final = 4
+"""Calls for the entries of one batch that SQS did not take for reasons of its own."""
+PAUSE: Final = 0.05
+"""Seconds before the second call; doubled each time, with jitter."""
+TRANSIENT: Final = frozenset(
+    {"InternalError", "InternalFailure", "OverLimit", "RequestThrottled", "ServiceUnavailable", "Throttling"}
+    | {"ThrottlingException", "RequestTimeout", "KmsThrottled"}
+)
+_SERVER_FAULT: Final = 500
+_COUNTS: Final[tuple["QueueAttributeNameType", ...]] = (
+    "ApproximateNumberOfMessages",
+    "ApproximateNumberOfMessagesNotVisible",
+    "ApproximateNumberOfMessagesDelayed",
+)
+
+
+def is_transient(error: ClientError) -> bool:
+    """Tell whether an AWS error is about the moment, not about the request."""
+    answer = error.response
+    status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return answer.get("Error", {}).get("Code", "").rpartition(".")[2] in TRANSIENT or status >= _SERVER_FAULT
+
+
+class SqsQueue:
+    """One queue. Implements `ports.Queue`; safe for threads, as boto3 clients are.
+
+    Args:
+        client: of SQS.
+        url: the queue's URL.
+        clock: for the short pauses between repeats of what SQS did not take.
+    """
+
+    def __init__(self, client: "SQSClient", url: str, clock: Clock | None = None) -> None:
+        self._client = client
+        self._url = url
+        self._clock: Clock = clock or SystemClock()
+
+    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "") -> None:
+        """Send messages, in tens and at most 256 KB a call; a single one by the cheaper call.
+
+        Args:
+            bodies: the messages; none means no call.
+            delay: seconds, rounded up, at most 900.
+            group: fair share among groups (`MessageGroupId` on a standard queue).
+
+        Raises:
+            Retriable: some messages may not have been queued; sending all of them again is safe.
+            botocore.exceptions.ClientError: the queue or the right to it is missing, or a body is not allowed.
+        """
+        common: dict[str, Any] = {"DelaySeconds": min(MAX_DELAY, math.ceil(delay))} if delay > 0 else {}
+        if group:
+            common["MessageGroupId"] = group
+        try:
+            for batch in _batches(bodies):
+                if len(batch) == 1:
+                    self._client.send_message(QueueUrl=self._url, MessageBody=batch[0], **common)
+                else:
+                    self._send_batch(batch, common)
+        except ClientError as error:
+            if is_transient(error):
+                raise Retriable("sqs") from error
+            raise
+        except (BotoConnectionError, HTTPClientError) as error:
+            raise Retriable("sqs") from error
+
+    def is_empty(self) -> bool:
+        """Tell whether nothing waits, is delayed or is in flight; approximate, as SQS's figures are."""
+        try:
+            found = self._client.get_queue_attributes(QueueUrl=self._url, AttributeNames=_COUNTS)["Attributes"]
+        except ClientError as error:
+            if is_transient(error):
+                raise Retriable("sqs") from error
+            raise
+        except (BotoConnectionError, HTTPClientError) as error:
+            raise Retriable("sqs") from error
+        return all(int(found.get(name, 0)) == 0 for name in _COUNTS)
+
+    def _send_batch(self, batch: Sequence[str], common: dict[str, Any]) -> None:
+        waiting = {str(n): {"Id": str(n), "MessageBody": body, **common} for n, body in enumerate(batch)}
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                self._clock.sleep(PAUSE * 2 ** (attempt - 1) * (0.5 + random.random()))  # noqa: S311 - jitter
+            answer = self._client.send_message_batch(QueueUrl=self._url, Entries=list(waiting.values()))  # type: ignore[arg-type]
+            failed = answer.get("Failed", [])
+            for fault in failed:
+                if fault["SenderFault"] and fault["Code"] not in TRANSIENT:
+                    raise ClientError({"Error": {"Code": fault["Code"], "Message": "refused"}}, "SendMessageBatch")
+            waiting = {fault["Id"]: waiting[fault["Id"]] for fault in failed}
+            if not waiting:
+                return
+        raise Retriable("sqs")
+
+
+def _batches(bodies: Sequence[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    weight = 0
+    for body in bodies:
+        size = len(body.encode())
+        if batch and (len(batch) == MAX_ENTRIES or weight + size > MAX_BATCH_BYTES):
+            yield batch
+            batch, weight = [], 0
+        batch.append(body)
+        weight += size
+    if batch:
+        yield batch
+
+
+class SqsLanes:
+    """The lane queues: a credential's queue URL is the prefix followed by its id. Implements `ports.Lanes`.
+
+    Args:
+        client: of SQS.
+        prefix: `contracts.ENV_LANE_URL_PREFIX`'s value.
+        clock: handed to the queues.
+    """
+
+    def __init__(self, client: "SQSClient", prefix: str, clock: Clock | None = None) -> None:
+        self._client = client
+        self._prefix = prefix
+        self._clock: Clock = clock or SystemClock()
+        self._queues: dict[str, SqsQueue] = {}
+
+    def __getitem__(self, credential: str) -> SqsQueue:
+        """Return a lane's queue; whether it exists shows when it is used."""
+        queue = self._queues.get(credential)
+        if queue is None:
+            queue = self._queues.setdefault(credential, SqsQueue(self._client, self._prefix + credential, self._clock))
+        return queue

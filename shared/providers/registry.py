@@ -1,0 +1,65 @@
+"""Which provider is served by which file: `shared.providers.<name>`, loaded when it is first asked for.
+
+A provider's file exposes `PROVIDER`, a factory, and `WEBHOOKS`, a factory or None. Nothing else has to be told.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Final
+
+from shared.ports import Clock, Http, Provider, Queue, WebhookReader
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a provider may be built from.
+
+    Attributes:
+        http: the transport.
+        clock: time.
+        secret: the credential's secret, {} until the operator fills it in.
+        base_url: from the settings; empty: the provider's own.
+        feedback: the feedback queue, for the built-in test provider alone.
+    """
+
+    http: Http
+    clock: Clock
+    secret: Mapping[str, str]
+    base_url: str = ""
+    feedback: Queue | None = None
+
+
+ProviderFactory = Callable[[Needs], Provider]
+WebhooksFactory = Callable[[], WebhookReader]
+
+
+def _find(name: str, attribute: str) -> object:
+    if _NAME.fullmatch(name) is None:
+        raise KeyError(name)
+    path = f"{__package__}.{name.replace('-', '_')}"
+    try:
+        module = import_module(path)
+    except ModuleNotFoundError as error:
+        if error.name != path:
+            raise  # the provider's file is there and lacks something
+        raise KeyError(name) from None
+    found: object = getattr(module, attribute, None)
+    if found is None:
+        raise KeyError(name)
+    return found
+
+
+def provider(name: str) -> ProviderFactory:
+    """Return the factory of a provider by the name in the settings; KeyError if there is none."""
+    factory: ProviderFactory = _find(name, "PROVIDER")  # type: ignore[assignment]
+    return factory
+
+
+def webhooks(name: str) -> WebhookReader:
+    """Return a new reader of a provider's webhooks; KeyError if there is none."""
+    factory: WebhooksFactory = _find(name, "WEBHOOKS")  # type: ignore[assignment]
+    return factory()

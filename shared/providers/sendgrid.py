@@ -1,0 +1,298 @@
+"""SendGrid: mail by the v3 API; its feedback is read in `sendgrid_events`.
+
+Sources (twilio.com/docs/sendgrid): api-reference/mail-send (limits), …/mail-send/errors (messages and fields).
+The secret: `api_key`, and `webhook_public_key` for the feedback.
+"""
+
+import json
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+from shared.domain.content import Content, Mailbox
+from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.ports import (
+    AnswerLost,
+    Clock,
+    Http,
+    NoTime,
+    NotSent,
+    Response,
+    Target,
+)
+from shared.providers.registry import Needs
+from shared.providers.sendgrid_events import REF_ARG, TO_ARG, SendGridWebhooks, digest
+
+BASE_URL: Final = "https://api.sendgrid.com"
+"""`https://api.eu.sendgrid.com` for subusers in the EU."""
+PER_CALL: Final = 1000
+KEPT_BODIES: Final = 4
+"""Contents whose serialised form is remembered; a sender works on two leases."""
+JOIN: Final = 64 * 1024
+"""Longer bodies go to the transport in parts, so that hundreds in flight share one copy."""
+MIN_WAIT: Final = 1.0
+MAX_WAIT: Final = 900.0
+
+# What an answer means
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One line of the error table. `scoped`: the errors may name the recipients that they are about."""
+
+    code: str
+    permanent: bool = False
+    provider_down: bool = False
+    scoped: bool = False
+
+
+REFUSALS: Final[Mapping[int, Refusal]] = {
+    400: Refusal("bad_request", permanent=True, scoped=True),
+    401: Refusal("unauthorized", provider_down=True),
+    402: Refusal("payment_required", provider_down=True),
+    403: Refusal("forbidden", provider_down=True),
+    413: Refusal("too_large", permanent=True),
+    422: Refusal("unprocessable", permanent=True, scoped=True),
+    503: Refusal("unavailable"),
+}
+"""Status → meaning. 429 is throttling. Any other 4xx, and redirects, are about the request as such (a wrong base URL):
+nothing was sent, and nothing will be through this credential. Other 5xx: see `_fault`."""
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+AMBIGUOUS: Final = frozenset({408, 500, 502, 504})
+"""Also a gateway's answer after it passed the request on; users report that such mails went out."""
+MESSAGES: Final = (
+    (re.compile("credits exceeded", re.IGNORECASE), Refusal("credits_exceeded", provider_down=True)),
+    (re.compile("verified sender identity", re.IGNORECASE), Refusal("sender_not_verified")),
+)
+"""Texts of 401 and 403 that say more than the status. A sender that this account has not verified concerns that sender
+alone: it must not open the breaker for all."""
+FIELDS: Final = frozenset({"from", "reply_to", "subject", "content", "attachments", "headers", "personalizations"})
+_PLACE: Final = re.compile(r"personalizations\.(\d{1,4})(?:\.|$)")
+
+_ACCEPTED: Final = 202
+
+
+class SendGrid:
+    """Mail through one SendGrid account. Implements `ports.Provider`; safe for threads.
+
+    Args:
+        http: the transport.
+        base_url: empty for SendGrid's own.
+        secret: with `api_key`; without it every message is refused, and nothing is sent.
+        clock: for `X-RateLimit-Reset`.
+    """
+
+    name = "sendgrid"
+    per_call = PER_CALL
+    has_feedback = True
+
+    def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
+        self._http = http
+        self._url = (base_url or BASE_URL).rstrip("/") + "/v3/mail/send"
+        self._clock = clock
+        key = secret.get("api_key", "").strip()
+        usable = key.isascii() and key.isprintable()
+        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"} if key and usable else {}
+        self._lock = threading.Lock()
+        self._bodies: dict[int, tuple[Content, bytes]] = {}
+
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
+        """Call `POST /v3/mail/send` once; one personalization per target, so that none sees another.
+
+        A target whose address stands before it in the call is left out (SendGrid would refuse the whole call) and
+        comes back as refused for now. Arguments and result: see `ports.Provider`. cc and bcc go only with one target.
+        """
+        if not self._headers:
+            return [Rejected("no_api_key", permanent=False, provider_down=True)] * len(targets)
+        called = _distinct(targets)
+        outcomes = self._call(content, called, deadline)
+        if len(called) == len(targets):
+            return outcomes
+        by_ref = {t.ref: o for t, o in zip(called, outcomes, strict=True)}
+        return [by_ref.get(t.ref, Rejected("repeated_address", permanent=False)) for t in targets]
+
+    def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> list[Outcome]:
+        n = len(targets)
+        try:
+            response = self._http.request(
+                "POST", self._url, headers=self._headers, body=self._body(content, targets), deadline=deadline
+            )
+        except NoTime:
+            return [NotStarted()] * n
+        except NotSent as error:
+            return [Rejected(str(error) or "not_sent", permanent=False, provider_down=True)] * n
+        except AnswerLost as error:
+            return [Unknown(str(error) or "answer_lost")] * n
+        if response.status == _ACCEPTED:
+            message = response.headers.get("x-message-id", "")
+            return [Accepted(message) if message else Unknown("malformed_answer")] * n
+        return self._failure(response, n)
+
+    def _body(self, content: Content, targets: Sequence[Target]) -> bytes | tuple[bytes, ...]:
+        known = self._bodies.get(id(content))
+        if known is None or known[0] is not content:
+            with self._lock:  # hundreds of threads begin a window together: one of them does the work
+                known = self._bodies.get(id(content))
+                if known is None or known[0] is not content:
+                    known = (content, _common(content))
+                    if len(self._bodies) >= KEPT_BODIES:
+                        self._bodies.clear()
+                    self._bodies[id(content)] = known
+        personal = ",".join([_personalization(content, t, alone=len(targets) == 1) for t in targets])
+        start = f'{{"personalizations":[{personal}],'.encode()
+        return start + known[1] if len(known[1]) <= JOIN else (start, known[1])
+
+    def _failure(self, response: Response, n: int) -> list[Outcome]:
+        status = response.status
+        if status == 429:  # noqa: PLR2004 - Too Many Requests
+            return [Throttled(self._wait(response.headers))] * n
+        errors = _errors(response.body)
+        if status in (401, 403):
+            said = " ".join([e["message"] for e in errors])
+            special = next((refusal for pattern, refusal in MESSAGES if pattern.search(said)), None)
+            return [_rejected(special or REFUSALS[status])] * n
+        refusal = REFUSALS.get(status)
+        if refusal is None:
+            return [_fault(status, own=bool(errors))] * n
+        if not refusal.scoped:
+            return [_rejected(refusal)] * n
+        return _scoped(refusal, errors, n)
+
+    def _wait(self, headers: Mapping[str, str]) -> float:
+        """Return the seconds that a 429 asks for: Retry-After, else X-RateLimit-Reset (Unix seconds)."""
+        after = headers.get("retry-after", "")
+        reset = headers.get("x-ratelimit-reset", "")
+        wait = 0.0
+        if after.isascii() and after.isdigit():
+            wait = float(after[:9])
+        elif after:
+            try:
+                wait = parsedate_to_datetime(after).timestamp() - self._clock.now()
+            except (ValueError, OverflowError):
+                wait = 0.0
+        elif reset.isascii() and reset.isdigit():
+            wait = float(reset[:12]) - self._clock.now()
+        return min(MAX_WAIT, max(MIN_WAIT, wait))
+
+
+def _distinct(targets: Sequence[Target]) -> Sequence[Target]:
+    """Leave out the targets whose address has come before; SendGrid compares without regard to case."""
+    if len(targets) == 1:
+        return targets
+    first: dict[str, Target] = {}
+    for target in targets:
+        first.setdefault(target.recipient.address.lower(), target)
+    return list(first.values())
+
+
+def _personalization(content: Content, target: Target, *, alone: bool) -> str:
+    to = target.recipient
+    who = f'{{"email":{json.dumps(to.address)}' + (f',"name":{json.dumps(to.display)}}}' if to.display else "}")
+    if not alone or not (content.cc or content.bcc):
+        return f'{{"to":[{who}],"custom_args":{{"{REF_ARG}":"{target.ref}"}}}}'
+    args = f'"{REF_ARG}":"{target.ref}","{TO_ARG}":"{digest(target.ref, to.address)}"'
+    return f'{{"to":[{who}]{_copies(content, to.address)},"custom_args":{{{args}}}}}'
+
+
+def _copies(content: Content, to: str) -> str:
+    """Serialise cc and bcc; an address may stand only once among to, cc and bcc."""
+    seen = {to.lower()}
+    text = ""
+    for role, boxes in (("cc", content.cc), ("bcc", content.bcc)):
+        new = []
+        for box in boxes:
+            if box.address.lower() not in seen:
+                seen.add(box.address.lower())
+                new.append(_mailbox(box))
+        if new:
+            text += f',"{role}":{json.dumps(new)}'
+    return text
+
+
+def _mailbox(box: Mailbox) -> dict[str, str]:
+    return {"email": box.address, "name": box.display} if box.display else {"email": box.address}
+
+
+def _common(content: Content) -> bytes:
+    """Serialise what all calls of a content share: the end of the request's object, without its opening brace."""
+    mail: dict[str, Any] = {"from": _mailbox(content.sender), "subject": content.subject}
+    if content.reply_to:
+        mail["reply_to"] = _mailbox(content.reply_to)
+    parts = (("text/plain", content.text), ("text/html", content.html))  # SendGrid wants the text first
+    mail["content"] = [{"type": kind, "value": value} for kind, value in parts if value]
+    if content.headers:
+        mail["headers"] = dict(content.headers)
+    if content.attachments:
+        mail["attachments"] = [
+            {
+                "content": a.data,
+                "type": a.content_type,
+                "filename": a.filename,
+                "disposition": "inline" if a.content_id else "attachment",
+                **({"content_id": a.content_id} if a.content_id else {}),
+            }
+            for a in content.attachments
+        ]
+    return json.dumps(mail, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")[1:]
+
+
+def _errors(body: bytes) -> list[dict[str, str]]:
+    """Return SendGrid's own errors, `message` and `field` as texts; none if the body is not SendGrid's."""
+    try:
+        raw = json.loads(body)
+    except (ValueError, RecursionError):
+        return []
+    errors = raw.get("errors") if isinstance(raw, dict) else None
+    if not isinstance(errors, list):
+        return []
+    return [
+        {"message": e["message"], "field": e["field"] if isinstance(e.get("field"), str) else ""}
+        for e in errors
+        if isinstance(e, dict) and isinstance(e.get("message"), str)
+    ]
+
+
+def _rejected(refusal: Refusal, code: str = "") -> Rejected:
+    return Rejected(code or refusal.code, refusal.permanent, refusal.provider_down)
+
+
+def _fault(status: int, *, own: bool) -> Outcome:
+    """Judge an answer outside the table. `own`: the body is SendGrid's, so the request reached SendGrid itself."""
+    if status >= 500:  # noqa: PLR2004 - a server's fault
+        return Rejected(f"http_{status}", permanent=False) if own else Unknown(f"http_{status}")
+    if status in AMBIGUOUS:
+        return Unknown(f"http_{status}")
+    if status >= 400 or status in REDIRECTS:  # noqa: PLR2004
+        return Rejected(f"http_{status}", permanent=False, provider_down=True)
+    return Unknown("malformed_answer")
+
+
+def _scoped(refusal: Refusal, errors: Sequence[Mapping[str, str]], n: int) -> list[Outcome]:
+    """Condemn the recipients that the errors name; all of them if an error names none."""
+    codes = [_code(refusal, e["field"]) for e in errors]
+    places = [_PLACE.match(e["field"]) for e in errors]
+    if n == 1 or not errors or not all(p and int(p[1]) < n for p in places):
+        return [_rejected(refusal, codes[0] if codes else "")] * n
+    outcomes: list[Outcome] = [Rejected("batch_refused", permanent=False)] * n
+    for place, code in zip(places, codes, strict=True):
+        if place:
+            outcomes[int(place[1])] = _rejected(refusal, code)
+    return outcomes
+
+
+def _code(refusal: Refusal, field: str) -> str:
+    name = field.partition(".")[0]
+    if name == "personalizations":
+        return "invalid_recipient"
+    return f"invalid_{name}" if name in FIELDS else refusal.code
+
+
+def _build(needs: Needs) -> SendGrid:
+    return SendGrid(needs.http, needs.base_url, needs.secret, needs.clock)
+
+
+PROVIDER: Final = _build
+WEBHOOKS: Final = SendGridWebhooks

@@ -1,0 +1,107 @@
+"""The built-in provider of test keys: it goes through the whole engine and reaches nobody.
+
+What comes of a message is chosen by its recipient. Mail: the local part of an address at `test.posthaste`, up to a
+plus sign, so that `bounce+17@test.posthaste` is one more bouncing mailbox. SMS and voice: the number.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from shared.contracts import TEST_CREDENTIAL, Word, dump_feedback
+from shared.domain.content import Content
+from shared.domain.feedback import WordKind
+from shared.domain.outcomes import Accepted, NotStarted, Outcome, Unknown
+from shared.ports import Clock, Queue, Retriable, Target
+from shared.providers.registry import Needs
+
+DOMAIN: Final = "test.posthaste"
+PER_CALL: Final = 50
+SLOW_SECONDS: Final = 2.0
+FEEDBACK_DELAY: Final = 1.0
+"""Seconds, so that words come after the attempt is recorded, as a real provider's do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What becomes of a message: the words about it, in order, with a code for the last; `slow`: answered late."""
+
+    words: tuple[WordKind, ...]
+    code: str = ""
+    slow: bool = False
+
+
+DELIVERED: Final = Fate((WordKind.ACCEPTED, WordKind.DELIVERED), "2.0.0")
+FATES: Final[Mapping[str, Fate]] = {
+    "delivered": DELIVERED,
+    "bounce": Fate((WordKind.ACCEPTED, WordKind.BOUNCED), "5.1.1"),
+    "defer": Fate((WordKind.ACCEPTED, WordKind.DEFERRED, WordKind.DELIVERED), "2.0.0"),
+    "drop": Fate((WordKind.DROPPED,), "test_drop"),
+    "slow": Fate((WordKind.ACCEPTED, WordKind.DELIVERED), "2.0.0", slow=True),
+}
+NUMBERS: Final[Mapping[str, str]] = {
+    "+15005550001": "delivered",
+    "+15005550002": "bounce",
+    "+15005550003": "defer",
+    "+15005550004": "drop",
+    "+15005550005": "slow",
+}
+"""Number → fate, in a range no carrier serves. Every other address or number is delivered."""
+
+
+def fate(address: str) -> Fate:
+    """Return what becomes of a message to an address or number."""
+    name = NUMBERS.get(address, "")
+    if not name:
+        local, _, domain = address.lower().rpartition("@")
+        name = local.partition("+")[0] if domain == DOMAIN else ""
+    return FATES.get(name, DELIVERED)
+
+
+class TestProvider:
+    """Answers, and puts its own words on the feedback queue. Implements `ports.Provider`; safe for threads.
+
+    Args:
+        feedback: the feedback queue.
+        clock: for the slow recipient.
+    """
+
+    __test__: ClassVar = False
+    """Not a test case, whatever its name: test runners ask."""
+    name = "test"
+    per_call = PER_CALL
+    has_feedback = True
+
+    def __init__(self, feedback: Queue, clock: Clock) -> None:
+        self._feedback = feedback
+        self._clock = clock
+
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:  # noqa: ARG002 - of the port
+        """Accept every target, late if one is slow; see `ports.Provider`. Unknown if the words could not be queued."""
+        now = self._clock.now()
+        if now >= deadline:
+            return [NotStarted()] * len(targets)
+        fates = [fate(t.recipient.address) for t in targets]
+        if any(f.slow for f in fates):
+            self._clock.sleep(min(SLOW_SECONDS, deadline - now))
+        at = int(self._clock.now())
+        words = [
+            Word(t.ref, word.value, at, f"test-{t.ref}", f.code if word is f.words[-1] else "")
+            for t, f in zip(targets, fates, strict=True)
+            for word in f.words
+        ]
+        try:
+            self._feedback.send([dump_feedback(TEST_CREDENTIAL, words)], delay=FEEDBACK_DELAY)
+        except Retriable:
+            return [Unknown("feedback_queue")] * len(targets)
+        return [Accepted(f"test-{t.ref}") for t in targets]
+
+
+def _build(needs: Needs) -> TestProvider:
+    if needs.feedback is None:
+        raise ValueError("the test provider needs the feedback queue")
+    return TestProvider(needs.feedback, needs.clock)
+
+
+PROVIDER: Final = _build
+WEBHOOKS: Final = None
