@@ -1,0 +1,42 @@
+"""A lane's function: up to two pointers, each under its own lease, so that one works while the other waits."""
+
+import json
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import uuid4
+
+from aws_lambda_powertools import Logger
+
+from functions.dispatch import services
+from functions.dispatch.services import Answer
+
+logger = Logger()
+CALL_TIMEOUT = 10.0
+"""Seconds; a quarter of the function's time where that is less."""
+
+
+def handler(event: Mapping[str, Any], context: Any) -> Answer:
+    """Serve the pointers of one SQS event until their chunks end or the time does."""
+    remaining = context.get_remaining_time_in_millis() / 1000
+    lane = services.lane()
+    sender = lane.sender(min(CALL_TIMEOUT, remaining / 4))
+    deadline = services.deployment().clock.now() + remaining
+
+    def serve(record: Mapping[str, Any]) -> str:
+        pointer = json.loads(record["body"])
+        return sender.work(pointer["job"], int(pointer["chunk"]), owner=uuid4().hex, deadline=deadline).value
+
+    failures = []
+    did = []
+    records = event["Records"]
+    with ThreadPoolExecutor(max_workers=len(records), thread_name_prefix="lease") as pool:
+        futures = [(r["messageId"], pool.submit(serve, r)) for r in records]
+        for message_id, future in futures:
+            try:
+                did.append(future.result())
+            except Exception:  # the pointer is delivered again; the ledger makes that safe
+                logger.exception("pointer failed", message_id=message_id)
+                failures.append({"itemIdentifier": message_id})
+    logger.info("sent", credential=lane.credential.id, did=did, failed=len(failures))
+    return {"batchItemFailures": failures}

@@ -1,0 +1,22 @@
+"""The deployment as this process sees it, made on the first event and kept while the process lives."""
+
+from functools import cache
+
+from shared.bootstrap import Deployment, Lane
+from shared.bootstrap import lane as build_lane
+
+
+@cache
+def deployment() -> Deployment:
+    """Return the process's deployment."""
+    return Deployment()
+
+
+@cache
+def lane() -> Lane:
+    """Return the lane that this function serves."""
+    return build_lane(deployment())
+
+
+Answer = dict[str, list[dict[str, str]]]
+"""A partial answer to SQS: what is named is delivered again, and in the end stands in the dead-letter queue."""

@@ -1,0 +1,210 @@
+"""Names the adapters behind the ports and builds what each function needs, once, when it is first called.
+
+Every builder imports only what its function uses: a function's cold start pays for nothing else.
+"""
+
+import os
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from shared import contracts
+from shared.adapters.clock import SystemClock
+from shared.adapters.dynamo.client import CONFIG, Dynamo
+from shared.adapters.dynamo.ledgers import DynamoLedgers
+from shared.adapters.dynamo.records import DynamoRecords
+from shared.contracts import Credential, Settings
+from shared.ports import Clock
+
+if TYPE_CHECKING:
+    from shared.adapters.blobs import S3Blobs
+    from shared.adapters.secrets import Secrets
+    from shared.adapters.sqs import SqsLanes, SqsQueue
+    from shared.engine.log import Logger
+    from shared.engine.plan import Planner
+    from shared.engine.recover import Recovery
+    from shared.engine.send import Sender
+    from shared.engine.sweep import Sweeper
+    from shared.engine.track import Tracker
+    from shared.ports import Provider
+
+
+def _boto(service: str, config: Any = None) -> Any:
+    import boto3  # noqa: PLC0415 - tests import this module without credentials or region
+
+    return boto3.client(service, config=config)  # type: ignore[call-overload]
+
+
+class Deployment:
+    """The parts of one deployment, each made when first asked for; one per process.
+
+    Args:
+        env: environment with the names of `shared.contracts`.
+        clock: time.
+    """
+
+    def __init__(self, env: Mapping[str, str] | None = None, clock: Clock | None = None) -> None:
+        self.env = os.environ if env is None else env
+        self.clock: Clock = clock or SystemClock()
+        self.rng = random.Random()  # noqa: S311 - jitter
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The deployment's settings."""
+        return Settings.loads(self.env[contracts.ENV_SETTINGS])
+
+    @property
+    def records_table(self) -> str:
+        """The name of the table `records`."""
+        return self.env[contracts.ENV_RECORDS_TABLE]
+
+    @cached_property
+    def dynamo(self) -> Dynamo:
+        """DynamoDB."""
+        return Dynamo(_boto("dynamodb", CONFIG), sleep=self.clock.sleep)
+
+    @cached_property
+    def ledgers(self) -> DynamoLedgers:
+        """The ledger store."""
+        return DynamoLedgers(self.dynamo, self.env[contracts.ENV_OPS_TABLE])
+
+    @cached_property
+    def blobs(self) -> "S3Blobs":
+        """Large contents."""
+        from shared.adapters.blobs import S3Blobs  # noqa: PLC0415
+
+        return S3Blobs(lambda: _boto("s3"), self.env.get(contracts.ENV_BUCKET, ""))
+
+    @cached_property
+    def records(self) -> DynamoRecords:
+        """Jobs, chunks, contents and details."""
+        return DynamoRecords(
+            self.dynamo, records=self.records_table, ops=self.env[contracts.ENV_OPS_TABLE], blobs=self.blobs
+        )
+
+    @cached_property
+    def sqs(self) -> Any:
+        """The SQS client."""
+        return _boto("sqs")
+
+    @cached_property
+    def lanes(self) -> "SqsLanes":
+        """The lanes' queues."""
+        from shared.adapters.sqs import SqsLanes  # noqa: PLC0415
+
+        return SqsLanes(self.sqs, self.env[contracts.ENV_LANE_URL_PREFIX], self.clock)
+
+    @cached_property
+    def feedback(self) -> "SqsQueue":
+        """The feedback queue."""
+        from shared.adapters.sqs import SqsQueue  # noqa: PLC0415
+
+        return SqsQueue(self.sqs, self.env[contracts.ENV_FEEDBACK_QUEUE_URL], self.clock)
+
+    @cached_property
+    def secrets(self) -> "Secrets":
+        """The credentials' secrets."""
+        from shared.adapters.secrets import Secrets  # noqa: PLC0415
+
+        return Secrets(_boto("secretsmanager"), self.settings.stage, self.clock)
+
+    @cached_property
+    def recovery(self) -> "Recovery":
+        """Takeover of what a crash left."""
+        from shared.engine.recover import Recovery  # noqa: PLC0415
+
+        return Recovery(records=self.records, ledgers=self.ledgers, lanes=self.lanes, clock=self.clock, rng=self.rng)
+
+    @cached_property
+    def planner(self) -> "Planner":
+        """Starts jobs."""
+        from shared.engine.plan import Planner  # noqa: PLC0415
+
+        return Planner(records=self.records, ledgers=self.ledgers, lanes=self.lanes, clock=self.clock)
+
+    @cached_property
+    def logger(self) -> "Logger":
+        """Folds ledgers and finalises jobs."""
+        from shared.engine.log import Logger  # noqa: PLC0415
+
+        return Logger(records=self.records, ledgers=self.ledgers, recovery=self.recovery, clock=self.clock)
+
+    @cached_property
+    def tracker(self) -> "Tracker":
+        """Joins feedback."""
+        from shared.engine.track import Tracker  # noqa: PLC0415
+
+        return Tracker(records=self.records, ledgers=self.ledgers, clock=self.clock)
+
+    @cached_property
+    def sweeper(self) -> "Sweeper":
+        """Walks all open jobs."""
+        from shared.adapters.dynamo import keys  # noqa: PLC0415
+        from shared.domain.jobs import SHARDS  # noqa: PLC0415
+        from shared.engine.sweep import Sweeper  # noqa: PLC0415
+
+        owners = [*(c.id for c in self.settings.credentials), contracts.TEST_CREDENTIAL]
+        slots = [keys.open_slot(c, 0, running=r) for c in owners for r in (False, True)]
+        slots += [keys.open_slot(None, shard, running=r) for shard in range(SHARDS) for r in (False, True)]
+        return Sweeper(
+            records=self.records,
+            ledgers=self.ledgers,
+            lanes=self.lanes,
+            planner=self.planner,
+            recovery=self.recovery,
+            logger=self.logger,
+            clock=self.clock,
+            slots=slots,
+        )
+
+
+@dataclass(slots=True)
+class Lane:
+    """What serves one credential; its provider is made again when the secret has changed."""
+
+    deployment: Deployment
+    credential: Credential
+    _http: Any = None
+    _secret: Mapping[str, str] | None = None
+    _sender: "Sender | None" = None
+
+    def sender(self, call_timeout: float) -> "Sender":
+        """Return the lane's sender. `call_timeout`: seconds that a provider call may take."""
+        secret = {} if self.credential.provider == "test" else self.deployment.secrets.get(self.credential.id)
+        if self._sender is None or secret != self._secret:
+            from shared.adapters.dynamo.pacer import DynamoPacer  # noqa: PLC0415
+            from shared.engine.send import Sender  # noqa: PLC0415
+
+            d = self.deployment
+            self._secret = secret
+            self._sender = Sender(
+                records=d.records,
+                ledgers=d.ledgers,
+                pacer=DynamoPacer(d.dynamo, d.env[contracts.ENV_OPS_TABLE], d.clock),
+                lanes=d.lanes,
+                provider=self._provider(secret),
+                credential=self.credential,
+                recovery=d.recovery,
+                clock=d.clock,
+                lease_margin=float(d.env[contracts.ENV_LEASE_MARGIN]),
+                call_timeout=call_timeout,
+            )
+        return self._sender
+
+    def _provider(self, secret: Mapping[str, str]) -> "Provider":
+        from shared.adapters.http import HttpClient  # noqa: PLC0415
+        from shared.providers import registry  # noqa: PLC0415
+
+        d = self.deployment
+        if self._http is None:
+            self._http = HttpClient(d.clock)
+        feedback = d.feedback if self.credential.provider == "test" else None
+        needs = registry.Needs(self._http, d.clock, secret, self.credential.base_url, feedback)
+        return registry.provider(self.credential.provider)(needs)
+
+
+def lane(deployment: Deployment) -> Lane:
+    """Return the lane that this function serves."""
+    return Lane(deployment, deployment.settings.credential(deployment.env[contracts.ENV_LANE]))
