@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+from botocore import exceptions as sdk
 from botocore.config import Config
-from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
+from botocore.exceptions import ClientError
 
 from shared.ports import Retriable
 
@@ -80,7 +81,7 @@ class Dynamo:
                         raise Cancelled(codes, [r.get("Item") for r in reasons]) from None
                 elif code not in _BUSY:
                     raise
-            except (ConnectionError, HTTPClientError):
+            except (sdk.ConnectionError, sdk.HTTPClientError):
                 if n == TRIES - 1:
                     raise Retriable(f"{method}: no connection") from None
             self._sleep(random.random() * 0.025 * 2**n)  # noqa: S311 - jitter

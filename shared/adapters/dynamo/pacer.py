@@ -1,6 +1,7 @@
 """Time slots of credentials, reserved in DynamoDB so that the rate holds whatever the number of workers.
 
-The slot clock (`tat`, Unix microseconds) is the time at which the next slot may start. Source: docs/protocol.md, "Pace".
+The slot clock (`tat`, Unix microseconds) is the time at which the next slot may start.
+Source: docs/protocol.md, "Pace".
 """
 
 from typing import Any
@@ -62,7 +63,7 @@ class DynamoPacer:
         return number(item, "tat") - cost
 
     def _update(self, credential: str, expression: str, condition: str, values: dict[str, Any]) -> dict[str, Any]:
-        answer: dict[str, Any] = self._db.call(
+        answer = self._db.call(
             "update_item",
             TableName=self._table,
             Key=keys.pacer(credential),
@@ -72,4 +73,5 @@ class DynamoPacer:
             ReturnValues="ALL_NEW",
             ReturnValuesOnConditionCheckFailure="ALL_OLD",
         )
-        return answer["Attributes"]
+        attributes: dict[str, Any] = answer["Attributes"]
+        return attributes
