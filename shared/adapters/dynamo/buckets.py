@@ -1,0 +1,93 @@
+"""Request buckets: how many API calls an account may make.
+
+A call must not cost a write of its own (a batch of one is budgeted by the write unit). So each process holds tokens
+of an account, and draws the next BLOCK of them from the account's bucket in DynamoDB with one conditional update: one
+write per 50 requests. A process starts with GRACE tokens without asking, so that a quiet account never writes at all.
+Hence the rate may be exceeded by at most GRACE + BLOCK requests per process, once: a bound on overload, not a bill.
+
+The bucket is a clock (`tat`, Unix microseconds; "generic cell rate algorithm"): each token moves it by one interval,
+and it may be at most `burst` intervals ahead of now. A refusal is remembered until its end, so that a client who
+storms on costs no calls.
+"""
+
+import threading
+from typing import Final
+
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo
+from shared.adapters.dynamo.codec import n, number
+from shared.ports import Clock
+
+RATE: Final = 100
+"""Requests per second and account unless set otherwise: 5,000 recipients each, far above what providers take."""
+BURST: Final = 1000
+"""Requests at once after a pause."""
+BLOCK: Final = 50
+GRACE: Final = 10
+MAX_ACCOUNTS: Final = 10_000
+"""Accounts a process remembers; past that it forgets all of them, which costs each one draw."""
+_MICRO: Final = 1_000_000
+
+
+class Buckets:
+    """The request buckets of all accounts; safe for threads."""
+
+    def __init__(self, dynamo: Dynamo, table: str, clock: Clock, *, rate: float = RATE, burst: int = BURST) -> None:
+        self._db = dynamo
+        self._table = table
+        self._clock = clock
+        self._interval = _MICRO / rate
+        self._burst = burst
+        self._block = max(1, min(BLOCK, burst))
+        self._grace = max(0, min(GRACE, burst - self._block))
+        self._tokens: dict[str, int] = {}
+        self._refused: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def take(self, account: str) -> float | None:
+        """Take a token for one request; None if there was one, else the seconds after which to try again."""
+        now = round(self._clock.now() * _MICRO)
+        with self._lock:
+            if self._refused.get(account, 0) > now:
+                return (self._refused[account] - now) / _MICRO
+            if len(self._tokens) >= MAX_ACCOUNTS:
+                self._tokens.clear()
+                self._refused.clear()
+            left = self._tokens.get(account, self._grace)
+            if left == 0:
+                until = self._draw(account, now)
+                if until > now:
+                    self._refused[account] = until
+                    return (until - now) / _MICRO
+                left = self._block
+            self._tokens[account] = left - 1
+        return None
+
+    def _draw(self, account: str, now: int) -> int:
+        """Draw a block; return `now`, or when there will be one."""
+        cost = round(self._block * self._interval)
+        ahead = round(self._burst * self._interval)
+        try:
+            self._move(account, "SET tat = tat + :cost", "tat > :now AND tat <= :limit", now, cost, now + ahead - cost)
+        except ConditionFailed as lost:
+            tat = number(lost.item, "tat") if lost.item else 0
+            if tat > now:
+                return tat + cost - ahead
+            try:
+                self._move(account, "SET tat = :start", "attribute_not_exists(tat) OR tat <= :now", now, cost, None)
+            except ConditionFailed:
+                return self._draw(account, now)  # another process was first: the clock runs now
+        return now
+
+    def _move(self, account: str, expression: str, condition: str, now: int, cost: int, limit: int | None) -> None:
+        values = {":now": n(now)}
+        values |= {":start": n(now + cost)} if limit is None else {":cost": n(cost), ":limit": n(limit)}
+        self._db.call(
+            "update_item",
+            TableName=self._table,
+            Key=keys.bucket(account),
+            UpdateExpression=expression,
+            ConditionExpression=condition,
+            ExpressionAttributeValues=values,
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+        )

@@ -1,0 +1,106 @@
+"""Accounts, their API keys and their allowed senders."""
+
+import hashlib
+import re
+import secrets
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from shared.domain.addresses import Address, parse
+
+_KEY: Final = re.compile(r"ph_(live|test)_[A-Za-z0-9_-]{43}")
+_ACCOUNT: Final = re.compile(r"acc_[0-9a-z]{12}")
+_LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+MAX_NAME: Final = 100
+"""Characters of an account's or key's name."""
+
+
+class Scope(StrEnum):
+    """What an API key may be used for; each is granted by itself."""
+
+    SEND = "send"
+    """Create, stop, retry and resume jobs."""
+    READ = "read"
+    """Every GET."""
+    ADMIN = "admin"
+    """Change what the account owns besides jobs: suppressions and the like."""
+
+
+ALL_SCOPES: Final = frozenset(Scope)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account. `created_at` in Unix milliseconds; a suspended account reads, but sends nothing."""
+
+    id: str
+    name: str
+    created_at: int
+    suspended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """An API key without its text, of which only the SHA-256 is stored.
+
+    Attributes:
+        id: the first 16 hexadecimal digits of that hash.
+        account: whose key it is.
+        test: a test key's jobs never reach a provider.
+        scopes: what it may be used for.
+        name: chosen by its owner.
+        created_at: Unix milliseconds.
+        expires: Unix milliseconds from which on it is refused, 0 for never.
+    """
+
+    id: str
+    account: str
+    test: bool
+    scopes: frozenset[Scope]
+    name: str
+    created_at: int
+    expires: int = 0
+
+    def valid_at(self, now_ms: int) -> bool:
+        """Tell whether the key has not expired."""
+        return self.expires == 0 or now_ms < self.expires
+
+
+def new_account_id() -> str:
+    """Return a random account id: `acc_` and 12 characters (60 bits)."""
+    return "acc_" + "".join(secrets.choice(_LETTERS) for _ in range(12))
+
+
+def is_account_id(text: str) -> bool:
+    """Tell whether the text has the form of an account's id."""
+    return _ACCOUNT.fullmatch(text) is not None
+
+
+def new_key_text(*, test: bool) -> str:
+    """Return a new API key's text: 256 random bits behind a prefix that secret scanners recognise."""
+    return f"ph_{'test' if test else 'live'}_{secrets.token_urlsafe(32)}"
+
+
+def is_key_text(text: str) -> bool:
+    """Tell whether the text has the form of an API key, so that nonsense costs no read."""
+    return _KEY.fullmatch(text) is not None
+
+
+def key_digest(text: str) -> str:
+    """Return the SHA-256 of a key's text, hex. The text has 256 random bits: a slow hash would add nothing."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def sender_of(text: str) -> str:
+    """Return an allowed sender in the form it is stored and compared: an address's key, or a lower-case ASCII domain.
+
+    Raises:
+        ValueError: the text is neither an address nor a domain.
+    """
+    trimmed = text.strip()
+    domain_only = "@" not in trimmed
+    found = parse(f"postmaster@{trimmed}" if domain_only else trimmed)
+    if isinstance(found, Address):
+        return found.key.rpartition("@")[2] if domain_only else found.key
+    raise ValueError("neither an address nor a domain")
