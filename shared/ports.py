@@ -184,6 +184,15 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a worker needs to serve a chunk. `content`: None if it was not asked for, or has gone."""
+
+    job: Job
+    chunk: Chunk
+    content: Content | None
+
+
+@dataclass(frozen=True, slots=True)
 class OpenJob:
     """An entry of the index of open jobs. `running`: not READY; times in Unix milliseconds."""
 
@@ -217,6 +226,13 @@ class Records(Protocol):
 
     def control(self, job: str, account: str) -> Control:
         """Return the job and whether its account or everything is paused, in one consistent read."""
+        ...
+
+    def load(self, job: str, number: int, *, content: bool) -> Loaded | None:
+        """Return what a lease needs, in one consistent read; None when job or chunk have gone.
+
+        `content`: false if the caller has it already.
+        """
         ...
 
     def chunk(self, job: str, number: int) -> Chunk | None:

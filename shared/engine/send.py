@@ -24,17 +24,33 @@ from shared.domain.pacing import LATE, Pace, Slots, pace
 from shared.domain.queue import Expired, NotDue
 from shared.domain.states import ACTIVE, Cell, Change, JobState
 from shared.engine.recover import Recovery
-from shared.ports import Clock, Lanes, LedgerStore, Pacer, Provider, Records, Retriable, Target
+from shared.ports import Clock, Lanes, LedgerStore, Loaded, Pacer, Provider, Records, Retriable, Target
 
 CALL_TIMEOUT: Final = 10.0
 """Seconds that a provider call may take; what is slower than that is `unknown`."""
 MARGIN: Final = 3.0
 """Seconds kept for the writes after the last call."""
-LEAD: Final = 0.025
-"""Seconds from a slot's reservation to its use, at first: the job's read and the claim."""
-MIN_LEAD: Final = 0.005
+LEAD: Final = 0.040
+"""Seconds that a reservation, and the read and claim after it, are first taken to need."""
 MAX_LEAD: Final = 0.5
+KEPT_CONTENTS: Final = 8
+"""Contents kept in memory: a few jobs share a lane at a time, and a content can be megabytes."""
 _LOG: Final = logging.getLogger(__name__)
+
+
+class _Lead:
+    """How long something takes here: quick to grow, slow to shrink, so that slots are seldom missed.
+
+    Threads may learn at once; the last word wins, which is as good as any.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = LEAD
+
+    def learn(self, took: float) -> None:
+        """Take in one more measurement, in seconds."""
+        wanted = 1.2 * took + 0.002
+        self.seconds = min(MAX_LEAD, max(wanted, 0.9 * self.seconds + 0.1 * wanted))
 
 
 class Did(Enum):
@@ -87,7 +103,8 @@ class Sender:
         self._clock = clock
         self._lease_margin = lease_margin
         self._call_timeout = call_timeout
-        self._lead = LEAD
+        self._booking = _Lead()
+        self._prepare = _Lead()
         self._contents: dict[str, Content] = {}
 
     def work(self, job_id: str, number: int, *, owner: str, deadline: float) -> Did:
@@ -105,14 +122,13 @@ class Sender:
         ledger = self._start(job_id, number, owner, deadline)
         if isinstance(ledger, Did):
             return ledger
-        chunk = self._records.chunk(job_id, number)
-        job = self._records.job(job_id) if chunk is not None else None
-        content = self._content(job_id) if job is not None else None
-        if chunk is None or job is None or content is None:
+        loaded = self._records.load(job_id, number, content=job_id not in self._contents)
+        content = self._content(job_id, loaded)
+        if loaded is None or content is None:
             return Did.NOTHING  # the job's items have reached the end of their retention
-        lease = _Lease(job, chunk, content, ledger, [], [])
+        lease = _Lease(loaded.job, loaded.chunk, content, ledger, [], [])
         try:
-            with ThreadPoolExecutor(max_workers=self._threads(job), thread_name_prefix="send") as pool:
+            with ThreadPoolExecutor(max_workers=self._threads(lease.job), thread_name_prefix="send") as pool:
                 if not self._windows(lease, pool, deadline):
                     return Did.NOTHING
         except Retriable:
@@ -160,9 +176,8 @@ class Sender:
             if not left or self._clock.now() + self._window_time(rate) > deadline:
                 return True
             k = min(left, rate.window)
-            lead = self._lead
-            slots = self._pacer.reserve(self._credential.id, k, rate, lead=lead)
-            self._clock.sleep(slots.first - lead - self._clock.now())
+            slots = self._reserve(k, rate, ahead=self._prepare.seconds)
+            self._clock.sleep(slots.first - self._prepare.seconds - self._clock.now())
             woken = self._clock.now()
             if not self._may_claim(lease):
                 return True
@@ -172,15 +187,19 @@ class Sender:
                 return False
             lease.ledger, indices = claimed
             lease.results = []
-            self._learn_lead(self._clock.now() - woken)
+            self._prepare.learn(self._clock.now() - woken)
             self._call_all(lease, indices, slots, rate, pool, deadline)
             self._put_detail(lease)
             if lease.requeued or not indices:
                 return True
 
-    def _learn_lead(self, took: float) -> None:
-        """Follow how long the read and the claim take here, so that slots are neither missed nor waited for."""
-        self._lead = min(MAX_LEAD, max(MIN_LEAD, 0.7 * self._lead + 0.3 * 1.5 * took))
+    def _reserve(self, k: int, rate: Pace, *, ahead: float) -> Slots:
+        """Reserve k slots, the first no sooner than `ahead` seconds after the reservation's answer is here."""
+        asked = self._clock.now()
+        slots = self._pacer.reserve(self._credential.id, k, rate, lead=ahead + self._booking.seconds)
+        if slots.first - asked < ahead + self._booking.seconds + 0.05:  # it did not wait for a turn
+            self._booking.learn(self._clock.now() - asked)
+        return slots
 
     def _may_claim(self, lease: _Lease) -> bool:
         """Read the job and the controls after the lease was taken; an ENQUEUED job becomes SENDING by that read."""
@@ -210,13 +229,14 @@ class Sender:
         rate = self._pace(job)
         return max(1, -(-rate.window // rate.per_call))
 
-    def _content(self, job: str) -> Content | None:
-        content = self._contents.get(job) or self._records.content(job)
-        if content is not None:
-            if len(self._contents) >= 8:  # noqa: PLR2004 - a few jobs share a lane at a time; contents can be megabytes
-                self._contents.pop(next(iter(self._contents)))
-            self._contents[job] = content
-        return content
+    def _content(self, job: str, loaded: Loaded | None) -> Content | None:
+        """Return a job's content, kept for the other chunks of the job."""
+        if loaded is not None and loaded.content is not None:
+            if len(self._contents) >= KEPT_CONTENTS:
+                self._contents.pop(next(iter(self._contents)), None)
+            self._contents[job] = loaded.content
+            return loaded.content
+        return self._contents.get(job)
 
     # Calls
 
@@ -234,7 +254,7 @@ class Sender:
                     lease.requeued.extend(group)
                 return
             count = min(sum(len(g) for g in waiting), rate.window)
-            slots = self._pacer.reserve(self._credential.id, count, rate, lead=0.001)
+            slots = self._reserve(count, rate, ahead=0.001)
 
     def _round(
         self, lease: _Lease, groups: Sequence[list[int]], slots: Slots, pool: ThreadPoolExecutor, deadline: float

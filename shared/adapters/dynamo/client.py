@@ -101,12 +101,14 @@ class Dynamo:
                 return
             kwargs["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
-    def partition(self, table: str, pk: str, sk_prefix: str, **kwargs: Any) -> Iterable[Item]:
-        """Walk the items of a partition whose sort key starts with a prefix, consistently."""
+    def partition(self, table: str, pk: str, sk_prefix: str = "", **kwargs: Any) -> Iterable[Item]:
+        """Walk the items of a partition, or those whose sort key starts with a prefix, consistently."""
+        condition = "pk = :pk AND begins_with(sk, :sk)" if sk_prefix else "pk = :pk"
+        values = {":pk": {"S": pk}} | ({":sk": {"S": sk_prefix}} if sk_prefix else {})
         return self.query(
             table,
-            KeyConditionExpression="pk = :pk AND begins_with(sk, :sk)",
-            ExpressionAttributeValues={":pk": {"S": pk}, ":sk": {"S": sk_prefix}},
+            KeyConditionExpression=condition,
+            ExpressionAttributeValues=values,
             **{"ConsistentRead": True, **kwargs},
         )
 

@@ -18,7 +18,7 @@ from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.jobs import Job, add_figures, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger
 from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState
-from shared.ports import Changed, Control, Idempotency, Mismatch, OpenJob, Replay, Stored
+from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Replay, Stored
 
 INLINE_CONTENT: Final = 350_000
 """Bytes of packed content that still fit DynamoDB's 400 KB item; larger contents go to the bucket."""
@@ -148,8 +148,19 @@ class DynamoRecords:
     def content(self, job: str) -> Content | None:
         """Return a job's content."""
         item = self._db.get(self._records, keys.content(job))
-        if item is None:
+        return self._unpack(item) if item is not None else None
+
+    def load(self, job: str, number: int, *, content: bool) -> Loaded | None:
+        """Return what a lease needs, in one consistent read; None when job or chunk have gone."""
+        wanted = [keys.job(job), keys.chunk(job, number)] + ([keys.content(job)] if content else [])
+        items = {item["sk"]["S"]: item for item in self._db.batch_get(self._records, wanted)}
+        found, chunk = items.pop(keys.JOB, None), items.pop(wanted[1]["sk"]["S"], None)
+        if found is None or chunk is None:
             return None
+        rest = next(iter(items.values()), None)
+        return Loaded(codec.job(found), codec.chunk(chunk), self._unpack(rest) if rest is not None else None)
+
+    def _unpack(self, item: Item) -> Content | None:
         packed = bytes(item["data"]["B"]) if "data" in item else self._blobs.get(item["blob"]["S"])
         return content_codec.unpack(packed) if packed is not None else None
 
@@ -194,7 +205,7 @@ class DynamoRecords:
         """Return all details of a chunk: windows by epoch and seq, then feedback."""
         windows: list[Detail] = []
         words: list[FeedbackDetail] = []
-        for item in self._db.partition(self._records, keys.details_pk(job, chunk), ""):
+        for item in self._db.partition(self._records, keys.details_pk(job, chunk)):
             if item["sk"]["S"].startswith(keys.WINDOW_PREFIX):
                 windows.append(codec.detail(item))
             else:
