@@ -1,0 +1,77 @@
+"""POST /webhooks/{provider}/{credential_id}: verify, normalise, enqueue, answer; nothing else."""
+
+import base64
+import binascii
+import json
+import os
+from functools import cache
+from typing import Any
+
+from aws_lambda_powertools import Logger
+
+from functions.webhooks.services import Services, build, feedback_messages
+from shared.adapters.secrets import MalformedSecret
+from shared.ports import BadEvents, BadSignature, Retriable
+
+logger = Logger(service="webhooks")
+
+
+@cache
+def services() -> Services:
+    """Return the services of this process."""
+    return build(os.environ)
+
+
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001 - Lambda's signature
+    """Answer an HTTP API request (payload 2.0); every word is queued before the answer."""
+    return receive(event, services())
+
+
+def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
+    """Take one post: 200, 401 for a signature that does not hold, 400, 404, or 503 to have it posted again."""
+    params = event.get("pathParameters") or {}
+    provider, credential_id = params.get("provider", ""), params.get("credential_id", "")
+    try:
+        reader = using.reader_of(provider, credential_id)
+    except KeyError:
+        return _problem(404, "not_found", "There is no such webhook.")
+    try:
+        headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+        body = _body(event)
+        reader.verify(headers, body, using.secret(credential_id), using.clock.now())
+        reading = reader.words(headers, body)
+        if reading.words:
+            using.feedback.send(list(feedback_messages(credential_id, reading.words)))
+    except BadSignature as error:
+        logger.warning("bad signature", credential=credential_id, reason=str(error))
+        return _problem(401, "bad_signature", "The signature does not hold.")
+    except BadEvents as error:
+        logger.warning("bad events", credential=credential_id, reason=str(error))
+        return _problem(400, "bad_events", "The body is not what the provider documents.")
+    except (Retriable, MalformedSecret) as error:
+        logger.error("not taken", credential=credential_id, reason=type(error).__name__)  # noqa: TRY400 - no trace needed
+        return _problem(503, "unavailable", "Please post it again.")
+    logger.info("feedback", credential=credential_id, received=reading.events, ours=len(reading.words))
+    return _answer(200, {"received": reading.events, "ours": len(reading.words)})
+
+
+def _body(event: dict[str, Any]) -> bytes:
+    text = event.get("body") or ""
+    if not event.get("isBase64Encoded"):
+        return str(text).encode("utf-8", "surrogatepass")
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise BadEvents("not_base64") from None
+
+
+def _answer(status: int, body: dict[str, Any], kind: str = "application/json", **headers: str) -> dict[str, Any]:
+    return {"statusCode": status, "headers": {"Content-Type": kind, **headers}, "body": json.dumps(body)}
+
+
+def _problem(status: int, code: str, detail: str) -> dict[str, Any]:
+    """Return RFC 9457 problem details."""
+    titles = {400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 503: "Service Unavailable"}
+    more = {401: {"WWW-Authenticate": "Signature"}, 503: {"Retry-After": "10"}}.get(status, {})
+    body = {"type": "about:blank", "title": titles[status], "status": status, "detail": detail, "code": code}
+    return _answer(status, body, "application/problem+json", **more)

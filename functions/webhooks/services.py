@@ -1,0 +1,84 @@
+"""What the receiver of provider webhooks works with, built once per process."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from shared import contracts
+from shared.adapters.clock import SystemClock
+from shared.adapters.secrets import Secrets
+from shared.adapters.sqs import SqsQueue
+from shared.contracts import Settings, Word
+from shared.ports import Clock, Queue, WebhookReader
+from shared.providers import registry
+
+MAX_MESSAGE_BYTES: Final = 200_000
+"""Of one feedback message: a post of thousands of events is cut, so that one tracker invocation stays short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Ports and settings. `reader`: the webhook reader of a provider; KeyError if it has none."""
+
+    settings: Settings
+    secret: Callable[[str], Mapping[str, str]]
+    feedback: Queue
+    clock: Clock
+    reader: Callable[[str], WebhookReader]
+
+    def reader_of(self, provider: str, credential_id: str) -> WebhookReader:
+        """Return what reads a credential's webhooks; KeyError if it is not declared, or for another provider."""
+        if self.settings.credential(credential_id).provider != provider:
+            raise KeyError(credential_id)
+        return self.reader(provider)
+
+
+def build(env: Mapping[str, str], client: Callable[[str], Any] | None = None) -> Services:
+    """Build the services from a function's environment.
+
+    Args:
+        env: with the settings and the feedback queue's URL (`shared.contracts`).
+        client: makes an AWS client by its service's name; boto3's, with short time-outs, if left out.
+    """
+    make = client or _client
+    clock = SystemClock()
+    settings = Settings.loads(env[contracts.ENV_SETTINGS])
+    readers: dict[str, WebhookReader] = {}
+
+    def reader(name: str) -> WebhookReader:
+        if name not in readers:
+            readers[name] = registry.webhooks(name)
+        return readers[name]
+
+    return Services(
+        settings=settings,
+        secret=Secrets(make("secretsmanager"), settings.stage, clock).get,
+        feedback=SqsQueue(make("sqs"), env[contracts.ENV_FEEDBACK_QUEUE_URL], clock),
+        clock=clock,
+        reader=reader,
+    )
+
+
+def _client(service: str) -> Any:
+    import boto3  # noqa: PLC0415 - tests bring their own clients
+    from botocore.config import Config  # noqa: PLC0415
+
+    # A provider waits some 10 s for the answer; what is slower than this it will rather post again.
+    retries: Any = {"mode": "standard", "total_max_attempts": 2}
+    return boto3.client(service, config=Config(connect_timeout=2, read_timeout=3, retries=retries))  # type: ignore[call-overload]
+
+
+def feedback_messages(credential_id: str, words: Sequence[Word]) -> Iterator[str]:
+    """Yield feedback messages of at most MAX_MESSAGE_BYTES; the words of one chunk stand together."""
+    in_order = sorted(words, key=lambda w: w.ref)
+    yield from _cut(credential_id, in_order)
+
+
+def _cut(credential_id: str, words: list[Word]) -> Iterator[str]:
+    body = contracts.dump_feedback(credential_id, words)
+    if len(words) <= 1 or len(body.encode()) <= MAX_MESSAGE_BYTES:
+        yield body
+        return
+    half = len(words) // 2
+    yield from _cut(credential_id, words[:half])
+    yield from _cut(credential_id, words[half:])
