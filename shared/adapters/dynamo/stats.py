@@ -1,0 +1,86 @@
+"""Daily stats of an account on DynamoDB: sums over the shards that folding adds to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Final
+
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.client import Dynamo, Item
+from shared.ports import Clock
+
+AMOUNTS: Final = ("success", "failure", "queued", "skipped")
+"""They add up to the messages accepted on that day."""
+_PROVIDER: Final = "p."
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One UTC day on which messages were accepted.
+
+    Attributes:
+        day: the day.
+        amounts: by AMOUNTS.
+        channels: channel → amounts.
+        providers: provider → its numbers, as folding names them: tried, accepted, delivered, failed.
+    """
+
+    day: date
+    amounts: Mapping[str, int]
+    channels: Mapping[str, Mapping[str, int]]
+    providers: Mapping[str, Mapping[str, int]]
+
+
+@dataclass(slots=True)
+class _Sum:
+    amounts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(AMOUNTS, 0))
+    channels: dict[str, dict[str, int]] = field(default_factory=dict)
+    providers: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+class Stats:
+    """Stats by account and day.
+
+    Args:
+        client: a low-level boto3 DynamoDB client.
+        table: the name of the table `records`.
+        clock: the time.
+    """
+
+    def __init__(self, client: Any, table: str, clock: Clock) -> None:
+        self._db = Dynamo(client, sleep=clock.sleep)
+        self._table = table
+
+    def days(self, account: str, first: date, last: date) -> list[Day]:
+        """Return the days from `first` to `last`, both included, on which messages were accepted, newest first."""
+        sums: dict[str, _Sum] = {}
+        for item in self._db.query(
+            self._table,
+            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
+            ExpressionAttributeValues={
+                ":pk": {"S": keys.stats_pk(account)},
+                ":first": {"S": f"{first.isoformat()}#"},
+                ":last": {"S": f"{last.isoformat()}$"},  # the character after #
+            },
+            ConsistentRead=True,
+        ):
+            day, channel, _shard = item["sk"]["S"].split("#")
+            _add(sums.setdefault(day, _Sum()), channel, item)
+        return [
+            Day(date.fromisoformat(day), x.amounts, x.channels, x.providers)
+            for day, x in sorted(sums.items(), reverse=True)
+            if any(x.amounts.values())
+        ]
+
+
+def _add(total: _Sum, channel: str, item: Item) -> None:
+    of_channel = total.channels.setdefault(channel, dict.fromkeys(AMOUNTS, 0))
+    for name, value in item.items():
+        amount = int(value.get("N", 0))
+        if name in AMOUNTS:
+            total.amounts[name] += amount
+            of_channel[name] += amount
+        elif name.startswith(_PROVIDER):
+            provider, _, what = name[len(_PROVIDER) :].rpartition(".")
+            numbers = total.providers.setdefault(provider, {})
+            numbers[what] = numbers.get(what, 0) + amount
