@@ -116,7 +116,7 @@ class Control:
                 flush = Flush.model_validate_json(body or b"{}")
                 return _json(await world.flush(now=flush.now, patience=flush.timeout_s))
             case "POST", "reset":
-                world.reset()
+                await world.reset()
                 return Reply(204)
         return _json({"error": "no such control; see simulator/control.py"}, 404)
 
@@ -124,7 +124,7 @@ class Control:
         courier = credential.courier
         match method, what:
             case "PUT", "faults":
-                self._world.set_faults(credential, Faults.model_validate_json(body))
+                await self._world.set_faults(credential, Faults.model_validate_json(body))
             case "PUT", "webhooks":
                 changes = Webhooks.model_validate_json(body).model_dump(exclude_unset=True)
                 _known_behaviours(
@@ -147,7 +147,7 @@ class Control:
             if self.config is None:
                 raise BadRequest("the simulator is not running")
             credential.listener = Listener(self.config, port)
-            await credential.listener.start()
+            await credential.listener.open()
         return f"{credential.listener.url}/{credential.provider.name}/{credential.id}"
 
     def _overview(self) -> dict[str, Any]:

@@ -70,6 +70,7 @@ class Listener:
         self._server: asyncio.Server | None = None
         self._connections: set[Connection] = set()
         self._reopen: asyncio.TimerHandle | None = None
+        self._opening = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -77,22 +78,22 @@ class Listener:
         """`http://127.0.0.1:port`."""
         return f"http://{HOST}:{self.port}"
 
-    async def start(self) -> None:
-        """Listen; nothing if it does already."""
-        if self._server is not None:
-            return
-        sock = _bound(self.port)
-        sock.listen(BACKLOG)
-        self._server = await self._loop.create_server(
-            lambda: Connection(self._config, self._state, self._connections), sock=sock
-        )
-
-    def open(self) -> None:
-        """Listen again soon."""
+    async def open(self) -> None:
+        """Listen, from the moment this returns; nothing if it does already."""
         if self._reopen is not None:
             self._reopen.cancel()
             self._reopen = None
-        task = self._loop.create_task(self.start())
+        async with self._opening:
+            if self._server is not None:
+                return
+            sock = _bound(self.port)
+            sock.listen(BACKLOG)
+            self._server = await self._loop.create_server(
+                lambda: Connection(self._config, self._state, self._connections), sock=sock
+            )
+
+    def _open_later(self) -> None:
+        task = self._loop.create_task(self.open())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -105,7 +106,7 @@ class Listener:
             connection.reset()
         if self._reopen is not None:
             self._reopen.cancel()
-        self._reopen = self._loop.call_later(seconds, self.open) if seconds else None
+        self._reopen = self._loop.call_later(seconds, self._open_later) if seconds else None
 
     def shut(self) -> None:
         """Close for good and let go of the port."""

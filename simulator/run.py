@@ -60,7 +60,7 @@ async def serve(
     control.config = config
     main = Listener(config, port)
     try:
-        await main.start()
+        await main.open()
         base_urls = {f"{p}/{c}": await control.listen(world.credential(p, c), own) for p, c, own in listen}
         ready(
             {

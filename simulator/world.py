@@ -95,7 +95,7 @@ class World:
         self.credentials[provider_name, credential_id] = made
         return made
 
-    def set_faults(self, credential: Credential, faults: Faults) -> None:
+    async def set_faults(self, credential: Credential, faults: Faults) -> None:
         """Replace a credential's faults; BadRequest if it is to refuse connections without a port of its own."""
         refuse = next((r for r in faults.rules if r.mode == "refuse"), None)
         listener = credential.listener
@@ -107,7 +107,7 @@ class World:
         if refuse is not None:
             listener.close(refuse.seconds)
         else:
-            listener.open()
+            await listener.open()
 
     async def flush(self, *, now: bool, patience: float) -> dict[str, Any]:
         """Wait at most `patience` seconds until no webhook is pending; see `Courier.flush`."""
@@ -126,11 +126,11 @@ class World:
             "pending": sum(c.pending for c in couriers),
         }
 
-    def reset(self) -> None:
+    async def reset(self) -> None:
         """Forget log, faults and undelivered webhooks; keys, targets and ports stay."""
         self.log.clear()
-        for credential in self.credentials.values():
-            self.set_faults(credential, Faults())
+        for credential in list(self.credentials.values()):
+            await self.set_faults(credential, Faults())
             credential.courier.drop()
 
     async def close(self) -> None:
