@@ -1,0 +1,190 @@
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
+from moto import mock_aws
+
+from shared.adapters.sqs import ATTEMPTS, MAX_BATCH_BYTES, SqsLanes, SqsQueue
+from shared.ports import Retriable
+
+
+class Naps:
+    """A clock that does not wait."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+
+    def now(self) -> float:
+        return 0.0
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+
+@pytest.fixture
+def sqs() -> Iterator[Any]:
+    with mock_aws():
+        yield boto3.client("sqs", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test")
+
+
+@pytest.fixture
+def url(sqs: Any) -> str:
+    return str(sqs.create_queue(QueueName="lane-a")["QueueUrl"])
+
+
+def drain(sqs: Any, url: str) -> list[str]:
+    found: list[str] = []
+    while messages := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
+        for m in messages:
+            found.append(m["Body"])
+            sqs.delete_message(QueueUrl=url, ReceiptHandle=m["ReceiptHandle"])
+    return found
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 10, 11, 25])
+def test_every_message_arrives_once(sqs: Any, url: str, count: int) -> None:
+    bodies = [f"body {n}" for n in range(count)]
+    SqsQueue(sqs, url, Naps()).send(bodies)
+    assert sorted(drain(sqs, url)) == sorted(bodies)
+
+
+def test_is_empty_sees_waiting_delayed_and_in_flight_messages(sqs: Any, url: str) -> None:
+    queue = SqsQueue(sqs, url, Naps())
+    assert queue.is_empty()
+    queue.send(["a"], delay=600)
+    assert not queue.is_empty()
+    sqs.purge_queue(QueueUrl=url)
+    assert queue.is_empty()
+    queue.send(["b"])
+    assert not queue.is_empty()
+    sqs.receive_message(QueueUrl=url)
+    assert not queue.is_empty()
+    sqs.purge_queue(QueueUrl=url)
+    assert queue.is_empty()
+
+
+def test_lanes_are_found_by_prefix(sqs: Any, url: str) -> None:
+    lanes = SqsLanes(sqs, url.removesuffix("a"), Naps())
+    lanes["a"].send(["x"])
+    assert drain(sqs, url) == ["x"]
+    assert lanes["a"] is lanes["a"]
+
+
+def test_a_queue_that_does_not_exist_is_a_fault(sqs: Any, url: str) -> None:
+    with pytest.raises(ClientError):
+        SqsQueue(sqs, url + "-other", Naps()).send(["x"])
+
+
+class Recorder:
+    """A client that records calls and fails as it is told: the failures that moto does not know."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.answers = list(answers)
+
+    def _answer(self, name: str, kwargs: dict[str, Any]) -> Any:
+        self.calls.append((name, kwargs))
+        answer = self.answers.pop(0) if self.answers else {}
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def send_message(self, **kwargs: Any) -> Any:
+        return self._answer("send_message", kwargs)
+
+    def send_message_batch(self, **kwargs: Any) -> Any:
+        return self._answer("send_message_batch", kwargs)
+
+    def get_queue_attributes(self, **kwargs: Any) -> Any:
+        return self._answer("get_queue_attributes", kwargs)
+
+
+def queue_with(*answers: Any) -> tuple[SqsQueue, Recorder, Naps]:
+    client, naps = Recorder(*answers), Naps()
+    return SqsQueue(client, "https://queue", naps), client, naps  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("delay", "seconds"), [(0.01, 1), (1, 1), (1.5, 2), (900, 900), (5000, 900)])
+def test_delay_is_rounded_up_and_bounded(delay: float, seconds: int) -> None:
+    queue, client, _ = queue_with()
+    queue.send(["x"], delay=delay, group="job")
+    expected = {"QueueUrl": "https://queue", "MessageBody": "x", "DelaySeconds": seconds, "MessageGroupId": "job"}
+    assert client.calls == [("send_message", expected)]
+
+
+def test_no_delay_and_no_group_are_not_mentioned() -> None:
+    queue, client, _ = queue_with()
+    queue.send(["x", "y"], delay=-1)
+    entries = [{"Id": "0", "MessageBody": "x"}, {"Id": "1", "MessageBody": "y"}]
+    assert client.calls == [("send_message_batch", {"QueueUrl": "https://queue", "Entries": entries})]
+
+
+def test_a_batch_stays_under_the_limit_in_bytes() -> None:
+    queue, client, _ = queue_with()
+    queue.send(["é" * 50_000] * 5)
+    sizes = [
+        sum(len(e["MessageBody"].encode()) for e in kwargs.get("Entries", [])) or len(kwargs["MessageBody"].encode())
+        for _, kwargs in client.calls
+    ]
+    assert sizes == [200_000, 200_000, 100_000]
+    assert max(sizes) <= MAX_BATCH_BYTES
+
+
+def failed(*ids: str, code: str = "InternalError", fault: bool = False) -> dict[str, Any]:
+    return {"Failed": [{"Id": i, "SenderFault": fault, "Code": code} for i in ids]}
+
+
+def test_only_what_failed_is_sent_again() -> None:
+    queue, client, naps = queue_with(failed("1", "2"), failed("2"), {})
+    queue.send(["a", "b", "c"])
+    sent = [[e["MessageBody"] for e in kwargs["Entries"]] for _, kwargs in client.calls]
+    assert sent == [["a", "b", "c"], ["b", "c"], ["c"]]
+    assert len(naps.slept) == 2
+
+
+def test_repeats_are_bounded() -> None:
+    queue, client, _ = queue_with(*[failed("1")] * 10)
+    with pytest.raises(Retriable):
+        queue.send(["a", "b"])
+    assert len(client.calls) == ATTEMPTS
+
+
+def test_a_body_that_sqs_refuses_is_a_fault() -> None:
+    queue, client, _ = queue_with(failed("1", code="InvalidMessageContents", fault=True))
+    with pytest.raises(ClientError, match="InvalidMessageContents"):
+        queue.send(["a", "b"])
+    assert len(client.calls) == 1
+
+
+def client_error(code: str, status: int = 400) -> ClientError:
+    return ClientError({"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}, "X")  # type: ignore[typeddict-item]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        client_error("RequestThrottled"),
+        client_error("AWS.SimpleQueueService.OverLimit"),
+        client_error("Whatever", 503),
+        EndpointConnectionError(endpoint_url="https://queue"),
+        ReadTimeoutError(endpoint_url="https://queue"),
+    ],
+)
+def test_troubles_of_the_moment_are_retriable(error: Exception) -> None:
+    queue, _, _ = queue_with(error, error, error)
+    with pytest.raises(Retriable):
+        queue.send(["a"])
+    with pytest.raises(Retriable):
+        queue.send(["a", "b"])
+    with pytest.raises(Retriable):
+        queue.is_empty()
+
+
+def test_a_missing_right_is_a_fault() -> None:
+    queue, _, _ = queue_with(client_error("AccessDenied"), client_error("AccessDenied"))
+    with pytest.raises(ClientError):
+        queue.send(["a"])
+    with pytest.raises(ClientError):
+        queue.is_empty()
