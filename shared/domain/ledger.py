@@ -234,6 +234,12 @@ def merge(
     return replace(ledger, cells=bytes(cells), by=by, dirty=ledger.dirty or changed)
 
 
+def give_up(ledger: Ledger, *, route: Sequence[str]) -> Ledger:
+    """Make UNKNOWN what is still CLAIMED when its lease ends: nobody will ever know more than feedback says."""
+    lost = [Entry(i, ledger.cells[i] >> 4, Kind.UNKNOWN) for i in ledger.having(Cell.CLAIMED)]
+    return merge(ledger, lost, holder=True, route=route, at_lane=ledger.lane) if lost else ledger
+
+
 # L4
 
 
@@ -316,14 +322,12 @@ def take_over(ledger: Ledger, proof: Mapping[int, Entry], passing: Passing) -> L
     """
     if ledger.status is not LedgerStatus.BUSY or ledger.until >= passing.now:
         return None
-    results = []
-    for i in ledger.having(Cell.CLAIMED):
-        attempt = ledger.cells[i] >> 4
-        entry = proof.get(i)
-        if entry is None or entry.attempt != attempt or entry.kind is Kind.RISKED:
-            entry = Entry(i, attempt, Kind.UNKNOWN)
-        results.append(entry)
-    merged = merge(ledger, results, holder=True, route=passing.route, at_lane=ledger.lane)
+    known = [
+        proof[i]
+        for i in ledger.having(Cell.CLAIMED)
+        if i in proof and proof[i].attempt == ledger.cells[i] >> 4 and proof[i].kind is not Kind.RISKED
+    ]
+    merged = give_up(merge(ledger, known, holder=True, route=passing.route, at_lane=ledger.lane), route=passing.route)
     return replace(release(merged, passing), epoch=ledger.epoch + 1)
 
 
@@ -349,10 +353,7 @@ def join_words(
     i = _route_index(route, credential)
     by = _count(_count(ledger.by, i, "delivered", delivered), i, "failed", failed)
     by = _count(by, i, "accepted", accepted)
-    out = replace(ledger, cells=bytes(cells), by=by, dirty=True, version=ledger.version + 1)
-    if out.status is LedgerStatus.IDLE and not out.unfinished:
-        out = replace(out, status=LedgerStatus.DONE)
-    return out
+    return _rewritten(replace(ledger, by=by), bytes(cells))
 
 
 def fold(ledger: Ledger) -> tuple[Ledger, tuple[int, ...]] | None:
@@ -400,7 +401,10 @@ def drop(ledger: Ledger, indices: Iterable[int]) -> Ledger | None:
             cells[i] = cells[i] & 0xF0 | Cell.SKIPPED
     if bytes(cells) == ledger.cells:
         return None
-    out = replace(ledger, cells=bytes(cells), dirty=True, version=ledger.version + 1)
-    if out.status is LedgerStatus.IDLE and not out.unfinished:
-        out = replace(out, status=LedgerStatus.DONE)
-    return out
+    return _rewritten(ledger, bytes(cells))
+
+
+def _rewritten(ledger: Ledger, cells: bytes) -> Ledger:
+    """Return the ledger with new cells; an idle one with nothing left is DONE."""
+    out = replace(ledger, cells=cells, dirty=True, version=ledger.version + 1)
+    return replace(out, status=LedgerStatus.DONE) if out.status is LedgerStatus.IDLE and not out.unfinished else out

@@ -132,9 +132,17 @@ class LedgerQueue(ABC):
                     return current  # our own release, whose answer was lost: only the holder ends an epoch in place
                 self._late(current, held, results, passing.route)
                 return None
+            # A claim whose answer was lost, so that no call of it was ever begun.
+            unbegun = current.having(Cell.CLAIMED) if current.seq == held.seq + 1 else []
             merged = rules.merge(
-                current, results, holder=True, route=passing.route, at_lane=held.lane, requeued=requeued
+                current,
+                results,
+                holder=True,
+                route=passing.route,
+                at_lane=held.lane,
+                requeued=[*requeued, *unbegun],
             )
+            merged = rules.give_up(merged, route=passing.route)
             new = rules.release(merged, passing)
             found = self._swap(current, new)
             if found is new or found is None:

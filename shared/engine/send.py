@@ -344,9 +344,7 @@ class Sender:
 
     def _release(self, lease: _Lease) -> None:
         passing = self._recovery.passing(lease.job.route, throttled_until=lease.throttled_until)
-        settled = {e.index for e in lease.results}
-        over = not lease.requeued and all(i in settled for i in lease.ledger.having(Cell.QUEUED, Cell.CLAIMED))
-        if over:
+        if not lease.requeued and not lease.ledger.having(Cell.QUEUED):
             released = self._ledgers.send_done(lease.ledger, lease.results, passing)
         else:
             released = self._ledgers.send_cancel(lease.ledger, lease.results, lease.requeued, passing)
