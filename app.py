@@ -1,0 +1,32 @@
+"""The CDK app: context → settings → stack.
+
+Context: `posthaste` (cdk.json; or a JSON object on the command line), `target` (aws | local), `simulator_url` (local).
+"""
+
+import sys
+
+from infra.settings import SettingsError, read  # isort: skip  # first: infra chooses the node beneath aws_cdk
+from aws_cdk import App
+
+from infra.stack import PosthasteStack
+
+
+def main() -> int:
+    """Synthesise; wrong settings are one line on standard error."""
+    app = App()
+    try:
+        deployment = read(
+            app.node.try_get_context("posthaste"),
+            target=app.node.try_get_context("target") or "aws",
+            simulator_url=app.node.try_get_context("simulator_url") or "",
+        )
+    except SettingsError as error:
+        print(f"posthaste: {error}", file=sys.stderr)  # noqa: T201 - a command line's answer
+        return 1
+    PosthasteStack(app, f"posthaste-{deployment.stage}", deployment=deployment)
+    app.synth()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""The HTTP API: one function for everything of ours, another for the providers' webhooks."""
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from aws_cdk.aws_apigatewayv2 import CfnStage, HttpApi, HttpMethod, HttpStage, ThrottleSettings
+from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
+from aws_cdk.aws_lambda import Code
+from constructs import Construct
+
+from infra.function import Function, log_group
+from infra.settings import Deployment
+from shared import contracts
+
+SECONDS: Final = 29
+"""API Gateway gives up after 30."""
+MEMORY_MB: Final = 1024
+RATE: Final = 5000
+BURST: Final = 2500
+"""Half of an account's default quota of requests per second, so that a flood leaves room for its other APIs."""
+LOG_LINE: Final = {
+    "requestId": "$context.requestId",
+    "time": "$context.requestTimeEpoch",
+    "route": "$context.routeKey",
+    "method": "$context.httpMethod",
+    "status": "$context.status",
+    "bytes": "$context.responseLength",
+    "ms": "$context.responseLatency",
+    "error": "$context.integrationErrorMessage",
+}
+"""No path and no client: paths name recipients (`/suppressions/{address}`)."""
+
+
+class Api(Construct):
+    """The API's function, the API and its routes."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: Deployment,
+        code: Code,
+        environment: Mapping[str, str],
+        webhooks: Function,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.serve = Function(
+            self,
+            "Serve",
+            deployment=deployment,
+            code=code,
+            handler=contracts.HANDLERS["api"],
+            service="api",
+            seconds=SECONDS,
+            memory=MEMORY_MB,
+            environment=environment,
+        )
+        self.http = HttpApi(
+            self,
+            "Http",
+            api_name=contracts.prefix(deployment.stage),
+            description="Posthaste",
+            create_default_stage=False,
+        )
+        ours = HttpLambdaIntegration("Ours", self.serve.function)
+        self.routes = [
+            *self.http.add_routes(path="/", methods=[HttpMethod.ANY], integration=ours),
+            *self.http.add_routes(path="/{proxy+}", methods=[HttpMethod.ANY], integration=ours),
+            *self.http.add_routes(
+                path=contracts.WEBHOOK_PATH,
+                methods=[HttpMethod.POST],
+                integration=HttpLambdaIntegration("Theirs", webhooks.function),
+            ),
+        ]
+        stage = HttpStage(
+            self,
+            "Stage",
+            http_api=self.http,
+            stage_name="$default",
+            auto_deploy=True,
+            throttle=ThrottleSettings(rate_limit=RATE, burst_limit=BURST),
+        )
+        bare = stage.node.default_child
+        if not isinstance(bare, CfnStage):
+            raise TypeError(f"an HTTP stage is made of {type(bare)}")
+        bare.access_log_settings = CfnStage.AccessLogSettingsProperty(
+            destination_arn=log_group(self, deployment).log_group_arn, format=json.dumps(LOG_LINE)
+        )

@@ -1,0 +1,146 @@
+"""What moves jobs besides the lanes: plan, log, track and sweep, and the streams, queue and schedule behind them."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from aws_cdk import Duration
+from aws_cdk.aws_dynamodb import Table
+from aws_cdk.aws_events import Rule, Schedule
+from aws_cdk.aws_events_targets import LambdaFunction
+from aws_cdk.aws_lambda import Code, EventSourceMapping, StartingPosition
+from aws_cdk.aws_lambda_destinations import SqsDestination
+from aws_cdk.aws_lambda_event_sources import SqsDlq
+from constructs import Construct
+
+from infra.function import Function
+from infra.queue import DeadLetters, WorkQueue
+from infra.settings import Deployment, Target
+from shared import contracts
+
+SECONDS: Final = 60
+MEMORY_MB: Final = 512
+STREAM_BATCH: Final = 100
+STREAM_RETRIES: Final = 5
+STREAM_LANES: Final = 4
+"""Batches of one shard in work at once; records of one partition, so of one job, stay in order."""
+RECORD_AGE_SECONDS: Final = {Target.AWS: 600, Target.LOCAL: 60}
+"""A record that is older is dropped: the sweeper has long done its work. 60 s is the least that AWS takes."""
+LOG_WINDOW_SECONDS: Final = {Target.AWS: 1, Target.LOCAL: 0}
+"""Folding several chunks of a job at once trades freshness for writes."""
+TRACK_WINDOW_SECONDS: Final = {Target.AWS: 5, Target.LOCAL: 0}
+"""The same for feedback."""
+TRACK_BATCH: Final = 10
+TRACK_WORKERS: Final = 10
+
+
+class Feedback(Construct):
+    """The queue between webhooks and tracker."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment) -> None:
+        super().__init__(scope, construct_id)
+        self.work = WorkQueue(
+            self,
+            "Work",
+            deployment=deployment,
+            name=f"{contracts.prefix(deployment.stage)}-feedback",
+            consumer_seconds=SECONDS + TRACK_WINDOW_SECONDS[deployment.target],
+        )
+
+
+class Dispatch(Construct):
+    """The four functions, and what starts each."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: Deployment,
+        code: Code,
+        environment: Mapping[str, str],
+        records: Table,
+        ops: Table,
+        feedback: Feedback,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._deployment = deployment
+        self._code = code
+        self._environment = environment
+        self.plan = self._function("Plan", "plan")
+        self.plan_dead = self._stream(self.plan, "plan", records, contracts.PLAN_STREAM_FILTER, window_seconds=0)
+        self.log = self._function("Log", "log")
+        self.log_dead = self._stream(
+            self.log,
+            "log",
+            ops,
+            contracts.LOG_STREAM_FILTER,
+            window_seconds=LOG_WINDOW_SECONDS[deployment.target],
+        )
+        self.track = self._function("Track", "track")
+        feedback.work.feed(
+            self.track,
+            batch=TRACK_BATCH,
+            concurrency=TRACK_WORKERS,
+            window_seconds=TRACK_WINDOW_SECONDS[deployment.target],
+        )
+        self.sweep = self._function("Sweep", "sweep")
+        self.sweep_dead = self._every_minute(self.sweep)
+
+    def _function(self, construct_id: str, name: str) -> Function:
+        return Function(
+            self,
+            construct_id,
+            deployment=self._deployment,
+            code=self._code,
+            handler=contracts.HANDLERS[name],
+            service=name,
+            seconds=SECONDS,
+            memory=MEMORY_MB,
+            environment=self._environment,
+        )
+
+    def _dead(self, consumer: Function, name: str) -> DeadLetters:
+        full = f"{contracts.prefix(self._deployment.stage)}-{name}-dlq"
+        return DeadLetters(consumer, "Dead", deployment=self._deployment, name=full)
+
+    def _stream(
+        self, consumer: Function, name: str, table: Table, pattern: Mapping[str, Any], *, window_seconds: int
+    ) -> DeadLetters:
+        dead = self._dead(consumer, name)
+        EventSourceMapping(
+            consumer,
+            "Source",
+            target=consumer.function,
+            event_source_arn=table.table_stream_arn,
+            starting_position=StartingPosition.TRIM_HORIZON,
+            filters=[{"pattern": json.dumps(pattern)}],
+            batch_size=STREAM_BATCH,
+            max_batching_window=Duration.seconds(window_seconds) if window_seconds else None,
+            max_record_age=Duration.seconds(RECORD_AGE_SECONDS[self._deployment.target]),
+            retry_attempts=STREAM_RETRIES,
+            bisect_batch_on_error=True,
+            report_batch_item_failures=True,
+            parallelization_factor=STREAM_LANES,
+            on_failure=SqsDlq(dead.queue),
+        )
+        return dead
+
+    def _every_minute(self, consumer: Function) -> DeadLetters:
+        dead = self._dead(consumer, "sweep")
+        # The next minute is the retry, of a failed delivery as of a failed run; the failure itself is kept.
+        a_minute = Duration.minutes(1)
+        Rule(
+            consumer,
+            "Schedule",
+            schedule=Schedule.rate(a_minute),
+            targets=[
+                LambdaFunction(
+                    consumer.function, dead_letter_queue=dead.queue, retry_attempts=0, max_event_age=a_minute
+                )
+            ],
+        )
+        consumer.function.configure_async_invoke(
+            on_failure=SqsDestination(dead.queue), retry_attempts=0, max_event_age=a_minute
+        )
+        return dead

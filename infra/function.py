@@ -1,0 +1,108 @@
+"""A Lambda function with its own role and log group; what it may do is added by the stack."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk.aws_iam import Effect, PolicyDocument, PolicyStatement, Role, ServicePrincipal
+from aws_cdk.aws_lambda import Architecture, Code, LoggingFormat, Runtime
+from aws_cdk.aws_lambda import Function as LambdaFunction
+from aws_cdk.aws_logs import LogGroup, RetentionDays
+from constructs import Construct
+
+from infra.settings import Deployment
+
+RETENTION: Final[Mapping[int, RetentionDays]] = {
+    1: RetentionDays.ONE_DAY,
+    3: RetentionDays.THREE_DAYS,
+    5: RetentionDays.FIVE_DAYS,
+    7: RetentionDays.ONE_WEEK,
+    14: RetentionDays.TWO_WEEKS,
+    30: RetentionDays.ONE_MONTH,
+    60: RetentionDays.TWO_MONTHS,
+    90: RetentionDays.THREE_MONTHS,
+    120: RetentionDays.FOUR_MONTHS,
+    150: RetentionDays.FIVE_MONTHS,
+    180: RetentionDays.SIX_MONTHS,
+    365: RetentionDays.ONE_YEAR,
+    400: RetentionDays.THIRTEEN_MONTHS,
+    545: RetentionDays.EIGHTEEN_MONTHS,
+    731: RetentionDays.TWO_YEARS,
+    1096: RetentionDays.THREE_YEARS,
+    1827: RetentionDays.FIVE_YEARS,
+    2192: RetentionDays.SIX_YEARS,
+    2557: RetentionDays.SEVEN_YEARS,
+    2922: RetentionDays.EIGHT_YEARS,
+    3288: RetentionDays.NINE_YEARS,
+    3653: RetentionDays.TEN_YEARS,
+}
+
+
+def log_group(scope: Construct, deployment: Deployment) -> LogGroup:
+    """Create the log group `Logs` in a construct. It goes with the stack: logs are no ground truth."""
+    return LogGroup(scope, "Logs", retention=RETENTION[deployment.logs_days], removal_policy=RemovalPolicy.DESTROY)
+
+
+class Function(Construct):
+    """One function of the common asset.
+
+    The role's policy is inline: one resource less per function, and nothing can run before its rights are there.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: Deployment,
+        code: Code,
+        handler: str,
+        service: str,
+        seconds: int,
+        memory: int,
+        environment: Mapping[str, str],
+        reserved: int | None = None,
+    ) -> None:
+        """Create function, role and log group.
+
+        Args:
+            scope: the parent.
+            construct_id: the id.
+            deployment: what is deployed.
+            code: the common asset.
+            handler: the handler's name within the asset.
+            service: the name that stands in each log line.
+            seconds: time-out.
+            memory: MB; CPU comes in proportion, 1,769 MB being one processor.
+            environment: the variables.
+            reserved: concurrent executions set aside for it and its upper bound; None: no bound.
+        """
+        super().__init__(scope, construct_id)
+        self._policy = PolicyDocument()
+        logs = log_group(self, deployment)
+        self.role = Role(
+            self,
+            "Role",
+            assumed_by=ServicePrincipal("lambda.amazonaws.com"),
+            inline_policies={"access": self._policy},
+        )
+        self.allow("logs:CreateLogStream", "logs:PutLogEvents", on=[logs.log_group_arn])
+        self.function = LambdaFunction(
+            self,
+            "Function",
+            runtime=Runtime.PYTHON_3_13,
+            architecture=Architecture.ARM_64,
+            code=code,
+            handler=handler,
+            role=self.role.without_policy_updates(),  # what the library would add by itself is granted by the stack
+            timeout=Duration.seconds(seconds),
+            memory_size=memory,
+            reserved_concurrent_executions=reserved,
+            environment={"POWERTOOLS_SERVICE_NAME": service, **environment},
+            log_group=logs,
+            logging_format=LoggingFormat.JSON,
+        )
+
+    def allow(self, *actions: str, on: list[str]) -> None:
+        """Let the function do these actions on these resources (ARNs)."""
+        self._policy.add_statements(PolicyStatement(effect=Effect.ALLOW, actions=list(actions), resources=on))

@@ -1,0 +1,91 @@
+"""cdk-nag's rules, and why some findings stand."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from aws_cdk import Acknowledgment, Stack, Validations
+from cdk_nag import AwsSolutionsChecks, ServerlessChecks
+from constructs import IConstruct
+
+from infra.function import Function
+from infra.lane import Lane
+from infra.queue import DeadLetters, WorkQueue
+from infra.settings import Deployment
+from shared import contracts
+
+_HERE: Final = "arn:<AWS::Partition>:{service}:<AWS::Region>:<AWS::AccountId>:{name}"
+
+STACK: Final = {
+    "AwsSolutions::AwsSolutions-S1": "Objects are reached through the functions and presigned links alone, and the "
+    "API's log names every request; a second bucket of access logs would hold personal data in its keys.",
+    "AwsSolutions::AwsSolutions-APIG4": "The API function checks bearer keys, HTTP Basic and tokens itself, and the "
+    "webhook function the provider's signature over the raw body: what an authorizer cannot see. A test asks every "
+    "route without credentials.",
+}
+FUNCTION: Final = {
+    "AwsSolutions::AwsSolutions-L1": "Python 3.13 is what the locked wheels are chosen and tested for.",
+    "Serverless::Serverless-LambdaLatestVersion": "Python 3.13 is what the locked wheels are chosen and tested for.",
+    "Serverless::Serverless-LambdaDLQ": "A function's own dead-letter queue serves asynchronous calls. The API waits "
+    "for its answer; queues and streams have dead-letter queues of their own; the sweep has an on-failure destination.",
+    "Serverless::Serverless-LambdaTracing": "Log lines carry job, chunk and attempt through every step; traces would "
+    "cost as much as the calls they trace.",
+}
+LANE: Final = {
+    "AwsSolutions::AwsSolutions-SMG4": "The secret is the provider's key: only there can it be made anew.",
+}
+DEAD: Final = {
+    "AwsSolutions::AwsSolutions-SQS3": "This is a dead-letter queue, of a stream or a schedule.",
+    "Serverless::Serverless-SQSRedrivePolicy": "This is a dead-letter queue.",
+}
+WORK: Final = {
+    "Serverless::Serverless-LambdaEventSourceMappingDestination": "Queues have no such destination: what fails five "
+    "times goes to the queue's dead-letter queue.",
+}
+LIST_STREAMS: Final = "dynamodb:ListStreams, which Lambda's poller needs, knows no resources."
+
+
+def wildcards(deployment: Deployment) -> dict[str, str]:
+    """Return resource → reason of every wildcard within a name that a policy may have, as cdk-nag prints them."""
+    lanes = _HERE.format(service="sqs", name=contracts.lane_queue_name(deployment.stage, "*"))
+    secrets = _HERE.format(service="secretsmanager", name=f"secret:{contracts.secret_name(deployment.stage, '*')}")
+    return {
+        "<StorageBucket5CB7C8EA.Arn>/*": "Objects of this deployment's own bucket; their keys are made at run time.",
+        lanes: "A released chunk may go to any credential of its route, so to any lane of this stage. By pattern: a "
+        "list of a hundred lanes exceeds what an inline policy may hold.",
+        secrets: "The webhook function verifies the webhooks of every credential of this stage. By pattern: a list of "
+        "a hundred secrets exceeds what an inline policy may hold.",
+    }
+
+
+def check(stack: Stack, *, deployment: Deployment) -> None:
+    """Let the synth of a stack for AWS fail on any finding that is not acknowledged here."""
+    if deployment.local:
+        return
+    _acknowledge(stack, STACK)
+    for construct in stack.node.find_all():
+        match construct:
+            case Function():
+                _acknowledge(construct, FUNCTION)
+            case Lane():
+                _acknowledge(construct, LANE)
+            case DeadLetters():
+                _acknowledge(construct, DEAD)
+            case WorkQueue():
+                _acknowledge(construct, WORK)
+    for resource, reason in wildcards(deployment).items():
+        _acknowledge(stack, {f"AwsSolutions::AwsSolutions-IAM5[Resource::{resource}]": reason})
+    for reader in stream_readers(stack):
+        _acknowledge(reader, {"AwsSolutions::AwsSolutions-IAM5[Resource::*]": LIST_STREAMS})
+        _acknowledge(reader, {"Serverless::Serverless-LambdaStarPermissions": LIST_STREAMS})
+    Validations.of(stack).add_plugins(AwsSolutionsChecks(stack), ServerlessChecks(stack))
+
+
+def stream_readers(stack: Stack) -> Iterable[IConstruct]:
+    """Return the functions that read a table's stream."""
+    dispatch = stack.node.find_child("Dispatch")
+    return [dispatch.node.find_child("Plan"), dispatch.node.find_child("Log")]
+
+
+def _acknowledge(construct: IConstruct, findings: dict[str, str]) -> None:
+    rules = [Acknowledgment(id=finding, reason=reason) for finding, reason in findings.items()]
+    Validations.of(construct).acknowledge(*rules)

@@ -1,0 +1,74 @@
+"""Queues: each has a dead-letter queue; each is consumed with partial responses."""
+
+from typing import Final
+
+from aws_cdk import Duration
+from aws_cdk.aws_lambda import EventSourceMapping
+from aws_cdk.aws_sqs import DeadLetterQueue, Queue, QueueEncryption
+from constructs import Construct
+
+from infra.function import Function
+from infra.settings import Deployment
+
+MAX_RECEIVES: Final = 5
+"""What fails five times is a bug or poison; what should be retried later is handled, not left to fail."""
+VISIBILITY_FACTOR: Final = 6
+"""AWS asks for a visibility of six times the function's time-out, so that throttled batches are not received twice."""
+
+
+class DeadLetters(Construct):
+    """A queue of what could not be handled, kept for 14 days, as long as SQS can."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment, name: str) -> None:
+        super().__init__(scope, construct_id)
+        self.queue = Queue(
+            self,
+            "Queue",
+            queue_name=name,
+            retention_period=Duration.days(14),
+            encryption=QueueEncryption.SQS_MANAGED,
+            enforce_ssl=not deployment.local,
+            removal_policy=deployment.removal,
+        )
+
+
+class WorkQueue(Construct):
+    """A standard queue and its dead-letter queue, `<name>-dlq`."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, deployment: Deployment, name: str, consumer_seconds: int
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.dead = DeadLetters(self, "Dead", deployment=deployment, name=f"{name}-dlq")
+        self.queue = Queue(
+            self,
+            "Queue",
+            queue_name=name,
+            visibility_timeout=Duration.seconds(VISIBILITY_FACTOR * consumer_seconds),
+            retention_period=Duration.days(4),
+            dead_letter_queue=DeadLetterQueue(queue=self.dead.queue, max_receive_count=MAX_RECEIVES),
+            encryption=QueueEncryption.SQS_MANAGED,
+            enforce_ssl=not deployment.local,
+            removal_policy=deployment.removal,
+        )
+
+    def feed(self, consumer: Function, *, batch: int, concurrency: int, window_seconds: int = 0) -> None:
+        """Let a function consume the queue.
+
+        Args:
+            consumer: the function; it answers with the messages that failed, only those come back.
+            batch: the most messages per invocation.
+            concurrency: the most invocations at once, at least 2. A poll that meets a throttled function counts as a
+                receive, so this must not exceed the function's reserved concurrency.
+            window_seconds: how long to wait for a fuller batch.
+        """
+        EventSourceMapping(
+            self,
+            "Source",
+            target=consumer.function,
+            event_source_arn=self.queue.queue_arn,
+            batch_size=batch,
+            max_batching_window=Duration.seconds(window_seconds) if window_seconds else None,
+            max_concurrency=concurrency,
+            report_batch_item_failures=True,
+        )

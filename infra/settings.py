@@ -1,0 +1,292 @@
+"""`cdk.json`'s `posthaste` → a validated deployment; anything wrong is one clear line, before the synth begins."""
+
+import ast
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
+from urllib.parse import urlsplit
+
+from aws_cdk import RemovalPolicy
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from shared import contracts
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+"""The checkout."""
+MAX_CREDENTIALS: Final = 100
+MAX_RESERVED: Final = 900
+"""Of a Lambda account's default 1,000 concurrent executions, 100 must stay unreserved."""
+MAX_WORKERS: Final = 1000
+"""The event source's `MaximumConcurrency` ends there."""
+MIN_WORKERS: Final = 2
+"""The event source's `MaximumConcurrency` begins there."""
+MESSAGES_PER_WORKER: Final = 1000
+"""What a worker is sure to send per second; it is measured to send three times as many."""
+LOG_DAYS: Final = (
+    1,
+    3,
+    5,
+    7,
+    14,
+    30,
+    60,
+    90,
+    120,
+    150,
+    180,
+    365,
+    400,
+    545,
+    731,
+    1096,
+    1827,
+    2192,
+    2557,
+    2922,
+    3288,
+    3653,
+)
+"""The retentions that CloudWatch Logs knows."""
+CREDENTIAL_ID: Final = re.compile(r"[a-z0-9-]{1,32}")
+STAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
+LOOPBACK: Final = ("127.0.0.1", "localhost")
+
+Channel = Literal["email", "sms", "voice"]
+
+
+class SettingsError(Exception):
+    """The settings are wrong; the message is one line for the person who wrote them."""
+
+
+class Target(StrEnum):
+    """Where the stack goes."""
+
+    AWS = "aws"
+    LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """Everything that decides what is synthesised.
+
+    Attributes:
+        target: AWS or the local cloud.
+        settings: what the functions get to see.
+        reserved: whether lanes reserve their workers' concurrency.
+        logs_days: retention of every log group.
+    """
+
+    target: Target
+    settings: contracts.Settings
+    reserved: bool
+    logs_days: int
+
+    @property
+    def stage(self) -> str:
+        """The stage's name."""
+        return self.settings.stage
+
+    @property
+    def local(self) -> bool:
+        """True on the local cloud, which lacks TLS, KMS and more."""
+        return self.target is Target.LOCAL
+
+    @property
+    def removal(self) -> RemovalPolicy:
+        """What becomes of data when the stack goes: kept in stages that start with `prod`."""
+        return RemovalPolicy.RETAIN if self.stage.startswith("prod") else RemovalPolicy.DESTROY
+
+    @property
+    def credentials(self) -> tuple[contracts.Credential, ...]:
+        """The declared credentials and the built-in test one: each has a lane."""
+        return (*self.settings.credentials, self.settings.credential(contracts.TEST_CREDENTIAL))
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class _Credential(_Model):
+    id: str
+    provider: str
+    channel: Channel
+    rate: Annotated[float, Field(gt=0, le=100_000)]
+    base_url: str = ""
+    accounts: Literal["*"] | Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)] = "*"
+    workers: Annotated[int, Field(ge=MIN_WORKERS, le=MAX_WORKERS)] | None = None
+    per_call: Annotated[int, Field(ge=0, le=1000)] = 0
+
+    @field_validator("id")
+    @classmethod
+    def _id(cls, value: str) -> str:
+        if not CREDENTIAL_ID.fullmatch(value):
+            raise ValueError(f"{value!r} is not 1 to 32 of a-z, 0-9 and -")
+        if value == contracts.TEST_CREDENTIAL:
+            raise ValueError(f"{value!r} is reserved for the built-in credential of test keys")
+        if value.endswith("-dlq"):
+            raise ValueError(f"{value!r} ends with -dlq, which names dead-letter queues")
+        return value
+
+
+class _Retention(_Model):
+    jobs_days: Annotated[int, Field(ge=1, le=3650)] = 30
+    logs_days: int = 30
+
+    @field_validator("logs_days")
+    @classmethod
+    def _logs_days(cls, value: int) -> int:
+        if value not in LOG_DAYS:
+            raise ValueError(f"{value} is not one of CloudWatch's retentions: {', '.join(map(str, LOG_DAYS))}")
+        return value
+
+
+class _Posthaste(_Model):
+    stage: str
+    credentials: list[_Credential]
+    routes: dict[Channel, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
+    retention: _Retention = Field(default_factory=_Retention)
+    public_url: str = ""
+    reserved: Literal["auto", "none"] = "auto"
+
+    @field_validator("stage")
+    @classmethod
+    def _stage(cls, value: str) -> str:
+        if not STAGE.fullmatch(value):
+            raise ValueError(f"{value!r} is not a letter followed by up to 19 of a-z, 0-9 and -")
+        return value
+
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        channels: dict[str, str] = {}
+        for c in self.credentials:
+            if c.id in channels:
+                raise ValueError(f"credential {c.id!r} is declared twice")
+            channels[c.id] = c.channel
+        if len(channels) > MAX_CREDENTIALS:
+            raise ValueError(f"{len(channels)} credentials; a deployment has at most {MAX_CREDENTIALS}")
+        for channel, route in self.routes.items():
+            for i, name in enumerate(route):
+                if name not in channels:
+                    raise ValueError(f"route {channel!r} names credential {name!r}, which is not declared")
+                if channels[name] != channel:
+                    raise ValueError(f"route {channel!r} names credential {name!r} of channel {channels[name]!r}")
+                if name in route[:i]:
+                    raise ValueError(f"route {channel!r} names credential {name!r} twice")
+        return self
+
+
+def workers(rate: float) -> int:
+    """Return how many workers a rate in messages per second needs."""
+    return max(MIN_WORKERS, math.ceil(rate / MESSAGES_PER_WORKER))
+
+
+def providers() -> list[str]:
+    """Return the providers a credential may name: the files in `shared/providers` that define `PROVIDER`.
+
+    They are read, not imported: infra knows of the functions' code only the contracts. `test` is built in.
+    """
+    found = []
+    for file in (ROOT / "shared" / "providers").glob("[a-z]*.py"):
+        body = ast.parse(file.read_text(encoding="utf-8")).body
+        targets = [t for s in body for t in (s.targets if isinstance(s, ast.Assign) else [getattr(s, "target", None)])]
+        if any(isinstance(t, ast.Name) and t.id == "PROVIDER" for t in targets):
+            found.append(file.stem.replace("_", "-"))
+    return sorted(set(found) - {contracts.TEST_CREDENTIAL})
+
+
+def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Sequence[str] | None = None) -> Deployment:
+    """Check the settings.
+
+    Args:
+        raw: the context `posthaste`: an object, or one as JSON text (as the command line passes it).
+        target: `aws` or `local`.
+        simulator_url: local only: the provider simulator's address, which replaces every credential's base URL.
+        known: the names of providers; None: those there are.
+
+    Raises:
+        SettingsError: with one line that says what is wrong and where.
+    """
+    if target not in tuple(Target):
+        raise SettingsError(f"context target: {target!r} is neither aws nor local")
+    place = Target(target)
+    if simulator_url and place is not Target.LOCAL:
+        raise SettingsError("context simulator_url: only the local target has a simulator")
+    parsed = _parse(raw)
+    known = providers() if known is None else known
+    credentials = []
+    for i, c in enumerate(parsed.credentials):
+        where = f"credentials[{i}]"
+        if c.provider not in known:
+            raise SettingsError(f"{where}.provider: {c.provider!r} is unknown; there are {', '.join(known) or 'none'}")
+        base = f"{simulator_url.rstrip('/')}/{c.provider}/{c.id}" if simulator_url else c.base_url
+        credentials.append(
+            contracts.Credential(
+                id=c.id,
+                provider=c.provider,
+                channel=c.channel,
+                rate=c.rate,
+                base_url=_url(f"{where}.base_url", base, place),
+                accounts=("*",) if c.accounts == "*" else tuple(c.accounts),
+                workers=c.workers or workers(c.rate),
+                per_call=c.per_call,
+            )
+        )
+    settings = contracts.Settings(
+        stage=parsed.stage,
+        credentials=tuple(credentials),
+        routes={channel: tuple(route) for channel, route in parsed.routes.items()},
+        public_url=_url("public_url", parsed.public_url, place),
+        jobs_days=parsed.retention.jobs_days,
+    )
+    deployment = Deployment(place, settings, parsed.reserved == "auto", parsed.retention.logs_days)
+    total = sum(c.workers for c in deployment.credentials)
+    if deployment.reserved and total > MAX_RESERVED:
+        raise SettingsError(
+            f"credentials: the lanes reserve {total} concurrent executions in sum, more than {MAX_RESERVED}; "
+            'lower workers or set reserved to "none"'
+        )
+    return deployment
+
+
+def _parse(raw: Any) -> _Posthaste:
+    if raw is None:
+        raise SettingsError("cdk.json: context.posthaste is missing")
+    if isinstance(raw, str):
+        try:
+            raw = json.loads(raw)
+        except ValueError as error:
+            raise SettingsError(f"context posthaste: not JSON: {error}") from error
+    try:
+        return _Posthaste.model_validate(raw)
+    except ValidationError as error:
+        first, *more = error.errors(include_url=False)
+        rest = f" (and {len(more)} more)" if more else ""
+        raise SettingsError(f"{_where(first['loc'])}{_what(first)}{rest}") from error
+
+
+def _where(location: Sequence[int | str]) -> str:
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return f"{path.lstrip('.')}: " if path else ""
+
+
+def _what(error: Any) -> str:
+    if error["type"] == "extra_forbidden":
+        return "unknown field"
+    return str(error["msg"]).removeprefix("Value error, ")
+
+
+def _url(where: str, value: str, target: Target) -> str:
+    if not value:
+        return ""
+    parts = urlsplit(value)
+    plain_is_fine = target is Target.LOCAL and parts.hostname in LOOPBACK
+    if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and plain_is_fine)):
+        raise SettingsError(f"{where}: {value!r} is not an https address")
+    if parts.query or parts.fragment or parts.username:
+        raise SettingsError(f"{where}: {value!r} has more than scheme, host, port and path")
+    return value.rstrip("/")

@@ -1,0 +1,152 @@
+"""The stack: composes the parts and grants each function what it uses. Grants stand here and nowhere else."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from aws_cdk import ArnFormat, CfnOutput, CliCredentialsStackSynthesizer, Fn, Stack
+from aws_cdk.aws_dynamodb import Table
+from constructs import Construct
+
+from infra import bundling, nag
+from infra.api import Api
+from infra.dispatch import Dispatch, Feedback
+from infra.function import Function
+from infra.lane import Lane
+from infra.settings import Deployment
+from infra.storage import Storage
+from infra.webhooks import Webhooks
+from shared import contracts
+
+READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
+CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
+REMOVE: Final = ("dynamodb:DeleteItem", "dynamodb:BatchWriteItem")
+"""No scans: only operators' tools make them."""
+CONSUME: Final = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes")
+STREAM: Final = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
+UPLOAD: Final = ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
+
+
+class PosthasteStack(Stack):
+    """One deployment of Posthaste: one stage of one account and region."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment) -> None:
+        super().__init__(
+            scope,
+            construct_id,
+            description="Posthaste: e-mail, SMS and voice, each message once",
+            termination_protection=deployment.stage.startswith("prod"),
+            synthesizer=CliCredentialsStackSynthesizer() if deployment.local else None,
+        )
+        code = bundling.asset(deployment.target)
+        storage = Storage(self, "Storage", deployment=deployment)
+        feedback = Feedback(self, "Feedback", deployment=deployment)
+        lanes = [
+            Lane(self, f"Lane-{c.id}", deployment=deployment, code=code, credential=c) for c in deployment.credentials
+        ]
+        environment = self._environment(deployment, storage, feedback, lanes[-1])
+        senders = [lane.serve(environment) for lane in lanes]
+        webhooks = Webhooks(self, "Webhooks", deployment=deployment, code=code, environment=environment)
+        api = Api(self, "Api", deployment=deployment, code=code, environment=environment, webhooks=webhooks.receive)
+        dispatch = Dispatch(
+            self,
+            "Dispatch",
+            deployment=deployment,
+            code=code,
+            environment=environment,
+            records=storage.records,
+            ops=storage.ops,
+            feedback=feedback,
+        )
+
+        for lane, sender in zip(lanes, senders, strict=True):
+            self._grant_sender(deployment, storage, feedback, lane, sender)
+        self._grant_api(deployment, storage, api.serve)
+        self._grant_webhooks(deployment, feedback, webhooks.receive)
+        self._grant_dispatch(deployment, storage, feedback, dispatch)
+        self._outputs(api, environment)
+        nag.check(self, deployment=deployment)
+
+    def _environment(
+        self, deployment: Deployment, storage: Storage, feedback: Feedback, test: Lane
+    ) -> Mapping[str, str]:
+        name = contracts.lane_queue_name(deployment.stage, "")
+        # Taken from a real queue's URL, whose host differs between AWS, its partitions and the local cloud.
+        host = Fn.select(0, Fn.split(f"{name}{contracts.TEST_CREDENTIAL}", test.work.queue.queue_url))
+        return {
+            contracts.ENV_SETTINGS: deployment.settings.dumps(),
+            contracts.ENV_RECORDS_TABLE: storage.records.table_name,
+            contracts.ENV_OPS_TABLE: storage.ops.table_name,
+            contracts.ENV_BUCKET: storage.bucket.bucket_name,
+            contracts.ENV_FEEDBACK_QUEUE_URL: feedback.work.queue.queue_url,
+            contracts.ENV_LANE_URL_PREFIX: f"{host}{name}",
+        }
+
+    def _grant_sender(
+        self, deployment: Deployment, storage: Storage, feedback: Feedback, lane: Lane, sender: Function
+    ) -> None:
+        sender.allow(*CONSUME, on=[lane.work.queue.queue_arn])
+        sender.allow(*READ, *CHANGE, on=[storage.records.table_arn, storage.ops.table_arn])
+        sender.allow("s3:GetObject", on=[storage.bucket.arn_for_objects("*")])
+        sender.allow("sqs:SendMessage", on=[self._lanes(deployment)])
+        if lane.secret is None:
+            sender.allow("sqs:SendMessage", on=[feedback.work.queue.queue_arn])
+        else:
+            sender.allow("secretsmanager:GetSecretValue", on=[self._secret(deployment, lane.credential.id, "-??????")])
+
+    def _grant_api(self, deployment: Deployment, storage: Storage, serve: Function) -> None:
+        self._grant_tables(storage, serve)
+        serve.allow(*UPLOAD, on=[storage.bucket.arn_for_objects("*")])
+        serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes(deployment)])
+
+    def _grant_webhooks(self, deployment: Deployment, feedback: Feedback, receive: Function) -> None:
+        receive.allow("sqs:SendMessage", on=[feedback.work.queue.queue_arn])
+        receive.allow("secretsmanager:GetSecretValue", on=[self._secret(deployment, "*")])
+
+    def _grant_dispatch(self, deployment: Deployment, storage: Storage, feedback: Feedback, dispatch: Dispatch) -> None:
+        for function in (dispatch.plan, dispatch.log, dispatch.track, dispatch.sweep):
+            self._grant_tables(storage, function)
+            function.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes(deployment)])
+        self._grant_stream(dispatch.plan, storage.records)
+        self._grant_stream(dispatch.log, storage.ops)
+        dispatch.track.allow(*CONSUME, "sqs:SendMessage", on=[feedback.work.queue.queue_arn])
+        for function, dead in (
+            (dispatch.plan, dispatch.plan_dead),
+            (dispatch.log, dispatch.log_dead),
+            (dispatch.sweep, dispatch.sweep_dead),
+        ):
+            function.allow("sqs:SendMessage", on=[dead.queue.queue_arn])
+
+    def _grant_tables(self, storage: Storage, function: Function) -> None:
+        tables = [storage.records.table_arn, storage.ops.table_arn]
+        indexes = [f"{tables[0]}/index/{name}" for name in (contracts.INDEX_OPEN, contracts.INDEX_MINE)]
+        function.allow(*READ, *CHANGE, *REMOVE, on=tables)
+        function.allow("dynamodb:Query", on=indexes)
+
+    def _grant_stream(self, function: Function, table: Table) -> None:
+        if table.table_stream_arn is None:
+            raise ValueError(f"{table.node.path} has no stream")
+        function.allow(*STREAM, on=[table.table_stream_arn])
+        function.allow("dynamodb:ListStreams", on=["*"])
+
+    def _lanes(self, deployment: Deployment) -> str:
+        name = contracts.lane_queue_name(deployment.stage, "*")
+        return self.format_arn(service="sqs", resource=name)
+
+    def _secret(self, deployment: Deployment, credential_id: str, suffix: str = "") -> str:
+        name = contracts.secret_name(deployment.stage, credential_id) + suffix
+        return self.format_arn(
+            service="secretsmanager", resource="secret", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
+        )
+
+    def _outputs(self, api: Api, environment: Mapping[str, str]) -> None:
+        values: Sequence[tuple[str, str]] = (
+            ("ApiId", api.http.api_id),
+            ("ApiUrl", api.http.api_endpoint),
+            ("RecordsTable", environment[contracts.ENV_RECORDS_TABLE]),
+            ("OpsTable", environment[contracts.ENV_OPS_TABLE]),
+            ("BucketName", environment[contracts.ENV_BUCKET]),
+            ("FeedbackQueueUrl", environment[contracts.ENV_FEEDBACK_QUEUE_URL]),
+            ("LaneUrlPrefix", environment[contracts.ENV_LANE_URL_PREFIX]),
+        )
+        for name, value in values:
+            CfnOutput(self, name, value=value)

@@ -1,0 +1,89 @@
+"""The two tables and the bucket."""
+
+from typing import Final
+
+from aws_cdk import Duration
+from aws_cdk.aws_dynamodb import (
+    Attribute,
+    AttributeType,
+    BillingMode,
+    PointInTimeRecoverySpecification,
+    ProjectionType,
+    StreamViewType,
+    Table,
+    TableEncryption,
+)
+from aws_cdk.aws_s3 import BlockPublicAccess, Bucket, BucketEncryption, LifecycleRule, ObjectOwnership
+from constructs import Construct
+
+from infra.settings import Deployment
+from shared import contracts
+
+UPLOADS: Final = "uploads/"
+UPLOADS_DAYS: Final = 7
+"""An upload is read once, within hours; what it brought is in the table."""
+EXPORTS: Final = "exports/"
+EXPORTS_DAYS: Final = 7
+"""An export can be made again at any time."""
+NONCURRENT_DAYS: Final = 7
+"""An overwritten or deleted object can be had back for a week."""
+
+
+class Storage(Construct):
+    """`records`, the ground truth; `ops`, the sending; and the bucket for what fits no item."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment) -> None:
+        super().__init__(scope, construct_id)
+        self.records = self._table("Records", deployment)
+        self.records.add_global_secondary_index(
+            index_name=contracts.INDEX_OPEN,
+            partition_key=_text("open_pk"),
+            sort_key=_text("open_sk"),
+            projection_type=ProjectionType.INCLUDE,
+            non_key_attributes=list(contracts.INDEX_OPEN_PROJECTION),
+        )
+        self.records.add_global_secondary_index(
+            index_name=contracts.INDEX_MINE,
+            partition_key=_text("mine_pk"),
+            sort_key=_text("mine_sk"),
+            projection_type=ProjectionType.KEYS_ONLY,
+        )
+        self.ops = self._table("Ops", deployment)
+        self.bucket = Bucket(
+            self,
+            "Bucket",
+            block_public_access=BlockPublicAccess.BLOCK_ALL,
+            encryption=BucketEncryption.S3_MANAGED,
+            object_ownership=ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            enforce_ssl=not deployment.local,
+            versioned=True,
+            removal_policy=deployment.removal,
+            lifecycle_rules=[
+                LifecycleRule(
+                    id="leftovers",
+                    abort_incomplete_multipart_upload_after=Duration.days(1),
+                    noncurrent_version_expiration=Duration.days(NONCURRENT_DAYS),
+                ),
+                LifecycleRule(id="uploads", prefix=UPLOADS, expiration=Duration.days(UPLOADS_DAYS)),
+                LifecycleRule(id="exports", prefix=EXPORTS, expiration=Duration.days(EXPORTS_DAYS)),
+            ],
+        )
+
+    def _table(self, construct_id: str, deployment: Deployment) -> Table:
+        return Table(
+            self,
+            construct_id,
+            partition_key=_text("pk"),
+            sort_key=_text("sk"),
+            billing_mode=BillingMode.PAY_PER_REQUEST,
+            encryption=TableEncryption.AWS_MANAGED,
+            point_in_time_recovery_specification=PointInTimeRecoverySpecification(point_in_time_recovery_enabled=True),
+            stream=StreamViewType.NEW_IMAGE,
+            time_to_live_attribute="ttl",
+            deletion_protection=deployment.stage.startswith("prod"),
+            removal_policy=deployment.removal,
+        )
+
+
+def _text(name: str) -> Attribute:
+    return Attribute(name=name, type=AttributeType.STRING)
