@@ -40,7 +40,7 @@ $(VENV)/.installed: $(VENV)/.created requirements/dev.txt pyproject.toml
 
 $(VENV)/.node: $(VENV)/.installed package.json package-lock.json
 	@echo "installing the CDK command line"
-	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/npm ci --silent --no-audit --no-fund
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/npm ci --loglevel=error --no-audit --no-fund --no-update-notifier --no-progress >/dev/null
 	@touch $@
 
 run: setup ## start the local cloud, send the example newsletter, and stay up until Ctrl-C

@@ -95,8 +95,8 @@ def _demo(where: Paths) -> None:
         if wrong:
             raise LocalCloudError("the demo failed:\n  " + "\n  ".join(wrong))
         say(
-            f"{sent.answer['recipients']} recipients, {sent.answer['skipped']} skipped, {len(found['accepted'])} accepted"
-            f" by a provider, each exactly once, and the logs agree. Details: {where.demo}"
+            f"{sent.answer['recipients']} recipients, {sent.answer['skipped']} skipped, "
+            f"{len(found['accepted'])} accepted by a provider, each exactly once, and the logs agree: {where.demo}"
         )
 
 

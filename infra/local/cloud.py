@@ -63,6 +63,7 @@ def up(paths: Paths) -> Cloud:
             people = accounts.people(known, found, cloud_port)
         env = {
             "POSTHASTE_URL": found.api,
+            "POSTHASTE_STAGE": found.settings.stage,
             **people,
             "SIMULATOR_URL": providers.url(simulator_port),
             **emulator.client_environment(cloud_port),

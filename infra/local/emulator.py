@@ -31,7 +31,6 @@ def plain_environment(paths: Paths) -> dict[str, str]:
         "HOME": str(paths.home / "home"),
         "TMPDIR": str(paths.home / "tmp"),
         "LANG": "C.UTF-8",
-        "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
     }
 
@@ -75,7 +74,9 @@ def client_environment(port: int) -> dict[str, str]:
 
 def tool_environment(port: int) -> dict[str, str]:
     """Return the developer's environment turned towards the emulator: no profile or session of theirs survives."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("AWS_") or k == "AWS_CA_BUNDLE"}
+    dropped = {k for k in os.environ if k.startswith("AWS_") and k != "AWS_CA_BUNDLE"}
+    dropped.add("PYTHONDONTWRITEBYTECODE")  # compiling aws_cdk anew costs each synth five seconds
+    kept = {k: v for k, v in os.environ.items() if k not in dropped}
     return {
         **kept,
         **client_environment(port),
