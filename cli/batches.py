@@ -1,0 +1,282 @@
+"""`posthaste batch …`: send one e-mail to many recipients over the HTTP API, and follow what becomes of it."""
+
+import json as codec
+import secrets
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any, Final
+from urllib.parse import quote
+
+import typer
+
+from cli.client import Api
+from cli.environment import api_target
+from cli.errors import Failed, Misused, Unreachable
+from cli.output import Json, emit, say, surroundings, table, tell
+from cli.watch import Bars, Progress, as_json, as_lines, watch
+from shared.domain.states import MessageState, Status
+
+app = typer.Typer(help="Batches: one e-mail, many recipients.", no_args_is_help=True)
+
+BatchId = Annotated[str, typer.Argument(metavar="ID", help="The batch's id.")]
+PAGE: Final = "1000"
+MAX_KEY: Final = 255
+
+
+def installed_version() -> str:
+    """Return the version of the installed package."""
+    try:
+        return version("posthaste")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _api(ctx: typer.Context) -> Api:
+    return Api(api_target(), surroundings(ctx).clock, tell, installed_version())
+
+
+def _path(batch_id: str, rest: str = "") -> str:
+    if batch_id.strip(".") == "":
+        raise Misused("that is not a batch's id")
+    return f"/batches/{quote(batch_id, safe='')}{rest}"
+
+
+@app.command()
+def send(
+    ctx: typer.Context,
+    *,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON body of POST /batches; - for stdin.")] = "",
+    sender: Annotated[str, typer.Option("--from", metavar="ADDRESS", help="Who it is from.")] = "",
+    to_file: Annotated[
+        Path | None, typer.Option("--to-file", metavar="FILE", help="Recipients, one per line; - for stdin.")
+    ] = None,
+    subject: Annotated[str, typer.Option(help="The subject.")] = "",
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="The body as HTML.")] = None,
+    text: Annotated[Path | None, typer.Option(metavar="FILE", help="The body as plain text.")] = None,
+    name: Annotated[str, typer.Option(help="The batch's name, for people.")] = "",
+    idempotency_key: Annotated[
+        str, typer.Option(metavar="KEY", help="Repeat an earlier call with its key: nothing is sent twice.")
+    ] = "",
+    follow: Annotated[bool, typer.Option("--watch", help="Then watch it until it is LOGGED.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the Idempotency-Key on stderr.")] = False,
+    json: Json = False,
+) -> None:
+    """Send a batch, from a JSON file or from --from, --to-file, --subject and --html or --text.
+
+    The call carries an Idempotency-Key and is repeated under the same key when the connection is lost.
+    """
+    given = {
+        "--from": sender,
+        "--to-file": to_file,
+        "--subject": subject,
+        "--html": html,
+        "--text": text,
+        "--name": name,
+    }
+    if file and any(given.values()):
+        raise Misused("give a FILE or " + ", ".join(option for option, value in given.items() if value) + ", not both")
+    body = _body_of_file(file) if file else _body_of_options(sender, to_file, subject, html, text, name)
+    key = idempotency_key or secrets.token_urlsafe(24)
+    if len(key) > MAX_KEY or not key.isascii() or not key.isprintable():
+        raise Misused(f"an idempotency key has 1 to {MAX_KEY} printable ASCII characters")
+    api = _api(ctx)
+    if verbose:
+        tell(f"Idempotency-Key: {key}")
+    try:
+        answer = api.post("/batches", codec.dumps(body, separators=(",", ":")).encode(), key=key)
+    except Unreachable as error:
+        raise Unreachable(f"{error}; with --idempotency-key {key} nothing is sent twice") from None
+    batch_id = str(answer.get("batch_id", ""))
+    if json:
+        emit(answer)
+    else:
+        parts = [f"{answer[name]:,} {name}" for name in ("skipped", "duplicates") if answer.get(name)]
+        say(f"batch {batch_id} accepted: {answer.get('recipients', 0):,} recipients" + "".join(f", {p}" for p in parts))
+    if follow:
+        _follow(ctx, api, batch_id, json=json)
+    elif not json:
+        say(f"watch it:  posthaste batch watch {batch_id}")
+
+
+@app.command("watch")
+def watch_batch(ctx: typer.Context, batch_id: BatchId, json: Json = False) -> None:
+    """Watch a batch until it is LOGGED. Ctrl-C ends the watching, not the job. --json: one line per change."""
+    _follow(ctx, _api(ctx), batch_id, json=json)
+
+
+def _follow(ctx: typer.Context, api: Api, batch_id: str, *, json: bool) -> None:
+    around = surroundings(ctx)
+    path = _path(batch_id)
+
+    def read() -> Progress:
+        return Progress.read(api.get(path))
+
+    try:
+        if json:
+            watch(read, as_json(batch_id), around.clock)
+        elif around.terminal:
+            with Bars(batch_id) as bars:
+                watch(read, bars, around.clock)
+        else:
+            watch(read, as_lines, around.clock)
+    except KeyboardInterrupt:
+        tell(f"no longer watching; the job goes on. Again: posthaste batch watch {batch_id}")
+        raise
+
+
+@app.command()
+def logs(
+    ctx: typer.Context,
+    batch_id: BatchId,
+    state: Annotated[list[MessageState] | None, typer.Option(help="Only messages in this state. Repeatable.")] = None,
+    status: Annotated[Status | None, typer.Option(help="Only messages of this status.")] = None,
+    recipient: Annotated[str, typer.Option(metavar="ADDRESS", help="Only messages to this address.")] = "",
+    json: Json = False,
+) -> None:
+    """Show what became of each message, in list order. --json: one line per message."""
+    query = {
+        "limit": PAGE,
+        "state": ",".join(state or ()),
+        "status": status.value if status else "",
+        "recipient": recipient,
+    }
+    columns = ("message", "state", "attempts", "recipient", "providers", "error")
+    shown = 0
+    for lines in _pages(_api(ctx), _path(batch_id, "/logs"), {k: v for k, v in query.items() if v}):
+        if json:
+            for line in lines:
+                emit(line)
+        elif lines:
+            table(columns, [_shown(line) for line in lines], empty="", header=not shown)
+        shown += len(lines)
+    if not shown:
+        tell("no such messages" if state or status or recipient else "no messages")
+
+
+def _pages(api: Api, path: str, query: dict[str, str]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the items of each page; with a filter a page may be empty and still have a next one."""
+    while True:
+        page = api.get(path, query)
+        items = page.get("items")
+        if not isinstance(items, list):
+            raise Failed("the answer is not a list: does POSTHASTE_URL name a Posthaste API?")
+        yield items
+        cursor = page.get("next_cursor")
+        if not cursor:
+            return
+        query = {**query, "cursor": str(cursor)}
+
+
+def _shown(line: dict[str, Any]) -> dict[str, Any]:
+    tried = [name for name, was in (line.get("providers") or {}).items() if was]
+    error = line.get("error") or ""
+    twice = "may have arrived twice" if line.get("may_duplicate") else ""
+    attempts = line.get("attempts")
+    return {
+        "message": line.get("message"),
+        "state": line.get("state"),
+        "attempts": len(attempts) if isinstance(attempts, list) else attempts,
+        "recipient": line.get("recipient"),
+        "providers": ",".join(tried) or "-",
+        "error": "; ".join(x for x in (error, twice) if x),
+    }
+
+
+@app.command()
+def stop(ctx: typer.Context, batch_id: BatchId, json: Json = False) -> None:
+    """Stop a batch: what has not been handed to a provider stays queued. A finished one stays as it is."""
+    answer = _api(ctx).post(_path(batch_id, "/stop"), again=True)
+    _told(
+        answer, json=json, text=f"batch {batch_id} is {answer.get('state')}; go on:  posthaste batch resume {batch_id}"
+    )
+
+
+@app.command()
+def resume(ctx: typer.Context, batch_id: BatchId, json: Json = False) -> None:
+    """Send what a stopped batch has not sent."""
+    _again(ctx, batch_id, "resume", b"{}", json=json)
+
+
+@app.command()
+def retry(
+    ctx: typer.Context,
+    batch_id: BatchId,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="unsent|failed|unknown", help="What to send again. Repeatable; default: unsent and failed."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Send again what was not sent, or failed and may be tried again; never what bounced for good.
+
+    Messages whose fate is unknown are sent again only with --include unknown: some may arrive twice.
+    """
+    wanted = include or []
+    if set(wanted) - {"unsent", "failed", "unknown"}:
+        raise Misused("--include takes unsent, failed or unknown")
+    _again(ctx, batch_id, "retry", codec.dumps({"include": wanted} if wanted else {}).encode(), json=json)
+
+
+def _again(ctx: typer.Context, batch_id: str, word: str, body: bytes, *, json: bool) -> None:
+    # Not repeated when the answer is lost: the first request may have been heard, and the second would be refused.
+    answer = _api(ctx).post(_path(batch_id, f"/{word}"), body, again=False)
+    if answer.get("messages") == 0:
+        text = f"batch {batch_id}: nothing to send"
+    else:
+        text = (
+            f"batch {batch_id}: {answer.get('messages', 0):,} messages queued again; posthaste batch watch {batch_id}"
+        )
+    _told(answer, json=json, text=text)
+
+
+def _told(answer: dict[str, Any], *, json: bool, text: str) -> None:
+    if json:
+        emit(answer)
+    else:
+        say(text)
+
+
+def _body_of_file(name: str) -> dict[str, Any]:
+    try:
+        body = codec.loads(_text(Path(name)))
+    except codec.JSONDecodeError as error:
+        raise Misused(f"{name} is not JSON: line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise Misused(f"{name} is nested too deeply") from None
+    if not isinstance(body, dict):
+        raise Misused(f"{name} must hold a JSON object: the body of POST /batches")
+    return body
+
+
+def _body_of_options(
+    sender: str, to_file: Path | None, subject: str, html: Path | None, text: Path | None, name: str
+) -> dict[str, Any]:
+    wanted = {"--from": sender, "--to-file": to_file, "--subject": subject, "--html or --text": html or text}
+    missing = [option for option, value in wanted.items() if not value]
+    if missing or to_file is None:
+        raise Misused(f"give a JSON FILE, or also {', '.join(missing)}")
+    recipients = [line.strip() for line in _text(to_file).splitlines() if line.strip()]
+    if not recipients:
+        raise Misused(f"{to_file} names no recipients: one address per line")
+    body: dict[str, Any] = {"from": sender, "to": recipients, "subject": subject}
+    if html:
+        body["body"] = _text(html)
+    if text:
+        body["text"] = _text(text)
+    if name:
+        body["name"] = name
+    return body
+
+
+def _text(file: Path) -> str:
+    try:
+        raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        return raw.decode("utf-8-sig")
+    except OSError as error:
+        raise Misused(f"cannot read {file}: {error.strerror}") from None
+    except ValueError:
+        raise Misused(f"{file} is not UTF-8 text") from None

@@ -1,0 +1,197 @@
+"""The HTTP API as the command line uses it: patient with a busy server, and safe to repeat.
+
+A request that creates something carries an Idempotency-Key, chosen once per command: when the connection is lost or the
+server fails, the same bytes go out again under the same key, so that nothing can be sent twice. 429 is honoured as
+Retry-After says. Redirects are never followed: the API key is for one address.
+"""
+
+import json
+import urllib.request
+from collections.abc import Callable, Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+from urllib.parse import urlencode, urlsplit
+
+import urllib3
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, LocationValueError, NewConnectionError, SSLError
+from urllib3.util import Timeout
+
+from cli.environment import Target, is_loopback
+from cli.errors import CommandError, Failed, Misused, NotAuthorised, NotFound, Unreachable
+from cli.output import clean
+from shared.ports import Clock
+
+TRIES: Final = 6
+PAUSES: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Seconds before each repeat: a deployment or a failing-over address is back within about fifteen."""
+LONGEST_WAIT: Final = 120.0
+"""Seconds of Retry-After that a command waits in person."""
+TIMEOUT: Final = Timeout(connect=5.0, read=35.0)
+"""The API itself gives up after 30 s."""
+MAX_SHOWN: Final = 3
+"""Faults of a refused request that are shown."""
+
+
+class Api:
+    """A client of one API; a command makes one.
+
+    Args:
+        target: address and key.
+        clock: to wait by.
+        tell: shows why something takes longer.
+        version: for the User-Agent.
+    """
+
+    def __init__(self, target: Target, clock: Clock, tell: Callable[[str], None], version: str) -> None:
+        self._target = target
+        self._clock = clock
+        self._tell = tell
+        self._headers = {
+            "Authorization": f"Bearer {target.key}",
+            "Accept": "application/json, application/problem+json",
+            "User-Agent": f"posthaste-cli/{version}",
+        }
+        self._pool = _pool(target.url)
+        self._met = False
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Return a resource; repeated like every harmless request."""
+        return self._call("GET", path + (f"?{urlencode(query)}" if query else ""), b"", {}, again=True)
+
+    def post(
+        self, path: str, body: bytes = b"{}", *, key: str | None = None, again: bool | None = None
+    ) -> dict[str, Any]:
+        """Post a JSON body.
+
+        Args:
+            path: with leading slash.
+            body: the JSON text.
+            key: the Idempotency-Key.
+            again: whether a repeat is harmless when it is not known what became of the request; None: if it has a key.
+        """
+        headers = {"Content-Type": "application/json", **({"Idempotency-Key": key} if key else {})}
+        return self._call("POST", path, body, headers, again=bool(key) if again is None else again)
+
+    def _call(self, method: str, path: str, body: bytes, headers: Mapping[str, str], *, again: bool) -> dict[str, Any]:
+        url = self._target.url
+        answer: urllib3.BaseHTTPResponse | None = None
+        for n in range(TRIES):
+            lost = True
+            try:
+                answer = self._pool.request(
+                    method,
+                    url + path,
+                    body=body if method != "GET" else None,
+                    headers={**self._headers, **headers},
+                    timeout=TIMEOUT,
+                    retries=False,
+                    redirect=False,
+                )
+                self._met = True
+            except (LocationValueError, UnicodeError):
+                raise Misused("POSTHASTE_URL must look like https://api.example.com") from None
+            except SSLError:
+                raise Unreachable(f"no secure connection to {url}: check its certificate and the system's") from None
+            except HTTPError as error:
+                answer = None
+                lost = not isinstance(error, NewConnectionError | ConnectTimeoutError)
+                if not lost and not self._met:
+                    raise self._unreachable() from None
+                self._met = True
+            pause = self._pause(answer, n, repeatable=again or not lost)
+            if pause is None or n == TRIES - 1:
+                break
+            self._clock.sleep(pause)
+        if answer is None:
+            raise self._lost(method)
+        return self._read(answer)
+
+    def _pause(self, answer: urllib3.BaseHTTPResponse | None, n: int, *, repeatable: bool) -> float | None:
+        """Return the seconds until the next try, None if there is to be none."""
+        plain = PAUSES[min(n, len(PAUSES) - 1)]
+        if answer is None:
+            if repeatable:
+                self._tell(f"connection lost; trying again in {plain:g} s")
+            return plain if repeatable else None
+        if answer.status == 429 or (answer.status >= 500 and repeatable):  # noqa: PLR2004 - HTTP's own numbers
+            wait = self._retry_after(answer)
+            if wait is not None and wait > LONGEST_WAIT:
+                return None
+            pause = plain if wait is None else wait
+            why = "too many requests" if answer.status == 429 else f"the server answered {answer.status}"  # noqa: PLR2004
+            self._tell(f"{why}; trying again in {pause:g} s")
+            return pause
+        return None
+
+    def _retry_after(self, answer: urllib3.BaseHTTPResponse) -> float | None:
+        """Return Retry-After in seconds (RFC 9110 10.2.3: seconds or a date); None if it is absent or nonsense."""
+        text = answer.headers.get("Retry-After", "").strip()
+        if text.isascii() and text.isdigit():
+            return float(text)
+        try:
+            date = parsedate_to_datetime(text)
+        except ValueError:
+            return None
+        date = date if date.tzinfo else date.replace(tzinfo=UTC)
+        return max(0.0, date.timestamp() - self._clock.now())
+
+    def _read(self, answer: urllib3.BaseHTTPResponse) -> dict[str, Any]:
+        try:
+            found = json.loads(answer.data)
+        except (ValueError, RecursionError):
+            found = None
+        if 200 <= answer.status < 300 and isinstance(found, dict):  # noqa: PLR2004
+            return found
+        if answer.status < 400:  # noqa: PLR2004
+            raise Failed(f"{self._target.url} does not answer like Posthaste ({answer.status}): check POSTHASTE_URL")
+        raise self._refused(answer, found if isinstance(found, dict) else {})
+
+    def _refused(self, answer: urllib3.BaseHTTPResponse, problem: Mapping[str, Any]) -> CommandError:
+        """Return the error of an answer that is not 2xx (RFC 9457 problem details, if it is one)."""
+        what = problem.get("detail") or problem.get("title") or problem.get("message") or f"HTTP {answer.status}"
+        text = f"{what}" + (f" ({problem['code']})" if problem.get("code") else "")
+        faults = problem.get("errors")
+        if isinstance(faults, list):
+            shown = [f"{f.get('field')}: {f.get('message')}" for f in faults[:MAX_SHOWN] if isinstance(f, dict)]
+            more = [f"and {len(faults) - MAX_SHOWN} more"] if len(faults) > MAX_SHOWN else []
+            text += "".join(f"; {line}" for line in shown + more)
+        text = clean(text.replace(self._target.key, "***"))
+        wait = self._retry_after(answer)
+        match answer.status:
+            case 401 | 403:
+                return NotAuthorised(
+                    f"{text}: check POSTHASTE_API_KEY; an operator makes keys with `posthaste key create`"
+                )
+            case 404:
+                return NotFound(f"{text}: check the id, and that the API key is of the same account")
+            case 429:
+                return Failed(f"{text}: try again" + (f" in {wait:.0f} s" if wait else " later"))
+            case 502 | 503 | 504:
+                return Unreachable(f"{self._target.url} is not working just now ({answer.status}): try again later")
+            case status if status >= 500:  # noqa: PLR2004
+                return Failed(f"the server failed: {text}; try again, and tell its operator if that does not help")
+            case _:
+                hint = problem.get("code")
+                advice = ": allow it with `posthaste sender add ACCOUNT VALUE`" if hint == "from_not_allowed" else ""
+                advice = f": try again in {wait:.0f} s" if wait and not advice else advice
+                return Failed(text + advice)
+
+    def _unreachable(self) -> Unreachable:
+        local = is_loopback(urlsplit(self._target.url).hostname or "")
+        advice = "start the local cloud with `posthaste local up`" if local else "check POSTHASTE_URL and the network"
+        return Unreachable(f"cannot reach {self._target.url}: {advice}")
+
+    def _lost(self, method: str) -> Unreachable:
+        done = "" if method == "GET" else "; it may or may not have been done"
+        return Unreachable(f"the connection to {self._target.url} was lost{done}: try again later")
+
+
+def _pool(url: str) -> urllib3.PoolManager:
+    """Return connections by way of the system's proxy, if it has one for this address; never for this machine."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    proxy = urllib.request.getproxies().get(parts.scheme)
+    if proxy and not is_loopback(host) and not urllib.request.proxy_bypass(host):
+        return urllib3.ProxyManager(proxy)
+    return urllib3.PoolManager()

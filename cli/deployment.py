@@ -1,0 +1,197 @@
+"""A deployment as its operators reach it: the AWS account (or the emulator), the stack and its tables and secrets.
+
+The table's name comes from the environment (POSTHASTE_RECORDS_TABLE) or from the outputs of the stage's stack.
+boto3 is imported when it is first needed: the other commands start without it.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from cli.environment import AWS_ENDPOINT, LocalCloud, local_cloud
+from cli.errors import CommandError, Failed, Misused, NotAuthorised, NotFound, Unreachable
+from shared.contracts import ENV_RECORDS_TABLE, ENV_SETTINGS, Settings, prefix, secret_name
+from shared.ports import Clock, Retriable
+
+if TYPE_CHECKING:
+    import boto3
+
+    from shared.adapters.dynamo.accounts import Accounts
+
+ENV_STAGE: Final = "POSTHASTE_STAGE"
+DEFAULT_STAGE: Final = "dev"
+RECORDS_OUTPUT: Final = "RecordsTable"
+
+Stage = Annotated[
+    str, typer.Option(envvar=ENV_STAGE, help="The deployment's stage; dev unless set.", show_default=False)
+]
+Aws = Annotated[bool, typer.Option("--aws", help="Use the AWS account, even if a local cloud's settings are found.")]
+
+_REFUSED: Final = frozenset(
+    {
+        "AccessDenied",
+        "AccessDeniedException",
+        "AuthFailure",
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidClientTokenId",
+        "InvalidSignatureException",
+        "MissingAuthenticationTokenException",
+        "SignatureDoesNotMatch",
+        "UnauthorizedOperation",
+        "UnrecognizedClientException",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One stage of one AWS account and region, or of the local cloud.
+
+    Attributes:
+        stage: part of every name.
+        where: for people: the region, or the local cloud's file.
+        session: of boto3.
+        options: of every client of that session.
+        records: the table's name, empty until asked for.
+    """
+
+    stage: str
+    where: str
+    session: "boto3.Session"
+    options: Mapping[str, Any]
+    local: bool
+    records: str = ""
+
+    def accounts(self, clock: Clock) -> "Accounts":
+        """Return the accounts of this deployment; NotFound if there is no such deployment."""
+        from shared.adapters.dynamo.accounts import Accounts  # noqa: PLC0415 - see above
+
+        return Accounts(self._client("dynamodb"), self.records or self._output(RECORDS_OUTPUT), clock)
+
+    def put_secret(self, credential_id: str, text: str) -> None:
+        """Store a credential's secret; NotFound if the deployment declares no such credential."""
+        client = self._client("secretsmanager")
+        name = secret_name(self.stage, credential_id)
+        try:
+            client.put_secret_value(SecretId=name, SecretString=text)
+        except client.exceptions.ResourceNotFoundException:
+            raise NotFound(
+                f"no secret {name} in {self.where}: declare the credential in cdk.json and deploy first"
+            ) from None
+
+    def _output(self, name: str) -> str:
+        from botocore.exceptions import ClientError  # noqa: PLC0415 - see above
+
+        stack = prefix(self.stage)
+        try:
+            found = self._client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]
+        except ClientError as error:
+            if error.response.get("Error", {}).get("Code") != "ValidationError":
+                raise
+            also = ", or add --aws for the AWS account" if self.local else f", or set {ENV_RECORDS_TABLE}"
+            raise NotFound(f"no stack {stack} in {self.where}: deploy it, name another with --stage{also}") from None
+        for output in found.get("Outputs", []):
+            if output["OutputKey"] == name:
+                return str(output["OutputValue"])
+        raise NotFound(f"stack {stack} in {self.where} has no output {name}: deploy this version of Posthaste")
+
+    def _client(self, service: str) -> Any:
+        return self.session.client(service, **self.options)  # type: ignore[call-overload]
+
+
+def deployment(stage: str, *, aws: bool) -> Deployment:
+    """Return the deployment that an operator means.
+
+    The local cloud's `env` file is used as a whole (endpoint, keys, region), unless the environment names an
+    endpoint of its own or `aws` is set. Creating or changing things locally by mistake does no harm; the reverse would.
+
+    Args:
+        stage: from the command line or POSTHASTE_STAGE; empty: what the settings say, else dev.
+        aws: pass a local cloud by.
+    """
+    local = None if aws or os.environ.get(AWS_ENDPOINT) else local_cloud()
+    if local is not None and local.values.get(AWS_ENDPOINT):
+        return _local(stage or local.values.get(ENV_STAGE, "") or DEFAULT_STAGE, local)
+    import boto3  # noqa: PLC0415 - see above
+    from botocore.config import Config  # noqa: PLC0415
+    from botocore.exceptions import ProfileNotFound  # noqa: PLC0415
+
+    if aws and os.environ.get(AWS_ENDPOINT):
+        raise Misused(f"--aws, but {AWS_ENDPOINT} is set: unset it")
+    try:
+        session = boto3.Session()
+    except ProfileNotFound:
+        raise NotAuthorised("AWS_PROFILE names a profile that does not exist: `aws configure list-profiles`") from None
+    if session.region_name is None:
+        raise Misused("no AWS region: set AWS_REGION, or choose a profile with AWS_PROFILE")
+    where = os.environ.get(AWS_ENDPOINT) or f"AWS {session.region_name}"
+    options = {"config": Config(connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 3})}
+    records = os.environ.get(ENV_RECORDS_TABLE, "")
+    return Deployment(
+        stage or _stage_of_settings() or DEFAULT_STAGE, where, session, options, local=False, records=records
+    )
+
+
+def _stage_of_settings() -> str:
+    text = os.environ.get(ENV_SETTINGS)
+    if not text:
+        return ""
+    try:
+        return Settings.loads(text).stage
+    except (ValueError, KeyError, TypeError):
+        raise Misused(f"{ENV_SETTINGS} is not what Posthaste writes: unset it") from None
+
+
+def _local(stage: str, local: LocalCloud) -> Deployment:
+    import boto3  # noqa: PLC0415 - see above
+    import botocore.session  # noqa: PLC0415
+    from botocore.config import Config  # noqa: PLC0415
+
+    # The developer's own profiles and files play no part: not even a profile that does not exist.
+    nowhere = (None, None, os.devnull, None)
+    apart = botocore.session.Session(
+        {"profile": (None, None, None, None), "config_file": nowhere, "credentials_file": nowhere}
+    )
+    session = boto3.Session(
+        aws_access_key_id=local.values.get("AWS_ACCESS_KEY_ID", "test"),
+        aws_secret_access_key=local.values.get("AWS_SECRET_ACCESS_KEY", "test"),
+        region_name=local.values.get("AWS_REGION", "us-east-1"),
+        botocore_session=apart,
+    )
+    options = {
+        "endpoint_url": local.values[AWS_ENDPOINT],
+        "config": Config(proxies={}, connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 3}),
+    }
+    return Deployment(stage, f"the local cloud ({local.file})", session, options, local=True)
+
+
+@contextmanager
+def aws_errors(where: str) -> Iterator[None]:
+    """Turn what AWS and boto3 raise into one line that says what to do."""
+    from botocore import exceptions as sdk  # noqa: PLC0415 - see above
+
+    try:
+        yield
+    except CommandError:
+        raise
+    except Retriable:
+        raise Unreachable(f"{where} does not answer: try again in a moment") from None
+    except (sdk.NoCredentialsError, sdk.PartialCredentialsError, sdk.TokenRetrievalError, sdk.SSOError):
+        raise NotAuthorised("no valid AWS credentials: set AWS_PROFILE, or log in with `aws sso login`") from None
+    except sdk.ClientError as error:
+        found = error.response.get("Error", {})
+        code = found.get("Code", "")
+        if code in _REFUSED:
+            raise NotAuthorised(f"{where} refused {error.operation_name} ({code}): check the AWS identity") from None
+        if code == "ResourceNotFoundException":
+            raise NotFound(f"{where} has no such table or secret ({error.operation_name}): check --stage") from None
+        raise Failed(f"{error.operation_name} failed: {code} {found.get('Message', '')}".rstrip()) from None
+    except (sdk.ConnectionError, sdk.HTTPClientError):
+        raise Unreachable(f"cannot reach {where}: check the network, or that the local cloud is up") from None
+    except sdk.BotoCoreError as error:
+        raise Failed(f"the AWS client failed: {type(error).__name__}") from None

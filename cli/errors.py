@@ -1,0 +1,60 @@
+"""What ends a command early: one line on stderr that says what to do next, and an exit code for scripts.
+
+CommandError
+├── Failed          1  the operation was understood and did not succeed
+├── Misused         2  the command line, a file or a setting is not what it should be
+├── NotFound        3  no such account, key, batch, credential or deployment
+├── NotAuthorised   4  the API key or the AWS identity may not do this
+└── Unreachable     5  nobody answers at the address
+"""
+
+from enum import IntEnum
+from typing import ClassVar
+
+
+class ExitCode(IntEnum):
+    """What the shell sees. INTERRUPTED is the shell's own convention for Ctrl-C: 128 + SIGINT."""
+
+    OK = 0
+    FAILED = 1
+    MISUSED = 2
+    NOT_FOUND = 3
+    NOT_AUTHORISED = 4
+    UNREACHABLE = 5
+    INTERRUPTED = 130
+
+
+class CommandError(Exception):
+    """Ends the command. The message is shown as it is: no secret may stand in it."""
+
+    code: ClassVar[ExitCode]
+
+
+class Failed(CommandError):
+    """The operation was understood and did not succeed."""
+
+    code = ExitCode.FAILED
+
+
+class Misused(CommandError):
+    """The command line, a file or a setting is not what it should be."""
+
+    code = ExitCode.MISUSED
+
+
+class NotFound(CommandError):
+    """There is no such account, key, batch, credential or deployment."""
+
+    code = ExitCode.NOT_FOUND
+
+
+class NotAuthorised(CommandError):
+    """The API key or the AWS identity may not do this."""
+
+    code = ExitCode.NOT_AUTHORISED
+
+
+class Unreachable(CommandError):
+    """Nobody answers at the address."""
+
+    code = ExitCode.UNREACHABLE

@@ -1,0 +1,65 @@
+"""`posthaste local up | down | status`: the cloud on this machine."""
+
+import subprocess
+import sys
+from typing import Any, Final
+
+import typer
+
+from cli.environment import URL
+from cli.errors import ExitCode, Failed
+from cli.output import Json, emit
+from infra.local.paths import paths, read_env
+
+app = typer.Typer(
+    help="The cloud on this machine: emulator, real deployment, simulated providers.", no_args_is_help=True
+)
+
+# -P: whatever lies in the current folder is not imported.
+COMMAND: Final = (sys.executable, "-P", "-m", "infra.local")
+
+
+@app.command()
+def up(json: Json = False) -> None:
+    """Start it, or bring it up to date, and leave it running."""
+    _run("up", json=json)
+
+
+@app.command()
+def down(json: Json = False) -> None:
+    """Stop it."""
+    _run("down", json=json)
+
+
+@app.command()
+def status(json: Json = False) -> None:
+    """Show what of it is running; exit code 1 if not all of it is."""
+    _run("status", json=json)
+
+
+def _run(word: str, *, json: bool) -> None:
+    """Run the local cloud's own command; with `json` its progress goes to stderr."""
+    child = subprocess.Popen([*COMMAND, word], stdout=sys.stderr.fileno() if json else None)
+    code = _wait(child)
+    if json:
+        emit(_document(running=code == 0 and word != "down"))
+    if code == ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt
+    if code and word == "status":
+        raise typer.Exit(ExitCode.FAILED)
+    if code:
+        raise Failed(f"`local {word}` failed: the reason stands above, the logs in {paths().home / 'logs'}")
+
+
+def _wait(child: "subprocess.Popen[bytes]") -> int:
+    """Wait for the child, also through Ctrl-C: the terminal sent it to the child as well, which ends in order."""
+    while True:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:
+            continue
+
+
+def _document(*, running: bool) -> dict[str, Any]:
+    file = paths().env
+    return {"running": running, "url": read_env(file).get(URL) if running else None, "settings": str(file)}

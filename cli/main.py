@@ -1,0 +1,106 @@
+"""The `posthaste` command: the parts, what ends it early, and its exit codes.
+
+Exit codes: 0 done; 1 the operation failed; 2 usage; 3 not found; 4 not authorised; 5 cannot reach; 130 interrupted.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+from cli import accounts, batches, credentials, local
+from cli.errors import CommandError, ExitCode
+from cli.output import clean, tell
+
+EXIT_CODES: Final = (
+    "Exit codes: 0 done, 1 the operation failed, 2 usage, 3 not found, 4 not authorised, 5 cannot reach, "
+    "130 interrupted."
+)
+ENV_DEBUG: Final = "POSTHASTE_DEBUG"
+
+
+class Commands(TyperGroup):
+    """The whole command: every error is one line on stderr and an exit code of its own."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,  # noqa: ARG002 - the signature is the framework's
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command line and exit with its code; `standalone_mode` is as if always set."""
+        try:
+            result = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+            code = result if isinstance(result, int) else ExitCode.OK
+        except CommandError as error:
+            tell(f"error: {error}")
+            code = error.code
+        except typer.TyperException as error:
+            code = _usage(error)
+        except typer.Abort:
+            code = ExitCode.INTERRUPTED
+        except Exception as error:
+            if os.environ.get(ENV_DEBUG):
+                raise
+            tell(f"error: an unexpected {type(error).__name__}: {ENV_DEBUG}=1 shows where; please report it")
+            code = ExitCode.FAILED
+        sys.exit(int(code))
+
+
+def _usage(error: typer.TyperException) -> int:
+    """Show a wrong command line. Superfluous words are not repeated: one may be a secret in the wrong place."""
+    context = getattr(error, "ctx", None)
+    message = error.format_message()
+    if type(error).__name__ == "NoArgsIsHelpError":
+        typer.echo(message, err=True)
+        return ExitCode.MISUSED
+    if message.startswith("Got unexpected extra argument"):
+        message = "Too many arguments"
+    where = context.command_path if context else "posthaste"
+    tell(f"error: {clean(message.rstrip('.'))}; see `{where} --help`")
+    return error.exit_code
+
+
+app = typer.Typer(
+    name="posthaste",
+    cls=Commands,
+    help="Posthaste: deliver e-mail, each message once. Commands for its clients (batch), its operators (account, key, "
+    "sender, credential) and a developer's machine (local).",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(batches.app, name="batch")
+app.add_typer(accounts.account_app, name="account")
+app.add_typer(accounts.key_app, name="key")
+app.add_typer(accounts.sender_app, name="sender")
+app.add_typer(credentials.app, name="credential")
+app.add_typer(local.app, name="local")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"posthaste {batches.installed_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Posthaste on the command line."""
+
+
+def main() -> None:
+    """Run the command: the entry point of the package."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a narrow locale loses no output
+    app()

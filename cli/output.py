@@ -1,0 +1,76 @@
+"""What people and programs read: text or JSON on stdout, everything else on stderr.
+
+Text from the outside (names, providers' words) is printed without control characters: no terminal obeys it.
+"""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final
+
+import typer
+
+from shared.adapters.clock import SystemClock
+from shared.ports import Clock
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
+REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
+
+
+class Surroundings:
+    """What a test replaces: the time, and whether stdout is a terminal (None: ask it)."""
+
+    def __init__(self, clock: Clock | None = None, *, terminal: bool | None = None) -> None:
+        self.clock: Clock = clock or SystemClock()
+        self._terminal = terminal
+
+    @property
+    def terminal(self) -> bool:
+        """Whether somebody looks at stdout."""
+        return sys.stdout.isatty() if self._terminal is None else self._terminal
+
+
+def surroundings(ctx: typer.Context) -> Surroundings:
+    """Return what the command was started with."""
+    found = ctx.find_object(Surroundings)
+    return found if found is not None else Surroundings()
+
+
+def clean(value: object) -> str:
+    """Return a value as one line of printable text."""
+    return "".join(c if c.isprintable() else REPLACEMENT for c in str(value))
+
+
+def say(text: str) -> None:
+    """Print one line for people on stdout."""
+    print(clean(text), flush=True)
+
+
+def tell(text: str) -> None:
+    """Print one line on stderr: progress, warnings, what to do next."""
+    print(clean(text), file=sys.stderr, flush=True)
+
+
+def emit(document: Any) -> None:
+    """Print one JSON document on one line; non-ASCII text is escaped, so that any terminal and locale takes it."""
+    print(json.dumps(document, separators=(", ", ": ")), flush=True)
+
+
+def table(columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, empty: str, header: bool = True) -> None:
+    """Print aligned columns, never cut, so that the output can be piped; `empty` goes to stderr if there are none."""
+    if not rows:
+        tell(empty)
+        return
+    cells = [[column.replace("_", " ") for column in columns]] if header else []
+    cells += [[clean("" if row[column] is None else row[column]) for column in columns] for row in rows]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
+    for line in cells:
+        say("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def moment(milliseconds: int) -> str | None:
+    """Return Unix milliseconds as RFC 3339 UTC in whole seconds; None for 0, which stands for never."""
+    if not milliseconds:
+        return None
+    return datetime.fromtimestamp(milliseconds // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
