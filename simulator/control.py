@@ -31,6 +31,7 @@ from uvicorn import Config
 from simulator.faults import Faults
 from simulator.listener import Listener
 from simulator.log import INBOX_MESSAGES, Filter
+from simulator.mail import render
 from simulator.model import BadRequest, Message, Reply
 from simulator.page import PAGE, POLICY
 from simulator.webhooks import Webhooks
@@ -190,9 +191,7 @@ class Control:
         message = self._world.log.message(int(name)) if name.isdecimal() else None
         if message is None:
             return _json({"error": "no such page or message"}, 404)
-        html, text = message.content.html, message.content.text
-        for tag, value in message.values.items():
-            html, text = html.replace(tag, value), text.replace(tag, value)
+        html, text = render(message.content.html, message.values), render(message.content.text, message.values)
         return _json({**_summary(message), "html": html, "text": text, "attachments": message.content.attachments})
 
 

@@ -6,7 +6,6 @@ Sources: twilio.com/docs/sendgrid/api-reference/mail-send (limits), …/mail-sen
 
 import base64
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from pydantic_core import from_json
 
 from simulator.keys import p256, spki
+from simulator.mail import render, valid
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
 
 HELP: Final = "http://sendgrid.com/docs/API_Reference/Web_API_v3/Mail/errors.html"
@@ -25,7 +25,6 @@ MAX_RECIPIENTS: Final = 1000
 MAX_ARGS: Final = 10_000
 """Bytes of all custom arguments that travel with one recipient."""
 
-ADDRESS: Final = re.compile(r"[^\s@<>()\[\],;:\"\\]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)+")
 RESERVED: Final = frozenset(
     [
         *("x-sg-id", "x-sg-eid", "received", "dkim-signature", "content-type", "content-transfer-encoding"),
@@ -45,8 +44,9 @@ PERSONAL_FIELDS: Final[Mapping[str, type]] = {
     "subject": str,
     "send_at": int,
 }
+ROLES: Final = ("to", "cc", "bcc")
 JSON_NAMES: Final = {list: "array", dict: "object", str: "string", int: "integer"}
-REF_ARGS: Final = ("ref", "posthaste_ref")
+REF_ARGS: Final = ("posthaste_ref", "ref")
 """Names of the custom argument that carries our ref."""
 
 WORDS: Final = {
@@ -213,7 +213,8 @@ def _messages(request: Request, context: Context) -> tuple[list[Message], bool]:
         )
     sender = _sender(mail)
     content = _content(mail, sender, request.size)
-    _headers(mail.get("headers", {}), "headers")
+    if "headers" in mail:
+        _headers(mail["headers"], "headers")
     seen: set[str] = set()
     messages: list[Message] = []
     for index, personal in enumerate(personalizations):
@@ -255,10 +256,10 @@ def _sender(mail: dict[str, Any]) -> str:
             "from.email",
             "#message.from",
         )
-    if not _valid(sender["email"]):
+    if not valid(sender["email"]):
         raise Wrong("The from email does not contain a valid address.", "from.email", "#message.from")
     for i, reply_to in enumerate([mail["reply_to"]] if "reply_to" in mail else mail.get("reply_to_list", [])):
-        if not isinstance(reply_to, dict) or not _valid(reply_to.get("email")):
+        if not isinstance(reply_to, dict) or not valid(reply_to.get("email")):
             field = "reply_to.email" if "reply_to" in mail else f"reply_to_list.{i}.email"
             raise Wrong("The reply_to email does not contain a valid address.", field, "#message.reply_to")
     return str(sender["email"])
@@ -332,48 +333,57 @@ def _personalization(
             "subject",
             "#message.subject",
         )
-    _headers(personal.get("headers", {}), f"{where}.headers")
+    if "headers" in personal:
+        _headers(personal["headers"], f"{where}.headers")
     args = {**mail.get("custom_args", {}), **personal.get("custom_args", {})}
     _fits(args, where)
-    values = dict(personal.get("substitutions", {}))
-    _texts(values, f"{where}.substitutions")
-    for name, value in personal.get("dynamic_template_data", {}).items():
-        values["{{" + name + "}}"] = values["{{ " + name + " }}"] = str(value)
+    values = _values(personal, where)
     subject = render(subject or "", values)
     ref = next((args[name] for name in REF_ARGS if name in args), "")
     messages: list[Message] = []
     here: set[str] = set()
-    for role in ("to", "cc", "bcc"):
-        for i, person in enumerate(personal.get(role, [])):
+    for role in ROLES:
+        for i, person in enumerate(personal.get(role, ())):
             address = person.get("email") if isinstance(person, dict) else None
-            if not isinstance(address, str) or not _valid(address):
+            if not isinstance(address, str) or not valid(address):
                 raise Wrong(
                     "Does not contain a valid address.",
                     f"{where}.{role}.{i}.email",
                     f"#message.personalizations.{role}",
                 )
-            _once(address.lower(), address, here, seen, f"{where}.{role}")
+            key = address.lower()
+            if key in seen:
+                raise _twice(address, f"{where}.{role}", here=key in here)
+            here.add(key)
+            seen.add(key)
             messages.append(Message(address, role, ref, subject, context.id, index, content, args, values))
     return messages
 
 
-def _once(key: str, address: str, here: set[str], seen: set[str], where: str) -> None:
-    if key in here:
-        raise Wrong(
+def _values(personal: dict[str, Any], where: str) -> dict[str, str]:
+    """Return tag → text: substitutions as they are, dynamic data as its placeholders."""
+    values: dict[str, str] = personal.get("substitutions", {})
+    _texts(values, f"{where}.substitutions")
+    if "dynamic_template_data" in personal:
+        values = dict(values)
+        for name, value in personal["dynamic_template_data"].items():
+            values["{{" + name + "}}"] = values["{{ " + name + " }}"] = str(value)
+    return values
+
+
+def _twice(address: str, where: str, *, here: bool) -> Wrong:
+    """Return the refusal of an address that was there before, in the same personalization (`here`) or another."""
+    if here:
+        text = (
             "Each email address in the personalization block should be unique between to, cc, and bcc. We found the"
-            f" first duplicate instance of [{address}] in the {where} field.",
-            where.rpartition(".")[0],
-            "#message.recipient-errors",
+            f" first duplicate instance of [{address}] in the {where} field."
         )
-    if key in seen:
-        raise Wrong(
-            "Each unique email address in the personalizations array should only be included once. You have included"
-            f" {address} more than once.",
-            "personalizations",
-            "#message.recipient-errors",
-        )
-    here.add(key)
-    seen.add(key)
+        return Wrong(text, where.rpartition(".")[0], "#message.recipient-errors")
+    text = (
+        "Each unique email address in the personalizations array should only be included once. You have included"
+        f" {address} more than once."
+    )
+    return Wrong(text, "personalizations", "#message.recipient-errors")
 
 
 def _fits(args: dict[str, Any], where: str) -> None:
@@ -387,14 +397,3 @@ def _fits(args: dict[str, Any], where: str) -> None:
             f"{where}.custom_args",
             "#message.custom_args",
         )
-
-
-def _valid(address: Any) -> bool:
-    return isinstance(address, str) and len(address) <= 254 and ADDRESS.fullmatch(address) is not None  # noqa: PLR2004 - RFC 5321
-
-
-def render(text: str, values: Mapping[str, str]) -> str:
-    """Replace each tag by its value, literally, as SendGrid's substitutions do."""
-    for tag, value in values.items():
-        text = text.replace(tag, value)
-    return text
