@@ -2,8 +2,11 @@
 
 import json
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from infra.local import emulator
@@ -14,8 +17,7 @@ from shared.contracts import ENV_SETTINGS, Settings
 
 ACCOUNT: Final = "demo"
 SENDER: Final = "example.com"
-NOTIFIER: Final = "demo-notifier"
-PEOPLE: Final = ("POSTHASTE_API_KEY", "POSTHASTE_TEST_KEY", "POSTHASTE_NOTIFIER", "POSTHASTE_NOTIFIER_PASSWORD")
+PEOPLE: Final = ("POSTHASTE_API_KEY", "POSTHASTE_TEST_KEY")
 COMMAND_SECONDS: Final = 60
 
 
@@ -46,15 +48,19 @@ def describe(stacks: Sequence[Stack], port: int) -> Deployment:
 
 def people(known: Mapping[str, str], deployment: Deployment, port: int) -> dict[str, str]:
     """Return the demo account's keys: those already known, else of a new account made by the `posthaste` command."""
-    if all(name in known for name in PEOPLE):
+    if all(known.get(name) for name in PEOPLE):
         return {name: known[name] for name in PEOPLE}
-    return {}
+    made = posthaste(deployment, port, "account", "create", ACCOUNT, "--sender", SENDER)
+    with ThreadPoolExecutor() as pool:
+        live = pool.submit(posthaste, deployment, port, "key", "create", made["account_id"])
+        test = pool.submit(posthaste, deployment, port, "key", "create", made["account_id"], "--test")
+    return {"POSTHASTE_API_KEY": live.result()["key"], "POSTHASTE_TEST_KEY": test.result()["key"]}
 
 
 def posthaste(deployment: Deployment, port: int, *arguments: str) -> Any:
     """Run the `posthaste` command against the local cloud; return the JSON it prints, LocalCloudError if it fails."""
     done = subprocess.run(
-        [str(ROOT / ".venv" / "bin" / "posthaste"), *arguments],
+        [str(Path(sys.executable).parent / "posthaste"), *arguments, "--json"],
         cwd=ROOT,
         env={**emulator.tool_environment(port), **deployment.environment, **emulator.client_environment(port)},
         capture_output=True,
@@ -63,5 +69,5 @@ def posthaste(deployment: Deployment, port: int, *arguments: str) -> Any:
         check=False,
     )
     if done.returncode:
-        raise LocalCloudError(f"posthaste {arguments[0]} failed:\n{done.stderr or done.stdout}")
+        raise LocalCloudError(f"posthaste {' '.join(arguments[:2])} failed:\n{done.stderr or done.stdout}")
     return json.loads(done.stdout)

@@ -17,9 +17,12 @@ from typing import Any, Final
 from infra.local.cloud import Cloud
 from infra.local.console import LocalCloudError, say
 from infra.local.emulator import direct
+from infra.local.paths import ROOT
 from simulator.client import ControlClient
-from tests.fixtures.newsletter import load
 
+FIXTURE: Final = ROOT / "tests" / "fixtures" / "newsletter"
+SENDER: Final = "Posthaste News <news@example.com>"
+SUBJECT: Final = "The Example Gazette, spring"
 STATES: Final = ("queued", "sending", "sent", "delivered", "failed", "skipped", "unknown")
 OPEN: Final = ("queued", "sending", "sent")
 """States that sending or feedback will still change."""
@@ -56,7 +59,15 @@ def call(cloud: Cloud, method: str, path: str, body: Any = None, headers: Mappin
 
 def send(cloud: Cloud) -> Sent:
     """Post the newsletter to every recipient of the fixture as one batch."""
-    body, rows = load()
+    rows: list[dict[str, Any]] = json.loads((FIXTURE / "recipients.json").read_text(encoding="utf-8"))
+    body = {
+        "from": SENDER,
+        "to": [row["to"] for row in rows],
+        "subject": SUBJECT,
+        "body": (FIXTURE / "newsletter.html").read_text(encoding="utf-8"),
+        "text": (FIXTURE / "newsletter.txt").read_text(encoding="utf-8"),
+        "name": "newsletter",
+    }
     posted_at = time.time()
     answer = call(cloud, "POST", "/batches", body, {"Idempotency-Key": uuid.uuid4().hex})
     return Sent(answer["batch_id"], answer["job_id"], answer, rows, posted_at)
