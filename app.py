@@ -20,10 +20,10 @@ def main() -> int:
             target=app.node.try_get_context("target") or "aws",
             simulator_url=app.node.try_get_context("simulator_url") or "",
         )
+        PosthasteStack(app, f"posthaste-{deployment.stage}", deployment=deployment)
     except SettingsError as error:
         print(f"posthaste: {error}", file=sys.stderr)  # noqa: T201 - a command line's answer
         return 1
-    PosthasteStack(app, f"posthaste-{deployment.stage}", deployment=deployment)
     app.synth()
     return 0
 

@@ -3,27 +3,28 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from aws_cdk import ArnFormat, CfnOutput, CliCredentialsStackSynthesizer, Fn, Stack
+from aws_cdk import ArnFormat, CfnOutput, CfnResource, CliCredentialsStackSynthesizer, Fn, Stack
 from aws_cdk.aws_dynamodb import Table
 from constructs import Construct
 
-from infra import bundling, nag
+from infra import bundling
 from infra.api import Api
 from infra.dispatch import Dispatch, Feedback
 from infra.function import Function
 from infra.lane import Lane
-from infra.settings import Deployment
+from infra.settings import Deployment, SettingsError
 from infra.storage import Storage
 from infra.webhooks import Webhooks
 from shared import contracts
 
 READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
-REMOVE: Final = ("dynamodb:DeleteItem", "dynamodb:BatchWriteItem")
-"""No scans: only operators' tools make them."""
+"""Each also within transactions. Nobody scans: only operators' tools do."""
 CONSUME: Final = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes")
 STREAM: Final = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
-UPLOAD: Final = ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
+STORE: Final = ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
+MAX_RESOURCES: Final = 500
+"""CloudFormation's limit for one stack."""
 
 
 class PosthasteStack(Stack):
@@ -64,7 +65,11 @@ class PosthasteStack(Stack):
         self._grant_webhooks(deployment, feedback, webhooks.receive)
         self._grant_dispatch(deployment, storage, feedback, dispatch)
         self._outputs(api, environment)
-        nag.check(self, deployment=deployment)
+        self._refuse_what_is_too_large(len(lanes))
+        if not deployment.local:
+            from infra import nag  # noqa: PLC0415 - a second of start-up that the local cloud need not wait for
+
+            nag.check(self, deployment=deployment)
 
     def _environment(
         self, deployment: Deployment, storage: Storage, feedback: Feedback, test: Lane
@@ -87,6 +92,7 @@ class PosthasteStack(Stack):
         sender.allow(*CONSUME, on=[lane.work.queue.queue_arn])
         sender.allow(*READ, *CHANGE, on=[storage.records.table_arn, storage.ops.table_arn])
         sender.allow("s3:GetObject", on=[storage.bucket.arn_for_objects("*")])
+        sender.allow("s3:ListBucket", on=[storage.bucket.bucket_arn])  # else a missing object is "access denied"
         sender.allow("sqs:SendMessage", on=[self._lanes(deployment)])
         if lane.secret is None:
             sender.allow("sqs:SendMessage", on=[feedback.work.queue.queue_arn])
@@ -94,8 +100,12 @@ class PosthasteStack(Stack):
             sender.allow("secretsmanager:GetSecretValue", on=[self._secret(deployment, lane.credential.id, "-??????")])
 
     def _grant_api(self, deployment: Deployment, storage: Storage, serve: Function) -> None:
-        self._grant_tables(storage, serve)
-        serve.allow(*UPLOAD, on=[storage.bucket.arn_for_objects("*")])
+        tables = [storage.records.table_arn, storage.ops.table_arn]
+        serve.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=tables)
+        serve.allow("dynamodb:DeleteItem", on=[storage.records.table_arn])
+        serve.allow("dynamodb:Query", on=self._indexes(storage, contracts.INDEX_OPEN, contracts.INDEX_MINE))
+        serve.allow(*STORE, on=[storage.bucket.arn_for_objects("*")])
+        serve.allow("s3:ListBucket", on=[storage.bucket.bucket_arn])
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes(deployment)])
 
     def _grant_webhooks(self, deployment: Deployment, feedback: Feedback, receive: Function) -> None:
@@ -104,7 +114,8 @@ class PosthasteStack(Stack):
 
     def _grant_dispatch(self, deployment: Deployment, storage: Storage, feedback: Feedback, dispatch: Dispatch) -> None:
         for function in (dispatch.plan, dispatch.log, dispatch.track, dispatch.sweep):
-            self._grant_tables(storage, function)
+            function.allow(*READ, *CHANGE, on=[storage.records.table_arn, storage.ops.table_arn])
+            function.allow("dynamodb:Query", on=self._indexes(storage, contracts.INDEX_OPEN))
             function.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes(deployment)])
         self._grant_stream(dispatch.plan, storage.records)
         self._grant_stream(dispatch.log, storage.ops)
@@ -116,11 +127,8 @@ class PosthasteStack(Stack):
         ):
             function.allow("sqs:SendMessage", on=[dead.queue.queue_arn])
 
-    def _grant_tables(self, storage: Storage, function: Function) -> None:
-        tables = [storage.records.table_arn, storage.ops.table_arn]
-        indexes = [f"{tables[0]}/index/{name}" for name in (contracts.INDEX_OPEN, contracts.INDEX_MINE)]
-        function.allow(*READ, *CHANGE, *REMOVE, on=tables)
-        function.allow("dynamodb:Query", on=indexes)
+    def _indexes(self, storage: Storage, *names: str) -> list[str]:
+        return [f"{storage.records.table_arn}/index/{name}" for name in names]
 
     def _grant_stream(self, function: Function, table: Table) -> None:
         if table.table_stream_arn is None:
@@ -137,6 +145,14 @@ class PosthasteStack(Stack):
         return self.format_arn(
             service="secretsmanager", resource="secret", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
         )
+
+    def _refuse_what_is_too_large(self, lanes: int) -> None:
+        count = sum(CfnResource.is_cfn_resource(c) for c in self.node.find_all())
+        if count > MAX_RESOURCES:
+            raise SettingsError(
+                f"credentials: {lanes} lanes make {count} resources, and CloudFormation allows {MAX_RESOURCES}; "
+                "split the credentials among several stages"
+            )
 
     def _outputs(self, api: Api, environment: Mapping[str, str]) -> None:
         values: Sequence[tuple[str, str]] = (
