@@ -5,8 +5,8 @@ joined before anything else is written. The crash of a worker leaves at most tha
 """
 
 import logging
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -92,6 +92,7 @@ class Sender:
         clock: Clock,
         lease_margin: float,
         call_timeout: float = CALL_TIMEOUT,
+        pool: Callable[[int], Executor] = ThreadPoolExecutor,
     ) -> None:
         self._records = records
         self._ledgers = ledgers
@@ -103,6 +104,7 @@ class Sender:
         self._clock = clock
         self._lease_margin = lease_margin
         self._call_timeout = call_timeout
+        self._pool = pool
         self._booking = _Lead()
         self._prepare = _Lead()
         self._contents: dict[str, Content] = {}
@@ -128,7 +130,7 @@ class Sender:
             return Did.NOTHING  # the job's items have reached the end of their retention
         lease = _Lease(loaded.job, loaded.chunk, content, ledger, [], [])
         try:
-            with ThreadPoolExecutor(max_workers=self._threads(lease.job), thread_name_prefix="send") as pool:
+            with self._pool(self._threads(lease.job)) as pool:
                 if not self._windows(lease, pool, deadline):
                     return Did.NOTHING
         except Retriable:
@@ -168,7 +170,7 @@ class Sender:
 
     # L2
 
-    def _windows(self, lease: _Lease, pool: ThreadPoolExecutor, deadline: float) -> bool:
+    def _windows(self, lease: _Lease, pool: Executor, deadline: float) -> bool:
         """Work through windows until the lease should end; False if it was lost to a takeover."""
         while True:
             left = len(lease.ledger.having(Cell.QUEUED))
@@ -241,7 +243,7 @@ class Sender:
     # Calls
 
     def _call_all(
-        self, lease: _Lease, indices: Sequence[int], slots: Slots, rate: Pace, pool: ThreadPoolExecutor, deadline: float
+        self, lease: _Lease, indices: Sequence[int], slots: Slots, rate: Pace, pool: Executor, deadline: float
     ) -> None:
         """Call the provider once for each claimed recipient, each call at its slot; every thread is joined."""
         waiting = [list(indices[i : i + rate.per_call]) for i in range(0, len(indices), rate.per_call)]
@@ -257,7 +259,7 @@ class Sender:
             slots = self._reserve(count, rate, ahead=0.001)
 
     def _round(
-        self, lease: _Lease, groups: Sequence[list[int]], slots: Slots, pool: ThreadPoolExecutor, deadline: float
+        self, lease: _Lease, groups: Sequence[list[int]], slots: Slots, pool: Executor, deadline: float
     ) -> list[list[int]]:
         """Start each call at its slot and wait for all; returns the groups whose slot was missed, so burned."""
         futures: list[tuple[list[int], Future[list[Outcome] | None]]] = []

@@ -1,0 +1,18 @@
+"""What tests of several packages share."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+
+from tests.fakes.tables import mock_aws
+
+
+@pytest.fixture(scope="module")
+def moto_dynamo() -> Iterator[Any]:
+    """A low-level DynamoDB client on moto; each test makes tables of its own with `create_tables`."""
+    os.environ["AWS_ACCESS_KEY_ID"] = os.environ["AWS_SECRET_ACCESS_KEY"] = "testing"
+    with mock_aws():
+        yield boto3.client("dynamodb", region_name="us-east-1")

@@ -1,0 +1,164 @@
+"""Time that moves only when everybody waits, and a thread pool that lives in it.
+
+Outside `FakeClock.run` a sleep just moves the time. Inside, each piece of work is an actor in a thread of its own, of
+which exactly one runs at a time: the one that wakes first. So whatever the number of workers, a run is deterministic
+and takes no real time.
+"""
+
+import heapq
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from itertools import count
+from typing import Any, TypeVar
+
+from tests.fakes.faults import Crash
+
+T = TypeVar("T")
+START = 1_790_000_000.0
+_here = threading.local()
+
+
+class _Actor:
+    """One thread of a run; `baton` is released when it is its turn."""
+
+    def __init__(self, clock: "FakeClock", work: Callable[[], Any]) -> None:
+        self.clock = clock
+        self.baton = threading.Semaphore(0)
+        self.work = work
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.done = False
+        self.waiting: list[_Actor] = []
+        self.thread = threading.Thread(target=self._main, daemon=True)
+
+    def _main(self) -> None:
+        _here.actor = self
+        self.baton.acquire()
+        try:
+            self.result = self.work()
+        except BaseException as e:  # noqa: BLE001 - handed to whoever waits for the actor
+            self.error = e
+        self.done = True
+        for other in self.waiting:
+            self.clock._wake(other, self.clock.now())
+        self.clock._control.release()
+
+
+class FakeClock:
+    """A clock for tests; see the module."""
+
+    def __init__(self, start: float = START) -> None:
+        self._now = start
+        self._lock = threading.Lock()
+        self._heap: list[tuple[float, int, _Actor]] = []
+        self._order = count()
+        self._control = threading.Semaphore(0)
+
+    def now(self) -> float:
+        """Return the time, Unix seconds."""
+        return self._now
+
+    @property
+    def ms(self) -> int:
+        """The time in Unix milliseconds."""
+        return int(self._now * 1000)
+
+    def advance(self, seconds: float) -> None:
+        """Move the time."""
+        with self._lock:
+            self._now += max(0.0, seconds)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait; in a run, others go on meanwhile."""
+        if seconds <= 0:
+            return
+        actor = _current(self)
+        if actor is None:
+            self.advance(seconds)
+            return
+        self._wake(actor, self._now + seconds)
+        self._pass_on(actor)
+
+    def run(self, *work: Callable[[], T]) -> list[T | Crash]:
+        """Do all work side by side and return its results, in order; a Crash is a result, other errors are raised."""
+        actors = [self._spawn(w) for w in work]
+        while self._heap:
+            when, _, actor = heapq.heappop(self._heap)
+            self._now = max(self._now, when)
+            actor.baton.release()
+            self._control.acquire()
+        out: list[T | Crash] = []
+        for actor in actors:
+            if not actor.done:
+                raise AssertionError("an actor waits for something that nobody does")
+            if actor.error is not None and not isinstance(actor.error, Crash):
+                raise actor.error
+            out.append(actor.error if actor.error is not None else actor.result)
+        return out
+
+    def _spawn(self, work: Callable[[], Any]) -> _Actor:
+        actor = _Actor(self, work)
+        actor.thread.start()
+        self._wake(actor, self._now)
+        return actor
+
+    def _wake(self, actor: _Actor, at: float) -> None:
+        heapq.heappush(self._heap, (at, next(self._order), actor))
+
+    def _pass_on(self, actor: _Actor) -> None:
+        self._control.release()
+        actor.baton.acquire()
+
+
+def _current(clock: FakeClock | None = None) -> _Actor | None:
+    actor: _Actor | None = getattr(_here, "actor", None)
+    return actor if actor is not None and (clock is None or actor.clock is clock) else None
+
+
+class _Task(Future[T]):
+    """A call in a run's pool."""
+
+    def __init__(self, actor: _Actor) -> None:
+        super().__init__()
+        self._actor = actor
+
+    def result(self, timeout: float | None = None) -> T:
+        me = _current()
+        while not self._actor.done:
+            if me is None:
+                raise AssertionError("only an actor can wait for an actor")
+            self._actor.waiting.append(me)
+            me.clock._pass_on(me)
+        if self._actor.error is not None:
+            raise self._actor.error
+        value: T = self._actor.result
+        return value
+
+
+class FakePool(Executor):
+    """A thread pool: actors in a run, and calls made on the spot outside of one. Leaving it joins all threads."""
+
+    def __init__(self, max_workers: int | None = None, thread_name_prefix: str = "") -> None:
+        self._tasks: list[_Task[Any]] = []
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        me = _current()
+        if me is not None:
+            task: _Task[T] = _Task(me.clock._spawn(lambda: fn(*args, **kwargs)))
+            self._tasks.append(task)
+            return task
+        future: Future[T] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as e:  # noqa: BLE001 - as an executor does
+            future.set_exception(e)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
+        for task in self._tasks:
+            if not task._actor.done:
+                try:
+                    task.result()
+                except BaseException:  # noqa: BLE001, S112 - joining is all that leaving a pool does
+                    continue

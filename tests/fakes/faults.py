@@ -1,0 +1,61 @@
+"""Where tests cut in: calls that leave the process pass a tap, which counts them and can kill the process there."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Crash(BaseException):
+    """The process died here; no `except Exception` of the code under test sees it."""
+
+
+class When(StrEnum):
+    """On which side of a call the process dies: its effect has not happened, or has and nobody knows."""
+
+    BEFORE = "before"
+    AFTER = "after"
+
+
+class Tap:
+    """Counts the calls that leave the process; once armed, raises at one of them, once.
+
+    Attributes:
+        calls: the names of all calls so far.
+        fired: how often it has raised.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.fired = 0
+        self._wanted: Callable[[int, str], bool] | None = None
+        self._when = When.BEFORE
+        self._error: Callable[[], BaseException] = Crash
+
+    def arm(self, nth: int, when: When = When.BEFORE, error: Callable[[], BaseException] = Crash) -> None:
+        """Raise at the `nth` call from now on (0: the next one)."""
+        at = len(self.calls) + nth
+        self._wanted, self._when, self._error = (lambda n, _name: n == at), when, error
+
+    def arm_at(self, name: str, when: When = When.BEFORE, error: Callable[[], BaseException] = Crash) -> None:
+        """Raise at the next call of that name."""
+        self._wanted, self._when, self._error = (lambda _n, called: called == name), when, error
+
+    def disarm(self) -> None:
+        """Raise no more."""
+        self._wanted = None
+
+    def __call__(self, name: str, operation: Callable[[], T]) -> T:
+        """Make a call."""
+        here = self._wanted is not None and self._wanted(len(self.calls), name)
+        self.calls.append(name)
+        if here:
+            self._wanted = None
+            self.fired += 1
+            if self._when is When.BEFORE:
+                raise self._error()
+        result = operation()
+        if here:
+            raise self._error()
+        return result

@@ -1,0 +1,71 @@
+"""The ledger store in memory."""
+
+import threading
+from collections.abc import Callable, Sequence
+
+from shared.domain import ledger as rules
+from shared.domain.ledger import Ledger
+from shared.domain.queue import LedgerQueue
+from tests.fakes.faults import Tap
+
+
+class FakeLedgers(LedgerQueue):
+    """Ledgers by job and number; thread-safe.
+
+    Attributes:
+        items: what is stored.
+        lock: held during each step; `FakeRecords` takes it for its transactions.
+        listener: told of every ledger as it was written, as a stream would be.
+    """
+
+    def __init__(self, tap: Tap | None = None) -> None:
+        self.items: dict[tuple[str, int], Ledger] = {}
+        self.lock = threading.RLock()
+        self.listener: Callable[[Ledger], None] = lambda _ledger: None
+        self._tap = tap or Tap()
+
+    def store(self, x: Ledger) -> None:
+        """Write without a condition; the caller holds the lock."""
+        self.items[x.job, x.chunk] = x
+        self.listener(x)
+
+    def _read(self, job: str, chunk: int) -> Ledger | None:
+        return self._tap("ledgers.read", lambda: self.items.get((job, chunk)))
+
+    def _list(self, job: str) -> list[Ledger]:
+        def found() -> list[Ledger]:
+            with self.lock:
+                return [self.items[k] for k in sorted(self.items) if k[0] == job]
+
+        return self._tap("ledgers.list", found)
+
+    def _put(self, ledgers: Sequence[Ledger]) -> None:
+        def put() -> None:
+            with self.lock:
+                for x in ledgers:
+                    self.store(x)
+
+        self._tap("ledgers.put", put)
+
+    def _swap(self, old: Ledger, new: Ledger) -> Ledger | None:
+        def swap() -> Ledger | None:
+            with self.lock:
+                stored = self.items.get((old.job, old.chunk))
+                if stored is None or stored.version != old.version:
+                    return stored
+                self.store(new)
+                return new
+
+        return self._tap("ledgers.swap", swap)
+
+    def _lease(self, job: str, chunk: int, lane: str, owner: str, now: int, until: int) -> tuple[bool, Ledger | None]:
+        def lease() -> tuple[bool, Ledger | None]:
+            with self.lock:
+                stored = self.items.get((job, chunk))
+                new = rules.acquire(stored, lane=lane, owner=owner, now=now, until=until) if stored else None
+                if new is None:
+                    return False, stored
+                self.store(new)
+                return True, new
+
+        return self._tap("ledgers.lease", lease)

@@ -1,0 +1,114 @@
+"""A provider whose answers are scripted, and an oracle that knows what it really took."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from shared.domain.content import Content
+from shared.domain.ids import Ref
+from shared.domain.outcomes import Accepted, NotStarted, Outcome, Unknown
+from shared.ports import Target
+from tests.fakes.clock import FakeClock
+from tests.fakes.faults import Tap
+
+
+@dataclass(frozen=True, slots=True)
+class Swallowed:
+    """The provider takes the message, and its answer is lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A message that a provider really took. `at`: Unix seconds of the call."""
+
+    ref: Ref
+    provider: str
+    address: str
+    key: str
+    at: float
+
+
+class Oracle:
+    """What all providers of a world really took; what a test believes, rather than the engine."""
+
+    def __init__(self) -> None:
+        self.taken: list[Taken] = []
+        self.calls: list[tuple[float, str, int]] = []
+        """(Unix seconds, provider, recipients) of every call that reached a provider."""
+
+    def times(self, job: str) -> dict[tuple[int, int], int]:
+        """Return (chunk, index) → how often that message was taken."""
+        out: dict[tuple[int, int], int] = {}
+        for t in self.taken:
+            if t.ref.job == job:
+                place = (t.ref.chunk, t.ref.index)
+                out[place] = out.get(place, 0) + 1
+        return out
+
+    def refs(self) -> list[str]:
+        """Return the refs of all messages taken, in order."""
+        return [str(t.ref) for t in self.taken]
+
+
+Script = Outcome | Swallowed | Exception
+
+
+class FakeProvider:
+    """`ports.Provider`: accepts everything that no script answers otherwise; thread-safe.
+
+    Attributes:
+        latency: seconds that a call takes.
+        answer: what every recipient without a script gets; None: accepted.
+    """
+
+    def __init__(
+        self, clock: FakeClock, oracle: Oracle, *, name: str = "fake", per_call: int = 1, tap: Tap | None = None
+    ) -> None:
+        self.name = name
+        self.per_call = per_call
+        self.has_feedback = True
+        self.latency = 0.0
+        self.answer: Script | None = None
+        self.before: Callable[[Sequence[Target]], None] = lambda _targets: None
+        self._oracle = oracle
+        self._clock = clock
+        self._scripts: dict[str, deque[Script]] = {}
+        self._tap = tap or Tap()
+        self._lock = threading.Lock()
+
+    def script(self, address: str, answers: Iterable[Script]) -> None:
+        """Answer the next attempts for an address so, one after the other, then as to everybody."""
+        self._scripts[address] = deque(answers)
+
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
+        if len(targets) > self.per_call:
+            raise ValueError("too many recipients in one call")
+        self.before(targets)
+        at = self._clock.now()
+        if at >= deadline:
+            return [NotStarted() for _ in targets]
+        outcomes = self._tap(f"provider.{self.name}", lambda: self._take(targets, at))
+        self._clock.sleep(self.latency)
+        fault = next((o for o in outcomes if isinstance(o, Exception)), None)
+        if fault is not None:
+            raise fault
+        return [o for o in outcomes if not isinstance(o, Exception)]
+
+    def _take(self, targets: Sequence[Target], at: float) -> list[Outcome | Exception]:
+        with self._lock:
+            self._oracle.calls.append((at, self.name, len(targets)))
+            return [self._one(t, at) for t in targets]
+
+    def _one(self, target: Target, at: float) -> Outcome | Exception:
+        scripts = self._scripts.get(target.recipient.address)
+        said = scripts.popleft() if scripts else self.answer
+        if said is not None and not isinstance(said, Accepted | Swallowed):
+            return said
+        ref = Ref.parse(target.ref)
+        if ref is None:
+            raise ValueError("not a ref")
+        self._oracle.taken.append(Taken(ref, self.name, target.recipient.address, target.key, at))
+        if isinstance(said, Swallowed):
+            return Unknown("timeout")
+        return said or Accepted(f"{self.name}-{target.ref}")

@@ -1,0 +1,131 @@
+"""Queues and slots in memory."""
+
+import heapq
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from shared.domain.pacing import HORIZON, Pace, Slots
+from tests.fakes.clock import FakeClock
+from tests.fakes.faults import Tap
+
+MAX_DELAY = 900
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Message:
+    """A message that may be received from `due` (Unix seconds) on."""
+
+    due: float
+    number: int
+    body: str = field(compare=False)
+    group: str = field(compare=False)
+
+
+class FakeQueue:
+    """A standard queue: messages come in any order they are due, and stay until they are deleted; thread-safe."""
+
+    def __init__(self, clock: FakeClock, tap: Tap | None = None) -> None:
+        self.sent: list[Message] = []
+        self.in_flight: list[Message] = []
+        self._clock = clock
+        self._tap = tap or Tap()
+        self._waiting: list[Message] = []
+        self._numbers = count()
+        self._lock = threading.Lock()
+
+    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "") -> None:
+        if not 0 <= delay <= MAX_DELAY:
+            raise ValueError(f"a queue delays by at most {MAX_DELAY} s")
+
+        def put() -> None:
+            with self._lock:
+                for body in bodies:
+                    message = Message(self._clock.now() + delay, next(self._numbers), body, group)
+                    heapq.heappush(self._waiting, message)
+                    self.sent.append(message)
+
+        self._tap("queue.send", put)
+
+    def is_empty(self) -> bool:
+        return self._tap("queue.is_empty", lambda: not self._waiting and not self.in_flight)
+
+    # the receiving side, which belongs to the event source
+
+    def receive(self) -> Message | None:
+        """Return a message that is due, now in flight; None if there is none."""
+        with self._lock:
+            if not self._waiting or self._waiting[0].due > self._clock.now():
+                return None
+            message = heapq.heappop(self._waiting)
+            self.in_flight.append(message)
+            return message
+
+    def delete(self, message: Message) -> None:
+        """Acknowledge a message."""
+        with self._lock:
+            self.in_flight.remove(message)
+
+    def restore(self, message: Message, visible_at: float) -> None:
+        """Give a message back; it is delivered again later."""
+        with self._lock:
+            self.in_flight.remove(message)
+            heapq.heappush(self._waiting, Message(visible_at, next(self._numbers), message.body, message.group))
+
+    def lose(self) -> int:
+        """Lose all that waits and is in flight, and return how many messages that were."""
+        with self._lock:
+            lost = len(self._waiting) + len(self.in_flight)
+            self._waiting, self.in_flight = [], []
+            return lost
+
+    @property
+    def waiting(self) -> list[Message]:
+        """The messages that wait, the next one first."""
+        return sorted(self._waiting)
+
+
+class FakeLanes(dict[str, FakeQueue]):
+    """The lanes' queues, made when first asked for."""
+
+    def __init__(self, clock: FakeClock, tap: Tap | None = None) -> None:
+        super().__init__()
+        self._clock = clock
+        self._tap = tap
+
+    def __missing__(self, credential: str) -> FakeQueue:
+        self[credential] = FakeQueue(self._clock, self._tap)
+        return self[credential]
+
+
+class FakePacer:
+    """Slots in memory, by the rule of the real pacer; thread-safe.
+
+    Attributes:
+        tat: credential → when its next slot may start, Unix microseconds.
+    """
+
+    def __init__(self, clock: FakeClock, tap: Tap | None = None) -> None:
+        self.tat: dict[str, int] = {}
+        self._clock = clock
+        self._tap = tap or Tap()
+        self._lock = threading.Lock()
+
+    def reserve(self, credential: str, k: int, pace: Pace, *, lead: float) -> Slots:
+        cost = round(k * pace.spacing * 1_000_000)
+        while True:
+            now = round((self._clock.now() + lead) * 1_000_000)
+            first = self._tap("pacer.reserve", lambda now=now: self._take(credential, now, cost))  # type: ignore[misc]
+            if first is not None:
+                return Slots(first / 1_000_000, pace.spacing, k)
+            self._clock.sleep((self.tat[credential] - now) / 1_000_000 - HORIZON)
+
+    def _take(self, credential: str, now: int, cost: int) -> int | None:
+        with self._lock:
+            tat = self.tat.get(credential, 0)
+            if tat > now + round(HORIZON * 1_000_000):
+                return None
+            first = max(tat, now)
+            self.tat[credential] = first + cost
+            return first

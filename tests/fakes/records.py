@@ -1,0 +1,233 @@
+"""Jobs, chunks, contents and details in memory, and the transactions that tie ledgers and jobs together."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from shared.adapters.dynamo import keys
+from shared.domain import ledger as rules
+from shared.domain.chunks import Chunk
+from shared.domain.content import Content
+from shared.domain.details import Detail, FeedbackDetail
+from shared.domain.jobs import Job, add_figures, stats_of
+from shared.domain.ledger import BY_KEYS, Ledger
+from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState
+from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Replay, Stored
+from tests.fakes.faults import Tap
+from tests.fakes.ledgers import FakeLedgers
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """Why and since when an address is suppressed; `at` in Unix milliseconds."""
+
+    reason: str
+    at: int
+
+
+class FakeRecords:
+    """`ports.Records` in memory; thread-safe, atomic with the ledgers it is given.
+
+    Attributes:
+        stats: (account, day, channel, shard) → amounts.
+        suppressions: (account, address key) → why.
+        paused: accounts that an operator paused; an empty name pauses everything.
+    """
+
+    def __init__(self, ledgers: FakeLedgers, tap: Tap | None = None) -> None:
+        self.jobs: dict[str, Job] = {}
+        self.chunks: dict[tuple[str, int], Chunk] = {}
+        self.contents: dict[str, Content] = {}
+        self.windows: dict[tuple[str, int, int, int], Detail] = {}
+        self.feedback: dict[tuple[str, int, str], FeedbackDetail] = {}
+        self.keys: dict[tuple[str, str], Idempotency] = {}
+        self.stats: dict[tuple[str, str, str, int], Counter[str]] = {}
+        self.suppressions: dict[tuple[str, str], Suppression] = {}
+        self.paused: set[str] = set()
+        self._makers: dict[tuple[str, str], str] = {}
+        self._ledgers = ledgers
+        self._tap = tap or Tap()
+
+    def _atomic(self, name: str, operation: Callable[[], T]) -> T:
+        def step() -> T:
+            with self._ledgers.lock:
+                return operation()
+
+        return self._tap(f"records.{name}", step)
+
+    # Acceptance
+
+    def accept(
+        self, job: Job, chunks: Sequence[Chunk], ledgers: Sequence[Ledger], content: Content, key: Idempotency | None
+    ) -> Stored | Replay | Mismatch:
+        if key is not None:
+            made = self._atomic("replay", lambda: self._made_before(key, job))
+            if made is not None:
+                return made
+
+        def parts() -> None:
+            self.chunks |= {(job.id, c.number): c for c in chunks}
+            self.contents[job.id] = content
+            for x in ledgers:
+                self._ledgers.store(x)
+
+        def commit() -> Stored | Replay | Mismatch:
+            if key is not None:
+                made = self._made_before(key, job)
+                if made is not None:
+                    return made
+            if job.id in self.jobs:
+                return Stored()
+            self.jobs[job.id] = job
+            if key is not None:
+                self.keys[key.account, key.key] = key
+                self._makers[key.account, key.key] = job.id
+            first = [job.counts[k] for k in COUNT_KEYS]
+            self._add_stats(job, [*first, *[0] * (len(BY_KEYS) * len(job.route))])
+            return Stored()
+
+        self._atomic("parts", parts)
+        return self._atomic("accept", commit)
+
+    def _made_before(self, key: Idempotency, job: Job) -> Replay | Mismatch | Stored | None:
+        old = self.keys.get((key.account, key.key))
+        if old is None or old.expires < job.created_at:
+            return None
+        if self._makers[key.account, key.key] == job.id:
+            return Stored()
+        return Mismatch() if old.fingerprint != key.fingerprint else Replay(old.answer)
+
+    # Reading
+
+    def job(self, job: str) -> Job | None:
+        return self._atomic("job", lambda: self.jobs.get(job))
+
+    def control(self, job: str, account: str) -> Control:
+        return self._atomic("control", lambda: Control(self.jobs.get(job), bool(self.paused & {"", account})))
+
+    def chunk(self, job: str, number: int) -> Chunk | None:
+        return self._atomic("chunk", lambda: self.chunks.get((job, number)))
+
+    def content(self, job: str) -> Content | None:
+        return self._atomic("content", lambda: self.contents.get(job))
+
+    def load(self, job: str, number: int, *, content: bool) -> Loaded | None:
+        def found() -> Loaded | None:
+            if job not in self.jobs or (job, number) not in self.chunks:
+                return None
+            return Loaded(self.jobs[job], self.chunks[job, number], self.contents.get(job) if content else None)
+
+        return self._atomic("load", found)
+
+    def open_jobs(self, slots: Iterable[str]) -> Iterable[OpenJob]:
+        for slot in slots:
+            yield from self._atomic("open_jobs", lambda slot=slot: self._open(slot))  # type: ignore[misc]
+
+    def _open(self, slot: str) -> list[OpenJob]:
+        there = [j for j in self.jobs.values() if j.state is not JobState.LOGGED and _slot(j) == slot]
+        return [
+            OpenJob(j.id, j.state is not JobState.READY, j.not_before, j.created_at, j.campaign)
+            for j in sorted(there, key=lambda j: (j.created_at, j.id))
+        ]
+
+    # Details
+
+    def put_detail(self, detail: Detail, *, if_absent: bool = False) -> None:
+        def put() -> None:
+            place = (detail.job, detail.chunk, detail.epoch, detail.seq)
+            if not (if_absent and place in self.windows):
+                self.windows[place] = detail
+
+        self._atomic("put_detail", put)
+
+    def detail(self, job: str, chunk: int, epoch: int, seq: int) -> Detail | None:
+        return self._atomic("detail", lambda: self.windows.get((job, chunk, epoch, seq)))
+
+    def put_feedback(self, detail: FeedbackDetail) -> None:
+        def put() -> None:
+            self.feedback[detail.job, detail.chunk, detail.key] = detail
+
+        self._atomic("put_feedback", put)
+
+    def details(self, job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:
+        def found() -> tuple[list[Detail], list[FeedbackDetail]]:
+            windows = [self.windows[k] for k in sorted(self.windows) if k[:2] == (job, chunk)]
+            return windows, [self.feedback[k] for k in sorted(self.feedback) if k[:2] == (job, chunk)]
+
+        return self._atomic("details", found)
+
+    # Transitions
+
+    def change(self, job: Job, change: Change, now: int, *, reason: str = "", strict: bool = False) -> Changed:
+        def make() -> Changed:
+            stored = self.jobs.get(job.id)
+            sources, target = TRANSITIONS[change]
+            if (
+                stored is None
+                or stored.state not in sources
+                or (strict and stored.version != job.version)
+                or (change is Change.PLAN and stored.not_before > now)
+            ):
+                return Changed(won=False, job=stored)
+            new = replace(stored, state=target, version=stored.version + 1)
+            if change is Change.PLAN:
+                new = replace(new, planned_at=now, stopped=False)
+            elif change is Change.LOG:
+                new = replace(new, finished_at=now)
+            elif change is Change.STOP:
+                new = replace(new, stopped=True, stopped_at=now, stop_reason=reason)
+            self.jobs[job.id] = new
+            return Changed(won=True, job=new)
+
+        return self._atomic(f"change.{change.value}", make)
+
+    def fold(self, ledger: Ledger, job: Job, *, finish: bool = False) -> tuple[Ledger, Job | None] | None:
+        folded = rules.fold(ledger)
+        if folded is None:
+            return None
+        new, delta = folded
+
+        def make() -> tuple[Ledger, Job | None] | None:
+            stored = self._ledgers.items.get((ledger.job, ledger.chunk))
+            current = self.jobs.get(job.id)
+            if stored is None or stored.version != ledger.version or current is None:
+                return None
+            sources, target = TRANSITIONS[Change.FINISH]
+            if finish and (current.version != job.version or current.state not in sources):
+                return None
+            counts, by = add_figures(current.counts, current.by, current.route, delta)
+            after = replace(current, counts=counts, by=by, version=current.version + 1)
+            self.jobs[job.id] = replace(after, state=target) if finish else after
+            self._ledgers.store(new)
+            self._add_stats(job, delta)
+            return new, self.jobs[job.id] if finish else None
+
+        return self._atomic("fold", make)
+
+    def _add_stats(self, job: Job, delta: Sequence[int]) -> None:
+        if job.test or not any(delta):
+            return
+        day = datetime.fromtimestamp(job.created_at / 1000, UTC).date().isoformat()
+        amounts = self.stats.setdefault((job.account, day, job.channel, job.shard), Counter())
+        for name, amount in stats_of(delta).items():
+            amounts[name] += amount
+        for r, provider in enumerate(job.providers):
+            for j, name in enumerate(BY_KEYS):
+                amounts[f"p.{provider}.{name}"] += delta[len(COUNT_KEYS) + r * len(BY_KEYS) + j]
+
+    # Suppressions
+
+    def suppress(self, account: str, key: str, reason: str, now: int) -> None:
+        def add() -> None:
+            self.suppressions.setdefault((account, key), Suppression(reason, now))
+
+        self._atomic("suppress", add)
+
+
+def _slot(job: Job) -> str:
+    running = job.state is not JobState.READY
+    return keys.open_slot(job.route[0] if job.exclusive else None, job.shard, running=running)

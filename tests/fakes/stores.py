@@ -1,0 +1,71 @@
+"""The stores in memory, with the same handles as the real ones in `tests.fakes.tables`."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Protocol
+
+from shared.domain.ledger import Ledger
+from shared.ports import LedgerStore, Pacer, Records
+from tests.fakes.clock import FakeClock
+from tests.fakes.faults import Tap
+from tests.fakes.ledgers import FakeLedgers
+from tests.fakes.queues import FakePacer
+from tests.fakes.records import FakeRecords
+
+
+class Stores(Protocol):
+    """All stores of a world, and what operators and tests see of them."""
+
+    tap: Tap
+    listener: Callable[[Ledger], None]
+    """Told of every ledger that is updated, as it then is."""
+
+    @property
+    def ledgers(self) -> LedgerStore: ...
+    @property
+    def records(self) -> Records: ...
+    @property
+    def pacer(self) -> Pacer: ...
+
+    def pause(self, account: str) -> None:
+        """Pause an account, or everything if the name is empty."""
+
+    def unpause(self, account: str) -> None:
+        """End a pause."""
+
+    def stats(self, account: str) -> dict[str, int]:
+        """Return the sums of all stats of an account, without zeros."""
+
+    def suppressed(self, account: str) -> dict[str, tuple[str, int]]:
+        """Return address key → (reason, since) of an account."""
+
+
+class FakeStores:
+    """The fakes over one memory."""
+
+    def __init__(self, clock: FakeClock, tap: Tap | None = None) -> None:
+        self.tap = tap or Tap()
+        self.ledgers = FakeLedgers(self.tap)
+        self.records = FakeRecords(self.ledgers, self.tap)
+        self.pacer = FakePacer(clock, self.tap)
+        self.listener: Callable[[Ledger], None] = lambda _ledger: None
+        self.ledgers.listener = self._tell
+
+    def _tell(self, ledger: Ledger) -> None:
+        self.listener(ledger)
+
+    def pause(self, account: str) -> None:
+        self.records.paused.add(account)
+
+    def unpause(self, account: str) -> None:
+        self.records.paused.discard(account)
+
+    def stats(self, account: str) -> dict[str, int]:
+        out: Counter[str] = Counter()
+        for place, amounts in self.records.stats.items():
+            if place[0] == account:
+                out.update(amounts)
+        return {k: v for k, v in out.items() if v}
+
+    def suppressed(self, account: str) -> dict[str, tuple[str, int]]:
+        return {key: (x.reason, x.at) for (owner, key), x in self.records.suppressions.items() if owner == account}

@@ -1,0 +1,150 @@
+"""The two tables on moto, and the ports' real implementations over them."""
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from moto import mock_aws
+
+from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.ledgers import DynamoLedgers
+from shared.adapters.dynamo.pacer import DynamoPacer
+from shared.adapters.dynamo.records import DynamoRecords
+from shared.contracts import INDEX_MINE, INDEX_OPEN, INDEX_OPEN_PROJECTION
+from shared.domain.ledger import Ledger
+from tests.fakes.clock import FakeClock
+from tests.fakes.faults import Tap
+
+__all__ = ["FakeBlobs", "MotoStores", "Tables", "TappedClient", "create_tables", "mock_aws"]
+
+
+class Tables:
+    """The names of the two tables of one test."""
+
+    def __init__(self) -> None:
+        unique = uuid.uuid4().hex[:12]
+        self.records = f"records-{unique}"
+        self.ops = f"ops-{unique}"
+
+
+def create_tables(client: Any) -> Tables:
+    """Create both tables with their keys and indices under new names."""
+    tables = Tables()
+    primary = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
+    projections: Mapping[str, Any] = {
+        INDEX_OPEN: {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(INDEX_OPEN_PROJECTION)},
+        INDEX_MINE: {"ProjectionType": "KEYS_ONLY"},
+    }
+    strings = ("pk", "sk", *(f"{index}_{part}" for index in projections for part in ("pk", "sk")))
+    client.create_table(
+        TableName=tables.records,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in strings],
+        KeySchema=primary,
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": index,
+                "KeySchema": [
+                    {"AttributeName": f"{index}_pk", "KeyType": "HASH"},
+                    {"AttributeName": f"{index}_sk", "KeyType": "RANGE"},
+                ],
+                "Projection": projection,
+            }
+            for index, projection in projections.items()
+        ],
+    )
+    client.create_table(
+        TableName=tables.ops,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("pk", "sk")],
+        KeySchema=primary,
+    )
+    return tables
+
+
+class FakeBlobs:
+    """Large contents in memory."""
+
+    def __init__(self) -> None:
+        self.items: dict[str, bytes] = {}
+
+    def put(self, name: str, data: bytes) -> None:
+        self.items[name] = data
+
+    def get(self, name: str) -> bytes | None:
+        return self.items.get(name)
+
+
+class TappedClient:
+    """A low-level client each of whose calls passes a tap, under the operation's name; `updated` hears of updates."""
+
+    def __init__(self, client: Any, tap: Tap, updated: Callable[[str, Any], None]) -> None:
+        self._client = client
+        self._tap = tap
+        self._updated = updated
+
+    def __getattr__(self, method: str) -> Any:
+        operation = getattr(self._client, method)
+
+        def made(**kwargs: Any) -> Any:
+            answer = operation(**kwargs)
+            if method == "update_item":
+                self._updated(kwargs["TableName"], kwargs["Key"])
+            return answer
+
+        return lambda **kwargs: self._tap(f"dynamo.{method}", lambda: made(**kwargs))
+
+
+class MotoStores:
+    """The real implementations over tables of their own."""
+
+    def __init__(self, client: Any, clock: FakeClock, tap: Tap | None = None) -> None:
+        self.client = client
+        self.tap = tap or Tap()
+        self.tables = create_tables(client)
+        self.blobs = FakeBlobs()
+        self.listener: Callable[[Ledger], None] = lambda _ledger: None
+        self.dynamo = Dynamo(TappedClient(client, self.tap, self._updated), sleep=clock.sleep)
+        self.ledgers = DynamoLedgers(self.dynamo, self.tables.ops)
+        self.records = DynamoRecords(self.dynamo, records=self.tables.records, ops=self.tables.ops, blobs=self.blobs)
+        self.pacer = DynamoPacer(self.dynamo, self.tables.ops, clock)
+
+    def _updated(self, table: str, key: Any) -> None:
+        """Tell the listener of a ledger that was written, as the stream does."""
+        if table == self.tables.ops and key["sk"]["S"].startswith(keys.LEDGER_PREFIX):
+            item = self.client.get_item(TableName=table, Key=key, ConsistentRead=True)["Item"]
+            self.listener(codec.ledger(item))
+
+    def pause(self, account: str) -> None:
+        """Pause an account, or everything if the name is empty."""
+        key = keys.account_control(account) if account else keys.system_control()
+        self.client.put_item(TableName=self.tables.records, Item={**key, "paused": {"BOOL": True}})
+
+    def unpause(self, account: str) -> None:
+        """End a pause."""
+        key = keys.account_control(account) if account else keys.system_control()
+        self.client.delete_item(TableName=self.tables.records, Key=key)
+
+    def stats(self, account: str) -> dict[str, int]:
+        """Return the sums of all stats of an account."""
+        out: dict[str, int] = {}
+        for item in self._partition(keys.stats_pk(account)):
+            for name, value in item.items():
+                if "N" in value and int(value["N"]):
+                    out[name] = out.get(name, 0) + int(value["N"])
+        return out
+
+    def suppressed(self, account: str) -> dict[str, tuple[str, int]]:
+        """Return address key → (reason, since) of an account."""
+        rows = self._partition(keys.suppression(account, "")["pk"]["S"])
+        return {x["address"]["S"]: (x["reason"]["S"], int(x["at"]["N"])) for x in rows}
+
+    def _partition(self, pk: str) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = self.client.query(
+            TableName=self.tables.records,
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues={":pk": {"S": pk}},
+            ConsistentRead=True,
+        )["Items"]
+        return items

@@ -1,0 +1,298 @@
+"""The engine over fakes, or over the real stores on moto, with every step callable by itself.
+
+A step is what one invocation does: a pointer served, a stream record folded, a job planned, a sweep. `run` takes steps
+until nothing is left to do but wait for the sweeper; `settle` sweeps too, until every job is LOGGED.
+"""
+
+import json
+import random
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from shared.adapters.dynamo import keys
+from shared.contracts import Credential, Settings, Word
+from shared.domain.chunks import Recipient
+from shared.domain.content import Content, Mailbox
+from shared.domain.ids import Ref
+from shared.domain.jobs import SHARDS, Job, Policy
+from shared.domain.ledger import Ledger, LedgerStatus
+from shared.domain.states import Cell, JobState
+from shared.engine.accept import Accepted, Acceptor, BatchRequest
+from shared.engine.control import JobControl
+from shared.engine.log import Folded, Logger
+from shared.engine.logs import Logs
+from shared.engine.plan import Planner
+from shared.engine.recover import Recovery
+from shared.engine.send import Did, Sender
+from shared.engine.sweep import Sweeper, Swept
+from shared.engine.track import LATER, Tracked, Tracker
+from shared.ports import Retriable
+from tests.fakes.clock import FakeClock, FakePool
+from tests.fakes.provider import FakeProvider, Oracle
+from tests.fakes.queues import FakeLanes
+from tests.fakes.stores import FakeStores, Stores
+
+ACCOUNT = "acc_000000000001"
+LEASE_MARGIN = 30.0
+INVOCATION = 120.0
+"""Seconds that a sender's invocation lasts at the most."""
+VISIBILITY = 150.0
+"""Seconds after which a pointer that was not acknowledged is delivered again."""
+CONTENT = Content(Mailbox("news@example.com", "News"), "Hello", text="Hello!")
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Words that are looked at again at `due` (Unix seconds)."""
+
+    due: float
+    credential: str
+    words: tuple[Word, ...]
+
+
+def credential(name: str, rate: float = 100, per_call: int = 0) -> Credential:
+    """Return a credential whose provider bears its name."""
+    return Credential(name, name, "email", rate, per_call=per_call)
+
+
+def recipients(n: int, skip: Iterable[int] = ()) -> tuple[Recipient, ...]:
+    """Return n recipients; those at the given places are not to be sent to."""
+    left_out = frozenset(skip)
+    return tuple(
+        Recipient(f"r{i}@example.com", f"r{i}@example.com", skip="suppressed" if i in left_out else "")
+        for i in range(n)
+    )
+
+
+class World:
+    """A deployment in memory. Everything in it is public: tests look at and touch what they like."""
+
+    def __init__(
+        self,
+        *credentials: Credential,
+        stores: Callable[[FakeClock], Stores] = FakeStores,
+        seed: int = 0,
+        clock: FakeClock | None = None,
+        provider_limit: int = 1,
+    ) -> None:
+        declared = credentials or (credential("one"), credential("two"))
+        self.clock = clock or FakeClock()
+        self.settings = Settings("test", declared, {"email": tuple(c.id for c in declared)})
+        self.stores = stores(self.clock)
+        self.tap = self.stores.tap
+        self.ledgers, self.records, self.pacer = self.stores.ledgers, self.stores.records, self.stores.pacer
+        self.lanes = FakeLanes(self.clock, self.tap)
+        self.oracle = Oracle()
+        self.providers = {
+            c.id: FakeProvider(self.clock, self.oracle, name=c.id, per_call=provider_limit, tap=self.tap)
+            for c in declared
+        }
+        self.stream: deque[Ledger] = deque()
+        self.stores.listener = self._streamed
+        self.jobs: list[str] = []
+        self.held: list[_Held] = []
+        self._owners = count(1)
+        self._seed = seed
+        self.reboot()
+
+    def reboot(self) -> None:
+        """Start all functions anew: what they knew in memory is gone, what is stored stays."""
+        stores = {"records": self.records, "ledgers": self.ledgers}
+        common: dict[str, Any] = {**stores, "clock": self.clock}
+        self.recovery = Recovery(lanes=self.lanes, rng=random.Random(self._seed), **common)  # noqa: S311 - jitter
+        self.planner = Planner(lanes=self.lanes, **common)
+        self.logger = Logger(recovery=self.recovery, **common)
+        self.tracker = Tracker(**common)
+        self.control = JobControl(planner=self.planner, **common)
+        self.logs = Logs(**common)
+        self.acceptor = Acceptor(records=self.records, lanes=self.lanes, settings=self.settings, clock=self.clock)
+        owners = [None, *(c.id for c in self.settings.credentials)]
+        self.sweeper = Sweeper(
+            lanes=self.lanes,
+            planner=self.planner,
+            recovery=self.recovery,
+            logger=self.logger,
+            slots=[
+                keys.open_slot(c, shard, running=running)
+                for c in owners
+                for shard in range(SHARDS if c is None else 1)
+                for running in (False, True)
+            ],
+            **common,
+        )
+        self.senders = {c.id: self.sender(c.id) for c in self.settings.credentials}
+
+    def sender(self, lane: str) -> Sender:
+        """Return a new sender of a lane: a worker of its own."""
+        return Sender(
+            records=self.records,
+            ledgers=self.ledgers,
+            pacer=self.pacer,
+            lanes=self.lanes,
+            provider=self.providers[lane],
+            credential=self.settings.credential(lane),
+            recovery=self.recovery,
+            clock=self.clock,
+            lease_margin=LEASE_MARGIN,
+            pool=FakePool,
+        )
+
+    def _streamed(self, ledger: Ledger) -> None:
+        if ledger.dirty and ledger.status is not LedgerStatus.BUSY:
+            self.stream.append(ledger)
+
+    # Steps
+
+    def request(self, who: int | Sequence[Recipient] = 1, **changes: Any) -> BatchRequest:
+        """Return a batch to n recipients, or to those given."""
+        people = recipients(who) if isinstance(who, int) else tuple(who)
+        route = tuple(c.id for c in self.settings.credentials)
+        fields: dict[str, Any] = {
+            "account": ACCOUNT,
+            "test": False,
+            "channel": "email",
+            "route": route,
+            "content": CONTENT,
+            "recipients": people,
+            "duplicates": 0,
+            "policy": Policy(),
+        }
+        return BatchRequest(**{**fields, **changes})
+
+    def accept(self, who: int | Sequence[Recipient] = 1, **changes: Any) -> Job:
+        """Accept a batch and return its job."""
+        accepted = self.acceptor.accept(self.request(who, **changes))
+        assert isinstance(accepted, Accepted), accepted
+        self.jobs.append(accepted.job.id)
+        return accepted.job
+
+    def send(self, lane: str, sender: Sender | None = None) -> Did | None:
+        """Serve the lane's next pointer that is due; None if there is none.
+
+        A crash leaves the pointer in flight until its visibility ends, like a fault that is raised.
+        """
+        message = self.lanes[lane].receive()
+        if message is None:
+            return None
+        where = json.loads(message.body)
+        visible_at = self.clock.now() + VISIBILITY
+        deadline = self.clock.now() + INVOCATION
+        worker = sender or self.senders[lane]
+        try:
+            did = worker.work(where["job"], where["chunk"], owner=f"owner-{next(self._owners)}", deadline=deadline)
+        except BaseException:
+            self.lanes[lane].restore(message, visible_at)
+            raise
+        self.lanes[lane].delete(message)
+        return did
+
+    def log(self) -> Folded | None:
+        """Fold the next record of the ledgers' stream; None if there is none."""
+        if not self.stream:
+            return None
+        folded = self.logger.fold(self.stream[0])
+        self.stream.popleft()
+        return folded
+
+    def plan(self) -> int:
+        """Plan the jobs that are READY and due, as the stream of jobs would have it; returns how many were."""
+        return sum(self.planner.plan(job) is not None for job in self.jobs)
+
+    def sweep(self) -> Swept:
+        """Let the sweeper run for a minute at most."""
+        return self.sweeper.sweep(self.clock.now() + 60)
+
+    def track(self, lane: str, *words: Word) -> Tracked:
+        """Join a provider's words; those that must wait are kept for later."""
+        tracked = self.tracker.track(lane, words)
+        if tracked.later:
+            self.held.append(_Held(self.clock.now() + LATER, lane, tracked.later))
+        return tracked
+
+    def again(self) -> int:
+        """Join the words that had to wait and are due; returns how many deliveries that were."""
+        now = self.clock.now()
+        due = [h for h in self.held if h.due <= now]
+        self.held = [h for h in self.held if h.due > now]
+        for h in due:
+            self.track(h.credential, *h.words)
+        return len(due)
+
+    def step(self) -> bool:
+        """Do whatever is due now; False if nothing was."""
+        did = [lane for lane in self.senders if self._try(lambda lane=lane: self.send(lane))]  # type: ignore[misc]
+        folded = self._try(self.log)
+        return bool(did) or folded or bool(self.plan()) or bool(self.again())
+
+    def _try(self, step: Callable[[], object]) -> bool:
+        """Take a step whose retriable fault the event source would repeat."""
+        try:
+            return step() is not None
+        except Retriable:
+            return True
+
+    def run(self, seconds: float = 7200) -> None:
+        """Take steps until nothing is due, waiting for what comes within `seconds`."""
+        end = self.clock.now() + seconds
+        for _ in range(100_000):
+            if self.step():
+                continue
+            coming = [q.waiting[0].due for q in self.lanes.values() if q.waiting] + [h.due for h in self.held]
+            if not coming or min(coming) > end:
+                return
+            self.clock.sleep(min(coming) - self.clock.now())
+        raise AssertionError("the world never becomes quiet")
+
+    def settle(self, minutes: int = 180) -> None:
+        """Run, with the sweeper every minute, until every job is LOGGED or stays as it is."""
+        for _ in range(minutes):
+            self.run(seconds=60)
+            if all(self.job(j).state is JobState.LOGGED for j in self.jobs) and not self.stream:
+                return
+            self.clock.sleep(60)
+            self.sweep()
+        raise AssertionError(f"not LOGGED: {[self.job(j) for j in self.jobs]}")
+
+    # What a test sees
+
+    def job(self, job: str) -> Job:
+        """Return a job as it is stored."""
+        found = self.records.job(job)
+        if found is None:
+            raise AssertionError("no such job")
+        return found
+
+    def cells(self, job: str) -> list[tuple[Cell, int]]:
+        """Return (state, attempt) of every recipient, in list order."""
+        return [x.cell(i) for x in self.ledgers.read_all(job) for i in range(len(x.cells))]
+
+    def states(self, job: str) -> list[Cell]:
+        """Return the state of every recipient, in list order."""
+        return [state for state, _ in self.cells(job)]
+
+    def counts(self, job: str) -> dict[str, int]:
+        """Return the live counts without zeros, having checked that they add up."""
+        found = self.job(job)
+        counts = self.logs.counts(found).counts
+        if sum(counts.values()) != found.total:
+            raise AssertionError(f"{counts} do not add up to {found.total}")
+        return {k: v for k, v in counts.items() if v}
+
+    def word(self, job: str, index: int, word: str, *, attempt: int = 1, chunk: int = 0, **fields: Any) -> Word:
+        """Return a provider's word about an attempt."""
+        at = fields.pop("at", int(self.clock.now()))
+        return Word(str(Ref(job, chunk, index, attempt)), word, at, **fields)
+
+    def check(self) -> None:
+        """Check what holds at every instant: counts add up, folded ones too, and nothing was taken twice."""
+        for name in self.jobs:
+            self.counts(name)
+            job = self.job(name)
+            if sum(job.counts.values()) != job.total or min(job.counts.values()) < 0:
+                raise AssertionError(f"folded counts {job.counts} of {job.total}")
+            twice = {k: n for k, n in self.oracle.times(name).items() if n > 1}
+            if twice:
+                raise AssertionError(f"taken more than once: {twice}")
