@@ -1,0 +1,71 @@
+"""A plain client of the deployed HTTP API: every answer is a value, whatever its status."""
+
+import http.client
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from infra.local import processes
+
+OPEN = ("queued", "sending", "sent")
+STATES = (*OPEN, "delivered", "failed", "skipped", "unknown")
+FINAL_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Status, lower-case headers and the body: JSON if it is, else text."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """The API at a base address, with one API key; no key if it is empty."""
+
+    url: str
+    key: str
+
+    def call(self, method: str, path: str, body: Any = None, *, raw: bytes | None = None, **headers: str) -> Answer:
+        """Send one request; keyword `idempotency_key="x"` is the header `Idempotency-Key: x`."""
+        wanted = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self.key:
+            wanted.setdefault("authorization", f"Bearer {self.key}")
+        data = raw
+        if body is not None:
+            data = json.dumps(body).encode()
+        if data is not None:
+            wanted.setdefault("content-type", "application/json")
+        parts = urlsplit(self.url)
+        connection = http.client.HTTPConnection(parts.netloc, timeout=35)
+        try:
+            connection.request(method, parts.path + path, data, wanted)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        finally:
+            connection.close()
+        found = {name.lower(): value for name, value in answer.getheaders()}
+        return Answer(answer.status, found, json.loads(text) if "json" in found.get("content-type", "") else text)
+
+    def get(self, path: str) -> Any:
+        """Return the JSON of a GET that must succeed."""
+        answer = self.call("GET", path)
+        assert answer.status == 200, (path, answer.status, answer.body)
+        return answer.body
+
+    def finished(self, job: str) -> dict[str, Any]:
+        """Wait until a job is logged and nothing of it is open; every look must add up to its total."""
+        seen: list[dict[str, Any]] = []
+
+        def done() -> bool:
+            found = self.get(f"/jobs/{job}")
+            seen.append(found)
+            assert sum(found["counts"][state] for state in STATES) == found["total"], found
+            return found["state"] == "LOGGED" and not any(found["counts"][state] for state in OPEN)
+
+        assert processes.wait_for(done, FINAL_SECONDS, pause=0.1), seen[-1]
+        return seen[-1]
