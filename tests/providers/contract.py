@@ -1,0 +1,103 @@
+"""What every provider must do, whatever its wire format: one suite, run against each (see `test_contract.py`).
+
+A `Bench` prepares a provider and its far side for each class of outcome.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from shared.domain.chunks import Recipient
+from shared.domain.content import Content, Mailbox
+from shared.domain.ids import Ref
+from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.ports import Provider, Target
+
+JOB = "0123456789abcdefghjkmnpqrs"
+CONTENT = Content(Mailbox("news@sender.example", "News"), "Hello", html="<p>Hello</p>", text="Hello")
+FAR = 10.0
+"""Seconds; deadlines are far unless they are what is tested."""
+
+
+def target(index: int, address: str = "", attempt: int = 1) -> Target:
+    """Make one recipient of the contract's job."""
+    address = address or f"reader{index}@example.com"
+    return Target(str(Ref(JOB, 0, index, attempt)), Recipient(address, address.lower()))
+
+
+class Bench(Protocol):
+    """A provider with a far side that can be told to fail. `calls`: recipients that the far side accepted, by ref."""
+
+    provider: Provider
+    classes: frozenset[str]
+    """The names in CASES that this provider can be brought to."""
+
+    def now(self) -> float:
+        """Return Unix seconds."""
+
+    def accepted(self) -> list[str]:
+        """Return the refs of all recipients that the far side has accepted, in order."""
+
+    def bring(self, case: str) -> AbstractContextManager[None]:
+        """Make the far side behave as the case says."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An outcome class: how it is recognised, and how often the far side may have accepted the message."""
+
+    name: str
+    matches: Callable[[Outcome], bool]
+    arrivals: frozenset[int] = field(default_factory=lambda: frozenset({0}))
+
+
+def _rejected(*, permanent: bool, provider_down: bool) -> Callable[[Outcome], bool]:
+    return lambda o: isinstance(o, Rejected) and (o.permanent, o.provider_down) == (permanent, provider_down)
+
+
+CASES = (
+    Case("accepted", lambda o: isinstance(o, Accepted) and bool(o.id), frozenset({1})),
+    Case("bad_recipient", _rejected(permanent=True, provider_down=False)),
+    Case("unauthorized", _rejected(permanent=False, provider_down=True)),
+    Case("refused_connection", _rejected(permanent=False, provider_down=True)),
+    Case("unavailable", _rejected(permanent=False, provider_down=False)),
+    Case("throttled", lambda o: isinstance(o, Throttled) and o.retry_after > 0),
+    Case("gateway_error", lambda o: isinstance(o, Unknown)),
+    Case("gateway_error_accepted", lambda o: isinstance(o, Unknown), frozenset({1})),
+    Case("reset", lambda o: isinstance(o, Unknown)),
+    Case("accepted_and_dropped", lambda o: isinstance(o, Unknown), frozenset({1})),
+    Case("slow", lambda o: isinstance(o, Unknown), frozenset({1})),
+    Case("no_time", lambda o: isinstance(o, NotStarted)),
+)
+
+
+def check_case(bench: Bench, case: Case) -> None:
+    """One call, one outcome per target in order, and at most one arrival of each."""
+    address = "not-an-address" if case.name == "bad_recipient" else ""
+    one = target(0, address)
+    seconds = {"no_time": 0.0, "slow": 0.3}.get(case.name, FAR)
+    with bench.bring(case.name):
+        outcomes = bench.provider.send(CONTENT, [one], deadline=bench.now() + seconds)
+    assert len(outcomes) == 1
+    assert case.matches(outcomes[0]), outcomes[0]
+    assert bench.accepted().count(one.ref) in case.arrivals
+
+
+def check_many(bench: Bench) -> None:
+    """As many as fit into a call are accepted by one call, each once."""
+    count = min(bench.provider.per_call, 60)
+    targets = [target(n) for n in range(count)]
+    outcomes = bench.provider.send(CONTENT, targets, deadline=bench.now() + FAR)
+    assert [type(o) for o in outcomes] == [Accepted] * count
+    assert bench.accepted() == [t.ref for t in targets]
+
+
+def check_refused_together(bench: Bench, case: str) -> None:
+    """What befalls a call befalls all its targets."""
+    targets = [target(n) for n in range(3)]
+    with bench.bring(case):
+        outcomes = bench.provider.send(CONTENT, targets, deadline=bench.now() + FAR)
+    assert len(outcomes) == 3
+    assert len(set(outcomes)) == 1
+    assert bench.accepted() == []

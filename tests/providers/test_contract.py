@@ -1,0 +1,135 @@
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from shared.adapters.clock import SystemClock
+from shared.adapters.http import HttpClient
+from shared.contracts import load_feedback
+from shared.ports import Provider
+from shared.providers import registry
+from shared.providers.registry import Needs
+from simulator.run import Simulator
+from tests.providers.contract import CASES, Bench, Case, check_case, check_many, check_refused_together
+
+NAMES = itertools.count()
+FAULTS: dict[str, dict[str, Any]] = {
+    "unavailable": {"mode": "503"},
+    "throttled": {"mode": "429", "retry_after_s": 7},
+    "gateway_error": {"mode": "500", "status": 502},
+    "gateway_error_accepted": {"mode": "500", "status": 504, "accept": True},
+    "reset": {"mode": "reset"},
+    "accepted_and_dropped": {"mode": "accept_and_drop"},
+    "slow": {"mode": "slow", "after_s": 2},
+    "unauthorized": {"mode": "401"},
+    "refused_connection": {"mode": "refuse"},
+}
+
+
+class SimulatorBench:
+    """A provider against the simulator; every bench has a credential of its own."""
+
+    classes = frozenset({c.name for c in CASES})
+
+    def __init__(self, simulator: Simulator, http: HttpClient, name: str) -> None:
+        self.simulator = simulator
+        self.name = name
+        self.credential = f"contract{next(NAMES)}"
+        keys = simulator.control.keys(name)
+        needs = Needs(
+            http=http,
+            clock=SystemClock(),
+            secret={"api_key": keys.get("api_keys", ["SG.simulator"])[0]},
+            base_url=simulator.listen(name, self.credential),
+        )
+        self.provider: Provider = registry.provider(name)(needs)
+
+    def now(self) -> float:
+        return SystemClock().now()
+
+    def accepted(self) -> list[str]:
+        return [line["ref"] for line in self.simulator.control.log(self.name, self.credential)]
+
+    @contextmanager
+    def bring(self, case: str) -> Iterator[None]:
+        self.simulator.control.faults(self.name, self.credential, **FAULTS.get(case, {}))
+        yield
+        self.simulator.control.faults(self.name, self.credential)
+
+
+class MemoryQueue:
+    """A feedback queue that keeps what it gets."""
+
+    def __init__(self) -> None:
+        self.bodies: list[str] = []
+
+    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "") -> None:
+        self.bodies += bodies
+
+    def is_empty(self) -> bool:
+        return not self.bodies
+
+
+class TestBench:
+    """The test provider; what it accepts is what it says words about."""
+
+    __test__ = False
+    classes = frozenset({"accepted", "no_time"})
+
+    def __init__(self) -> None:
+        self.queue = MemoryQueue()
+        clock = SystemClock()
+        needs = Needs(http=HttpClient(clock), clock=clock, secret={}, feedback=self.queue)
+        self.provider: Provider = registry.provider("test")(needs)
+
+    def now(self) -> float:
+        return SystemClock().now()
+
+    def accepted(self) -> list[str]:
+        words = [w for body in self.queue.bodies for w in load_feedback(body)[1]]
+        return [w.ref for w in words if w.word == "accepted"]
+
+    @contextmanager
+    def bring(self, case: str) -> Iterator[None]:
+        yield
+
+
+@pytest.fixture(params=["sendgrid", "test"])
+def bench(request: pytest.FixtureRequest, simulator: Simulator, http: HttpClient) -> Bench:
+    return TestBench() if request.param == "test" else SimulatorBench(simulator, http, request.param)
+
+
+CASES_OF = {"sendgrid": SimulatorBench.classes, "test": TestBench.classes}
+
+
+@pytest.mark.promise(1)
+@pytest.mark.parametrize(
+    ("bench", "case"),
+    [
+        pytest.param(name, case, id=f"{name}-{case.name}")
+        for name, classes in CASES_OF.items()
+        for case in CASES
+        if case.name in classes
+    ],
+    indirect=["bench"],
+)
+def test_every_class_of_outcome(bench: Bench, case: Case) -> None:
+    check_case(bench, case)
+
+
+def test_a_full_call(bench: Bench) -> None:
+    check_many(bench)
+
+
+@pytest.mark.parametrize("bench", ["sendgrid"], indirect=True)
+@pytest.mark.parametrize("case", ["unavailable", "throttled", "unauthorized", "refused_connection", "reset"])
+def test_one_fate_for_all_of_a_call(bench: Bench, case: str) -> None:
+    check_refused_together(bench, case)
+
+
+def test_the_provider_names_itself(bench: Bench) -> None:
+    assert bench.provider.per_call >= 1
+    assert bench.provider.has_feedback
+    assert registry.provider(bench.provider.name) is not None

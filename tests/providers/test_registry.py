@@ -1,0 +1,46 @@
+import subprocess
+import sys
+
+import pytest
+
+from shared.adapters.clock import SystemClock
+from shared.adapters.http import HttpClient
+from shared.providers import registry
+from shared.providers.registry import Needs
+from shared.providers.sendgrid import SendGrid
+from shared.providers.sendgrid_events import SendGridWebhooks
+
+
+def test_a_provider_is_found_by_its_name() -> None:
+    clock = SystemClock()
+    made = registry.provider("sendgrid")(Needs(HttpClient(clock), clock, {"api_key": "k"}))
+    assert isinstance(made, SendGrid)
+    assert isinstance(registry.webhooks("sendgrid"), SendGridWebhooks)
+
+
+@pytest.mark.parametrize("name", ["", "nothing", "Sendgrid", "../x", "registry", "sendgrid.x", "os", "sendgrid_", "é"])
+def test_an_unknown_name(name: str) -> None:
+    with pytest.raises(KeyError):
+        registry.provider(name)
+    with pytest.raises(KeyError):
+        registry.webhooks(name)
+
+
+def test_the_test_provider_has_no_webhooks() -> None:
+    with pytest.raises(KeyError):
+        registry.webhooks("test")
+
+
+def test_the_test_provider_needs_the_feedback_queue() -> None:
+    clock = SystemClock()
+    with pytest.raises(ValueError, match="feedback"):
+        registry.provider("test")(Needs(HttpClient(clock), clock, {}))
+
+
+def test_only_what_is_asked_for_is_loaded() -> None:
+    code = (
+        "import sys; from shared.providers import registry; registry.provider('test');"
+        "print(sorted(m for m in sys.modules if m.startswith('shared.providers.') or m == 'cryptography'))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found.strip() == "['shared.providers.registry', 'shared.providers.test']"

@@ -1,0 +1,280 @@
+import base64
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import boto3
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from moto import mock_aws
+
+from functions.webhooks import receive
+from functions.webhooks.services import MAX_MESSAGE_BYTES, Services, build, feedback_messages
+from shared import contracts
+from shared.adapters.secrets import MalformedSecret
+from shared.contracts import Credential, Settings, Word, load_feedback
+from shared.ports import Retriable
+from shared.providers import registry
+from shared.providers.sendgrid_events import REF_ARG, SIGNATURE_HEADER, TIMESTAMP_HEADER
+from tests.providers.contract import JOB
+from tests.providers.test_sendgrid_events import NOW, OTHER, SECRET, event, signed
+
+SETTINGS = Settings(
+    stage="dev",
+    credentials=(
+        Credential("main", "sendgrid", "email", 10),
+        Credential("second", "sendgrid", "email", 10),
+        Credential("odd", "nothing", "email", 10),
+    ),
+    routes={"email": ("main",)},
+)
+
+
+class Queue:
+    def __init__(self) -> None:
+        self.bodies: list[str] = []
+        self.fault: Exception | None = None
+
+    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "") -> None:
+        if self.fault:
+            raise self.fault
+        self.bodies += bodies
+
+    def is_empty(self) -> bool:
+        return not self.bodies
+
+
+class Clock:
+    def now(self) -> float:
+        return NOW
+
+    def sleep(self, seconds: float) -> None:
+        raise AssertionError
+
+
+QUEUE = Queue()
+
+
+@pytest.fixture
+def queue() -> Queue:
+    QUEUE.bodies = []
+    QUEUE.fault = None
+    return QUEUE
+
+
+def secret_of(credential_id: str) -> Mapping[str, str]:
+    return SECRET if credential_id == "main" else {}
+
+
+USING = Services(SETTINGS, secret_of, QUEUE, Clock(), registry.webhooks)
+
+
+def post(
+    body: bytes,
+    headers: Mapping[str, str] | None = None,
+    *,
+    provider: str = "sendgrid",
+    credential: str = "main",
+    encode: bool = False,
+    using: Services = USING,
+) -> tuple[int, dict[str, str], Any]:
+    """Call the function as API Gateway does (payload 2.0)."""
+    answer = receive.receive(
+        {
+            "version": "2.0",
+            "pathParameters": {"provider": provider, "credential_id": credential},
+            "headers": {"content-type": "application/json", **(signed(body) if headers is None else headers)},
+            "body": base64.b64encode(body).decode() if encode else body.decode(),
+            "isBase64Encoded": encode,
+        },
+        using,
+    )
+    return answer["statusCode"], answer["headers"], json.loads(answer["body"])
+
+
+def body_of(*events: Any) -> bytes:
+    return json.dumps(list(events)).encode()
+
+
+BODY = body_of(event(event="delivered"), event(event="open"), {"event": "delivered", "email": "x@example.com"})
+
+
+@pytest.mark.parametrize("encode", [False, True])
+def test_words_are_queued_and_counted(queue: Queue, *, encode: bool) -> None:
+    status, headers, answer = post(BODY, encode=encode)
+    assert (status, answer) == (200, {"received": 3, "ours": 1})
+    assert headers == {"Content-Type": "application/json"}
+    (body,) = queue.bodies
+    credential, words = load_feedback(body)
+    assert credential == "main"
+    assert [(w.ref, w.word) for w in words] == [(f"{JOB}-3-17-2", "delivered")]
+
+
+@pytest.mark.promise(7)
+def test_a_repeated_post_queues_the_same_words(queue: Queue) -> None:
+    assert post(BODY) == post(BODY)
+    assert queue.bodies[0] == queue.bodies[1]
+
+
+def test_header_names_are_of_any_case(queue: Queue) -> None:
+    headers = {name.title(): value for name, value in signed(BODY).items()}
+    assert post(BODY, headers)[0] == 200
+
+
+def test_a_post_without_our_words_queues_nothing(queue: Queue) -> None:
+    assert post(b"[]")[2] == {"received": 0, "ours": 0}
+    assert queue.bodies == []
+
+
+def spoiled(name: str) -> dict[str, str]:
+    headers = signed(BODY)
+    del headers[name]
+    return headers
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        spoiled(SIGNATURE_HEADER),
+        spoiled(TIMESTAMP_HEADER),
+        signed(BODY, key=OTHER),
+        signed(BODY + b" "),
+        signed(BODY, at=NOW - 100_000),
+    ],
+)
+def test_a_bad_signature_is_401_and_stores_nothing(queue: Queue, headers: dict[str, str]) -> None:
+    status, answered, problem = post(BODY, headers)
+    assert (status, problem["code"]) == (401, "bad_signature")
+    assert answered["Content-Type"] == "application/problem+json"
+    assert answered["WWW-Authenticate"]
+    assert queue.bodies == []
+
+
+def test_a_credential_without_a_key_believes_nobody(queue: Queue) -> None:
+    assert post(BODY, credential="second")[0] == 401
+    assert queue.bodies == []
+
+
+@pytest.mark.parametrize(
+    ("provider", "credential"),
+    [("sendgrid", "nobody"), ("mailgun", "main"), ("", ""), ("test", "test"), ("nothing", "odd"), ("../x", "main")],
+)
+def test_an_unknown_address_is_404(queue: Queue, provider: str, credential: str) -> None:
+    status, headers, problem = post(BODY, provider=provider, credential=credential)
+    assert (status, problem["code"]) == (404, "not_found")
+    assert headers["Content-Type"] == "application/problem+json"
+    assert queue.bodies == []
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"[1]", b"nonsense", b"[" * 200_000])
+def test_a_signed_body_that_makes_no_sense_is_400(queue: Queue, body: bytes) -> None:
+    status, _, problem = post(body)
+    assert (status, problem["code"]) == (400, "bad_events")
+    assert queue.bodies == []
+
+
+def test_a_body_that_is_not_base64_is_400(queue: Queue) -> None:
+    params = {"provider": "sendgrid", "credential_id": "main"}
+    answer = receive.receive({"pathParameters": params, "isBase64Encoded": True, "body": "é"}, USING)
+    assert answer["statusCode"] == 400
+
+
+@pytest.mark.promise(3)
+def test_words_that_could_not_be_queued_are_asked_for_again(queue: Queue) -> None:
+    queue.fault = Retriable("sqs")
+    status, headers, problem = post(BODY)
+    assert (status, problem["code"]) == (503, "unavailable")
+    assert headers["Retry-After"]
+    queue.fault = None
+    assert post(BODY)[0] == 200
+    assert len(queue.bodies) == 1
+
+
+def test_a_fault_is_not_taken_for_success(queue: Queue) -> None:
+    queue.fault = RuntimeError("no right to the queue")
+    with pytest.raises(RuntimeError):
+        post(BODY)
+
+
+def test_a_malformed_secret_is_503(queue: Queue) -> None:
+    def malformed(_: str) -> Mapping[str, str]:
+        raise MalformedSecret("the secret of main is not a JSON object of texts")
+
+    assert post(BODY, using=replace(USING, secret=malformed))[0] == 503
+    assert queue.bodies == []
+
+
+def test_thousands_of_words_are_cut_into_messages(queue: Queue) -> None:
+    events = [
+        event(event="bounce", type="bounce", reason="é" * 300, **{REF_ARG: f"{JOB}-{n % 7}-{n % 500}-1"})
+        for n in range(3000)
+    ]
+    assert post(body_of(*events))[2] == {"received": 3000, "ours": 3000}
+    assert len(queue.bodies) > 1
+    assert all(len(body.encode()) <= MAX_MESSAGE_BYTES for body in queue.bodies)
+    words = [w for body in queue.bodies for w in load_feedback(body)[1]]
+    assert len(words) == 3000
+    chunks = [w.ref.split("-")[1] for w in words]
+    assert chunks == sorted(chunks)
+
+
+def test_a_single_word_is_never_cut() -> None:
+    (body,) = feedback_messages("main", [Word("r", "bounced", 1, detail="x" * 300_000)])
+    assert load_feedback(body)[1][0].detail == "x" * 300_000
+
+
+@pytest.mark.promise(9)
+def test_the_log_names_no_address(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="webhooks"):
+        post(BODY)
+        post(BODY, {})
+        post(b"nonsense reader@example.com")
+    assert len(caplog.records) == 3
+    text = "".join(str(r.__dict__) for r in caplog.records)
+    assert "@" not in text.replace("@timestamp", "")
+
+
+@pytest.mark.promise(10)
+@given(st.binary(), st.booleans(), st.booleans())
+def test_whatever_is_posted_the_answer_is_clear(body: bytes, sign: bool, encode: bool) -> None:  # noqa: FBT001
+    QUEUE.bodies, QUEUE.fault = [], None
+    text = body if encode else body.decode("latin-1").encode()
+    status, _, _ = post(text, signed(text) if sign else {}, encode=encode)
+    assert status in ({200, 400} if sign else {401})
+    assert QUEUE.bodies == []
+
+
+# The wiring, on moto
+
+
+@pytest.fixture
+def aws() -> Iterator[Callable[[str], Any]]:
+    def client(name: Any) -> Any:
+        return boto3.client(name, region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test")
+
+    with mock_aws():
+        yield client
+
+
+def test_the_services_are_built_from_the_environment(
+    aws: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = aws("sqs").create_queue(QueueName="feedback")["QueueUrl"]
+    aws("secretsmanager").create_secret(Name=contracts.secret_name("dev", "main"), SecretString=json.dumps(SECRET))
+    env = {contracts.ENV_SETTINGS: SETTINGS.dumps(), contracts.ENV_FEEDBACK_QUEUE_URL: url}
+    built = replace(build(env, aws), clock=Clock())
+    monkeypatch.setattr(receive, "services", lambda: built)
+    params = {"provider": "sendgrid", "credential_id": "main"}
+    answer = receive.handler({"pathParameters": params, "headers": signed(BODY), "body": BODY.decode()}, None)
+    assert answer["statusCode"] == 200
+    (message,) = aws("sqs").receive_message(QueueUrl=url)["Messages"]
+    assert load_feedback(message["Body"])[0] == "main"
+
+
+def test_the_handler_is_where_the_contract_says() -> None:
+    assert contracts.HANDLERS["webhooks"] == f"{receive.__name__}.handler"
