@@ -73,8 +73,7 @@ lint: setup ## style, types and import rules
 	$(VENV)/bin/lint-imports
 
 lint-infra: setup ## synthesise the stack for AWS and for the local cloud; cdk-nag and cfn-lint
-	$(PYTEST) tests/infra
-	$(PY) -m infra.local lint
+	$(PY) -m infra.lint
 
 check: lint lint-infra test ## everything CI runs
 

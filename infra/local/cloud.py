@@ -50,7 +50,7 @@ def up(paths: Paths) -> Cloud:
         mark = deploy.fingerprint(context)
         if not deploy.up_to_date(paths, mark):
             with step("synthesise" + (" and bootstrap" if fresh else "")):
-                deploy.prepare(paths, cloud_port, context, bootstrap=fresh)
+                deploy.prepare(paths, cloud_port, context, mark)
             with step("cdk deploy"):
                 deploy.deploy(paths, cloud_port)
         stacks = deploy.stacks(paths, cloud_port)

@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import boto3
+from botocore.exceptions import ClientError
 
 from infra.local import emulator, processes
 from infra.local.console import LocalCloudError
@@ -53,34 +55,36 @@ def fingerprint(context: Sequence[str]) -> str:
 
 def up_to_date(paths: Paths, mark: str) -> bool:
     """Tell whether this fingerprint is what was deployed last."""
-    try:
-        return bool(json.loads(paths.deployed.read_text(encoding="utf-8"))["fingerprint"] == mark)
-    except (OSError, ValueError, KeyError):
-        return False
+    return _read(paths.deployed) == mark
 
 
 def remember(paths: Paths, mark: str) -> None:
     """Note the fingerprint of a finished deployment."""
-    paths.deployed.write_text(json.dumps({"fingerprint": mark}), encoding="utf-8")
+    paths.deployed.write_text(mark, encoding="utf-8")
 
 
-def prepare(paths: Paths, port: int, context: Sequence[str], *, bootstrap: bool) -> None:
+def prepare(paths: Paths, port: int, context: Sequence[str], mark: str) -> None:
     """Synthesise into the assembly folder and, on a fresh emulator, bootstrap it at the same time.
 
     Args:
         paths: the cloud's files.
         port: the emulator's.
         context: `key=value` strings for the app.
-        bootstrap: whether the emulator is fresh.
+        mark: fingerprint of sources and context; an assembly that was made from the same is used again.
     """
     arguments = [word for pair in context for word in ("--context", pair)]
+    synthesised = paths.assembly / "fingerprint"
     with ThreadPoolExecutor(2) as pool:
-        jobs = [pool.submit(_cdk, paths, port, "synth", "--quiet", "--output", str(paths.assembly), *arguments)]
-        if bootstrap:
+        jobs = []
+        if _read(synthesised) != mark:
+            shutil.rmtree(paths.assembly, ignore_errors=True)
+            jobs.append(pool.submit(_cdk, paths, port, "synth", "--quiet", "--output", str(paths.assembly), *arguments))
+        if not _bootstrapped(port):
             target = f"aws://{emulator.ACCOUNT}/{emulator.REGION}"
             jobs.append(pool.submit(_cdk, paths, port, "bootstrap", target, folder=paths.home))
         for job in jobs:
             job.result()
+    synthesised.write_text(mark, encoding="utf-8")
 
 
 def deploy(paths: Paths, port: int) -> None:
@@ -111,6 +115,18 @@ def client(service: Any, port: int) -> Any:
     """Return a client of the emulator's root user; untyped, as its services are chosen by name."""
     session: boto3.Session = emulator.session()
     return session.client(service, endpoint_url=emulator.url(port), config=emulator.config())
+
+
+def _bootstrapped(port: int) -> bool:
+    try:
+        found = client("cloudformation", port).describe_stacks(StackName="CDKToolkit")["Stacks"]
+    except ClientError:
+        return False  # the emulator has no such stack
+    return bool(found[0]["StackStatus"].endswith("_COMPLETE"))
+
+
+def _read(file: Path) -> str:
+    return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
 def _cdk(paths: Paths, port: int, command: str, *arguments: str, folder: Path = ROOT) -> None:

@@ -35,7 +35,7 @@ class Paths:
     @property
     def deployed(self) -> Path:
         """Fingerprint of the sources that were deployed last."""
-        return self.home / "deployed.json"
+        return self.home / "deployed"
 
     @property
     def lock(self) -> Path:
