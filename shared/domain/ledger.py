@@ -270,6 +270,7 @@ def release(ledger: Ledger, passing: Passing) -> Ledger:
         out,
         status=status,
         owner="",
+        seq=0,
         until=0,
         not_before=max(out.not_before, passing.throttled_until) if status is LedgerStatus.IDLE else out.not_before,
         released_at=passing.now,
@@ -385,7 +386,7 @@ def reopen(ledger: Ledger, states: Iterable[Cell], max_attempts: int) -> Ledger 
         tried=(),
         rounds=0,
         lane=ledger.first_lane,
-        limit=min(MAX_ATTEMPTS, highest + max_attempts),
+        limit=max(ledger.limit, min(MAX_ATTEMPTS, highest + max_attempts)),  # others may wait under the old limit
         retries=ledger.retries + 1,
         not_before=0,
         dirty=True,

@@ -1,0 +1,68 @@
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.domain import chunks, content
+from shared.domain.chunks import MAX_RAW_BYTES, Recipient, chunk_size, split
+from shared.domain.content import Attachment, Content, Mailbox
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+RECIPIENTS = st.lists(
+    st.builds(Recipient, TEXT.filter(bool), TEXT.filter(bool), TEXT, TEXT, st.dictionaries(TEXT, TEXT, max_size=3)),
+    max_size=12,
+)
+
+
+@settings(deadline=None)
+@given(RECIPIENTS)
+def test_recipients_survive_packing(recipients: list[Recipient]) -> None:
+    assert chunks.unpack(chunks.pack(recipients)) == tuple(recipients)
+
+
+@settings(deadline=None)
+@given(RECIPIENTS, st.integers(1, 5))
+def test_splitting_keeps_order_and_loses_nobody(recipients: list[Recipient], size: int) -> None:
+    parts = split(recipients, size)
+    assert [r for part in parts for r in part] == recipients
+    assert all(1 <= len(part) <= size for part in parts)
+
+
+def test_a_chunk_stays_under_its_weight() -> None:
+    heavy = [Recipient(f"r{i}@example.com", f"r{i}@example.com", values={"text": "x" * 60_000}) for i in range(9)]
+    parts = split(heavy, 500)
+    assert [len(p) for p in parts] == [4, 4, 1]
+    assert all(len(json.dumps([r.values for r in p])) <= MAX_RAW_BYTES for p in parts)
+
+
+def test_one_recipient_that_is_too_heavy_stands_alone() -> None:
+    heavy = Recipient("a@example.com", "a@example.com", values={"text": "x" * 300_000})
+    assert [len(p) for p in split([heavy, heavy], 500)] == [1, 1]
+
+
+def test_a_chunk_gives_every_credential_work_and_none_over_thirty_seconds() -> None:
+    assert chunk_size(1000, 2, 1000) == 500
+    assert chunk_size(70, 2, 1000) == 35
+    assert chunk_size(71, 2, 1000) == 36
+    assert chunk_size(10_000, 2, 1000) == 500
+    assert chunk_size(1000, 1, 10) == 300
+    assert chunk_size(1000, 1, 0.01) == 1
+    assert chunk_size(1, 6, 1000) == 1
+
+
+@settings(deadline=None)
+@given(TEXT, TEXT, TEXT)
+def test_content_survives_packing(subject: str, html: str, name: str) -> None:
+    full = Content(
+        Mailbox("a@example.com", name),
+        subject,
+        html,
+        "text",
+        Mailbox("b@example.com"),
+        (Mailbox("c@example.com", name),),
+        (Mailbox("d@example.com"),),
+        (("X-Tag", subject),),
+        (Attachment("a.png", "image/png", "AAAA", "cid"),),
+    )
+    for one in (full, Content(Mailbox("a@example.com"), subject)):
+        assert content.unpack(content.pack(one)) == one

@@ -1,0 +1,56 @@
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.domain import details
+from shared.domain.details import FeedbackDetail, FeedbackEntry
+from shared.domain.outcomes import Entry, Kind
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+ENTRIES = st.lists(
+    st.builds(Entry, st.integers(0, 499), st.integers(1, 15), st.sampled_from(Kind), TEXT, TEXT), max_size=10
+)
+WORDS = st.lists(
+    st.builds(
+        FeedbackEntry,
+        st.integers(0, 499),
+        st.integers(1, 15),
+        TEXT,
+        st.integers(0, 2**40),
+        TEXT,
+        TEXT,
+        TEXT,
+        st.booleans(),
+    ),
+    max_size=8,
+)
+
+
+@settings(deadline=None)
+@given(ENTRIES)
+def test_window_entries_survive_packing(entries: list[Entry]) -> None:
+    assert details.unpack_entries(details.pack_entries(tuple(entries))) == tuple(entries)
+
+
+def test_a_window_with_one_id_per_call_stays_small() -> None:
+    shared = tuple(Entry(i, 1, Kind.ACCEPTED, f"{i // 50}-" + "x" * 58) for i in range(200))
+    assert len(details.pack_entries(shared)) < 800
+    assert details.unpack_entries(details.pack_entries(shared)) == shared
+
+
+@settings(deadline=None)
+@given(WORDS)
+def test_feedback_survives_packing(words: list[FeedbackEntry]) -> None:
+    assert details.unpack_feedback(details.pack_feedback(tuple(words))) == tuple(words)
+
+
+@settings(deadline=None)
+@given(WORDS, st.data())
+def test_the_key_of_feedback_is_the_same_in_any_order_and_only_then(
+    words: list[FeedbackEntry], data: st.DataObject
+) -> None:
+    def key(entries: list[FeedbackEntry], credential: str = "one") -> str:
+        return FeedbackDetail("job", 0, credential, tuple(entries), 1).key
+
+    assert key(data.draw(st.permutations(words))) == key(words)
+    assert key([*words, FeedbackEntry(0, 1, "delivered", 5)]) != key(words)
+    assert key(words, "two") != key(words)

@@ -1,0 +1,44 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.domain.pacing import WINDOW, Slots, pace
+
+
+@pytest.mark.parametrize(
+    ("rate", "per_call", "slots", "window"),
+    [(1, 1, 0.97, 1), (10, 1, 9.7, 9), (14, 1, 13.58, 13), (150, 7, 143, 143), (1000, 50, 950, WINDOW)],
+)
+def test_the_pace_of_a_rate(rate: float, per_call: int, slots: float, window: int) -> None:
+    got = pace(rate, 1000)
+    assert (got.rate, got.per_call, got.window) == (rate, per_call, window)
+    assert got.slots == pytest.approx(slots)
+    assert got.spacing == pytest.approx(1 / slots)
+
+
+@pytest.mark.parametrize(("limit", "bound", "expected"), [(1, 0, 1), (1000, 1, 1), (20, 0, 20), (1000, 30, 30)])
+def test_provider_and_operator_bound_a_call(limit: int, bound: int, expected: int) -> None:
+    got = pace(1000, limit, bound)
+    assert got.per_call == expected
+    assert got.slots == pytest.approx(970 if expected <= 30 else 950)
+
+
+def test_a_jobs_own_rate_makes_its_slots_dearer() -> None:
+    got = pace(1000, 1000, job_rate=10)
+    assert (got.per_call, got.window) == (1, 9)
+    assert got.slots == pytest.approx(9.7)
+    assert pace(10, 1, job_rate=1000) == pace(10, 1)
+
+
+@given(st.floats(0.1, 5000), st.integers(1, 1000), st.integers(0, 1000))
+def test_a_full_second_of_whole_calls_never_exceeds_the_rate(rate: float, limit: int, per_call: int) -> None:
+    p = pace(rate, limit, per_call)
+    calls = int(p.slots / p.per_call + 1e-9) + 1  # calls that a closed second can hold, one at each end
+    assert p.slots < rate
+    assert 1 <= p.window <= WINDOW
+    assert p.per_call == 1 or calls * p.per_call <= rate + 1e-6
+
+
+def test_slots_follow_each_other() -> None:
+    slots = Slots(100.0, 0.5, 3)
+    assert [slots.at(i) for i in range(3)] == [100.0, 100.5, 101.0]
