@@ -1,0 +1,222 @@
+"""Runs the matrix: finds the points, kills at each, recovers, and asks the simulator's log what really happened."""
+
+import json
+import multiprocessing
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import boto3
+
+from shared import contracts
+from shared.contracts import Credential, Settings
+from simulator import ControlClient, SimulatorProcess
+from tests.crash import script
+from tests.crash.script import CREDENTIAL, Place, Shape
+from tests.crash.taps import KILLED
+from tests.fakes.tables import create_tables
+
+WORKERS: Final = 2
+LIMIT: Final = 60.0
+"""Seconds that one process may take."""
+_FORKS: Final = multiprocessing.get_context("forkserver")
+
+
+class MatrixError(AssertionError):
+    """A promise did not hold at a point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What came of one point: its name, and the messages' states before and after the provider's late words."""
+
+    point: str
+    outcome: str
+
+
+@contextmanager
+def moto_server() -> Iterator[str]:
+    """Run moto as a server of its own and yield its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output)
+        try:
+            _await_port(port, process)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + 30
+    while time.monotonic() < end and process.poll() is None:
+        with socket.socket() as s:
+            s.settimeout(0.2)
+            if s.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        select_pause(0.05)
+    raise MatrixError("moto did not start")
+
+
+def select_pause(seconds: float) -> None:
+    """Wait without pretending that anything is certain afterwards: the caller looks again."""
+    import select  # noqa: PLC0415 - only here
+
+    select.select([], [], [], seconds)
+
+
+class Cloud:
+    """moto and the simulator, and a deployment of its own for each run: runs must not meet."""
+
+    def __init__(self, aws: str, simulator: str) -> None:
+        self.simulator = simulator
+        self._aws = {
+            "AWS_ENDPOINT_URL": aws,
+            "AWS_ACCESS_KEY_ID": "testing",
+            "AWS_SECRET_ACCESS_KEY": "testing",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }
+        session = boto3.Session("testing", "testing", region_name="us-east-1")
+        self._dynamo = session.client("dynamodb", endpoint_url=aws)
+        self._sqs = session.client("sqs", endpoint_url=aws)
+        self._secrets = session.client("secretsmanager", endpoint_url=aws)
+
+    def deploy(self, shape: Shape) -> Place:
+        """Make tables, a lane and a secret, and return where they are."""
+        stage = uuid.uuid4().hex
+        tables = create_tables(self._dynamo)
+        url = self._sqs.create_queue(QueueName=contracts.lane_queue_name(stage, CREDENTIAL))["QueueUrl"]
+        self._secrets.create_secret(
+            Name=contracts.secret_name(stage, CREDENTIAL), SecretString=json.dumps({"api_key": "SG.simulator"})
+        )
+        settings = Settings(stage, (Credential(CREDENTIAL, "sendgrid", "email", 500),), {"email": (CREDENTIAL,)})
+        env = {
+            **self._aws,
+            contracts.ENV_SETTINGS: settings.dumps(),
+            contracts.ENV_RECORDS_TABLE: tables.records,
+            contracts.ENV_OPS_TABLE: tables.ops,
+            contracts.ENV_LANE: CREDENTIAL,
+            contracts.ENV_LANE_URL_PREFIX: url.removesuffix(CREDENTIAL),
+            contracts.ENV_LEASE_MARGIN: "5",
+        }
+        return Place(env, self.simulator, shape, key=stage)
+
+
+class Matrix:
+    """The matrix of one shape."""
+
+    def __init__(self, cloud: Cloud, shape: Shape, folder: Path) -> None:
+        self._cloud = cloud
+        self._shape = shape
+        self._folder = folder
+
+    def points(self) -> list[str]:
+        """Return the names of all points, from a run that is not killed."""
+        place, report = self._place()
+        status = self._run(script.first, place, 0, report)
+        if status != 0:
+            raise MatrixError(f"the undisturbed run ended with {status}")
+        names: list[str] = json.loads(report.read_text())
+        self._judge("none", place, allowed=0)
+        return names
+
+    def kill(self, number: int, name: str) -> Cell:
+        """Kill at one point, recover, and judge."""
+        place, report = self._place()
+        status = self._run(script.first, place, number, report)
+        if status not in (KILLED, 0):
+            raise MatrixError(f"point {number} ({name}): the process ended with {status}")
+        return Cell(name, self._judge(f"{number} ({name})", place, allowed=self._shape.window))
+
+    def _judge(self, where: str, place: Place, *, allowed: int) -> str:
+        report = self._folder / f"{uuid.uuid4().hex}.json"
+        status = self._run(script.after, place, report)
+        if status != 0:
+            raise MatrixError(f"point {where}: recovery ended with {status}")
+        result = json.loads(report.read_text())
+        job, said, proven = result["job"], result["said"], result["proven"]
+        accepted = Counter(
+            row["recipient"] for row in ControlClient(self._cloud.simulator).log() if row["ref"].startswith(job["id"])
+        )
+        doubled = [r for r, n in accepted.items() if n > 1]
+        if doubled:
+            raise MatrixError(f"point {where}: accepted twice: {doubled}")
+        if job["state"] != "LOGGED" or sum(job["counts"].values()) != job["total"]:
+            raise MatrixError(f"point {where}: {job}")
+        if len(said) != self._shape.recipients:
+            raise MatrixError(f"point {where}: {len(said)} messages of {self._shape.recipients}")
+        for recipient, state in said.items():
+            if state not in ("sent", "delivered", "unknown"):
+                raise MatrixError(f"point {where}: {recipient} is {state}")
+            if state != "unknown" and recipient not in accepted:
+                raise MatrixError(f"point {where}: {recipient} is {state}, but no provider has it")
+            if recipient in accepted and proven[recipient] != "delivered":
+                raise MatrixError(f"point {where}: {recipient} was delivered and is {proven[recipient]}")
+        unknown = sum(s == "unknown" for s in said.values())
+        if unknown > allowed:
+            raise MatrixError(f"point {where}: {unknown} unknown, more than a window")
+        return f"{unknown} unknown" if unknown else "all known"
+
+    def _place(self) -> tuple[Place, Path]:
+        place = self._cloud.deploy(self._shape)
+        return place, self._folder / f"{place.key}.json"
+
+    def _run(self, target: Any, *args: Any) -> int:
+        process = _FORKS.Process(target=target, args=args)
+        process.start()
+        process.join(LIMIT)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+            raise MatrixError("a process hung")
+        return process.exitcode
+
+
+def run(shapes: Sequence[Shape], *, most: int | None = None) -> dict[str, list[Cell]]:
+    """Run the matrix for each shape.
+
+    Args:
+        shapes: the scenarios.
+        most: at most that many points of each, evenly spread; None for all.
+
+    Raises:
+        MatrixError: a promise did not hold.
+    """
+    _FORKS.set_forkserver_preload(["tests.crash.script"])
+    out: dict[str, list[Cell]] = {}
+    with tempfile.TemporaryDirectory() as folder, moto_server() as aws, SimulatorProcess() as simulator:
+        cloud = Cloud(aws, simulator.url)
+        for shape in shapes:
+            matrix = Matrix(cloud, shape, Path(folder))
+            names = matrix.points()
+            numbers = list(range(1, len(names) + 1))
+            if most is not None and len(numbers) > most:
+                numbers = [1 + round(i * (len(names) - 1) / (most - 1)) for i in range(most)]
+            with ThreadPoolExecutor(WORKERS) as pool:
+                cells = [pool.submit(matrix.kill, n, names[n - 1]) for n in numbers]
+                out[shape.name] = [c.result() for c in cells]
+    return out
+
+
+def table(results: dict[str, list[Cell]]) -> str:
+    """Return points by outcomes as text."""
+    lines = []
+    for shape, cells in results.items():
+        outcomes = Counter((c.point, c.outcome) for c in cells)
+        lines.append(f"{shape}: {len(cells)} points")
+        lines += [f"  {n:4} x {point:32} {outcome}" for (point, outcome), n in sorted(outcomes.items())]
+    return "\n".join(lines)

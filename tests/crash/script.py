@@ -1,0 +1,207 @@
+"""What a crashing process runs: a whole batch, single-handed, on the real adapters; and what comes after it."""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from shared import contracts
+from shared.adapters.clock import SystemClock
+from shared.bootstrap import Deployment, Lane
+from shared.contracts import Credential, Settings, Word
+from shared.domain import pacing
+from shared.domain.chunks import Recipient
+from shared.domain.content import Content, Mailbox
+from shared.domain.jobs import Job, Policy
+from shared.domain.states import JobState
+from shared.engine.accept import Acceptor, BatchRequest
+from shared.engine.control import JobControl
+from shared.engine.logs import Filter, Logs
+from shared.ports import Replay
+from simulator import ControlClient
+from tests.crash.taps import Tap, install
+
+CREDENTIAL: Final = "main"
+LATER: Final = 2 * 3600.0
+"""Seconds by which the recovering process's clock is ahead: leases have ended and pointers count as lost."""
+ROUNDS: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One scenario.
+
+    Attributes:
+        recipients: how many.
+        per_chunk, window, per_call: sizes.
+        stop_after: stop the job after that many provider calls, 0 never; whoever recovers resumes it.
+        feedback: whether the providers' words come while the first process still lives.
+    """
+
+    name: str
+    recipients: int
+    per_chunk: int
+    window: int
+    per_call: int
+    stop_after: int = 0
+    feedback: bool = True
+
+
+SHAPES: Final = {
+    s.name: s
+    for s in (
+        Shape("small", recipients=4, per_chunk=4, window=2, per_call=1),
+        Shape("two chunks", recipients=7, per_chunk=4, window=2, per_call=2),
+        Shape("stopped", recipients=6, per_chunk=6, window=2, per_call=1, stop_after=2, feedback=False),
+        Shape("one", recipients=1, per_chunk=1, window=1, per_call=1),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a process works: the environment of the functions, and the simulator's address."""
+
+    env: dict[str, str]
+    simulator: str
+    shape: Shape
+    key: str
+    """The client's idempotency key: repeated by whoever recovers, as a client would."""
+
+
+class Later(SystemClock):
+    """A clock that is ahead."""
+
+    def __init__(self, ahead: float) -> None:
+        self._ahead = ahead
+
+    def now(self) -> float:
+        """Return Unix seconds, ahead of time."""
+        return super().now() + self._ahead
+
+
+class Process:
+    """One process of the deployment that does everything in turn."""
+
+    def __init__(self, place: Place, clock: SystemClock) -> None:
+        os.environ.update(place.env)
+        pacing.WINDOW = place.shape.window  # type: ignore[misc]
+        self.place = place
+        self.d = Deployment(place.env, clock)
+        base = f"{place.simulator}/sendgrid/{CREDENTIAL}"
+        fast = Credential(CREDENTIAL, "sendgrid", "email", 500, base, per_call=place.shape.per_call)
+        self.lane = Lane(self.d, fast)
+        slow = Credential(CREDENTIAL, "sendgrid", "email", place.shape.per_chunk / 30, base)
+        chunky = Settings("crash", (slow,), {"email": (CREDENTIAL,)})
+        self.acceptor = Acceptor(records=self.d.records, lanes=self.d.lanes, settings=chunky, clock=clock)
+        self.control = JobControl(records=self.d.records, ledgers=self.d.ledgers, planner=self.d.planner, clock=clock)
+
+    def accept(self) -> str:
+        """Post the batch as its client would and return the job's id."""
+        people = [f"person{i}@example.com" for i in range(self.place.shape.recipients)]
+        request = BatchRequest(
+            account="acc",
+            test=False,
+            channel="email",
+            route=(CREDENTIAL,),
+            content=Content(Mailbox("news@example.com"), "Hello", "<p>Hello</p>"),
+            recipients=tuple(Recipient(p, p) for p in people),
+            duplicates=0,
+            policy=Policy(),
+            idempotency_key=self.place.key,
+            fingerprint="same",
+        )
+        answer = self.acceptor.accept(request)
+        if isinstance(answer, Replay):
+            return str(json.loads(answer.answer)["job_id"])
+        assert not hasattr(answer, "code")
+        return answer.job.id  # type: ignore[union-attr]
+
+    def pump(self) -> int:
+        """Serve the pointers that lie in the lane, as the lane's function would; returns how many."""
+        url = self.place.env[contracts.ENV_LANE_URL_PREFIX] + CREDENTIAL
+        served = 0
+        while True:
+            got = self.d.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=2, WaitTimeSeconds=0)
+            messages = got.get("Messages", [])
+            if not messages:
+                return served
+            for m in messages:
+                pointer = json.loads(m["Body"])
+                deadline = self.d.clock.now() + 30
+                sender = self.lane.sender(3.0)
+                sender.work(pointer["job"], pointer["chunk"], owner=uuid4().hex, deadline=deadline)
+                self.d.sqs.delete_message(QueueUrl=url, ReceiptHandle=m["ReceiptHandle"])
+                served += 1
+
+    def fold(self, job: str) -> None:
+        """Do what the stream of the ledgers leads to."""
+        for x in self.d.ledgers.read_all(job):
+            if x.dirty:
+                self.d.logger.fold(x)
+
+    def feedback(self, job: str) -> None:
+        """Pass on the provider's words about what it accepted."""
+        rows = [r for r in ControlClient(self.place.simulator).log() if r["ref"].startswith(job)]
+        words = [Word(r["ref"], "delivered", int(r["at"]), r["message_id"]) for r in rows]
+        self.d.tracker.track(CREDENTIAL, words)
+
+
+def first(place: Place, kill_at: int, report: Path) -> None:
+    """Live a batch's whole life, or die at a point; writes the names of the points it passed."""
+    tap = Tap(kill_at)
+    process = Process(place, SystemClock())
+    install(tap)
+    job = process.accept()
+    if place.shape.stop_after:
+
+        def stop(calls: int) -> None:
+            if calls == place.shape.stop_after:
+                process.control.stop(job, "acc")
+
+        tap.after_call = stop
+    process.pump()
+    process.fold(job)
+    if place.shape.feedback:
+        process.feedback(job)
+        process.fold(job)
+    report.write_text(json.dumps(tap.names))
+
+
+def after(place: Place, report: Path) -> None:
+    """Recover: the client repeats its request, the sweeper runs, lanes are served, until the job is LOGGED."""
+    process = Process(place, Later(LATER))
+    job_id = process.accept()
+    resumed = False
+    for _ in range(ROUNDS):
+        process.d.sweeper.sweep(process.d.clock.now() + 60)
+        process.pump()
+        process.fold(job_id)
+        job = process.d.records.job(job_id)
+        assert job is not None
+        if job.state is JobState.LOGGED:
+            if not job.stopped or resumed:
+                break
+            resumed = True
+            process.control.resume(job_id, "acc")
+    said = _lines(process, job_id)
+    process.feedback(job_id)
+    process.fold(job_id)
+    final = process.d.records.job(job_id)
+    assert final is not None
+    report.write_text(json.dumps({"job": _summary(final), "said": said, "proven": _lines(process, job_id)}))
+
+
+def _lines(process: Process, job_id: str) -> dict[str, str]:
+    job = process.d.records.job(job_id)
+    assert job is not None
+    logs = Logs(records=process.d.records, ledgers=process.d.ledgers, clock=process.d.clock)
+    lines, _ = logs.lines(job, Filter(), limit=1000)
+    return {line.recipient: line.state.value for line in lines}
+
+
+def _summary(job: Job) -> dict[str, Any]:
+    raw = asdict(job)
+    return {k: raw[k] for k in ("id", "state", "total", "counts", "version")}

@@ -1,0 +1,19 @@
+import pytest
+
+from tests.crash import matrix
+from tests.crash.script import SHAPES
+
+
+@pytest.mark.promise(1)
+@pytest.mark.promise(3)
+@pytest.mark.timeout(600)
+def test_a_process_killed_at_any_call_neither_repeats_nor_loses_a_message(capsys: pytest.CaptureFixture[str]) -> None:
+    results = matrix.run([SHAPES["small"]], most=100)
+
+    cells = results["small"]
+    with capsys.disabled():
+        print("\n" + matrix.table(results))  # noqa: T201 - the proof's table belongs into CI's output
+    kinds = {c.point for c in cells}
+    assert {"provider before", "provider after", "TransactWriteItems after", "UpdateItem before"} <= kinds
+    assert len(cells) >= 40, "fewer points than calls: the recording run missed some"
+    assert any(c.outcome != "all known" for c in cells), "no crash left a doubt: the matrix cannot have hit a call"
