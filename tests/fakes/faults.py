@@ -12,10 +12,12 @@ class Crash(BaseException):
 
 
 class When(StrEnum):
-    """On which side of a call the process dies: its effect has not happened, or has and nobody knows."""
+    """What goes wrong with a call: no effect; an effect that nobody knows of; an effect whose lost answer a client
+    below answers by making the call again."""
 
     BEFORE = "before"
     AFTER = "after"
+    REPEATED = "repeated"
 
 
 class Tap:
@@ -56,6 +58,8 @@ class Tap:
             if self._when is When.BEFORE:
                 raise self._error()
         result = operation()
+        if here and self._when is When.REPEATED:
+            return operation()
         if here:
             raise self._error()
         return result

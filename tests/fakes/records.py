@@ -13,7 +13,7 @@ from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.jobs import Job, add_figures, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger
-from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState
+from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Replay, Stored
 from tests.fakes.faults import Tap
 from tests.fakes.ledgers import FakeLedgers
@@ -185,7 +185,7 @@ class FakeRecords:
 
         return self._atomic(f"change.{change.value}", make)
 
-    def fold(self, ledger: Ledger, job: Job, *, finish: bool = False) -> tuple[Ledger, Job | None] | None:
+    def fold(self, ledger: Ledger, job: Job, *, finish: int | None = None) -> tuple[Ledger, Job | None] | None:
         folded = rules.fold(ledger)
         if folded is None:
             return None
@@ -196,15 +196,18 @@ class FakeRecords:
             current = self.jobs.get(job.id)
             if stored is None or stored.version != ledger.version or current is None:
                 return None
-            sources, target = TRANSITIONS[Change.FINISH]
-            if finish and (current.version != job.version or current.state not in sources):
+            sources, target = ending(exclusive=current.exclusive)
+            if finish is not None and (current.version != job.version or current.state not in sources):
                 return None
             counts, by = add_figures(current.counts, current.by, current.route, delta)
             after = replace(current, counts=counts, by=by, version=current.version + 1)
-            self.jobs[job.id] = replace(after, state=target) if finish else after
+            if finish is not None:
+                at = finish if target is JobState.LOGGED else after.finished_at
+                after = replace(after, state=target, finished_at=at)
+            self.jobs[job.id] = after
             self._ledgers.store(new)
             self._add_stats(job, delta)
-            return new, self.jobs[job.id] if finish else None
+            return new, after if finish is not None else None
 
         return self._atomic("fold", make)
 
