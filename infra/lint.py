@@ -23,7 +23,7 @@ def synthesise(deployment: Deployment, folder: Path) -> Path:
         RuntimeError: cdk-nag or CDK's own validation refused; the findings are on standard error.
         SettingsError: the settings make too large a stack.
     """
-    app = App(context={"aws:cdk:bundling-stacks": []}, outdir=str(folder))
+    app = App(context={**context(), "aws:cdk:bundling-stacks": []}, outdir=str(folder))
     stack = PosthasteStack(app, f"posthaste-{deployment.stage}", deployment=deployment)
     app.synth()
     return folder / stack.template_file
@@ -43,9 +43,10 @@ def cfn_lint(*templates: Path) -> str:
     return (done.stdout + done.stderr).strip() or (f"cfn-lint: exit code {done.returncode}" if done.returncode else "")
 
 
-def context() -> Any:
-    """Return the settings of `cdk.json`."""
-    return json.loads((ROOT / "cdk.json").read_text(encoding="utf-8"))["context"]["posthaste"]
+def context() -> dict[str, Any]:
+    """Return the context of `cdk.json`: CDK's feature flags, and the settings under `posthaste`."""
+    found: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text(encoding="utf-8"))["context"]
+    return found
 
 
 def main() -> int:
@@ -54,7 +55,7 @@ def main() -> int:
         templates = []
         for target in Target:
             try:
-                templates.append(synthesise(read(context(), target=target), Path(folder) / target))
+                templates.append(synthesise(read(context()["posthaste"], target=target), Path(folder) / target))
             except (SettingsError, RuntimeError) as error:
                 print(f"{target}: {error}", file=sys.stderr)  # noqa: T201 - a command line's answer
                 return 1

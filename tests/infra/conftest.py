@@ -1,0 +1,62 @@
+"""Templates are synthesised once per module, without building the asset."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.lint import synthesise
+from infra.settings import Deployment, Target, read
+from tests.infra.template import Template
+
+SETTINGS: dict[str, Any] = {
+    "stage": "dev",
+    "credentials": [
+        {"id": "sendgrid-main", "provider": "sendgrid", "channel": "email", "rate": 150},
+        {"id": "big", "provider": "sendgrid", "channel": "email", "rate": 2500, "accounts": ["acme"]},
+        {"id": "few", "provider": "sendgrid", "channel": "email", "rate": 10, "workers": 3},
+    ],
+    "routes": {"email": ["sendgrid-main", "big"]},
+}
+
+
+def deployment(target: Target = Target.AWS, **changes: Any) -> Deployment:
+    return read({**SETTINGS, **changes}, target=target, known=["sendgrid"])
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Holds the assembly for AWS."""
+    where = tmp_path_factory.mktemp("aws")
+    synthesise(deployment(), where)
+    return where
+
+
+@pytest.fixture(scope="session")
+def aws(folder: Path) -> Template:
+    return Template(json.loads((folder / "posthaste-dev.template.json").read_text("utf-8")))
+
+
+@pytest.fixture(scope="session")
+def report(folder: Path) -> dict[str, Any]:
+    """What cdk-nag found and why it was let stand."""
+    found: dict[str, Any] = json.loads((folder / "validation-report.json").read_text("utf-8"))
+    return found
+
+
+@pytest.fixture(scope="session")
+def local_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synthesise(deployment(Target.LOCAL), tmp_path_factory.mktemp("local"))
+
+
+@pytest.fixture(scope="session")
+def local(local_file: Path) -> Template:
+    return Template(json.loads(local_file.read_text("utf-8")))
+
+
+@pytest.fixture(params=["aws", "local"])
+def template(request: pytest.FixtureRequest) -> Template:
+    """Both templates, one after the other."""
+    found: Template = request.getfixturevalue(request.param)
+    return found

@@ -1,0 +1,181 @@
+"""The asset: what Lambda's platform can load, and nothing but that."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aws_cdk import App, Stack
+
+from infra import bundling
+from infra.settings import ROOT, Target
+from shared import contracts
+
+AARCH64 = 183
+"""ELF's machine number."""
+RUNTIME_BRINGS = ("boto3", "botocore", "s3transfer", "dateutil", "six.py", "urllib3")
+"""Lambda's Python runtime has boto3 and what it needs."""
+WHEEL_TAG = re.compile(r"^Tag: (\S+)$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("arm")
+    bundling.build(Target.AWS, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("host")
+    bundling.build(Target.LOCAL, folder)
+    return folder
+
+
+@pytest.fixture(params=["arm", "host"])
+def asset(request: pytest.FixtureRequest) -> Path:
+    found: Path = request.getfixturevalue(request.param)
+    return found
+
+
+def shared_objects(folder: Path) -> Iterator[Path]:
+    yield from (p for p in folder.rglob("*") if re.search(r"\.so(\.|$)", p.name))
+
+
+def test_every_wheel_is_pure_or_for_arm64_and_python_3_13(arm: Path) -> None:
+    wheels = {p.parent.name: WHEEL_TAG.findall(p.read_text("utf-8")) for p in arm.glob("*.dist-info/WHEEL")}
+    locked = re.findall(r"^([a-z0-9-]+)==", (ROOT / bundling.LOCK).read_text("utf-8"), re.MULTILINE)
+    assert {w.split("-")[0].replace("_", "-").lower() for w in wheels} == set(locked)
+    for wheel, tags in wheels.items():
+        assert tags
+        for tag in tags:
+            python, abi, platform = tag.split("-")
+            if (abi, platform) == ("none", "any"):
+                continue
+            assert abi in {"cp313", "abi3"}, wheel
+            assert platform.endswith("_aarch64"), wheel
+            assert python <= "cp313", wheel
+
+
+def test_every_shared_object_is_arm64(arm: Path) -> None:
+    found = list(shared_objects(arm))
+    assert len(found) >= 3, "pydantic, cryptography and cffi have them"
+    for file in found:
+        header = file.read_bytes()[:20]
+        assert header[:4] == b"\x7fELF"
+        assert int.from_bytes(header[18:20], "little") == AARCH64, file.name
+        assert ".cpython-" not in file.name or "cpython-313-aarch64" in file.name
+        assert ".abi3." in file.name or "cpython-313" in file.name or ".libs" in file.parent.name, file.name
+
+
+def test_no_bytecode_of_another_python(arm: Path) -> None:
+    """Lambda would ignore it: dead weight."""
+    assert {p.name.rsplit(".", 2)[1] for p in arm.rglob("*.pyc")} <= {"cpython-313"}
+
+
+def test_bytecode_survives_the_archive(host: Path) -> None:
+    """The archive sets one date on all files: bytecode that is checked by date would be thrown away at each start."""
+    compiled = list(host.rglob("*.pyc"))
+    assert len(compiled) > 300
+    assert {int.from_bytes(p.read_bytes()[4:8], "little") for p in compiled} == {0b01}, "unchecked hash (PEP 552)"
+    sources = [p for p in (host / "shared").rglob("*.py") if p.stat().st_size]
+    assert {p.stem for p in sources} <= {p.name.split(".")[0] for p in compiled}
+
+
+def test_the_asset_is_small_and_holds_what_runs_alone(asset: Path) -> None:
+    names = {p.name for p in asset.iterdir()}
+    assert {"functions", "shared", "pydantic", "aws_lambda_powertools", "cryptography"} <= names
+    absent = {"boto3", "botocore", "tests", "infra", "cli", "simulator", "bin", ".lock"}
+    assert not names & absent
+    ours = [p for top in ("functions", "shared") for p in (asset / top).rglob("*")]
+    assert not [p for p in ours if p.name in {"tests", ".mypy_cache", ".ruff_cache"}]
+    assert sum(p.stat().st_size for p in asset.rglob("*") if p.is_file()) < 45 * 2**20
+
+
+def test_every_file_of_ours_is_in_it(asset: Path) -> None:
+    for package in bundling.PACKAGES:
+        for file in (ROOT / package).rglob("*"):
+            if file.is_file() and "__pycache__" not in file.parts:
+                assert (asset / file.relative_to(ROOT)).is_file(), file
+
+
+@pytest.mark.parametrize("name", contracts.HANDLERS)
+def test_a_handler_imports_from_the_asset_and_boto3_alone(host: Path, tmp_path: Path, name: str) -> None:
+    import boto3  # noqa: PLC0415 - only to find it
+
+    site = Path(boto3.__file__).parents[1]
+    for part in RUNTIME_BRINGS:
+        (tmp_path / part).symlink_to(site / part)
+    module, _, attribute = contracts.HANDLERS[name].rpartition(".")
+    program = f"""
+import sys
+sys.path[:0] = {[str(host), str(tmp_path)]!r}
+import {module} as m
+assert callable(m.{attribute})
+assert not [p for p in sys.path if "site-packages" in p]
+"""
+    environment = {"PATH": os.defpath, "AWS_DEFAULT_REGION": "us-east-1"}
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-B", "-c", program], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small checkout."""
+    for name in ("requirements/runtime.txt", "infra/bundling.py", "functions/a.py", "shared/b.py", "README.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name, encoding="utf-8")
+    monkeypatch.setattr(bundling, "ROOT", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        ("functions/a.py", False),
+        ("shared/b.py", False),
+        ("shared/new.json", False),
+        ("requirements/runtime.txt", False),
+        ("infra/bundling.py", False),
+        ("README.md", True),
+        ("functions/__pycache__/a.cpython-311.pyc", True),
+        ("shared/tests/c.py", True),
+    ],
+)
+def test_the_hash_follows_what_the_asset_is_made_from(tree: Path, change: str, *, same: bool) -> None:
+    before = bundling.source_hash(Target.AWS)
+    assert bundling.source_hash(Target.AWS) == before
+    (tree / change).parent.mkdir(exist_ok=True)
+    (tree / change).write_text("changed", encoding="utf-8")
+    assert (bundling.source_hash(Target.AWS) == before) is same
+    assert bundling.source_hash(Target.LOCAL) != bundling.source_hash(Target.AWS)
+
+
+def test_the_synth_builds_it_without_docker_and_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[Any] = []
+
+    def build(target: Target, folder: Path) -> None:
+        built.append(target)
+        (folder / "marker.py").write_text("", encoding="utf-8")
+
+    monkeypatch.setattr(bundling, "build", build)
+    for _ in range(2):
+        app = App(outdir=str(tmp_path))
+        stack = Stack(app, "Some")
+        bundling.asset(Target.LOCAL).bind(stack)
+        app.synth()
+    assert built == [Target.LOCAL], "the second synth finds it there"
+    (folder,) = tmp_path.glob("asset.*")
+    assert [p.name for p in folder.iterdir()] == ["marker.py"]
+
+
+def test_a_failed_build_says_why(tmp_path: Path, tree: Path) -> None:
+    (tree / "requirements" / "runtime.txt").write_text("pydantic==0.0.1 --hash=sha256:" + "0" * 64, encoding="utf-8")
+    with pytest.raises(RuntimeError, match=r"uv pip failed: .*pydantic"):
+        bundling.build(Target.AWS, tmp_path / "functions")

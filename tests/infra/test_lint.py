@@ -1,0 +1,71 @@
+"""cdk-nag and cfn-lint: nothing stands unexplained, and no explanation stands without a finding."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aws_cdk import App
+from aws_cdk.aws_sqs import Queue
+
+from infra.lint import cfn_lint, context, synthesise
+from infra.nag import wildcards
+from infra.stack import PosthasteStack
+from tests.infra.conftest import deployment
+
+
+def test_cfn_lint_is_clean_for_both_targets(folder: Path, local_file: Path) -> None:
+    assert cfn_lint(folder / "posthaste-dev.template.json", local_file) == ""
+
+
+def test_cfn_lint_sees_what_is_wrong(folder: Path, tmp_path: Path) -> None:
+    template = json.loads((folder / "posthaste-dev.template.json").read_text("utf-8"))
+    template["Resources"]["StorageOps44DC74F0"]["Properties"]["BillingMode"] = "FREE"
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text(json.dumps(template), encoding="utf-8")
+    assert "BillingMode" in cfn_lint(wrong) or "FREE" in cfn_lint(wrong)
+
+
+def test_nag_finds_nothing_that_is_not_acknowledged(report: dict[str, Any]) -> None:
+    packs = {p["pluginName"]: p for p in report["pluginReports"]}
+    assert {"AwsSolutions", "Serverless"} <= set(packs)
+    for pack in packs.values():
+        assert (pack["conclusion"], pack["violations"]) == ("success", []), pack["pluginName"]
+
+
+def test_every_acknowledgement_has_a_reason_and_a_finding(report: dict[str, Any]) -> None:
+    used: dict[str, set[str]] = {}
+    for pack in report["pluginReports"]:
+        for finding in pack["suppressedViolations"]:
+            assert len(finding["reason"]) > 20
+            used.setdefault(finding["acknowledgedId"], set()).add(finding["reason"])
+    expected = {
+        "AwsSolutions::AwsSolutions-S1",
+        "AwsSolutions::AwsSolutions-APIG4",
+        "AwsSolutions::AwsSolutions-L1",
+        "AwsSolutions::AwsSolutions-SMG4",
+        "AwsSolutions::AwsSolutions-SQS3",
+        "AwsSolutions::AwsSolutions-IAM5[Resource::*]",
+        *(f"AwsSolutions::AwsSolutions-IAM5[Resource::{r}]" for r in wildcards(deployment())),
+        "Serverless::Serverless-LambdaLatestVersion",
+        "Serverless::Serverless-LambdaDLQ",
+        "Serverless::Serverless-LambdaTracing",
+        "Serverless::Serverless-LambdaStarPermissions",
+        "Serverless::Serverless-SQSRedrivePolicy",
+        "Serverless::Serverless-LambdaEventSourceMappingDestination",
+    }
+    assert set(used) == expected
+
+
+def test_a_finding_stops_the_synth(tmp_path: Path) -> None:
+    app = App(context={**context(), "aws:cdk:bundling-stacks": []}, outdir=str(tmp_path))
+    stack = PosthasteStack(app, "posthaste-dev", deployment=deployment())
+    Queue(stack, "Careless")
+    with pytest.raises(RuntimeError, match=r"posthaste-dev/Careless/Resource[^\n]*\n[^\n]*AwsSolutions-SQS4"):
+        app.synth()
+
+
+def test_without_an_acknowledgement_the_synth_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("infra.nag.STACK", {})
+    with pytest.raises(RuntimeError, match="The API does not implement authorization"):
+        synthesise(deployment(), tmp_path)

@@ -1,0 +1,184 @@
+"""Wrong settings stop the synth with one clear line."""
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from infra.lint import context, synthesise
+from infra.settings import ROOT, SettingsError, providers, read, workers
+from shared import contracts
+from tests.infra.conftest import SETTINGS, deployment
+
+Change = Callable[[dict[str, Any]], None]
+
+
+def credential(number: int = 0, **fields: Any) -> Change:
+    return lambda raw: raw["credentials"][number].update(fields)
+
+
+def field(**fields: Any) -> Change:
+    return lambda raw: raw.update(fields)
+
+
+def many(count: int, **fields: Any) -> Change:
+    row = {"provider": "sendgrid", "channel": "email", "rate": 1, **fields}
+    return field(credentials=[{"id": f"c{i}", **row} for i in range(count)], routes={})
+
+
+def without(name: str) -> Change:
+    return lambda raw: raw.pop(name)
+
+
+WRONG: dict[str, tuple[Change, str]] = {
+    "unknown provider": (
+        credential(provider="pigeon"),
+        "credentials[0].provider: 'pigeon' is unknown; there are sendgrid",
+    ),
+    "the built-in provider": (credential(provider="test"), "credentials[0].provider: 'test' is unknown"),
+    "rate 0": (credential(rate=0), "credentials[0].rate: Input should be greater than 0"),
+    "rate infinite": (credential(rate=float("inf")), "credentials[0].rate: Input should be a finite number"),
+    "rate as text": (credential(rate="150"), "credentials[0].rate: Input should be a valid number"),
+    "duplicate id": (credential(1, id="sendgrid-main"), "credential 'sendgrid-main' is declared twice"),
+    "id with capitals": (credential(id="Main"), "credentials[0].id: 'Main' is not 1 to 32 of a-z, 0-9 and -"),
+    "id empty": (credential(id=""), "credentials[0].id: '' is not 1 to 32"),
+    "id with a newline": (credential(id="main\n"), "credentials[0].id: 'main\\n' is not 1 to 32"),
+    "id too long": (credential(id="a" * 33), "is not 1 to 32"),
+    "id reserved": (credential(id="test"), "credentials[0].id: 'test' is reserved"),
+    "id of a dead-letter queue": (credential(id="big-dlq"), "credentials[0].id: 'big-dlq' ends with -dlq"),
+    "channel unknown": (credential(channel="fax"), "credentials[0].channel: Input should be 'email', 'sms' or 'voice'"),
+    "one worker": (credential(workers=1), "credentials[0].workers: Input should be greater than or equal to 2"),
+    "negative bound of a call": (credential(per_call=-1), "credentials[0].per_call: "),
+    "nobody may use it": (credential(accounts=[]), "credentials[0].accounts"),
+    "plain http": (credential(base_url="http://example.org"), "credentials[0].base_url: 'http://example.org' is not"),
+    "not an address": (field(public_url="posthaste"), "public_url: 'posthaste' is not an https address"),
+    "address with a query": (field(public_url="https://example.org/?a=b"), "has more than scheme, host, port and path"),
+    "route to nowhere": (field(routes={"email": ["gone"]}), "route 'email' names credential 'gone', which is not"),
+    "route of mixed channels": (
+        credential(1, channel="sms"),
+        "route 'email' names credential 'big' of channel 'sms'",
+    ),
+    "route twice through one": (field(routes={"email": ["few", "few"]}), "names credential 'few' twice"),
+    "route without end": (field(routes={"email": []}), "routes.email: List should have at least 1 item"),
+    "route of no channel": (field(routes={"fax": ["few"]}), "routes.fax"),
+    "unknown field": (field(credential=[]), "credential: unknown field"),
+    "unknown field of a credential": (credential(rates=1), "credentials[0].rates: unknown field"),
+    "several at once": (field(a=1, b=2, c=3), "a: unknown field (and 2 more)"),
+    "stage missing": (without("stage"), "stage: Field required"),
+    "stage with a slash": (field(stage="a/b"), "stage: 'a/b' is not a letter followed by"),
+    "retention CloudWatch does not know": (field(retention={"logs_days": 31}), "retention.logs_days: 31 is not one of"),
+    "jobs kept for no day": (field(retention={"jobs_days": 0}), "retention.jobs_days: "),
+    "reserved misspelt": (field(reserved="yes"), "reserved: Input should be 'auto' or 'none'"),
+    "over a hundred credentials": (many(101), "101 credentials; a deployment has at most 100"),
+    "over 900 reserved": (many(3, workers=300), "the lanes reserve 902 concurrent executions in sum, more than 900"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_setting_is_one_clear_line(name: str) -> None:
+    change, expected = WRONG[name]
+    raw = copy.deepcopy(SETTINGS)
+    change(raw)
+    with pytest.raises(SettingsError) as caught:
+        read(raw, known=["sendgrid"])
+    message = str(caught.value)
+    assert expected in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [(None, "context.posthaste is missing"), ("{", "not JSON"), ([], "valid dictionary"), ("7", "valid dictionary")],
+)
+def test_what_is_no_object_is_refused(raw: object, expected: str) -> None:
+    with pytest.raises(SettingsError, match=expected):
+        read(raw)
+
+
+def test_a_target_is_aws_or_local() -> None:
+    with pytest.raises(SettingsError, match="'azure' is neither aws nor local"):
+        read(SETTINGS, target="azure")
+    with pytest.raises(SettingsError, match="only the local target has a simulator"):
+        read(SETTINGS, target="aws", simulator_url="http://127.0.0.1:1")
+
+
+def test_the_app_says_it_in_one_line_without_a_traceback() -> None:
+    raw = copy.deepcopy(SETTINGS)
+    raw["credentials"][0]["rate"] = 0
+    environment = {**os.environ, "CDK_CONTEXT_JSON": json.dumps({"posthaste": json.dumps(raw)})}
+    done = subprocess.run(
+        [sys.executable, "app.py"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr == "posthaste: credentials[0].rate: Input should be greater than 0\n"
+    assert done.stdout == ""
+
+
+def test_more_lanes_than_cloudformation_carries_are_refused(tmp_path: Any) -> None:
+    raw = copy.deepcopy(SETTINGS)
+    many(60)(raw)
+    with pytest.raises(SettingsError, match=r"61 lanes make \d+ resources, and CloudFormation allows 500"):
+        synthesise(read(raw, known=["sendgrid"]), tmp_path)
+
+
+def test_the_repository_s_own_settings_are_right() -> None:
+    found = read(context()["posthaste"])
+    assert found.stage == "dev"
+    assert [c.id for c in found.settings.credentials] == ["sendgrid-main"]
+    assert found.settings.routes == {"email": ("sendgrid-main",)}
+
+
+def test_settings_reach_the_functions_as_declared() -> None:
+    found = contracts.Settings.loads(deployment().settings.dumps())
+    assert [(c.id, c.rate, c.workers, c.accounts) for c in found.credentials] == [
+        ("sendgrid-main", 150, 2, ("*",)),
+        ("big", 2500, 3, ("acme",)),
+        ("few", 10, 3, ("*",)),
+    ]
+    assert (found.stage, found.jobs_days, found.public_url) == ("dev", 30, "")
+
+
+def test_a_hundred_credentials_fit_lambda_s_environment() -> None:
+    raw = copy.deepcopy(SETTINGS)
+    many(100, base_url="https://api.eu.sendgrid.com", accounts=["some-account", "another-account"])(raw)
+    assert len(read(raw, known=["sendgrid"]).settings.dumps()) < 3000
+
+
+def test_the_simulator_takes_the_place_of_every_provider() -> None:
+    found = read(SETTINGS, target="local", simulator_url="http://127.0.0.1:8000/", known=["sendgrid"])
+    assert [c.base_url for c in found.settings.credentials] == [
+        "http://127.0.0.1:8000/sendgrid/sendgrid-main",
+        "http://127.0.0.1:8000/sendgrid/big",
+        "http://127.0.0.1:8000/sendgrid/few",
+    ]
+
+
+def test_only_this_machine_may_be_plain_http() -> None:
+    with pytest.raises(SettingsError, match="is not an https address"):
+        read(SETTINGS, target="local", simulator_url="http://192.0.2.1:8000", known=["sendgrid"])
+
+
+@pytest.mark.parametrize(("rate", "expected"), [(0.1, 2), (1000, 2), (2000, 2), (2001, 3), (10_000, 10)])
+def test_workers_follow_the_rate(rate: float, expected: int) -> None:
+    assert workers(rate) == expected
+
+
+def test_providers_are_the_files_that_define_one() -> None:
+    found = providers()
+    assert "sendgrid" in found
+    assert not {"test", "registry", "sendgrid-events"} & set(found)
+
+
+def test_data_outlives_production_stacks_alone() -> None:
+    assert {s: deployment(stage=s).removal.name for s in ("prod", "prod-eu", "dev", "staging", "preprod")} == {
+        "prod": "RETAIN",
+        "prod-eu": "RETAIN",
+        "dev": "DESTROY",
+        "staging": "DESTROY",
+        "preprod": "DESTROY",
+    }

@@ -1,0 +1,383 @@
+"""The properties of the template that keep promises."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.lint import synthesise
+from shared import contracts
+from tests.infra.conftest import deployment
+from tests.infra.template import Template, listed, target, text
+
+TABLES = {"StorageRecords0990588D": "records", "StorageOps44DC74F0": "ops"}
+QUEUES = {
+    "FeedbackWorkQueue0B2BF44F": "posthaste-dev-feedback",
+    "FeedbackWorkDeadQueue9AA4E594": "posthaste-dev-feedback-dlq",
+    "LanesendgridmainWorkQueue49F0F9E4": "posthaste-dev-lane-sendgrid-main",
+    "LanesendgridmainWorkDeadQueueC508E0DB": "posthaste-dev-lane-sendgrid-main-dlq",
+    "LanetestWorkQueueA9B69AD3": "posthaste-dev-lane-test",
+    "LanetestWorkDeadQueue9E7B2446": "posthaste-dev-lane-test-dlq",
+    "DispatchPlanDeadQueueC239C62C": "posthaste-dev-plan-dlq",
+    "DispatchLogDeadQueueB08AF4BF": "posthaste-dev-log-dlq",
+    "DispatchSweepDeadQueue54760AE6": "posthaste-dev-sweep-dlq",
+}
+"""A logical id that changes makes CloudFormation replace the resource, and lose what is in it."""
+SENDERS = ("send-sendgrid-main", "send-big", "send-few", "send-test")
+SCANS = {"dynamodb:Scan", "dynamodb:PartiQLSelect"}
+LANES = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:posthaste-dev-lane-*"
+SECRET = "arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:posthaste-dev/credential/"
+
+
+def test_what_holds_data_keeps_its_logical_id(template: Template) -> None:
+    assert set(template.of("DynamoDB::Table")) == set(TABLES)
+    assert set(template.of("S3::Bucket")) == {"StorageBucket5CB7C8EA"}
+    named = {k: q["QueueName"] for k, q in template.of("SQS::Queue").items()}
+    assert QUEUES.items() <= named.items()
+    assert len(named) == len(QUEUES) + 4, "two queues for each of the other two lanes"
+    assert "LanesendgridmainSecretC0C4D890" in template.of("SecretsManager::Secret")
+
+
+def test_tables(template: Template) -> None:
+    for table in template.of("DynamoDB::Table").values():
+        assert table["KeySchema"] == [
+            {"AttributeName": "pk", "KeyType": "HASH"},
+            {"AttributeName": "sk", "KeyType": "RANGE"},
+        ]
+        assert {a["AttributeType"] for a in table["AttributeDefinitions"]} == {"S"}
+        assert table["BillingMode"] == "PAY_PER_REQUEST"
+        assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+        assert table["SSESpecification"] == {"SSEEnabled": True}
+        assert table["StreamSpecification"] == {"StreamViewType": "NEW_IMAGE"}
+        assert table["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
+
+
+def test_indexes_are_those_of_the_contract(template: Template) -> None:
+    records = template.of("DynamoDB::Table")["StorageRecords0990588D"]
+    found = {
+        i["IndexName"]: ([k["AttributeName"] for k in i["KeySchema"]], i["Projection"])
+        for i in records["GlobalSecondaryIndexes"]
+    }
+    assert found == {
+        "open": (
+            ["open_pk", "open_sk"],
+            {"NonKeyAttributes": ["not_before", "campaign", "job"], "ProjectionType": "INCLUDE"},
+        ),
+        "mine": (["mine_pk", "mine_sk"], {"ProjectionType": "KEYS_ONLY"}),
+    }
+    assert "GlobalSecondaryIndexes" not in template.of("DynamoDB::Table")["StorageOps44DC74F0"]
+
+
+def test_bucket(template: Template) -> None:
+    (bucket,) = template.of("S3::Bucket").values()
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert len(bucket["PublicAccessBlockConfiguration"]) == 4
+    algorithm = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"][0]["ServerSideEncryptionByDefault"]
+    assert algorithm == {"SSEAlgorithm": "AES256"}
+    assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
+    rules = {r["Id"]: r for r in bucket["LifecycleConfiguration"]["Rules"]}
+    assert rules["leftovers"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
+    assert "Prefix" not in rules["leftovers"]
+    assert (rules["uploads"]["Prefix"], rules["uploads"]["ExpirationInDays"]) == ("uploads/", 7)
+
+
+def test_data_is_kept_in_production_only(aws: Template, tmp_path: Path) -> None:
+    kinds = {"AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::SQS::Queue", "AWS::SecretsManager::Secret"}
+    prod = Template(json.loads(synthesise(deployment(stage="prod"), tmp_path).read_text("utf-8")))
+    for template, policy in ((aws, "Delete"), (prod, "Retain")):
+        found = {
+            r[p]
+            for r in template.resources.values()
+            if r["Type"] in kinds
+            for p in ("DeletionPolicy", "UpdateReplacePolicy")
+        }
+        assert found == {policy}
+    assert {t["DeletionProtectionEnabled"] for t in prod.of("DynamoDB::Table").values()} == {True}
+
+
+def test_queues_are_encrypted_and_dead_letters_kept_for_14_days(template: Template) -> None:
+    for queue in template.of("SQS::Queue").values():
+        assert queue["SqsManagedSseEnabled"] is True
+        assert "FifoQueue" not in queue
+        if queue["QueueName"].endswith("-dlq"):
+            assert queue["MessageRetentionPeriod"] == 14 * 86_400
+            assert "RedrivePolicy" not in queue
+        else:
+            dead = template.resources[target(queue["RedrivePolicy"]["deadLetterTargetArn"])]["Properties"]
+            assert dead["QueueName"] == queue["QueueName"] + "-dlq"
+            assert queue["RedrivePolicy"]["maxReceiveCount"] == 5
+
+
+@pytest.mark.promise(3)
+def test_a_failed_message_never_vanishes_with_its_batch(template: Template) -> None:
+    sources = list(template.sources())
+    assert len(sources) == 7
+    for service, _, source in sources:
+        assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"], service
+
+
+@pytest.mark.promise(3)
+def test_visibility_is_six_times_the_time_out(template: Template) -> None:
+    checked = 0
+    for service, queue_id, source in template.sources():
+        if queue_id in TABLES:
+            continue
+        seconds = template.functions()[service]["Timeout"] + source.get("MaximumBatchingWindowInSeconds", 0)
+        assert template.resources[queue_id]["Properties"]["VisibilityTimeout"] >= 6 * seconds, service
+        checked += 1
+    assert checked == 5
+
+
+@pytest.mark.promise(3)
+def test_polls_are_never_throttled_into_the_dead_letter_queue(template: Template) -> None:
+    for service, queue_id, source in template.sources():
+        if queue_id in TABLES:
+            continue
+        concurrency = source["ScalingConfig"]["MaximumConcurrency"]
+        assert concurrency >= 2
+        reserved = template.functions()[service].get("ReservedConcurrentExecutions")
+        assert (reserved is None) == (not service.startswith("send-"))
+        if reserved is not None:
+            assert concurrency <= reserved
+
+
+def test_workers_of_each_lane(template: Template) -> None:
+    found = {s: template.functions()[s]["ReservedConcurrentExecutions"] for s in SENDERS}
+    assert found == {"send-sendgrid-main": 2, "send-big": 3, "send-few": 3, "send-test": 2}
+    batches = {s: source["BatchSize"] for s, _, source in template.sources() if s in SENDERS}
+    assert batches == dict.fromkeys(SENDERS, 2)
+
+
+def test_nothing_is_reserved_when_the_account_has_nothing_to_reserve(tmp_path: Path) -> None:
+    template = Template(json.loads(synthesise(deployment(reserved="none"), tmp_path).read_text("utf-8")))
+    assert all("ReservedConcurrentExecutions" not in f for f in template.functions().values())
+    found = {s: x["ScalingConfig"]["MaximumConcurrency"] for s, _, x in template.sources() if s in SENDERS}
+    assert found == {"send-sendgrid-main": 2, "send-big": 3, "send-few": 3, "send-test": 2}
+
+
+def test_streams_are_bounded_and_what_they_drop_is_kept(template: Template) -> None:
+    streams = {service: source for service, table, source in template.sources() if table in TABLES}
+    assert {s: table for s, table, _ in template.sources() if table in TABLES} == {
+        "plan": "StorageRecords0990588D",
+        "log": "StorageOps44DC74F0",
+    }
+    for service, source in streams.items():
+        assert source["EventSourceArn"]["Fn::GetAtt"][1] == "StreamArn"
+        assert source["BisectBatchOnFunctionError"] is True
+        assert 0 < source["MaximumRetryAttempts"] <= 10
+        assert 60 <= source["MaximumRecordAgeInSeconds"] <= 3600
+        dead = template.resources[target(source["DestinationConfig"]["OnFailure"]["Destination"])]["Properties"]
+        assert dead["QueueName"] == f"posthaste-dev-{service}-dlq"
+    filters = {s: [json.loads(f["Pattern"]) for f in x["FilterCriteria"]["Filters"]] for s, x in streams.items()}
+    assert filters == {"plan": [contracts.PLAN_STREAM_FILTER], "log": [contracts.LOG_STREAM_FILTER]}
+
+
+def test_the_sweep_runs_every_minute_and_its_failures_are_kept(template: Template) -> None:
+    (rule,) = template.of("Events::Rule").values()
+    assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")
+    (what,) = rule["Targets"]
+    assert template.service(what["Arn"]) == "sweep"
+    (invoke,) = template.of("Lambda::EventInvokeConfig").values()
+    for dead in (what["DeadLetterConfig"]["Arn"], invoke["DestinationConfig"]["OnFailure"]["Destination"]):
+        assert template.resources[target(dead)]["Properties"]["QueueName"] == "posthaste-dev-sweep-dlq"
+    assert what["RetryPolicy"] == {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 0}
+    assert (invoke["MaximumEventAgeInSeconds"], invoke["MaximumRetryAttempts"]) == (60, 0)
+
+
+def test_functions(template: Template) -> None:
+    functions = template.functions()
+    assert set(functions) == {*SENDERS, "api", "webhooks", "plan", "log", "track", "sweep"}
+    for function in functions.values():
+        assert function["Runtime"] == "python3.13"
+        assert function["Architectures"] == ["arm64"]
+        assert function["LoggingConfig"]["LogFormat"] == "JSON"
+    assert len({json.dumps(f["Code"]) for f in functions.values()}) == 1, "one asset"
+    assert len({target(f["Role"]) for f in functions.values()}) == len(functions), "one role each"
+
+
+def test_time_limits(aws: Template, local: Template) -> None:
+    expected = {"api": 29, "webhooks": 10, "plan": 60, "log": 60, "track": 60, "sweep": 60}
+    for template, sender, margin in ((aws, 120, "30"), (local, 20, "5")):
+        assert {s: f["Timeout"] for s, f in template.functions().items()} == expected | dict.fromkeys(SENDERS, sender)
+        for name in SENDERS:
+            assert template.functions()[name]["Environment"]["Variables"][contracts.ENV_LEASE_MARGIN] == margin
+
+
+def test_environment(template: Template) -> None:
+    for service, function in template.functions().items():
+        variables = function["Environment"]["Variables"]
+        settings = contracts.Settings.loads(variables[contracts.ENV_SETTINGS])
+        assert settings.stage == "dev"
+        assert text(variables[contracts.ENV_RECORDS_TABLE]) == "<StorageRecords0990588D>"
+        assert text(variables[contracts.ENV_OPS_TABLE]) == "<StorageOps44DC74F0>"
+        assert text(variables[contracts.ENV_BUCKET]) == "<StorageBucket5CB7C8EA>"
+        assert text(variables[contracts.ENV_FEEDBACK_QUEUE_URL]) == "<FeedbackWorkQueue0B2BF44F>"
+        assert variables.get(contracts.ENV_LANE, "") == (service.removeprefix("send-") if service in SENDERS else "")
+
+
+def test_a_lane_s_address_is_the_prefix_and_its_name(template: Template) -> None:
+    prefix = template.functions()["plan"]["Environment"]["Variables"][contracts.ENV_LANE_URL_PREFIX]
+    queue = "LanetestWorkQueueA9B69AD3"
+    name = template.resources[queue]["Properties"]["QueueName"]
+    host = {"Fn::Select": [0, {"Fn::Split": [name, {"Ref": queue}]}]}
+    assert prefix == {"Fn::Join": ["", [host, name.removesuffix("test")]]}
+    assert name == contracts.lane_queue_name("dev", "test")
+
+
+def test_logs_end(template: Template) -> None:
+    groups = template.of("Logs::LogGroup")
+    assert {g["RetentionInDays"] for g in groups.values()} == {30}
+    used = [target(f["LoggingConfig"]["LogGroup"]) for f in template.functions().values()]
+    (stage,) = template.of("ApiGatewayV2::Stage").values()
+    used.append(target(stage["AccessLogSettings"]["DestinationArn"]))
+    assert sorted(used) == sorted(groups), "each group is somebody's, and nobody writes to one without retention"
+
+
+@pytest.mark.promise(9)
+def test_the_access_log_names_no_recipient(template: Template) -> None:
+    (stage,) = template.of("ApiGatewayV2::Stage").values()
+    line = json.loads(stage["AccessLogSettings"]["Format"])
+    assert line["route"] == "$context.routeKey"
+    assert not {"$context.path", "$context.identity.sourceIp", "$context.requestPath"} & set(line.values())
+
+
+def test_routes(template: Template) -> None:
+    found = {}
+    for route in template.of("ApiGatewayV2::Route").values():
+        integration = template.resources[target(route["Target"]["Fn::Join"][1][1])]["Properties"]
+        assert integration["PayloadFormatVersion"] == "2.0"
+        found[route["RouteKey"]] = template.service(integration["IntegrationUri"])
+    assert found == {
+        "ANY /": "api",
+        "ANY /{proxy+}": "api",
+        "POST /webhooks/{provider}/{credential_id}": "webhooks",
+    }
+    (stage,) = template.of("ApiGatewayV2::Stage").values()
+    assert (stage["StageName"], stage["AutoDeploy"]) == ("$default", True)
+    assert 0 < stage["DefaultRouteSettings"]["ThrottlingBurstLimit"] <= 5000
+    assert 0 < stage["DefaultRouteSettings"]["ThrottlingRateLimit"] <= 10_000
+
+
+@pytest.mark.promise(9)
+def test_each_sender_reads_its_own_secret_alone(template: Template) -> None:
+    for service in SENDERS:
+        found = {
+            r for s in template.statements(service) if "secretsmanager:GetSecretValue" in s.actions for r in s.resources
+        }
+        name = service.removeprefix("send-")
+        assert found == (set() if name == "test" else {f"{SECRET}{name}-??????"})
+    readers = {s for s in template.functions() if any(a.startswith("secretsmanager:") for a in template.actions(s))}
+    assert readers == {*SENDERS, "webhooks"} - {"send-test"}
+
+
+@pytest.mark.promise(9)
+def test_secrets_are_created_without_a_value(template: Template) -> None:
+    rows = template.of("SecretsManager::Secret").values()
+    assert {r["Name"] for r in rows} == {f"posthaste-dev/credential/{c}" for c in ("sendgrid-main", "big", "few")}
+    assert all(set(r) == {"Name", "Description"} for r in rows)
+
+
+@pytest.mark.promise(9)
+def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
+    explained = {
+        ("*", "dynamodb:ListStreams"): {"plan", "log"},
+        (LANES, "sqs:SendMessage"): {*SENDERS, "api", "plan", "log", "track", "sweep"},
+        (LANES, "sqs:GetQueueAttributes"): {"api", "plan", "log", "track", "sweep"},
+        (f"{SECRET}*", "secretsmanager:GetSecretValue"): {"webhooks"},
+        ("<StorageBucket5CB7C8EA.Arn>/*", "s3:GetObject"): {*SENDERS, "api"},
+        ("<StorageBucket5CB7C8EA.Arn>/*", "s3:PutObject"): {"api"},
+        ("<StorageBucket5CB7C8EA.Arn>/*", "s3:DeleteObject"): {"api"},
+        ("<StorageBucket5CB7C8EA.Arn>/*", "s3:AbortMultipartUpload"): {"api"},
+    }
+    found: dict[tuple[str, str], set[str]] = {}
+    for service in template.functions():
+        for statement in template.statements(service):
+            for resource in statement.resources:
+                for action in statement.actions:
+                    if "*" in resource or "*" in action:
+                        found.setdefault((resource, action), set()).add(service)
+    assert found == explained
+
+
+@pytest.mark.promise(9)
+def test_nobody_scans_and_only_the_api_deletes(template: Template) -> None:
+    for service in template.functions():
+        actions = template.actions(service)
+        assert not actions & SCANS, service
+        assert ("dynamodb:DeleteItem" in actions) == (service == "api")
+    assert not any(a.startswith("dynamodb:") for a in template.actions("webhooks"))
+
+
+@pytest.mark.promise(9)
+def test_who_consumes_and_feeds_which_queue(aws: Template) -> None:
+    for service, queue_id, _ in aws.sources():
+        if queue_id in TABLES:
+            continue
+        receives = {r for s in aws.statements(service) if "sqs:ReceiveMessage" in s.actions for r in s.resources}
+        assert receives == {f"<{queue_id}.Arn>"}, service
+    feeders = {
+        service
+        for service in aws.functions()
+        for s in aws.statements(service)
+        if "sqs:SendMessage" in s.actions and "<FeedbackWorkQueue0B2BF44F.Arn>" in s.resources
+    }
+    assert feeders == {"webhooks", "send-test", "track"}
+
+
+def test_no_right_comes_from_elsewhere(template: Template) -> None:
+    assert template.of("IAM::Policy") == {}
+    assert template.of("IAM::ManagedPolicy") == {}
+    assert all("ManagedPolicyArns" not in r for r in template.of("IAM::Role").values())
+
+
+def test_plain_http_is_refused_on_aws(aws: Template) -> None:
+    refused = {"Bool": {"aws:SecureTransport": "false"}}
+    closed: set[str] = set()
+    for kind in ("SQS::QueuePolicy", "S3::BucketPolicy"):
+        for policy in aws.of(kind).values():
+            for statement in policy["PolicyDocument"]["Statement"]:
+                if statement["Effect"] == "Deny" and statement.get("Condition") == refused:
+                    assert statement["Action"] in ("sqs:*", "s3:*")
+                    closed |= {target(x) for x in listed(policy.get("Queues", policy.get("Bucket")))}
+    assert closed == {*aws.of("SQS::Queue"), *aws.of("S3::Bucket")}
+
+
+def test_the_local_cloud_differs_only_where_it_must(aws: Template, local: Template) -> None:
+    """See the emulator's limits: TLS-only policies deny everyone there; windows and long ages only slow a laptop."""
+    missing = {r["Type"] for k, r in aws.resources.items() if k not in local.resources}
+    assert missing == {"AWS::SQS::QueuePolicy", "AWS::S3::BucketPolicy"}
+    assert set(local.resources) <= set(aws.resources)
+    paths: set[str] = set()
+    for name, resource in local.resources.items():
+        kind = resource["Type"].rpartition("::")[2]
+        for path, here, there in _differences(resource["Properties"], aws.resources[name]["Properties"]):
+            if not path.startswith(("Code.", "Environment.Variables.POSTHASTE_LEASE_MARGIN")):
+                paths.add(f"{kind}.{path}")
+            assert here != there
+    assert paths == {
+        "Function.Timeout",
+        "Queue.VisibilityTimeout",
+        "EventSourceMapping.MaximumRecordAgeInSeconds",
+        "EventSourceMapping.MaximumBatchingWindowInSeconds",
+        "QueuePolicy.PolicyDocument.Statement",
+    }
+
+
+def test_outputs(template: Template) -> None:
+    found = {k: text(v["Value"]) for k, v in template.raw["Outputs"].items()}
+    assert set(found) == {
+        *("ApiId", "ApiUrl", "RecordsTable", "OpsTable", "BucketName", "FeedbackQueueUrl", "LaneUrlPrefix"),
+    }
+    assert found["ApiId"] == "<ApiHttp17514DA7>"
+    assert found["RecordsTable"] == "<StorageRecords0990588D>"
+
+
+def _differences(here: Any, there: Any, path: str = "") -> list[tuple[str, Any, Any]]:
+    if isinstance(here, dict) and isinstance(there, dict):
+        return [
+            d
+            for key in sorted({*here, *there})
+            for d in _differences(here.get(key), there.get(key), f"{path}.{key}" if path else key)
+        ]
+    return [] if here == there else [(path, here, there)]

@@ -1,0 +1,95 @@
+"""What is declared is used, and what is named exists."""
+
+import ast
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra.settings import ROOT
+from shared import contracts
+from tests.infra.template import Template, target
+
+
+def test_every_queue_is_consumed_or_is_a_dead_letter_queue(template: Template) -> None:
+    consumed = {arn for _, arn, _ in template.sources()}
+    dead = {
+        target(q["RedrivePolicy"]["deadLetterTargetArn"])
+        for q in template.of("SQS::Queue").values()
+        if "RedrivePolicy" in q
+    }
+    for _, _, source in template.sources():
+        if "DestinationConfig" in source:
+            dead.add(target(source["DestinationConfig"]["OnFailure"]["Destination"]))
+    for rule in template.of("Events::Rule").values():
+        dead |= {target(t["DeadLetterConfig"]["Arn"]) for t in rule["Targets"]}
+    queues = set(template.of("SQS::Queue"))
+    assert {q for q in queues if q in consumed} == queues - dead
+    assert not consumed & dead
+
+
+def test_every_function_is_started_by_something(template: Template) -> None:
+    started = {service for service, _, _ in template.sources()}
+    for permission in template.of("Lambda::Permission").values():
+        started.add(template.service(permission["FunctionName"]))
+    assert started == set(template.functions())
+
+
+def test_every_handler_of_the_contract_is_a_function(template: Template) -> None:
+    handlers = {s: f["Handler"] for s, f in template.functions().items() if not s.startswith("send-")}
+    senders = {f["Handler"] for s, f in template.functions().items() if s.startswith("send-")}
+    assert senders == {contracts.HANDLERS["send"]}
+    assert {"send": contracts.HANDLERS["send"], **handlers} == contracts.HANDLERS
+
+
+@pytest.mark.parametrize("name", contracts.HANDLERS)
+def test_every_handler_resolves(name: str) -> None:
+    module, _, attribute = contracts.HANDLERS[name].rpartition(".")
+    assert callable(getattr(importlib.import_module(module), attribute))
+
+
+def test_infra_knows_of_the_rest_only_the_contracts() -> None:
+    for file in (ROOT / "infra").glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            match node:
+                case ast.ImportFrom(module=str(module), names=names) if module.split(".")[0] == "shared":
+                    found = {module} if module != "shared" else {f"shared.{n.name}" for n in names}
+                case ast.ImportFrom(module=str(module)):
+                    found = {module}
+                case ast.Import(names=names):
+                    found = {n.name for n in names}
+                case _:
+                    continue
+            ours = {m for m in found if m.split(".")[0] in {"shared", "functions", "cli", "simulator"}}
+            assert ours <= {"shared.contracts"}, file.name
+
+
+def test_grants_stand_in_the_stack_alone() -> None:
+    for file in (ROOT / "infra").glob("*.py"):
+        if file.name in {"stack.py", "function.py"}:
+            continue
+        calls = [n for n in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(n, ast.Call)]
+        names = {c.func.attr for c in calls if isinstance(c.func, ast.Attribute)}
+        assert not {n for n in names if n.startswith(("grant", "allow", "add_to_role_policy"))}, file.name
+
+
+def test_the_command_line_tool_is_the_pinned_one_and_the_lock_names_no_host() -> None:
+    lock = (ROOT / "package-lock.json").read_text("utf-8")
+    assert '"aws-cdk": "2.1148.1"' in (ROOT / "package.json").read_text("utf-8")
+    assert '"integrity": "sha512-' in lock
+    assert "://" not in lock
+    assert "resolved" not in lock
+
+
+def test_infra_brings_its_own_node(tmp_path: Path) -> None:
+    """The machine's node may be absent or past its end of life; jsii warns on standard error of one that is."""
+    program = "from infra.settings import read; from aws_cdk import App; print(len(App(outdir='.').node.children))"
+    clean = {k: v for k, v in os.environ.items() if k != "JSII_NODE"}
+    environment = {**clean, "PATH": "/nonexistent", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
