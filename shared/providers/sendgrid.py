@@ -6,47 +6,34 @@ The secret: `api_key`, and `webhook_public_key` for the feedback.
 
 import json
 import re
-import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from shared.domain.content import Content, Mailbox
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
-from shared.ports import (
-    AnswerLost,
-    Clock,
-    Http,
-    NoTime,
-    NotSent,
-    Response,
-    Target,
+from shared.domain.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
+from shared.ports import Clock, Http, Response, Target
+from shared.providers._common import (
+    REF_ARG,
+    TO_ARG,
+    PerContent,
+    Refusal,
+    copies,
+    digest,
+    distinct,
+    fault,
+    joined,
+    post,
+    spread,
+    wait,
 )
 from shared.providers.registry import Needs
-from shared.providers.sendgrid_events import REF_ARG, TO_ARG, SendGridWebhooks, digest
+from shared.providers.sendgrid_events import SendGridWebhooks
 
 BASE_URL: Final = "https://api.sendgrid.com"
 """`https://api.eu.sendgrid.com` for subusers in the EU."""
 PER_CALL: Final = 1000
-KEPT_BODIES: Final = 4
-"""Contents whose serialised form is remembered; a sender works on two leases."""
-JOIN: Final = 64 * 1024
-"""Longer bodies go to the transport in parts, so that hundreds in flight share one copy."""
-MIN_WAIT: Final = 1.0
-MAX_WAIT: Final = 900.0
 
 # What an answer means
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """One line of the error table. `scoped`: the errors may name the recipients that they are about."""
-
-    code: str
-    permanent: bool = False
-    provider_down: bool = False
-    scoped: bool = False
 
 
 REFUSALS: Final[Mapping[int, Refusal]] = {
@@ -58,11 +45,7 @@ REFUSALS: Final[Mapping[int, Refusal]] = {
     422: Refusal("unprocessable", permanent=True, scoped=True),
     503: Refusal("unavailable"),
 }
-"""Status → meaning. 429 is throttling. Any other 4xx, and redirects, are about the request as such (a wrong base URL):
-nothing was sent, and nothing will be through this credential. Other 5xx: see `_fault`."""
-REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-AMBIGUOUS: Final = frozenset({408, 500, 502, 504})
-"""Also a gateway's answer after it passed the request on; users report that such mails went out."""
+"""Status → meaning. 429 is throttling; all others: see `_common.fault`."""
 MESSAGES: Final = (
     (re.compile("credits exceeded", re.IGNORECASE), Refusal("credits_exceeded", provider_down=True)),
     (re.compile("verified sender identity", re.IGNORECASE), Refusal("sender_not_verified")),
@@ -96,8 +79,7 @@ class SendGrid:
         key = secret.get("api_key", "").strip()
         usable = key.isascii() and key.isprintable()
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"} if key and usable else {}
-        self._lock = threading.Lock()
-        self._bodies: dict[int, tuple[Content, bytes]] = {}
+        self._common = PerContent(_common)
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
         """Call `POST /v3/mail/send` once; one personalization per target, so that none sees another.
@@ -107,43 +89,25 @@ class SendGrid:
         """
         if not self._headers:
             return [Rejected("no_api_key", permanent=False, provider_down=True)] * len(targets)
-        called = _distinct(targets)
+        called = distinct(targets)
         outcomes = self._call(content, called, deadline)
-        if len(called) == len(targets):
-            return outcomes
-        by_ref = {t.ref: o for t, o in zip(called, outcomes, strict=True)}
-        return [by_ref.get(t.ref, Rejected("repeated_address", permanent=False)) for t in targets]
+        return spread(targets, called, outcomes, Rejected("repeated_address", permanent=False))
 
     def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> list[Outcome]:
         n = len(targets)
-        try:
-            response = self._http.request(
-                "POST", self._url, headers=self._headers, body=self._body(content, targets), deadline=deadline
-            )
-        except NoTime:
-            return [NotStarted()] * n
-        except NotSent as error:
-            return [Rejected(str(error) or "not_sent", permanent=False, provider_down=True)] * n
-        except AnswerLost as error:
-            return [Unknown(str(error) or "answer_lost")] * n
+        body = self._body(content, targets)
+        response = post(self._http, self._url, headers=self._headers, body=body, deadline=deadline)
+        if not isinstance(response, Response):
+            return [response] * n
         if response.status == _ACCEPTED:
             message = response.headers.get("x-message-id", "")
             return [Accepted(message) if message else Unknown("malformed_answer")] * n
         return self._failure(response, n)
 
     def _body(self, content: Content, targets: Sequence[Target]) -> bytes | tuple[bytes, ...]:
-        known = self._bodies.get(id(content))
-        if known is None or known[0] is not content:
-            with self._lock:  # hundreds of threads begin a window together: one of them does the work
-                known = self._bodies.get(id(content))
-                if known is None or known[0] is not content:
-                    known = (content, _common(content))
-                    if len(self._bodies) >= KEPT_BODIES:
-                        self._bodies.clear()
-                    self._bodies[id(content)] = known
+        common = self._common(content)
         personal = ",".join([_personalization(content, t, alone=len(targets) == 1) for t in targets])
-        start = f'{{"personalizations":[{personal}],'.encode()
-        return start + known[1] if len(known[1]) <= JOIN else (start, known[1])
+        return joined(f'{{"personalizations":[{personal}],'.encode(), common)
 
     def _failure(self, response: Response, n: int) -> list[Outcome]:
         status = response.status
@@ -153,39 +117,20 @@ class SendGrid:
         if status in (401, 403):
             said = " ".join([e["message"] for e in errors])
             special = next((refusal for pattern, refusal in MESSAGES if pattern.search(said)), None)
-            return [_rejected(special or REFUSALS[status])] * n
+            return [(special or REFUSALS[status]).rejected()] * n
         refusal = REFUSALS.get(status)
         if refusal is None:
-            return [_fault(status, own=bool(errors))] * n
+            return [fault(status, own=bool(errors))] * n
         if not refusal.scoped:
-            return [_rejected(refusal)] * n
+            return [refusal.rejected()] * n
         return _scoped(refusal, errors, n)
 
     def _wait(self, headers: Mapping[str, str]) -> float:
         """Return the seconds that a 429 asks for: Retry-After, else X-RateLimit-Reset (Unix seconds)."""
-        after = headers.get("retry-after", "")
+        now = self._clock.now()
         reset = headers.get("x-ratelimit-reset", "")
-        wait = 0.0
-        if after.isascii() and after.isdigit():
-            wait = float(after[:9])
-        elif after:
-            try:
-                wait = parsedate_to_datetime(after).timestamp() - self._clock.now()
-            except (ValueError, OverflowError):
-                wait = 0.0
-        elif reset.isascii() and reset.isdigit():
-            wait = float(reset[:12]) - self._clock.now()
-        return min(MAX_WAIT, max(MIN_WAIT, wait))
-
-
-def _distinct(targets: Sequence[Target]) -> Sequence[Target]:
-    """Leave out the targets whose address has come before; SendGrid compares without regard to case."""
-    if len(targets) == 1:
-        return targets
-    first: dict[str, Target] = {}
-    for target in targets:
-        first.setdefault(target.recipient.address.lower(), target)
-    return list(first.values())
+        otherwise = float(reset[:12]) - now if reset.isascii() and reset.isdigit() else 0.0
+        return wait(headers.get("retry-after", ""), now, otherwise=otherwise)
 
 
 def _personalization(content: Content, target: Target, *, alone: bool) -> str:
@@ -194,22 +139,8 @@ def _personalization(content: Content, target: Target, *, alone: bool) -> str:
     if not alone or not (content.cc or content.bcc):
         return f'{{"to":[{who}],"custom_args":{{"{REF_ARG}":"{target.ref}"}}}}'
     args = f'"{REF_ARG}":"{target.ref}","{TO_ARG}":"{digest(target.ref, to.address)}"'
-    return f'{{"to":[{who}]{_copies(content, to.address)},"custom_args":{{{args}}}}}'
-
-
-def _copies(content: Content, to: str) -> str:
-    """Serialise cc and bcc; an address may stand only once among to, cc and bcc."""
-    seen = {to.lower()}
-    text = ""
-    for role, boxes in (("cc", content.cc), ("bcc", content.bcc)):
-        new = []
-        for box in boxes:
-            if box.address.lower() not in seen:
-                seen.add(box.address.lower())
-                new.append(_mailbox(box))
-        if new:
-            text += f',"{role}":{json.dumps(new)}'
-    return text
+    roles = "".join([f',"{r}":{json.dumps([_mailbox(b) for b in bs])}' for r, bs in copies(content, to.address)])
+    return f'{{"to":[{who}]{roles},"custom_args":{{{args}}}}}'
 
 
 def _mailbox(box: Mailbox) -> dict[str, str]:
@@ -255,31 +186,16 @@ def _errors(body: bytes) -> list[dict[str, str]]:
     ]
 
 
-def _rejected(refusal: Refusal, code: str = "") -> Rejected:
-    return Rejected(code or refusal.code, refusal.permanent, refusal.provider_down)
-
-
-def _fault(status: int, *, own: bool) -> Outcome:
-    """Judge an answer outside the table. `own`: the body is SendGrid's, so the request reached SendGrid itself."""
-    if status >= 500:  # noqa: PLR2004 - a server's fault
-        return Rejected(f"http_{status}", permanent=False) if own else Unknown(f"http_{status}")
-    if status in AMBIGUOUS:
-        return Unknown(f"http_{status}")
-    if status >= 400 or status in REDIRECTS:  # noqa: PLR2004
-        return Rejected(f"http_{status}", permanent=False, provider_down=True)
-    return Unknown("malformed_answer")
-
-
 def _scoped(refusal: Refusal, errors: Sequence[Mapping[str, str]], n: int) -> list[Outcome]:
     """Condemn the recipients that the errors name; all of them if an error names none."""
     codes = [_code(refusal, e["field"]) for e in errors]
     places = [_PLACE.match(e["field"]) for e in errors]
     if n == 1 or not errors or not all(p and int(p[1]) < n for p in places):
-        return [_rejected(refusal, codes[0] if codes else "")] * n
+        return [refusal.rejected(codes[0] if codes else "")] * n
     outcomes: list[Outcome] = [Rejected("batch_refused", permanent=False)] * n
     for place, code in zip(places, codes, strict=True):
         if place:
-            outcomes[int(place[1])] = _rejected(refusal, code)
+            outcomes[int(place[1])] = refusal.rejected(code)
     return outcomes
 
 

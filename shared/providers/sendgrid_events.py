@@ -8,9 +8,7 @@ separated by commas, while keys are rotated.
 
 import base64
 import binascii
-import hashlib
 import json
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,24 +16,28 @@ from shared.contracts import Word
 from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
 from shared.ports import BadEvents, BadSignature, Reading
+from shared.providers._common import (
+    MAX_AHEAD,
+    MAX_AT,
+    MAX_ID,
+    MAX_TEXT,
+    REF_ARG,
+    TO_ARG,
+    clean,
+    digest,
+    digits,
+    keys,
+    redacted,
+)
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 
-REF_ARG: Final = "posthaste_ref"
-TO_ARG: Final = "posthaste_to"
-"""Custom arguments, which must hold no personal data: the attempt, and beside cc or bcc a digest of the recipient."""
 SIGNATURE_HEADER: Final = "x-twilio-email-event-webhook-signature"
 TIMESTAMP_HEADER: Final = "x-twilio-email-event-webhook-timestamp"
 MAX_AGE: Final = 25 * 3600.0
 """Seconds. SendGrid retries a post for 24 h and does not say whether it signs each try anew, so the first signature has
 to hold that long. A replay within it is harmless: words are joined by (ref, word, time), whatever is repeated."""
-MAX_AHEAD: Final = 300.0
-MAX_DETAIL: Final = 200
-MAX_TEXT: Final = 1000
-"""What is looked at of a text that is then cut: an address at its end must be recognised before it is cut in two."""
-MAX_ID: Final = 100
-MAX_AT: Final = 99_999_999_999
 
 EVENTS: Final[Mapping[str, WordKind]] = {
     "processed": WordKind.ACCEPTED,
@@ -55,12 +57,6 @@ DROPS: Final[Mapping[str, WordKind]] = {
 """Reasons of a drop that are about the address: SendGrid remembers a hard bounce, a complaint or an opt-out. Another
 provider must not be tried (the mailbox is as dead there, and the recipient has said no), so these words are hard and
 suppress. The rest (Spam Content, Invalid SMTPAPI header, Recipient List over Package Quota) is about this account."""
-_ADDRESS: Final = re.compile(r"[^\s<>()\[\],;:\"'=]+(?:@|%40)[^\s<>()\[\],;:\"'=]*", re.IGNORECASE)
-
-
-def digest(ref: str, address: str) -> str:
-    """Return what tells a recipient from a cc in events: different in every attempt, so it links nothing."""
-    return hashlib.sha256(f"{ref}\n{address.lower()}".encode("utf-8", "replace")).hexdigest()[:12]
 
 
 class SendGridWebhooks:
@@ -75,23 +71,22 @@ class SendGridWebhooks:
         Raises:
             BadSignature: `no_key`, `unsigned`, `too_old`, `too_new` or `wrong_signature`.
         """
-        texts = [k.strip() for k in secret.get("webhook_public_key", "").split(",") if k.strip()]
-        keys = [key for key in map(self._key, texts) if key is not None]
-        if not keys:
+        known = [key for key in map(self._key, keys(secret.get("webhook_public_key", ""))) if key is not None]
+        if not known:
             raise BadSignature("no_key")
         timestamp = headers.get(TIMESTAMP_HEADER, "")
         try:
             signature = base64.b64decode(headers.get(SIGNATURE_HEADER, ""), validate=True)
         except (binascii.Error, ValueError):
             signature = b""
-        if not signature or not _digits(timestamp):
+        if not signature or not digits(timestamp):
             raise BadSignature("unsigned")
         if int(timestamp) < now - MAX_AGE:
             raise BadSignature("too_old")
         if int(timestamp) > now + MAX_AHEAD:
             raise BadSignature("too_new")
         signed = timestamp.encode() + body
-        if not any(_holds(key, signature, signed) for key in keys):
+        if not any(_holds(key, signature, signed) for key in known):
             raise BadSignature("wrong_signature")
 
     def words(self, headers: Mapping[str, str], body: bytes) -> Reading:
@@ -107,7 +102,7 @@ class SendGridWebhooks:
         if not isinstance(events, list) or not all(isinstance(e, dict) for e in events):
             raise BadEvents("not_an_array_of_objects")
         sent = headers.get(TIMESTAMP_HEADER, "")
-        sent_at = int(sent) if _digits(sent) else 0
+        sent_at = int(sent) if digits(sent) else 0
         return Reading(len(events), [word for event in events if (word := _word(event, sent_at)) is not None])
 
     def _key(self, text: str) -> "EllipticCurvePublicKey | None":
@@ -142,10 +137,6 @@ def _holds(key: "EllipticCurvePublicKey", signature: bytes, signed: bytes) -> bo
     return True
 
 
-def _digits(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= 11  # noqa: PLR2004 - Unix seconds of this millennium
-
-
 def _word(event: Mapping[str, Any], sent_at: int) -> Word | None:
     """Normalise one event; None if it is not ours or changes nothing."""
     ref = event.get(REF_ARG)
@@ -158,8 +149,8 @@ def _word(event: Mapping[str, Any], sent_at: int) -> Word | None:
     at = event.get("timestamp")
     if not isinstance(at, int) or not 0 < at <= MAX_AT:
         at = sent_at
-    detail = _text(event.get("reason") or event.get("response"), MAX_TEXT)
-    code = _text(event.get("status"), MAX_ID)
+    detail = clean(event.get("reason") or event.get("response"), MAX_TEXT)
+    code = clean(event.get("status"), MAX_ID)
     if kind is WordKind.DROPPED:
         kind = DROPS.get(detail.lower(), kind)
         code = code or detail.lower().replace(" ", "_")[:MAX_ID]
@@ -167,16 +158,6 @@ def _word(event: Mapping[str, Any], sent_at: int) -> Word | None:
         # Deferred for 72 hours and given up: a temporary failure to the end. Otherwise refused, but not as unknown.
         expired = event.get("type") == "expired" or code.startswith("4")
         kind = WordKind.FAILED_TEMPORARILY if expired else WordKind.BLOCKED
-    if "@" in detail or "%40" in detail:
-        detail = _ADDRESS.sub("<address>", detail)
-    message = _text(event.get("sg_message_id"), MAX_ID).partition(".")[0]
+    message = clean(event.get("sg_message_id"), MAX_ID).partition(".")[0]
     secondary = TO_ARG in event and event[TO_ARG] != digest(ref, str(event.get("email", "")))
-    return Word(ref, kind.value, int(at), message, code, detail[:MAX_DETAIL], secondary)
-
-
-def _text(value: object, limit: int) -> str:
-    """Return a text as a queue accepts it: no control characters, surrogates or noncharacters."""
-    if not isinstance(value, str):
-        return ""
-    text = value[:limit]
-    return text if text.isprintable() else "".join([c if c.isprintable() else " " for c in text])
+    return Word(ref, kind.value, int(at), message, code, redacted(detail), secondary)

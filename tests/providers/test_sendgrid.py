@@ -29,8 +29,8 @@ from shared.domain.chunks import Recipient
 from shared.domain.content import Attachment, Content, Mailbox
 from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response, Target
-from shared.providers.sendgrid import JOIN, SendGrid
-from shared.providers.sendgrid_events import REF_ARG, TO_ARG, digest
+from shared.providers._common import JOIN, REF_ARG, TO_ARG, digest
+from shared.providers.sendgrid import SendGrid
 from tests.providers.contract import CONTENT, target
 
 NOW = 1_790_000_000.0

@@ -12,16 +12,8 @@ from sendgrid.helpers.eventwebhook import EventWebhook
 from shared.contracts import Word, dump_feedback, load_feedback
 from shared.domain.feedback import WordKind
 from shared.ports import BadEvents, BadSignature
-from shared.providers.sendgrid_events import (
-    MAX_AGE,
-    MAX_AHEAD,
-    REF_ARG,
-    SIGNATURE_HEADER,
-    TIMESTAMP_HEADER,
-    TO_ARG,
-    SendGridWebhooks,
-    digest,
-)
+from shared.providers._common import MAX_AHEAD, REF_ARG, TO_ARG, digest
+from shared.providers.sendgrid_events import MAX_AGE, SIGNATURE_HEADER, TIMESTAMP_HEADER, SendGridWebhooks
 from tests.providers.contract import JOB
 
 NOW = 1_790_000_000

@@ -1,0 +1,196 @@
+"""What providers have in common: how an answer becomes outcomes, what is kept per content, texts out of webhooks."""
+
+import hashlib
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Final, Generic, TypeVar
+
+from shared.domain.content import Content, Mailbox
+from shared.domain.outcomes import NotStarted, Outcome, Rejected, Unknown
+from shared.ports import AnswerLost, Http, NoTime, NotSent, Response, Target
+
+REF_ARG: Final = "posthaste_ref"
+TO_ARG: Final = "posthaste_to"
+"""Custom values that travel with a message and must hold no personal data: the attempt, and beside cc or bcc a digest
+of the recipient."""
+KEPT: Final = 4
+"""Contents whose serialised form is remembered; a sender works on two leases."""
+JOIN: Final = 64 * 1024
+"""Longer bodies go to the transport in parts, so that hundreds in flight share one copy."""
+MIN_WAIT: Final = 1.0
+MAX_WAIT: Final = 900.0
+MAX_AHEAD: Final = 300.0
+"""Seconds that a webhook's clock may be ahead of ours."""
+MAX_DETAIL: Final = 200
+MAX_TEXT: Final = 1000
+"""What is looked at of a text that is then cut: an address at its end must be recognised before it is cut in two."""
+MAX_ID: Final = 100
+MAX_AT: Final = 99_999_999_999
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+AMBIGUOUS: Final = frozenset({408, 500, 502, 504})
+"""Also a gateway's answer after it passed the request on; users report that such mails went out."""
+_ADDRESS: Final = re.compile(r"[^\s<>()\[\],;:\"'=]+(?:@|%40)[^\s<>()\[\],;:\"'=]*", re.IGNORECASE)
+
+T = TypeVar("T")
+
+
+# Requests
+
+
+class PerContent(Generic[T]):
+    """Remembers what was made of the latest contents; safe for threads."""
+
+    def __init__(self, make: Callable[[Content], T]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._made: dict[int, tuple[Content, T]] = {}
+
+    def __call__(self, content: Content) -> T:
+        """Return what was made of this very content, made now if it is new."""
+        known = self._made.get(id(content))
+        if known is None or known[0] is not content:
+            with self._lock:  # hundreds of threads begin a window together: one of them does the work
+                known = self._made.get(id(content))
+                if known is None or known[0] is not content:
+                    known = (content, self._make(content))
+                    if len(self._made) >= KEPT:
+                        self._made.clear()
+                    self._made[id(content)] = known
+        return known[1]
+
+
+def joined(start: bytes, common: bytes) -> bytes | tuple[bytes, ...]:
+    """Return a call's own bytes and those of its content as one body, or as parts if they are long."""
+    return start + common if len(common) <= JOIN else (start, common)
+
+
+def distinct(targets: Sequence[Target]) -> Sequence[Target]:
+    """Leave out the targets whose address has come before, whatever its case."""
+    if len(targets) == 1:
+        return targets
+    first: dict[str, Target] = {}
+    for target in targets:
+        first.setdefault(target.recipient.address.lower(), target)
+    return list(first.values())
+
+
+def spread(
+    targets: Sequence[Target], called: Sequence[Target], outcomes: list[Outcome], other: Outcome
+) -> list[Outcome]:
+    """Return one outcome per target in order: those of the call, and `other` for the targets it left out."""
+    if len(called) == len(targets):
+        return outcomes
+    by_ref = {t.ref: o for t, o in zip(called, outcomes, strict=True)}
+    return [by_ref.get(t.ref, other) for t in targets]
+
+
+def copies(content: Content, to: str) -> Iterator[tuple[str, list[Mailbox]]]:
+    """Return `cc` and `bcc` with their mailboxes, if there are any; each address stands once among to, cc and bcc."""
+    seen = {to.lower()}
+    for role, boxes in (("cc", content.cc), ("bcc", content.bcc)):
+        new = []
+        for box in boxes:
+            if box.address.lower() not in seen:
+                seen.add(box.address.lower())
+                new.append(box)
+        if new:
+            yield role, new
+
+
+def digest(ref: str, address: str) -> str:
+    """Return what tells a recipient from a cc in events: different in every attempt, so it links nothing."""
+    return hashlib.sha256(f"{ref}\n{address.lower()}".encode("utf-8", "replace")).hexdigest()[:12]
+
+
+# Answers
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One line of an error table. `scoped`: the refusal may be about some of a call's recipients only."""
+
+    code: str
+    permanent: bool = False
+    provider_down: bool = False
+    scoped: bool = False
+
+    def rejected(self, code: str = "") -> Rejected:
+        """Return the outcome, with another code if one is given."""
+        return Rejected(code or self.code, self.permanent, self.provider_down)
+
+
+def post(
+    http: Http, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
+) -> Response | Outcome:
+    """Make the one request of a call; an outcome if there is no answer."""
+    try:
+        return http.request("POST", url, headers=headers, body=body, deadline=deadline)
+    except NoTime:
+        return NotStarted()
+    except NotSent as error:
+        return Rejected(str(error) or "not_sent", permanent=False, provider_down=True)
+    except AnswerLost as error:
+        return Unknown(str(error) or "answer_lost")
+
+
+def fault(status: int, *, own: bool) -> Outcome:
+    """Judge an answer outside a provider's table.
+
+    Any other 4xx, and redirects, are about the request as such (a wrong base URL): nothing was sent, and nothing will
+    be through this credential.
+
+    Args:
+        status: of the answer.
+        own: the body is the provider's, so the request reached the provider itself.
+    """
+    if status >= 500:  # noqa: PLR2004 - a server's fault
+        return Rejected(f"http_{status}", permanent=False) if own else Unknown(f"http_{status}")
+    if status in AMBIGUOUS:
+        return Unknown(f"http_{status}")
+    if status >= 400 or status in REDIRECTS:  # noqa: PLR2004
+        return Rejected(f"http_{status}", permanent=False, provider_down=True)
+    return Unknown("malformed_answer")
+
+
+def wait(after: str, now: float, *, otherwise: float = 0.0) -> float:
+    """Return the seconds to wait, within bounds. `after`: Retry-After, a number or a date; empty: `otherwise`."""
+    seconds = otherwise
+    if after.isascii() and after.isdigit():
+        seconds = float(after[:9])
+    elif after:
+        try:
+            seconds = parsedate_to_datetime(after).timestamp() - now
+        except (ValueError, OverflowError):
+            seconds = 0.0
+    return min(MAX_WAIT, max(MIN_WAIT, seconds))
+
+
+# Webhooks
+
+
+def keys(text: str) -> list[str]:
+    """Return the webhook keys of a secret's field: several, separated by commas, while they are rotated."""
+    return [key for part in text.split(",") if (key := part.strip())]
+
+
+def digits(text: str) -> bool:
+    """Tell whether a text is Unix seconds of this millennium."""
+    return text.isascii() and text.isdigit() and len(text) <= 11  # noqa: PLR2004
+
+
+def clean(value: object, limit: int) -> str:
+    """Return a text as a queue accepts it: no control characters, surrogates or noncharacters."""
+    if not isinstance(value, str):
+        return ""
+    text = value[:limit]
+    return text if text.isprintable() else "".join([c if c.isprintable() else " " for c in text])
+
+
+def redacted(detail: str) -> str:
+    """Return a provider's own words, cut, without addresses."""
+    if "@" in detail or "%40" in detail:
+        detail = _ADDRESS.sub("<address>", detail)
+    return detail[:MAX_DETAIL]
