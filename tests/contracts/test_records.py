@@ -1,0 +1,419 @@
+"""Jobs and their transactions: exactly once under repetition, loss and races."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from shared.adapters.dynamo import keys
+from shared.domain.details import Detail, FeedbackDetail, FeedbackEntry
+from shared.domain.jobs import Job
+from shared.domain.ledger import Ledger, LedgerStatus
+from shared.domain.outcomes import Entry, Kind
+from shared.domain.states import TRANSITIONS, Cell, Change, JobState
+from shared.ports import Control, Idempotency, Mismatch, OpenJob, Replay, Retriable, Stored
+from tests.contracts.conftest import ACCOUNT, CONTENT, ROUTE, Parts, leased, passing
+from tests.fakes.clock import FakeClock
+from tests.fakes.faults import When
+from tests.fakes.stores import Stores
+
+DAY_MS = 86_400_000
+
+
+def key(clock: FakeClock, fingerprint: str = "body", answer: str = "first", name: str = "k1") -> Idempotency:
+    return Idempotency(ACCOUNT, name, fingerprint, answer, clock.ms + DAY_MS)
+
+
+def job(stores: Stores, parts: Parts) -> Job:
+    found = stores.records.job(parts.job.id)
+    assert found is not None
+    return found
+
+
+# Acceptance
+
+
+def test_a_job_is_stored_with_all_its_parts(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock, [3, 2], name="n", sender="s", subject="t", duplicates=4, rate=2.5, campaign="c", test=True)
+    assert parts.store(stores) == Stored()
+    assert job(stores, parts) == parts.job
+    assert stores.ledgers.read_all(parts.job.id) == parts.ledgers
+    assert [stores.records.chunk(parts.job.id, i) for i in range(3)] == [*parts.chunks, None]
+    assert stores.records.content(parts.job.id) == CONTENT
+    assert stores.records.job("0" * 26) is None
+    assert stores.records.content("0" * 26) is None
+
+
+def test_a_lease_loads_all_it_needs_at_once(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock, [3, 2])
+    parts.store(stores)
+    before = len(stores.tap.calls)
+    loaded = stores.records.load(parts.job.id, 1, content=True)
+    assert len(stores.tap.calls) == before + 1
+    assert loaded is not None
+    assert (loaded.job, loaded.chunk, loaded.content) == (parts.job, parts.chunks[1], CONTENT)
+    bare = stores.records.load(parts.job.id, 0, content=False)
+    assert bare is not None
+    assert (bare.chunk, bare.content) == (parts.chunks[0], None)
+    assert stores.records.load(parts.job.id, 2, content=True) is None
+    assert stores.records.load("0" * 26, 0, content=True) is None
+
+
+def test_stats_begin_with_acceptance_and_leave_tests_out(stores: Stores, clock: FakeClock) -> None:
+    Parts(clock, [3, 2]).store(stores)
+    Parts(clock, [7], test=True).store(stores)
+    assert stores.stats(ACCOUNT) == {"queued": 5}
+
+
+def test_a_repeated_request_gets_the_first_answer_and_stores_nothing(stores: Stores, clock: FakeClock) -> None:
+    assert Parts(clock).store(stores, key(clock)) == Stored()
+    clock.advance(DAY_MS / 1000 - 1)
+    again = Parts(clock)
+    assert again.store(stores, key(clock, answer="second")) == Replay("first")
+    assert stores.records.job(again.job.id) is None
+    assert stores.stats(ACCOUNT) == {"queued": 3}
+
+
+def test_a_key_with_another_body_is_a_mismatch(stores: Stores, clock: FakeClock) -> None:
+    Parts(clock).store(stores, key(clock))
+    other = Parts(clock)
+    assert other.store(stores, key(clock, fingerprint="other")) == Mismatch()
+    assert stores.records.job(other.job.id) is None
+    assert Parts(clock).store(stores, replace(key(clock), account="acc_000000000002")) == Stored()
+    assert Parts(clock).store(stores, key(clock, name="k2")) == Stored()
+
+
+def test_a_key_is_free_again_when_it_has_expired(stores: Stores, clock: FakeClock) -> None:
+    Parts(clock).store(stores, key(clock))
+    clock.advance(DAY_MS / 1000 + 1)
+    assert Parts(clock).store(stores, key(clock, fingerprint="other", answer="second")) == Stored()
+    assert Parts(clock).store(stores, key(clock, fingerprint="other")) == Replay("second")
+
+
+@pytest.mark.parametrize(("fingerprint", "expected"), [("body", Replay("first")), ("other", Mismatch())])
+def test_of_two_at_once_one_is_stored(
+    stores: Stores, clock: FakeClock, fingerprint: str, expected: Replay | Mismatch
+) -> None:
+    """The second has looked for the key before the first commits."""
+    first, second = Parts(clock), Parts(clock)
+    stores.tap.arm(1, error=Interrupted)
+    with pytest.raises(Interrupted):
+        second.store(stores, key(clock, fingerprint, answer="second"))
+    assert first.store(stores, key(clock)) == Stored()
+    committing = len(stores.tap.calls)
+    assert second.store(stores, key(clock, fingerprint, answer="second")) == expected
+    assert len(stores.tap.calls) == committing + 1
+    assert stores.records.job(second.job.id) is None
+
+
+class Interrupted(Exception):
+    pass
+
+
+@pytest.mark.parametrize("with_key", [False, True])
+def test_an_acceptance_whose_answer_was_lost_is_known_again(stores: Stores, clock: FakeClock, with_key: bool) -> None:  # noqa: FBT001
+    parts = Parts(clock)
+    stores.tap.arm(2 if with_key else 1, When.REPEATED)
+    assert parts.store(stores, key(clock) if with_key else None) == Stored()
+    assert stores.tap.fired == 1
+    assert job(stores, parts) == parts.job
+    assert stores.stats(ACCOUNT) == {"queued": 3}
+
+
+# Controls
+
+
+def test_a_worker_sees_the_job_and_every_pause(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock)
+    parts.store(stores)
+
+    def control() -> Control:
+        return stores.records.control(parts.job.id, ACCOUNT)
+
+    assert control() == Control(parts.job, paused=False)
+    for account in (ACCOUNT, ""):
+        stores.pause(account)
+        assert control() == Control(parts.job, paused=True)
+        stores.unpause(account)
+    stores.pause("acc_000000000002")
+    assert control() == Control(parts.job, paused=False)
+    assert stores.records.control("0" * 26, ACCOUNT) == Control(None, paused=False)
+
+
+# Transitions
+
+
+@pytest.mark.parametrize("change", Change)
+def test_a_transition_is_made_from_its_states_alone(stores: Stores, clock: FakeClock, change: Change) -> None:
+    sources, target = TRANSITIONS[change]
+    for state in JobState:
+        parts = Parts(clock, state=state)
+        parts.store(stores)
+        changed = stores.records.change(parts.job, change, clock.ms + 5, reason="user")
+        assert changed.won == (state in sources)
+        assert changed.job == job(stores, parts)
+        expected = replace(parts.job, state=target, version=2) if changed.won else parts.job
+        if changed.won and change is Change.PLAN:
+            expected = replace(expected, planned_at=clock.ms + 5)
+        elif changed.won and change is Change.STOP:
+            expected = replace(expected, stopped=True, stopped_at=clock.ms + 5, stop_reason="user")
+        elif changed.won and change is Change.LOG:
+            expected = replace(expected, finished_at=clock.ms + 5)
+        assert changed.job == expected
+
+
+@pytest.mark.parametrize("change", Change)
+def test_a_strict_transition_needs_the_version_that_was_read(stores: Stores, clock: FakeClock, change: Change) -> None:
+    state = min(TRANSITIONS[change][0])
+    parts = Parts(clock, state=state, version=7)
+    parts.store(stores)
+    stale = stores.records.change(replace(parts.job, version=6), change, clock.ms, strict=True)
+    assert (stale.won, stale.job) == (False, parts.job)
+    assert stores.records.change(parts.job, change, clock.ms, strict=True).won
+
+
+def test_a_transition_whose_answer_was_lost_is_made_once(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock)
+    parts.store(stores)
+    stores.tap.arm(0, When.REPEATED)
+    changed = stores.records.change(parts.job, Change.START, clock.ms)
+    assert changed.job is not None
+    assert (changed.won, changed.job.state, changed.job.version) == (False, JobState.SENDING, 2)
+    assert stores.tap.fired == 1
+
+
+def test_nothing_becomes_of_a_job_that_has_gone(stores: Stores, clock: FakeClock) -> None:
+    changed = stores.records.change(Parts(clock).job, Change.STOP, clock.ms)
+    assert (changed.won, changed.job) == (False, None)
+
+
+def test_a_scheduled_job_is_planned_when_it_is_due(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock, state=JobState.READY, not_before=clock.ms + 1000, planned_at=0)
+    parts.store(stores)
+    assert not stores.records.change(parts.job, Change.PLAN, clock.ms + 999).won
+    assert stores.records.change(parts.job, Change.PLAN, clock.ms + 1000).won
+
+
+def test_planning_ends_a_stop_and_its_reason_stays(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock)
+    parts.store(stores)
+    now = parts.job
+    for change in (Change.STOP, Change.LOG, Change.RESUME, Change.PLAN):
+        changed = stores.records.change(now, change, clock.ms + 1, reason="user")
+        assert changed.won
+        assert changed.job is not None
+        now = changed.job
+        assert now.stopped == (change is not Change.PLAN)
+    assert (now.stop_reason, now.stopped_at, now.created_at) == ("user", clock.ms + 1, clock.ms)
+
+
+# The index of open jobs
+
+
+def test_an_open_job_is_in_the_index_until_it_is_logged(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock, state=JobState.READY, planned_at=0)
+    parts.store(stores)
+    slots = [keys.open_slot(None, parts.job.shard, running=running) for running in (False, True)]
+
+    def entries() -> list[OpenJob]:
+        return list(stores.records.open_jobs(slots))
+
+    ready = OpenJob(parts.job.id, running=False, not_before=0, created_at=clock.ms)
+    seen = []
+    now = parts.job
+    assert entries() == [ready]
+    for change in (Change.PLAN, Change.START, Change.STOP, Change.LOG, Change.RESUME, Change.PLAN, Change.FINISH):
+        found = stores.records.change(now, change, clock.ms).job
+        assert found is not None
+        now = found
+        seen.append((change, entries()))
+    running = [replace(ready, running=True)]
+    assert seen == [
+        (Change.PLAN, running),
+        (Change.START, running),
+        (Change.STOP, running),
+        (Change.LOG, []),
+        (Change.RESUME, [ready]),
+        (Change.PLAN, running),
+        (Change.FINISH, running),
+    ]
+
+
+def test_open_jobs_come_oldest_first_and_campaigns_under_their_credential(stores: Stores, clock: FakeClock) -> None:
+    made = []
+    for minute in (3, 1, 2):
+        parts = Parts(clock, campaign="spring", state=JobState.READY, not_before=clock.ms + 5, planned_at=0)
+        parts.job = replace(parts.job, created_at=clock.ms + minute * 60_000)
+        parts.store(stores)
+        made.append((parts.job.created_at, parts.job.id))
+    found = list(stores.records.open_jobs([keys.open_slot("one", 0, running=False)]))
+    assert [(x.created_at, x.job) for x in found] == sorted(made)
+    assert {(x.campaign, x.not_before, x.running) for x in found} == {("spring", clock.ms + 5, False)}
+    assert list(stores.records.open_jobs([keys.open_slot("two", 0, running=False)])) == []
+
+
+# J2
+
+
+def sent(stores: Stores, clock: FakeClock, parts: Parts, chunk: int = 0) -> Ledger:
+    """Send a chunk to its end: the first recipient refused, the rest accepted."""
+    held = leased(stores, clock, parts.job.id, chunk)
+    claimed = stores.ledgers.claim(held, [], 500, route=ROUTE)
+    assert claimed is not None
+    words = [Entry(i, 1, Kind.ACCEPTED if i else Kind.REFUSED) for i in claimed[1]]
+    released = stores.ledgers.send_done(claimed[0], words, passing(clock))
+    assert released is not None
+    return released
+
+
+@pytest.mark.promise(7)
+def test_a_ledger_is_folded_exactly_once(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock, [3, 2])
+    parts.store(stores)
+    ledger = sent(stores, clock, parts)
+    done = stores.records.fold(ledger, parts.job)
+    assert done is not None
+    assert done[0] == stores.ledgers.read(parts.job.id, 0)
+    assert not done[0].dirty
+    for x in (ledger, done[0], ledger):
+        assert stores.records.fold(x, parts.job) is None
+    after = job(stores, parts)
+    assert {k: v for k, v in after.counts.items() if v} == {"queued": 2, "sent": 2, "failed": 1}
+    assert after.by == {"one": (3, 2, 0, 1), "two": (0, 0, 0, 0)}
+    assert after.version == 2
+    assert stores.stats(ACCOUNT) == {
+        "queued": 4,
+        "failure": 1,
+        "p.sendgrid.tried": 3,
+        "p.sendgrid.accepted": 2,
+        "p.sendgrid.failed": 1,
+    }
+
+
+def test_a_fold_whose_answer_was_lost_counts_once(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock)
+    parts.store(stores)
+    ledger = sent(stores, clock, parts)
+    stores.tap.arm(0, When.REPEATED)
+    assert stores.records.fold(ledger, parts.job) is None
+    assert stores.tap.fired == 1
+    assert {k: v for k, v in job(stores, parts).counts.items() if v} == {"sent": 2, "failed": 1}
+
+
+def test_a_fold_of_what_has_moved_on_changes_nothing(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock)
+    parts.store(stores)
+    ledger = sent(stores, clock, parts)
+    assert stores.records.fold(replace(ledger, version=ledger.version - 1), parts.job) is None
+    assert job(stores, parts) == parts.job
+
+
+@pytest.mark.parametrize(("campaign", "state"), [("", JobState.LOGGED), ("spring", JobState.SENT)])
+def test_the_fold_of_the_only_chunk_ends_the_job(
+    stores: Stores, clock: FakeClock, campaign: str, state: JobState
+) -> None:
+    """A job that holds its credential is SENT; only another step may free the credential."""
+    parts = Parts(clock, campaign=campaign)
+    parts.store(stores)
+    ledger = sent(stores, clock, parts)
+    done = stores.records.fold(ledger, parts.job, finish=clock.ms + 7)
+    assert done is not None
+    assert done[1] == job(stores, parts)
+    assert (done[1].state, done[1].version, done[1].quiet) == (state, 2, True)
+    assert done[1].finished_at == (clock.ms + 7 if state is JobState.LOGGED else 0)
+    slot = keys.open_slot("one" if campaign else None, parts.job.shard, running=True)
+    assert len(list(stores.records.open_jobs([slot]))) == (state is JobState.SENT)
+
+
+def test_an_ending_fold_whose_answer_was_lost_is_made_once(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock)
+    parts.store(stores)
+    ledger = sent(stores, clock, parts)
+    stores.tap.arm(0, When.REPEATED)
+    assert stores.records.fold(ledger, parts.job, finish=clock.ms) is None
+    assert stores.tap.fired == 1
+    assert (job(stores, parts).state, job(stores, parts).version) == (JobState.LOGGED, 2)
+
+
+@pytest.mark.parametrize("changes", [{"version": 9}, {"state": JobState.STOPPED}])
+def test_a_job_that_has_moved_on_is_not_finished_by_a_fold(
+    stores: Stores, clock: FakeClock, changes: dict[str, Any]
+) -> None:
+    parts = Parts(clock, **changes)
+    parts.store(stores)
+    ledger = sent(stores, clock, parts)
+    assert stores.records.fold(ledger, replace(parts.job, version=1), finish=clock.ms) is None
+    assert job(stores, parts) == parts.job
+    assert stores.ledgers.read(parts.job.id, 0) == ledger
+
+
+def test_a_fold_back_and_forth_leaves_the_sums(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock)
+    parts.store(stores)
+    ledger: Ledger | None = sent(stores, clock, parts)
+    for index, word in ((1, Cell.DROPPED), (1, Cell.DELIVERED), (2, Cell.BOUNCED)):
+        assert ledger is not None
+        stores.records.fold(ledger, parts.job)
+        ledger = stores.ledgers.join(parts.job.id, 0, [(index, 1, word)], route=ROUTE, credential="one")
+    assert ledger is not None
+    stores.records.fold(ledger, parts.job)
+    assert {k: v for k, v in job(stores, parts).counts.items() if v} == {"failed": 2, "delivered": 1}
+    sums = stores.stats(ACCOUNT)
+    assert {k: v for k, v in sums.items() if "." not in k} == {"failure": 2, "success": 1}
+
+
+# Details
+
+
+def test_details_come_back_whole_and_in_order(stores: Stores, clock: FakeClock) -> None:
+    entries = (Entry(0, 1, Kind.ACCEPTED, "id-ü"), Entry(7, 15, Kind.REFUSED, "", "550"))
+    windows = [
+        Detail("0" * 26, 3, epoch, seq, clock.ms, "one", entries, 99) for epoch, seq in ((10, 1), (2, 11), (2, 2))
+    ]
+    for w in windows:
+        stores.records.put_detail(w)
+    words = (FeedbackEntry(0, 1, "bounced", 5, "id", "550", "no such user", secondary=True),)
+    feedback = FeedbackDetail("0" * 26, 3, "two", words, 99)
+    stores.records.put_feedback(feedback)
+    stores.records.put_feedback(feedback)
+    assert stores.records.details("0" * 26, 3) == (sorted(windows, key=lambda w: (w.epoch, w.seq)), [feedback])
+    assert stores.records.details("0" * 26, 4) == ([], [])
+    assert stores.records.detail("0" * 26, 3, 2, 11) == windows[1]
+    assert stores.records.detail("0" * 26, 3, 2, 12) is None
+
+
+def test_the_claimants_own_word_stands(stores: Stores, clock: FakeClock) -> None:
+    own = Detail("0" * 26, 0, 1, 1, clock.ms, "one", (Entry(0, 1, Kind.ACCEPTED, "id"),), 99)
+    guess = replace(own, entries=(Entry(0, 1, Kind.UNKNOWN),))
+    stores.records.put_detail(guess, if_absent=True)
+    stores.records.put_detail(own)
+    stores.records.put_detail(guess, if_absent=True)
+    assert stores.records.detail("0" * 26, 0, 1, 1) == own
+
+
+# Suppressions
+
+
+def test_the_first_reason_of_a_suppression_stays(stores: Stores, clock: FakeClock) -> None:
+    stores.records.suppress(ACCOUNT, "a@example.com", "bounced", clock.ms)
+    stores.records.suppress(ACCOUNT, "a@example.com", "complained", clock.ms + 1)
+    stores.records.suppress(ACCOUNT, "b@example.com", "complained", clock.ms + 2)
+    assert stores.suppressed(ACCOUNT) == {
+        "a@example.com": ("bounced", clock.ms),
+        "b@example.com": ("complained", clock.ms + 2),
+    }
+
+
+# Faults of the store
+
+
+def test_a_store_that_cannot_be_reached_says_retriable_and_nothing_has_happened(
+    stores: Stores, clock: FakeClock
+) -> None:
+    parts = Parts(clock)
+    parts.store(stores)
+    stores.tap.arm(0, error=Retriable)
+    with pytest.raises(Retriable):
+        stores.records.change(parts.job, Change.STOP, clock.ms)
+    assert job(stores, parts) == parts.job
+    assert parts.ledgers[0].status is LedgerStatus.IDLE
