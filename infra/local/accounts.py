@@ -41,7 +41,8 @@ def describe(stacks: Sequence[Stack], port: int) -> Deployment:
             environment = functions.get_function_configuration(FunctionName=name).get("Environment", {})
             variables: dict[str, str] = environment.get("Variables", {})
             if ENV_SETTINGS in variables:
-                api = f"{emulator.url(port)}/_aws/execute-api/{apis[0]}/$default"
+                # The stage is $default; its dollar is encoded, so that a shell can read the env file.
+                api = f"{emulator.url(port)}/_aws/execute-api/{apis[0]}/%24default"
                 return Deployment(api, Settings.loads(variables[ENV_SETTINGS]), variables)
     raise LocalCloudError(f"no function has {ENV_SETTINGS}")
 
