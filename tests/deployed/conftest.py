@@ -1,6 +1,7 @@
 """Tests in this folder marked `deployed` talk to the running local cloud; without one they fail."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -40,6 +41,7 @@ def stacks(cloud: local_cloud.Cloud, cloud_port: int) -> list[deploy.Stack]:
 def in_role(aws: Callable[[str], Any], cloud_port: int) -> Callable[[str, str], Any]:
     """Clients that act in the role of a deployed function: `in_role(function_name, service)`."""
 
+    @cache
     def client(function: str, service: str) -> Any:
         role = aws("lambda").get_function_configuration(FunctionName=function)["Role"]
         found = aws("sts").assume_role(RoleArn=role, RoleSessionName="test")["Credentials"]
