@@ -34,7 +34,9 @@ def installed_version() -> str:
 
 
 def _api(ctx: typer.Context) -> Api:
-    return Api(api_target(), surroundings(ctx).clock, tell, installed_version())
+    api = Api(api_target(), surroundings(ctx).clock, tell, installed_version())
+    ctx.call_on_close(api.close)
+    return api
 
 
 def _path(batch_id: str, rest: str = "") -> str:

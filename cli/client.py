@@ -55,6 +55,10 @@ class Api:
         self._pool = _pool(target.url)
         self._met = False
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.clear()
+
     def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Return a resource; repeated like every harmless request."""
         return self._call("GET", path + (f"?{urlencode(query)}" if query else ""), b"", {}, again=True)

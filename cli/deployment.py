@@ -124,7 +124,7 @@ def deployment(stage: str, *, aws: bool) -> Deployment:
     if aws and os.environ.get(AWS_ENDPOINT):
         raise Misused(f"--aws, but {AWS_ENDPOINT} is set: unset it")
     try:
-        session = boto3.Session()
+        session = boto3.Session(region_name=os.environ.get("AWS_REGION") or None)  # boto3 knows only the other name
     except ProfileNotFound:
         raise NotAuthorised("AWS_PROFILE names a profile that does not exist: `aws configure list-profiles`") from None
     if session.region_name is None:

@@ -1,0 +1,110 @@
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import botocore.loaders
+import botocore.session
+import pytest
+from moto import mock_aws
+from typer.testing import CliRunner
+
+from cli.main import app
+from shared.contracts import secret_name
+from tests.cli.fakes import API_KEY, Done, FakeApi, FakeClock, Run, around
+
+TABLE = "dev-records"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty current folder, and an environment without settings of any deployment."""
+    for name in list(os.environ):
+        if name.startswith(("POSTHASTE_", "AWS_")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def run(clock: FakeClock) -> Run:
+    def call(*arguments: str, input: str | bytes | None = None, terminal: bool = False) -> Done:  # noqa: A002
+        found = CliRunner().invoke(app, arguments, input=input, obj=around(clock, terminal=terminal))
+        return Done(found.exit_code, found.stdout, found.stderr)
+
+    return call
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
+    fake = FakeApi()
+    monkeypatch.setenv("POSTHASTE_URL", fake.url)
+    monkeypatch.setenv("POSTHASTE_API_KEY", API_KEY)
+    yield fake
+    fake.close()
+
+
+def table(stage: str) -> dict[str, Any]:
+    """The part of table `records` that operators' commands use, as CreateTable takes it."""
+    keys = [("pk", "HASH"), ("sk", "RANGE")]
+    return {
+        "TableName": f"{stage}-records",
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name, _ in keys],
+        "KeySchema": [{"AttributeName": name, "KeyType": kind} for name, kind in keys],
+    }
+
+
+def deploy(stage: str, **connection: Any) -> None:
+    """Deploy a stack that has the table, and the output that names it."""
+    template = {
+        "Resources": {"Records": {"Type": "AWS::DynamoDB::Table", "Properties": table(stage)}},
+        "Outputs": {"RecordsTable": {"Value": {"Ref": "Records"}}},
+    }
+    stacks = boto3.client("cloudformation", region_name="us-east-1", **connection)
+    stacks.create_stack(StackName=f"posthaste-{stage}", TemplateBody=json.dumps(template))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def read_models_once() -> Iterator[None]:
+    """Each command makes a session of its own, as it should; the tests read the services' descriptions only once."""
+    loader = botocore.loaders.create_loader()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(botocore.session, "create_loader", lambda *_: loader)
+        yield
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Stage dev on moto: its table, named by the environment, and an empty secret."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    monkeypatch.setenv("POSTHASTE_RECORDS_TABLE", TABLE)
+    with mock_aws():
+        boto3.client("dynamodb", region_name="us-east-1").create_table(**table("dev"))
+        boto3.client("secretsmanager", region_name="us-east-1").create_secret(Name=secret_name("dev", "sendgrid-main"))
+        yield
+
+
+def stored_secret(credential: str = "sendgrid-main", **connection: Any) -> str | None:
+    client = boto3.client("secretsmanager", region_name="us-east-1", **connection)
+    try:
+        return str(client.get_secret_value(SecretId=secret_name("dev", credential))["SecretString"])
+    except client.exceptions.ResourceNotFoundException:
+        return None
+
+
+def everything_stored() -> str:
+    client = boto3.client("dynamodb", region_name="us-east-1")
+    return str(client.scan(TableName=TABLE)["Items"])

@@ -1,0 +1,157 @@
+import re
+from pathlib import Path
+
+import boto3
+import pytest
+
+from cli.accounts import _expiry
+from cli.errors import Misused
+from shared.adapters.dynamo.accounts import Accounts
+from shared.domain.accounts import Scope, key_digest
+from tests.cli.conftest import TABLE, everything_stored
+from tests.cli.fakes import NOW, FakeClock, Run
+
+pytestmark = pytest.mark.usefixtures("aws")
+
+
+@pytest.fixture
+def account(run: Run) -> str:
+    return str(run("account", "create", "Ann & Co", "--sender", "Example.com", "--json").json["account_id"])
+
+
+def test_a_new_account_has_its_senders_and_appears_in_the_list(run: Run) -> None:
+    made = run("account", "create", "Ann", "--sender", "News@Example.org", "--sender", "example.com", "--json")
+    assert made.code == 0
+    assert made.json["senders"] == ["example.com", "news@example.org"]
+    listed = run("account", "list", "--json")
+    assert listed.json == {
+        "items": [{"account_id": made.json["account_id"], "name": "Ann", "created_at": "2026-09-21T14:13:20Z"}]
+    }
+
+
+def test_what_people_read_names_the_next_steps(run: Run) -> None:
+    made = run("account", "create", "Ann")
+    found = re.search(r"acc_[0-9a-z]{12}", made.out)
+    assert found is not None
+    assert f"posthaste sender add {found[0]} " in made.out
+    assert f"posthaste key create {found[0]}" in made.out
+    assert "AWS us-east-1" in made.out
+    assert found[0] in run("account", "list").out
+
+
+def test_a_wrong_sender_creates_no_account(run: Run) -> None:
+    refused = run("account", "create", "Ann", "--sender", "not a domain")
+    assert refused.code == 2
+    assert refused.err.count("\n") == 1
+    assert run("account", "list", "--json").json == {"items": []}
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 101, "a\x1b[31mb"])
+def test_a_wrong_name_is_refused(run: Run, name: str) -> None:
+    assert run("account", "create", name).code == 2
+
+
+def test_a_key_works_is_shown_once_and_stored_only_as_a_hash(run: Run, account: str, clock: FakeClock) -> None:
+    made = run("key", "create", account, "--name", "ci", "--scope", "send", "--json").json
+    text = made["key"]
+    assert text.startswith("ph_live_")
+    accounts = Accounts(boto3.client("dynamodb", region_name="us-east-1"), TABLE, clock)
+    found = accounts.find_by_key(text)
+    assert found is not None
+    assert (found.account, found.name, found.scopes) == (account, "ci", frozenset({Scope.SEND}))
+    assert key_digest(text)[:16] == made["key_id"]
+    listed = run("key", "list", account, "--json")
+    assert [row["key_id"] for row in listed.json["items"]] == [made["key_id"]]
+    assert text not in listed.out + run("key", "list", account).out + everything_stored()
+
+
+def test_the_key_alone_stands_on_stdout(run: Run, account: str) -> None:
+    made = run("key", "create", account, "--test")
+    assert re.fullmatch(r"ph_test_[A-Za-z0-9_-]{43}\n", made.out)
+    assert made.out.strip() not in made.err
+    assert "shown once" in made.err
+
+
+def test_a_key_ends_when_it_was_told_to(run: Run, account: str) -> None:
+    made = run("key", "create", account, "--expires", "30d", "--json").json
+    assert made["expires_at"] == "2026-10-21T14:13:20Z"
+    assert "2026-10-21T14:13:20Z" in run("key", "list", account).out
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"),
+    [
+        ("", 0),
+        ("12h", int(NOW + 12 * 3600) * 1000),
+        ("2w", int(NOW + 14 * 86400) * 1000),
+        ("2027-01-31", 1_801_353_600_000),
+        ("2027-01-31T00:00:00+01:00", 1_801_350_000_000),
+    ],
+)
+def test_spans_and_dates_are_understood(text: str, milliseconds: int) -> None:
+    assert _expiry(text, NOW) == milliseconds
+
+
+@pytest.mark.parametrize("text", ["2020-01-01", "0d", "30", "soon", "-1d", "9999-99-99"])
+def test_an_expiry_that_is_past_or_nonsense_is_refused(text: str) -> None:
+    with pytest.raises(Misused):
+        _expiry(text, NOW)
+
+
+def test_a_revoked_key_is_gone(run: Run, account: str, clock: FakeClock) -> None:
+    made = run("key", "create", account, "--json").json
+    assert run("key", "revoke", account, made["key_id"]).code == 0
+    accounts = Accounts(boto3.client("dynamodb", region_name="us-east-1"), TABLE, clock)
+    assert accounts.find_by_key(made["key"]) is None
+    assert run("key", "list", account, "--json").json == {"items": []}
+    again = run("key", "revoke", account, made["key_id"])
+    assert (again.code, again.err.count("\n")) == (3, 1)
+
+
+def test_a_key_given_instead_of_its_id_is_not_repeated(run: Run, account: str) -> None:
+    text = run("key", "create", account, "--json").json["key"]
+    refused = run("key", "revoke", account, text)
+    assert refused.code == 2
+    assert text not in refused.out + refused.err
+
+
+def test_senders_are_added_listed_and_removed(run: Run, account: str) -> None:
+    assert run("sender", "add", account, "News@Example.ORG", "--json").json["sender"] == "news@example.org"
+    assert len(run("sender", "list", account, "--json").json["items"]) == 2
+    assert "example.com" in run("sender", "list", account).out
+    assert run("sender", "remove", account, "EXAMPLE.com").code == 0
+    assert len(run("sender", "list", account, "--json").json["items"]) == 1
+    assert run("sender", "remove", account, "example.com").code == 3
+    assert run("sender", "add", account, "@").code == 2
+
+
+def test_an_account_goes_by_its_name_while_only_one_has_it(run: Run, account: str) -> None:
+    assert run("sender", "list", "Ann & Co", "--json").json == {"items": [{"sender": "example.com"}]}
+    run("account", "create", "Ann & Co")
+    refused = run("sender", "list", "Ann & Co")
+    assert refused.code == 2
+    assert account in refused.err
+
+
+def test_an_account_that_is_not_there_is_exit_code_3(run: Run) -> None:
+    for words in (
+        ("key", "create"),
+        ("key", "list"),
+        ("key", "revoke", "0123456789abcdef"),
+        ("sender", "add", "example.com"),
+        ("sender", "list"),
+        ("sender", "remove", "example.com"),
+    ):
+        for account in ("acc_000000000000", "nobody"):
+            found = run(*words[:2], account, *words[2:])
+            assert (found.code, found.out) == (3, "")
+            assert found.err == f"error: no account {account}: see `posthaste account list`\n"
+    assert everything_stored() == "[]"
+
+
+def test_names_of_others_do_not_steer_the_terminal(run: Run, folder: Path, clock: FakeClock) -> None:
+    Accounts(boto3.client("dynamodb", region_name="us-east-1"), TABLE, clock).create_account("a\x1b]0;owned\x07b")
+    shown = run("account", "list").out
+    assert "owned" in shown
+    assert "\x1b" not in shown
+    assert "\x07" not in shown

@@ -1,0 +1,377 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.fakes import API_KEY, Answer, FakeApi, FakeClock, Run
+
+ACCEPTED = {"batch_id": "b1", "job_id": "b1", "state": "READY", "recipients": 1003, "duplicates": 3, "skipped": 12}
+STATES = ("queued", "sending", "sent", "delivered", "failed", "skipped", "unknown")
+BODY = {"from": "news@example.com", "to": ["ann@example.org"], "subject": "Grüße", "body": "<p>Hi</p>"}
+COMMAND = [sys.executable, "-c", "from cli.main import main; main()"]
+
+
+def batch(state: str, waiting_for: str | None = None, **counts: int) -> Answer:
+    return Answer(
+        {
+            "batch_id": "b1",
+            "state": state,
+            "counts": {**dict.fromkeys(STATES, 0), **counts},
+            "as_of": "2026-11-20T00:00:00.000Z",
+            "waiting_for": waiting_for,
+        }
+    )
+
+
+def problem(status: int, code: str, detail: str, **more: Any) -> Answer:
+    headers = more.pop("headers", {})
+    return Answer({"title": "No", "status": status, "detail": detail, "code": code, **more}, status, headers)
+
+
+@pytest.fixture
+def file(folder: Path) -> str:
+    path = folder / "batch.json"
+    path.write_text(json.dumps(BODY), encoding="utf-8")
+    return str(path)
+
+
+def test_a_file_is_sent_with_key_and_idempotency_key(run: Run, api: FakeApi, file: str) -> None:
+    api.answers(Answer(ACCEPTED, 202))
+    done = run("batch", "send", file)
+    assert done.code == 0
+    assert done.out == (
+        "batch b1 accepted: 1,003 recipients, 12 skipped, 3 duplicates\nwatch it:  posthaste batch watch b1\n"
+    )
+    (asked,) = api.asked
+    assert (asked.method, asked.path, asked.json) == ("POST", "/batches", BODY)
+    assert asked.headers["Authorization"] == f"Bearer {API_KEY}"
+    assert asked.headers["Content-Type"] == "application/json"
+    assert len(asked.headers["Idempotency-Key"]) >= 24
+    assert API_KEY not in done.out + done.err
+
+
+def test_each_command_has_a_key_of_its_own_shown_on_request(run: Run, api: FakeApi, file: str) -> None:
+    api.answers(Answer(ACCEPTED, 202))
+    first, second = run("batch", "send", file, "--verbose", "--json"), run("batch", "send", file)
+    keys = [asked.headers["Idempotency-Key"] for asked in api.asked]
+    assert keys[0] != keys[1]
+    assert first.err == f"Idempotency-Key: {keys[0]}\n"
+    assert first.json == ACCEPTED
+    assert keys[1] not in second.out + second.err
+
+
+def test_a_body_is_made_from_options(run: Run, api: FakeApi, folder: Path) -> None:
+    api.answers(Answer(ACCEPTED, 202))
+    (folder / "to.txt").write_bytes("\ufeffann@example.org\r\n\n  Bo <bo@example.org>  \n".encode())
+    (folder / "body.html").write_text("<p>Olé</p>\n", encoding="utf-8")
+    (folder / "body.txt").write_text("Olé\n", encoding="utf-8")
+    words = ["--from", "news@example.com", "--to-file", "to.txt", "--subject", "S", "--html", "body.html"]
+    assert run("batch", "send", *words, "--text", "body.txt", "--name", "November").code == 0
+    assert api.asked[0].json == {
+        "from": "news@example.com",
+        "to": ["ann@example.org", "Bo <bo@example.org>"],
+        "subject": "S",
+        "body": "<p>Olé</p>\n",
+        "text": "Olé\n",
+        "name": "November",
+    }
+    piped = run("batch", "send", "-", input=json.dumps(BODY))
+    assert (piped.code, api.asked[1].json) == (0, BODY)
+
+
+def test_what_cannot_be_sent_is_exit_code_2_and_asks_nothing(run: Run, api: FakeApi, folder: Path, file: str) -> None:
+    (folder / "list.json").write_text("[]")
+    (folder / "broken.json").write_text("{")
+    (folder / "latin.json").write_bytes(b'{"subject": "\xe9"}')
+    (folder / "deep.json").write_text("[" * 100_000)
+    (folder / "empty.txt").write_text("\n")
+    whole = ["--from", "a@example.com", "--subject", "S", "--text", file]
+    for words in (
+        ["list.json"],
+        ["broken.json"],
+        ["latin.json"],
+        ["deep.json"],
+        ["gone.json"],
+        [],
+        [file, "--subject", "S"],
+        whole,
+        [*whole, "--to-file", "empty.txt"],
+        [*whole, "--to-file", "gone.txt"],
+        [file, "--idempotency-key", "x" * 256],
+    ):
+        done = run("batch", "send", *words)
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1), words
+    assert api.asked == []
+
+
+def test_a_lost_connection_is_repeated_with_the_same_key_and_body(
+    run: Run, api: FakeApi, clock: FakeClock, file: str
+) -> None:
+    api.answers(Answer(drop=True), Answer(drop=True), Answer({"message": "x"}, 503), Answer(ACCEPTED, 202))
+    done = run("batch", "send", file, "--json")
+    assert (done.code, done.json) == (0, ACCEPTED)
+    assert len(api.asked) == 4
+    assert len({(a.headers["Idempotency-Key"], a.body) for a in api.asked}) == 1
+    assert clock.slept == [0.5, 1.0, 2.0]
+
+
+def test_a_connection_that_stays_lost_says_how_to_repeat_safely(run: Run, api: FakeApi, file: str) -> None:
+    api.answers(Answer(drop=True))
+    done = run("batch", "send", file)
+    keys = {asked.headers["Idempotency-Key"] for asked in api.asked}
+    assert (done.code, done.out, len(api.asked), len(keys)) == (5, "", 6, 1)
+    (key,) = keys
+    assert f"--idempotency-key {key}" in done.err.splitlines()[-1]
+    api.answers(Answer(ACCEPTED, 202))
+    assert run("batch", "send", file, "--idempotency-key", key).code == 0
+    assert api.asked[-1].headers["Idempotency-Key"] == key
+
+
+def test_429_waits_as_long_as_it_says(run: Run, api: FakeApi, clock: FakeClock, file: str) -> None:
+    later = "Mon, 21 Sep 2026 14:13:30 GMT"  # three seconds after the first wait
+    api.answers(
+        Answer({}, 429, {"Retry-After": "7"}),
+        Answer({}, 429, {"Retry-After": later}),
+        Answer({}, 429, {"Retry-After": "soon"}),
+        Answer(ACCEPTED, 202),
+    )
+    done = run("batch", "send", file)
+    assert done.code == 0
+    assert clock.slept == [7.0, 3.0, 2.0]
+    assert len({asked.headers["Idempotency-Key"] for asked in api.asked}) == 1
+    assert "trying again in 7 s" in done.err
+
+
+def test_429_is_not_waited_for_without_end(run: Run, api: FakeApi, clock: FakeClock, file: str) -> None:
+    api.answers(problem(429, "too_many_requests", "Slow down", headers={"Retry-After": "3600"}))
+    done = run("batch", "send", file)
+    assert (done.code, clock.slept, len(api.asked)) == (1, [], 1)
+    assert "in 3600 s" in done.err
+    api.answers(Answer({}, 429, {"Retry-After": "1"}))
+    assert run("batch", "send", file).code == 1
+    assert len(clock.slept) == 5
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "said"),
+    [
+        (problem(401, "unauthorized", f"No key {API_KEY}"), 4, "check POSTHASTE_API_KEY"),
+        (problem(403, "forbidden", "The key lacks the scope"), 4, "scope"),
+        (problem(404, "not_found", "No such batch"), 3, "check the id"),
+        (problem(409, "conflict", "Busy"), 1, "Busy (conflict)"),
+        (problem(422, "from_not_allowed", "Not allowed"), 1, "posthaste sender add ACCOUNT VALUE"),
+        (Answer({"message": "Request Too Long"}, 413), 1, "Request Too Long"),
+        (Answer(raw=b"<html>", status=404), 3, "HTTP 404"),
+        (Answer(raw=b"<html>welcome"), 1, "check POSTHASTE_URL"),
+        (Answer([]), 1, "check POSTHASTE_URL"),
+        (Answer({}, 302, {"Location": "http://127.0.0.1:1/"}), 1, "check POSTHASTE_URL"),
+        (Answer({}, 500), 1, "the server failed"),
+        (Answer({}, 504), 5, "not working just now"),
+    ],
+)
+def test_each_refusal_has_its_code_and_its_advice(
+    run: Run, api: FakeApi, file: str, answer: Answer, code: int, said: str
+) -> None:
+    api.answers(answer)
+    done = run("batch", "send", file)
+    last = done.err.splitlines()[-1]
+    assert (done.code, done.out) == (code, "")
+    assert last.startswith("error: ")
+    assert said in last
+    assert API_KEY not in done.err
+
+
+def test_the_first_faults_of_a_refused_body_are_named(run: Run, api: FakeApi, file: str) -> None:
+    faults = [{"field": f"to.{i}", "message": "bad\x1b[2J"} for i in range(5)]
+    api.answers(problem(422, "invalid_request", "The body is wrong", errors=faults))
+    done = run("batch", "send", file)
+    assert "to.0: bad" in done.err
+    assert "and 2 more" in done.err
+    assert "\x1b" not in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_nobody_at_the_address_is_exit_code_5_at_once(
+    run: Run, clock: FakeClock, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSTHASTE_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("POSTHASTE_API_KEY", API_KEY)
+    done = run("batch", "send", file)
+    assert (done.code, clock.slept) == (5, [])
+    assert "posthaste local up" in done.err
+
+
+def test_watching_prints_one_json_line_per_change_until_logged(run: Run, api: FakeApi, clock: FakeClock) -> None:
+    api.answers(
+        batch("READY", "scheduled", queued=3),
+        batch("READY", "scheduled", queued=3),
+        batch("SENDING", queued=1, sending=2),
+        Answer(drop=True),
+        batch("SENT", sent=2, failed=1),
+        batch("LOGGED", delivered=2, failed=1),
+    )
+    done = run("batch", "watch", "b1", "--json")
+    assert done.code == 0
+    assert [line["state"] for line in done.lines] == ["READY", "SENDING", "SENT", "LOGGED"]
+    assert all(sum(line["counts"].values()) == 3 for line in done.lines)
+    assert done.lines[0]["waiting_for"] == "scheduled"
+    assert {asked.path for asked in api.asked} == {"/batches/b1"}
+    assert set(clock.slept) == {0.5}
+
+
+def test_long_watching_asks_less_often(run: Run, api: FakeApi, clock: FakeClock) -> None:
+    api.answers(*[batch("SENDING", sending=1)] * 70, batch("LOGGED", sent=1))
+    assert run("batch", "watch", "b1").code == 0
+    assert clock.slept == [0.5] * 60 + [2.0] * 10
+
+
+def test_watching_prints_a_line_per_change_into_a_pipe_and_bars_on_a_terminal(run: Run, api: FakeApi) -> None:
+    script = [batch("SENDING", queued=1500, sending=200), batch("LOGGED", delivered=1690, failed=10)]
+    api.answers(*script)
+    assert run("batch", "watch", "b1").out == (
+        "SENDING   queued 1,500  sending 200\nLOGGED    delivered 1,690  failed 10\n"
+    )
+    api.answers(*script)
+    shown = run("batch", "watch", "b1", terminal=True).out
+    assert "LOGGED  1,700 messages" in shown
+    assert "━" in shown
+    assert "1,690" in shown
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_ctrl_c_ends_the_watching_alone(run: Run, api: FakeApi, clock: FakeClock, terminal: bool) -> None:  # noqa: FBT001
+    def interrupt(n: int) -> None:
+        if n == 2:
+            raise KeyboardInterrupt
+
+    clock.on_sleep = interrupt
+    api.answers(batch("SENDING", sending=1))
+    done = run("batch", "watch", "b1", terminal=terminal)
+    assert done.code == 130
+    assert "the job goes on" in done.err
+    assert {asked.method for asked in api.asked} == {"GET"}
+    assert len(api.asked) == 2
+
+
+def test_the_real_command_ends_in_order_on_ctrl_c(api: FakeApi) -> None:
+    api.answers(batch("SENDING", sending=1))
+    with subprocess.Popen(
+        [*COMMAND, "batch", "watch", "b1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        assert api.heard.acquire(timeout=30)
+        assert api.heard.acquire(timeout=30)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert out == "SENDING   sending 1\n"
+    assert err == "no longer watching; the job goes on. Again: posthaste batch watch b1\n"
+
+
+def test_a_batch_that_is_not_there_ends_the_watching(run: Run, api: FakeApi) -> None:
+    api.answers(problem(404, "not_found", "No such batch"))
+    assert run("batch", "watch", "b1").code == 3
+    api.answers(Answer({"items": []}))
+    assert run("batch", "watch", "b1").code == 1
+
+
+def test_sending_and_watching_in_one(run: Run, api: FakeApi, file: str) -> None:
+    api.answers(Answer(ACCEPTED, 202), batch("LOGGED", delivered=1003))
+    done = run("batch", "send", file, "--watch", "--json")
+    assert [line["state"] for line in done.lines] == ["READY", "LOGGED"]
+
+
+def line(n: int, state: str = "delivered", **more: Any) -> dict[str, Any]:
+    tried = {"sendgrid": True, "mailgun": False}
+    known = {"message": f"0.{n}", "recipient": f"u{n}@example.org", "state": state, "providers": tried}
+    return {**known, "attempts": [{"n": 0}], "error": None, "may_duplicate": False, **more}
+
+
+def test_logs_follow_the_cursor_also_through_an_empty_page(run: Run, api: FakeApi) -> None:
+    api.answers(
+        Answer({"items": [line(0)], "next_cursor": "c/1"}),
+        Answer({"items": [], "next_cursor": "c2"}),
+        Answer({"items": [line(1, "failed", error="550")], "next_cursor": None}),
+    )
+    words = ("--state", "delivered", "--state", "failed", "--status", "failed", "--recipient", "u+1@example.org")
+    done = run("batch", "logs", "b1", *words, "--json")
+    assert done.lines == [line(0), line(1, "failed", error="550")]
+    assert [asked.path for asked in api.asked] == [
+        f"/batches/b1/logs?limit=1000&state=delivered%2Cfailed&status=failed&recipient=u%2B1%40example.org{cursor}"
+        for cursor in ("", "&cursor=c%2F1", "&cursor=c2")
+    ]
+
+
+def test_logs_for_people_have_one_header_and_nothing_that_steers_a_terminal(run: Run, api: FakeApi) -> None:
+    api.answers(
+        Answer({"items": [line(0)], "next_cursor": "c"}),
+        Answer({"items": [line(1, "failed", error="\x1b[31m550", may_duplicate=True)], "next_cursor": None}),
+    )
+    out = run("batch", "logs", "b1").out
+    assert out.count("recipient") == 1
+    assert "may have arrived twice" in out
+    assert "sendgrid" in out
+    assert "mailgun" not in out
+    assert "\x1b" not in out
+    api.answers(Answer({"items": [], "next_cursor": None}))
+    none = run("batch", "logs", "b1", "--state", "unknown")
+    assert (none.code, none.out, none.err) == (0, "", "no such messages\n")
+    assert run("batch", "logs", "b1", "--state", "bogus").code == 2
+
+
+def test_stop_resume_and_retry_are_posted(run: Run, api: FakeApi) -> None:
+    api.answers(Answer({"job_id": "b1", "state": "STOPPED"}))
+    assert "b1 is STOPPED" in run("batch", "stop", "b1").out
+    assert run("batch", "stop", "b1", "--json").json["state"] == "STOPPED"
+    api.answers(Answer({"job_id": "b1", "state": "READY", "messages": 1200}))
+    assert "1,200 messages" in run("batch", "resume", "b1").out
+    assert run("batch", "retry", "b1", "--include", "unknown", "--include", "failed", "--json").code == 0
+    api.answers(Answer({"job_id": "b1", "state": "LOGGED", "messages": 0}))
+    assert "nothing to send" in run("batch", "retry", "b1").out
+    assert [(a.method, a.path, a.json) for a in api.asked] == [
+        ("POST", "/batches/b1/stop", {}),
+        ("POST", "/batches/b1/stop", {}),
+        ("POST", "/batches/b1/resume", {}),
+        ("POST", "/batches/b1/retry", {"include": ["unknown", "failed"]}),
+        ("POST", "/batches/b1/retry", {}),
+    ]
+    assert run("batch", "retry", "b1", "--include", "all").code == 2
+
+
+def test_stop_is_repeated_when_the_answer_is_lost_but_retry_is_not(run: Run, api: FakeApi) -> None:
+    api.answers(Answer(drop=True), Answer({"state": "STOPPED"}))
+    assert run("batch", "stop", "b1").code == 0
+    api.answers(Answer(drop=True), Answer({"messages": 1}))
+    done = run("batch", "retry", "b1")
+    assert done.code == 5
+    assert "may or may not have been done" in done.err
+    assert len(api.asked) == 3
+
+
+def test_a_batch_that_is_still_busy_says_when_to_come_back(run: Run, api: FakeApi) -> None:
+    api.answers(problem(409, "stopping", "The job is stopping", headers={"Retry-After": "4"}))
+    done = run("batch", "resume", "b1")
+    assert (done.code, len(api.asked)) == (1, 1)
+    assert done.err == "error: The job is stopping (stopping): try again in 4 s\n"
+
+
+def test_an_id_stays_one_part_of_the_path(run: Run, api: FakeApi) -> None:
+    api.answers(batch("LOGGED"))
+    assert run("batch", "watch", "../jobs?x").code == 0
+    assert api.asked[0].path == "/batches/..%2Fjobs%3Fx"
+    assert run("batch", "watch", "..").code == 2
+
+
+def test_the_reader_of_a_pipe_may_leave(api: FakeApi) -> None:
+    api.answers(Answer({"items": [line(n) for n in range(1000)], "next_cursor": "again"}))
+    read, write = os.pipe()
+    os.close(read)
+    with subprocess.Popen([*COMMAND, "batch", "logs", "b1", "--json"], stdout=write, stderr=subprocess.PIPE) as child:
+        os.close(write)
+        _, err = child.communicate(timeout=30)
+    assert child.returncode == 1
+    assert b"Traceback" not in err

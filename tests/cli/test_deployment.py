@@ -1,0 +1,176 @@
+"""Where operators' commands go: the environment, the local cloud's file, the stack's outputs; and what goes wrong."""
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from moto import mock_aws
+from moto.server import ThreadedMotoServer
+
+from cli.deployment import aws_errors
+from cli.errors import Failed, NotAuthorised, NotFound
+from shared.contracts import Credential, Settings, secret_name
+from tests.cli.conftest import TABLE, deploy, stored_secret
+from tests.cli.fakes import Run
+
+
+@pytest.fixture
+def stacks(aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only stage prod has a stack; its table is found by it."""
+    monkeypatch.delenv("POSTHASTE_RECORDS_TABLE")
+    deploy("prod")
+
+
+@pytest.mark.usefixtures("stacks")
+def test_the_stack_of_the_stage_names_the_table(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("account", "create", "Ann", "--stage", "prod").code == 0
+    found = boto3.client("dynamodb", region_name="us-east-1").scan(TableName="prod-records")["Count"]
+    assert found == 2
+    monkeypatch.setenv("POSTHASTE_STAGE", "prod")
+    assert len(run("account", "list", "--json").json["items"]) == 1
+    nowhere = run("account", "list", "--stage", "dev")
+    assert (nowhere.code, nowhere.err.count("\n")) == (3, 1)
+    assert "no stack posthaste-dev in AWS us-east-1" in nowhere.err
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_table_that_is_gone_is_exit_code_3(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POSTHASTE_RECORDS_TABLE", "gone")
+    assert run("account", "list").code == 3
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_functions_own_settings_name_the_stage(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings("blue", (Credential("sg", "sendgrid", "email", 1),), {})
+    monkeypatch.setenv("POSTHASTE_SETTINGS", settings.dumps())
+    boto3.client("secretsmanager", region_name="us-east-1").create_secret(Name=secret_name("blue", "sg"))
+    assert run("credential", "set", "sg", "--json", input='{"api_key": "k"}').json["stage"] == "blue"
+    monkeypatch.setenv("POSTHASTE_SETTINGS", "nonsense")
+    assert run("account", "list").code == 2
+
+
+def test_no_region_no_profile_no_credentials_are_told_apart(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("account", "list").code == 2
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    monkeypatch.setenv("POSTHASTE_RECORDS_TABLE", TABLE)
+    done = run("account", "list")
+    assert (done.code, done.err.count("\n")) == (4, 1)
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    assert run("account", "list").code == 4
+
+
+def test_an_endpoint_that_does_not_answer_is_exit_code_5(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    done = run("account", "list")
+    assert (done.code, done.err.count("\n")) == (5, 1)
+    assert "http://127.0.0.1:1" in done.err
+    assert run("account", "list", "--aws").code == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("AccessDeniedException", NotAuthorised),
+        ("UnrecognizedClientException", NotAuthorised),
+        ("ExpiredToken", NotAuthorised),
+        ("ResourceNotFoundException", NotFound),
+        ("InternalFailure", Failed),
+    ],
+)
+def test_refusals_of_aws_become_one_line(code: str, kind: type[Exception]) -> None:
+    with pytest.raises(kind, match="Query"), aws_errors("AWS eu-west-1"):
+        raise ClientError({"Error": {"Code": code, "Message": "no"}}, "Query")
+
+
+@pytest.fixture(scope="module")
+def emulator() -> Iterator[str]:
+    """An AWS endpoint over HTTP, as the local cloud has one."""
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def local(emulator: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A local cloud that is up, seen from a folder inside the checkout; returns how to connect to it."""
+    connection = {"endpoint_url": emulator, "aws_access_key_id": "test", "aws_secret_access_key": "test"}
+    names = {"AWS_ENDPOINT_URL": emulator, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+    (folder / ".local").mkdir()
+    lines = "".join(f"{name}={value}\n" for name, value in {**names, "AWS_REGION": "us-east-1"}.items())
+    (folder / ".local" / "env").write_text(lines)
+    inside = folder / "some" / "where"
+    inside.mkdir(parents=True)
+    monkeypatch.chdir(inside)
+    return connection
+
+
+def test_the_local_cloud_is_found_from_its_file_and_taken_as_a_whole(
+    run: Run, local: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy("dev", **local)
+    monkeypatch.setenv("AWS_PROFILE", "production")  # plays no part: it does not even exist
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    made = run("account", "create", "Ann", "--json")
+    assert made.code == 0
+    monkeypatch.delenv("AWS_PROFILE")
+    monkeypatch.delenv("HTTP_PROXY")
+    stored = boto3.client("dynamodb", region_name="us-east-1", **local).scan(TableName=TABLE)["Items"]
+    assert {item["pk"]["S"] for item in stored} == {f"A#{made.json['account_id']}", "ACCOUNTS"}
+    assert "the local cloud" in run("account", "create", "Bob").out
+    missing = run("account", "list", "--stage", "prod")
+    assert missing.code == 3
+    assert "--aws" in missing.err
+
+
+def test_aws_passes_the_local_cloud_by(run: Run, local: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    with mock_aws():
+        deploy("prod")
+        assert run("account", "create", "Ann", "--aws", "--stage", "prod").code == 0
+
+
+def test_a_prompt_shows_nothing_of_the_secret(local: dict[str, Any]) -> None:
+    """The real command on a real terminal: what the terminal echoes is read back."""
+    boto3.client("secretsmanager", region_name="us-east-1", **local).create_secret(
+        Name=secret_name("dev", "sendgrid-main")
+    )
+    ours, theirs = pty.openpty()
+    words = [sys.executable, "-c", "from cli.main import main; main()", "credential", "set", "sendgrid-main"]
+    with subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, start_new_session=True) as child:
+        assert child.stderr is not None
+        prompt = b""
+        while not prompt.endswith(b"}: "):  # the last blank is written once the echo is off
+            prompt += child.stderr.read(1) or pytest.fail("no prompt")
+        os.write(ours, b'{"api_key": "SG.hush"}\n')
+        rest = child.stderr.read()
+        assert child.wait(30) == 0
+    os.close(theirs)
+    shown = io.BytesIO()
+    while True:
+        try:
+            piece = os.read(ours, 1024)
+        except OSError:  # the end of a terminal, on Linux
+            break
+        if not piece:
+            break
+        shown.write(piece)
+    os.close(ours)
+    assert b"stored" in shown.getvalue()
+    assert b"hush" not in shown.getvalue() + prompt + rest
+    assert json.loads(stored_secret(**local) or "") == {"api_key": "SG.hush"}
