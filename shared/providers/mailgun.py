@@ -1,0 +1,309 @@
+"""Mailgun: mail by the v3 API; its feedback is read in `mailgun_events`.
+
+Sources (documentation.mailgun.com/docs/mailgun): api-reference/send/mailgun/messages (fields, limits),
+user-manual/sending-messages/batch-sending (`recipient-variables`), quickstart-guide/responses (statuses); the old user
+manual, "Attaching Data to Messages" (a `v:` value may be a recipient variable: `v:x` = `%recipient.x%`).
+The secret: `api_key`, `domain` (the sending domain), and `webhook_signing_key` for the feedback.
+
+In a call of several, Mailgun itself replaces `%recipient.…%` in subject and bodies: the only variable there is `ref`.
+"""
+
+import base64
+import binascii
+import json
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote_plus
+
+from shared.domain.content import Attachment, Content
+from shared.domain.ids import Ref
+from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.ports import Clock, Http, Response, Target
+from shared.providers._common import (
+    REF_ARG,
+    TO_ARG,
+    PerContent,
+    Refusal,
+    clean,
+    copies,
+    digest,
+    distinct,
+    fault,
+    joined,
+    post,
+    spread,
+    wait,
+)
+from shared.providers.mailgun_events import MAX_MESSAGE_ID, MailgunWebhooks
+from shared.providers.registry import Needs
+
+BASE_URL: Final = "https://api.mailgun.net"
+"""`https://api.eu.mailgun.net` for domains in the EU."""
+PER_CALL: Final = 1000
+MAX_OPTIONS: Final = 16 * 1024
+"""Bytes of all names and values that begin with `o:`, `h:`, `v:` or `t:`."""
+FEWER: Final[Mapping[int, int]] = {1: PER_CALL, 2: PER_CALL, 3: 32, 4: 6}
+"""Attempt → targets in a call; later ones go alone. One bad address refuses a whole call and Mailgun does not say which
+it is, so calls shrink until it is alone, and the others are not lost with it."""
+VARIABLE: Final = "ref"
+_DOMAIN: Final = re.compile(r"(?=.{1,253}$)[a-z0-9](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_-]{1,63})+", re.IGNORECASE)
+
+# What an answer means
+
+REFUSALS: Final[Mapping[int, Refusal]] = {
+    400: Refusal("bad_request", permanent=True, scoped=True),
+    401: Refusal("unauthorized", provider_down=True),
+    402: Refusal("payment_required", provider_down=True),
+    403: Refusal("forbidden", provider_down=True),
+    404: Refusal("domain_not_found", provider_down=True),
+    413: Refusal("too_large", permanent=True),
+    422: Refusal("unprocessable", permanent=True, scoped=True),
+    503: Refusal("unavailable"),
+}
+"""Status → meaning, if the text does not say more. 420 and 429 are throttling; all others: see `_common.fault`."""
+THROTTLED: Final = frozenset({420, 429})
+"""Users meet 420 where 429 is documented (github.com/mailgun/mailgun-java/issues/50)."""
+TEXTS: Final = (
+    (re.compile(r"disabled|suspended", re.IGNORECASE), Refusal("account_disabled", provider_down=True)),
+    (
+        re.compile(r"limit exceeded|try again after|too fast|rate limit|limited to \d+ messages", re.IGNORECASE),
+        None,
+    ),
+    (
+        re.compile(r"large batches|recipients per request|too many recipients", re.IGNORECASE),
+        Refusal("batch_not_allowed", provider_down=True),
+    ),
+    (re.compile(r"not allowed to send", re.IGNORECASE), Refusal("domain_not_allowed", provider_down=True)),
+    (re.compile(r"^\W*to\W+parameter", re.IGNORECASE), Refusal("invalid_recipient", permanent=True, scoped=True)),
+    (re.compile(r"^\W*b?cc\W+parameter", re.IGNORECASE), Refusal("invalid_copy", permanent=True)),
+    (re.compile(r"^\W*from\W+parameter", re.IGNORECASE), Refusal("invalid_from", permanent=True)),
+    (re.compile(r"at least one of\W+text", re.IGNORECASE), Refusal("invalid_content", permanent=True)),
+    (re.compile(r"^header ", re.IGNORECASE), Refusal("invalid_headers", permanent=True)),
+    (re.compile(r"limited to 16 ?kb", re.IGNORECASE), Refusal("options_too_large")),
+)
+"""Texts of a 400, 401, 403, 420 or 429 that say more than the status, the first that fits; None: throttled. Mailgun
+says 400 for an allowance that is used up, and for what is wrong with the account or domain: neither may condemn a
+message. `batch_not_allowed`: a new account may not send to many in a call; set the credential's `per_call`."""
+_AFTER: Final = re.compile(r"try again after ([A-Za-z]{3}, [^\"]{10,40}? (?:UTC|GMT))")
+_LOST: Final = b"Mailgun Magnificent API"
+"""Mailgun answers 200 with this to a path it does not know: nothing was sent."""
+
+_ACCEPTED: Final = 200
+_NO_DOMAIN: Final = Rejected("no_domain", permanent=False, provider_down=True)
+_NO_KEY: Final = Rejected("no_api_key", permanent=False, provider_down=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Common:
+    """What all calls of a content share. `boundary`: of a multipart body; empty: a form. `options`: bytes of them."""
+
+    kind: str
+    boundary: str
+    body: bytes
+    options: int
+    invalid: str = ""
+
+
+class Mailgun:
+    """Mail through one domain of a Mailgun account. Implements `ports.Provider`; safe for threads.
+
+    Args:
+        http: the transport.
+        base_url: empty for Mailgun's own in the US.
+        secret: with `api_key` and `domain`; without them every message is refused, and nothing is sent.
+        clock: for "try again after".
+    """
+
+    name = "mailgun"
+    per_call = PER_CALL
+    has_feedback = True
+
+    def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
+        self._http = http
+        self._clock = clock
+        key, domain = secret.get("api_key", "").strip(), secret.get("domain", "").strip()
+        self._missing = None if _DOMAIN.fullmatch(domain) else _NO_DOMAIN
+        if not key or not key.isascii() or not key.isprintable():
+            self._missing = _NO_KEY
+        self._url = f"{(base_url or BASE_URL).rstrip('/')}/v3/{domain}/messages"
+        self._authorization = "Basic " + base64.b64encode(f"api:{key}".encode("utf-8", "replace")).decode()
+        self._common = PerContent(_common)
+
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
+        """Call `POST /v3/{domain}/messages` once; several targets have `recipient-variables`, so none sees another.
+
+        A target whose address stands before it in the call is left out and comes back as refused for now; targets
+        beyond what their attempt allows (see `FEWER`) come back as not started. Arguments and result: see
+        `ports.Provider`. cc and bcc go only with one target.
+        """
+        if self._missing:
+            return [self._missing] * len(targets)
+        begun = targets[: _fewer(targets)]
+        called = distinct(begun)
+        outcomes = self._call(content, called, deadline)
+        outcomes = spread(begun, called, outcomes, Rejected("repeated_address", permanent=False))
+        return outcomes + [NotStarted()] * (len(targets) - len(begun))
+
+    def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> list[Outcome]:
+        n = len(targets)
+        common = self._common(content)
+        if common.invalid:
+            return [Rejected(common.invalid, permanent=True)] * n
+        own = _own(content, targets)
+        if common.options + _options(own) > MAX_OPTIONS:
+            return [Rejected("options_too_large", permanent=False)] * n
+        start = _parts(own, common.boundary) if common.boundary else _form(own) + b"&"
+        headers = {"Authorization": self._authorization, "Content-Type": common.kind}
+        body = joined(start, common.body)
+        response = post(self._http, self._url, headers=headers, body=body, deadline=deadline)
+        return self._outcomes(response, n) if isinstance(response, Response) else [response] * n
+
+    def _outcomes(self, response: Response, n: int) -> list[Outcome]:
+        status = response.status
+        answer = _answer(response.body)
+        if status == _ACCEPTED:
+            return [_accepted(answer, response.body)] * n
+        said = answer.get("message") if isinstance(answer.get("message"), str) else ""
+        said = said or response.body[:1000].decode("utf-8", "replace")
+        refusal = REFUSALS.get(status)
+        if status in THROTTLED or status in (400, 401, 403):
+            special = next((pair for pair in TEXTS if pair[0].search(said)), None)
+            if special:
+                refusal = special[1]
+            if (special is None and status in THROTTLED) or (special is not None and refusal is None):
+                return [Throttled(self._wait(response.headers, said))] * n
+        if refusal is None:
+            # Its own 500 says only that something broke there; users report that such mails went out.
+            own = status != 500 and bool(answer.get("message"))  # noqa: PLR2004
+            return [fault(status, own=own)] * n
+        if refusal.scoped and n > 1:
+            return [Rejected("batch_refused", permanent=False)] * n
+        return [refusal.rejected()] * n
+
+    def _wait(self, headers: Mapping[str, str], said: str) -> float:
+        """Return the seconds that an answer asks for: Retry-After, else "try again after" a date."""
+        found = _AFTER.search(said)
+        date = found[1].replace("UTC", "GMT") if found else ""
+        return wait(headers.get("retry-after", "") or date, self._clock.now())
+
+
+# The request
+
+
+def _fewer(targets: Sequence[Target]) -> int:
+    """Return how many targets the latest of their attempts lets into a call."""
+    if len(targets) == 1:
+        return 1
+    refs = [Ref.parse(t.ref) for t in targets]
+    return FEWER.get(max([ref.attempt if ref else 1 for ref in refs]), 1)
+
+
+def _own(content: Content, targets: Sequence[Target]) -> list[tuple[str, str]]:
+    """Return a call's own fields: recipients and our ref, one for each of them."""
+    if len(targets) == 1:
+        (target,) = targets
+        to = target.recipient.address
+        fields = [("to", _mailbox(to, target.recipient.display)), (f"v:{REF_ARG}", target.ref)]
+        if content.cc or content.bcc:
+            fields += [(role, _mailbox(b.address, b.display)) for role, boxes in copies(content, to) for b in boxes]
+            fields.append((f"v:{TO_ARG}", digest(target.ref, to)))
+        return fields
+    fields = [("to", _mailbox(t.recipient.address, t.recipient.display)) for t in targets]
+    variables = {t.recipient.address: {VARIABLE: t.ref} for t in targets}
+    fields.append(("recipient-variables", json.dumps(variables, separators=(",", ":"))))
+    fields.append((f"v:{REF_ARG}", f"%recipient.{VARIABLE}%"))
+    return fields
+
+
+def _mailbox(address: str, display: str) -> str:
+    """Return an address with its name as a quoted string (RFC 5322, 3.2.4); Mailgun encodes what is not ASCII."""
+    if not display:
+        return address
+    name = clean(display, len(display)).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{name}" <{address}>'
+
+
+def _common(content: Content) -> _Common:
+    """Serialise what all calls of a content share; the end of a body, that a call's own fields come before."""
+    fields = [("from", _mailbox(content.sender.address, content.sender.display)), ("subject", content.subject)]
+    fields += [(name, value) for name, value in (("text", content.text), ("html", content.html)) if value]
+    if content.reply_to:
+        fields.append(("h:Reply-To", _mailbox(content.reply_to.address, content.reply_to.display)))
+    fields += [(f"h:{name}", value) for name, value in content.headers]
+    options = _options(fields)
+    if not content.attachments:
+        return _Common("application/x-www-form-urlencoded", "", _form(fields), options)
+    boundary = f"posthaste-{secrets.token_hex(16)}"
+    try:
+        files = b"".join([_file(a, boundary) for a in content.attachments])
+    except (binascii.Error, ValueError):
+        return _Common("", "", b"", 0, invalid="invalid_attachments")
+    body = _parts(fields, boundary) + files + f"--{boundary}--\r\n".encode()
+    return _Common(f"multipart/form-data; boundary={boundary}", boundary, body, options)
+
+
+def _options(fields: Sequence[tuple[str, str]]) -> int:
+    """Count the bytes of the fields that Mailgun limits together."""
+    return sum([len(n.encode()) + len(v.encode("utf-8", "replace")) for n, v in fields if n[1:2] == ":"])
+
+
+def _form(fields: Sequence[tuple[str, str]]) -> bytes:
+    pairs = [f"{quote_plus(name)}={quote_plus(value, errors='replace')}" for name, value in fields]
+    return "&".join(pairs).encode()
+
+
+def _parts(fields: Sequence[tuple[str, str]], boundary: str) -> bytes:
+    """Serialise fields as parts of a multipart body (RFC 7578)."""
+    parts = [
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{_escaped(name)}"\r\n\r\n{value}\r\n'
+        for name, value in fields
+    ]
+    return "".join(parts).encode("utf-8", "replace")
+
+
+def _file(attachment: Attachment, boundary: str) -> bytes:
+    """Serialise a file; an inline image is found by its file name, so that is its content id."""
+    name, file = ("inline", attachment.content_id) if attachment.content_id else ("attachment", attachment.filename)
+    kind = clean(attachment.content_type, 200) or "application/octet-stream"
+    head = (
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="{_escaped(file)}"\r\n'
+        f"Content-Type: {kind}\r\n\r\n"
+    )
+    return head.encode("utf-8", "replace") + base64.b64decode(attachment.data) + b"\r\n"
+
+
+def _escaped(text: str) -> str:
+    """Return a name as browsers write it in a part's header (HTML, "multipart/form-data encoding algorithm")."""
+    return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+
+
+# The answer
+
+
+def _answer(body: bytes) -> dict[str, Any]:
+    """Return Mailgun's own answer; empty if the body is not Mailgun's."""
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def _accepted(answer: Mapping[str, Any], body: bytes) -> Outcome:
+    message = clean(answer.get("id"), MAX_MESSAGE_ID).strip("<> ")
+    if message:
+        return Accepted(message)
+    if _LOST in body:
+        return Rejected("wrong_base_url", permanent=False, provider_down=True)
+    return Unknown("malformed_answer")
+
+
+def _build(needs: Needs) -> Mailgun:
+    return Mailgun(needs.http, needs.base_url, needs.secret, needs.clock)
+
+
+PROVIDER: Final = _build
+WEBHOOKS: Final = MailgunWebhooks

@@ -1,0 +1,181 @@
+"""Mailgun's feedback: one signed event per post.
+
+Sources (documentation.mailgun.com/docs/mailgun/user-manual): webhooks/securing-webhooks (signature),
+webhooks/webhook-payloads (bodies), events/event-types (events).
+The secret's `webhook_signing_key`: the HTTP webhook signing key, not the API key; several, separated by commas, while
+it is changed. The signature covers timestamp and token, not the body.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from shared.contracts import Word
+from shared.domain.feedback import WordKind
+from shared.domain.ids import Ref
+from shared.ports import BadEvents, BadSignature, Reading
+from shared.providers._common import (
+    MAX_AHEAD,
+    MAX_AT,
+    MAX_TEXT,
+    REF_ARG,
+    TO_ARG,
+    clean,
+    digest,
+    digits,
+    keys,
+    redacted,
+)
+
+MAX_AGE: Final = 24 * 3600.0
+"""Seconds. Mailgun retries for 8 hours and does not say whether it signs each try anew. A replay is harmless: words are
+joined by (ref, word, time), whatever is repeated."""
+MAX_TOKEN: Final = 200
+"""Characters; Mailgun's tokens have 50."""
+MAX_MESSAGE_ID: Final = 200
+"""Characters: about 40 and a domain."""
+MAX_CODE: Final = 100
+
+EVENTS: Final[Mapping[str, WordKind]] = {
+    "accepted": WordKind.ACCEPTED,
+    "rejected": WordKind.DROPPED,
+    "delivered": WordKind.DELIVERED,
+    "complained": WordKind.COMPLAINED,
+}
+"""`failed` is told apart by severity and reason. The others (opened, clicked, unsubscribed, stored) change no state."""
+FAILURES: Final[Mapping[str, WordKind]] = {
+    "bounce": WordKind.BOUNCED,
+    "delayed-bounce": WordKind.BOUNCED,
+    "suppress-bounce": WordKind.BOUNCED,
+    "suppress-complaint": WordKind.COMPLAINED,
+    "suppress-unsubscribe": WordKind.COMPLAINED,
+    "old": WordKind.FAILED_TEMPORARILY,
+}
+"""Reasons of a permanent failure. What Mailgun remembers of an address (it bounced, complained or opted out) holds with
+every provider: such words are hard and suppress. `old` was tried until the time for it was over. Any other reason
+(generic, espblock, ...) is judged by the code: see `_failure`."""
+
+
+class MailgunWebhooks:
+    """Reads Mailgun's posts. Implements `ports.WebhookReader`; safe for threads."""
+
+    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:  # noqa: ARG002 - of the port
+        """Check HMAC-SHA256 over timestamp + token with any of the secret's keys, in constant time.
+
+        An event of a subaccount carries a `parent-signature` too, by the key of the account above; either will do.
+
+        Raises:
+            BadSignature: `no_key`, `unsigned`, `too_old`, `too_new` or `wrong_signature`.
+        """
+        known = keys(secret.get("webhook_signing_key", ""))
+        if not known:
+            raise BadSignature("no_key")
+        timestamp, token, signatures = _signature(body)
+        if not digits(timestamp) or not token or not signatures:
+            raise BadSignature("unsigned")
+        if int(timestamp) < now - MAX_AGE:
+            raise BadSignature("too_old")
+        if int(timestamp) > now + MAX_AHEAD:
+            raise BadSignature("too_new")
+        signed = (timestamp + token).encode("utf-8", "replace")
+        made = [hmac.new(key.encode("utf-8", "replace"), signed, hashlib.sha256).digest() for key in known]
+        # No early end: how long it takes tells nothing about which key or signature came near.
+        if not sum([hmac.compare_digest(ours, theirs) for ours in made for theirs in signatures]):
+            raise BadSignature("wrong_signature")
+
+    def words(self, headers: Mapping[str, str], body: bytes) -> Reading:  # noqa: ARG002 - of the port
+        """Return the word of a post, if it is ours. An event without a time of its own gets that of the signature.
+
+        Raises:
+            BadEvents: the body is not a JSON object with an object `event-data`.
+        """
+        try:
+            post = json.loads(body)
+        except (ValueError, RecursionError):
+            raise BadEvents("not_json") from None
+        event = post.get("event-data") if isinstance(post, dict) else None
+        if not isinstance(event, dict):
+            raise BadEvents("no_event_data")
+        signed = _text(_inner(post, "signature").get("timestamp"))
+        word = _word(event, int(signed) if digits(signed) else 0)
+        return Reading(1, [] if word is None else [word])
+
+
+def _signature(body: bytes) -> tuple[str, str, list[bytes]]:
+    """Return timestamp, token and the signatures of a post; empty where there is none."""
+    try:
+        post = json.loads(body)
+    except (ValueError, RecursionError):
+        return "", "", []
+    given = _inner(post, "signature")
+    signatures = []
+    for name in ("signature", "parent-signature"):
+        text = given.get(name)
+        if isinstance(text, str) and len(text) == 64 and text.isascii():  # noqa: PLR2004 - SHA-256 in hexadecimal
+            try:
+                signatures.append(bytes.fromhex(text))
+            except ValueError:
+                continue
+    token = given.get("token")
+    token = token if isinstance(token, str) and len(token) <= MAX_TOKEN else ""
+    return _text(given.get("timestamp")), token, signatures
+
+
+def _inner(value: object, name: str) -> Mapping[str, Any]:
+    """Return an object within an object; empty if there is none."""
+    inner = value.get(name) if isinstance(value, dict) else None
+    return inner if isinstance(inner, dict) else {}
+
+
+def _text(value: object) -> str:
+    """Return a number or text as text."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_AT:
+        return str(value)
+    return value if isinstance(value, str) else ""
+
+
+def _word(event: Mapping[str, Any], signed_at: int) -> Word | None:
+    """Normalise one event; None if it is not ours or changes nothing."""
+    variables = _inner(event, "user-variables")
+    ref = variables.get(REF_ARG)
+    name = event.get("event")
+    if not isinstance(ref, str) or not isinstance(name, str) or Ref.parse(ref) is None:
+        return None
+    status = _inner(event, "delivery-status")
+    reason = clean(event.get("reason"), MAX_CODE)
+    code = clean(status.get("enhanced-code"), MAX_CODE) or clean(_text(status.get("code")), MAX_CODE)
+    if code == "0":  # Mailgun's word for none
+        code = ""
+    kind = _failure(event, reason, code, status) if name == "failed" else EVENTS.get(name)
+    if kind is None:
+        return None
+    if reason.startswith("suppress-") or (name == "failed" and not code):
+        code = reason.replace("-", "_")
+    at = event.get("timestamp")
+    if not isinstance(at, int | float) or not 0 < at <= MAX_AT:
+        at = signed_at
+    words = status.get("message") or status.get("description") or _inner(event, "reject").get("reason")
+    message = clean(_inner(_inner(event, "message"), "headers").get("message-id"), MAX_MESSAGE_ID).strip("<>")
+    recipient = event.get("recipient")
+    secondary = isinstance(recipient, str) and TO_ARG in variables and variables[TO_ARG] != digest(ref, recipient)
+    return Word(ref, kind.value, int(at), message, code, redacted(clean(words, MAX_TEXT)), secondary)
+
+
+def _failure(event: Mapping[str, Any], reason: str, code: str, status: Mapping[str, Any]) -> WordKind:
+    """Judge a failed delivery.
+
+    A bounce that Mailgun itself calls soft (a full mailbox, a refused content) says nothing against the mailbox. A code
+    of the 400s at the end is a temporary failure that was tried for long; otherwise the receiver refused the message.
+    """
+    if event.get("severity") == "temporary":
+        return WordKind.DEFERRED
+    kind = FAILURES.get(reason)
+    if kind is WordKind.BOUNCED and status.get("bounce-type") == "soft":
+        kind = None
+    if kind is not None:
+        return kind
+    if reason.startswith("suppress-"):
+        return WordKind.DROPPED
+    return WordKind.FAILED_TEMPORARILY if code.startswith("4") else WordKind.BLOCKED
