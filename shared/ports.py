@@ -271,11 +271,12 @@ class Records(Protocol):
         """
         ...
 
-    def fold(self, ledger: Ledger, job: Job, *, finish: bool = False) -> tuple[Ledger, Job | None] | None:
+    def fold(self, ledger: Ledger, job: Job, *, finish: int | None = None) -> tuple[Ledger, Job | None] | None:
         """Add a ledger's new figures to its job and the day's stats (J2), once; None if the ledger moved on.
 
-        `finish`: move the job to SENT in the same transaction (a job of one chunk), if its version is that of `job`.
-        The job is returned only then.
+        `finish` (Unix ms): end the job in the same transaction, if its version is that of `job`: for a job of one
+        chunk whose ledger is DONE. It becomes SENT if it reserves its credential, else SENT and LOGGED at once. The
+        job is returned only then.
         """
         ...
 

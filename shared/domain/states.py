@@ -146,3 +146,8 @@ TRANSITIONS: Final[dict[Change, tuple[frozenset[JobState], JobState]]] = {
     Change.REOPEN_SENT: (frozenset({JobState.SENT}), JobState.SENDING),
 }
 """Change → (states it may start from, state it ends in). Every job write's condition is generated from this table."""
+
+
+def ending(*, exclusive: bool) -> tuple[frozenset[JobState], JobState]:
+    """Return the transition of a job whose only chunk is done: FINISH, and with it LOG unless a credential is held."""
+    return TRANSITIONS[Change.FINISH][0], TRANSITIONS[Change.FINISH if exclusive else Change.LOG][1]

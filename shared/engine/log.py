@@ -48,9 +48,10 @@ class Logger:
         if job.chunks > 1:
             self._remember(job)
         elif ledger.status is LedgerStatus.DONE and job.state in ACTIVE:
-            done = self._records.fold(ledger, job, finish=True)
+            done = self._records.fold(ledger, job, finish=self._now())
             if done is not None and done[1] is not None:
-                return Folded(folded=True, state=self._log(done[1]).state)
+                ended = done[1] if done[1].state is JobState.LOGGED else self._log(done[1])
+                return Folded(folded=True, state=ended.state)
         folded = self._records.fold(ledger, job) is not None
         return Folded(folded=folded, state=self.finalise(ledger.job, hint=True))
 

@@ -194,9 +194,10 @@ def open_slot(x: Job, *, running: bool) -> str:
 # Chunks and details
 
 
-def chunk_item(x: Chunk) -> Item:
-    """Return a chunk's item."""
-    return {**keys.chunk(x.job, x.number), "recipients": {"B": chunk_codec.pack(x.recipients)}, "ttl": n(x.ttl)}
+def chunk_item(x: Chunk, content: bytes | None = None) -> Item:
+    """Return a chunk's item. `content`: the job's packed content, if it stands here instead of in its own item."""
+    item: Item = {**keys.chunk(x.job, x.number), "recipients": {"B": chunk_codec.pack(x.recipients)}, "ttl": n(x.ttl)}
+    return item if content is None else item | {"data": {"B": content}}
 
 
 def chunk(item: Mapping[str, Any]) -> Chunk:

@@ -4,7 +4,7 @@ Table `records` (pk, sk):
 
 | pattern | key |
 |---|---|
-| a job; its content; one chunk | `J#job / JOB`, `J#job / CONTENT`, `J#job / C#00012` |
+| a job; its content (if not in its only chunk); one chunk | `J#job / JOB`, `J#job / CONTENT`, `J#job / C#00012` |
 | details of a chunk, windows then feedback | `D#job#00012 / W#epoch#seq`, `F#hash` |
 | account, control, request bucket, senders | `A#account / PROFILE`, `CONTROL`, `BUCKET`, `SENDER#example.com` |
 | who is this API key? | `K#sha256 / KEY` |

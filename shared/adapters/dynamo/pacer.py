@@ -16,7 +16,11 @@ _MICRO = 1_000_000
 
 
 class DynamoPacer:
-    """`ports.Pacer`: one conditional update a reservation, the likely branch first."""
+    """`ports.Pacer`: one conditional update a reservation, the likely branch first: the one that was right last time.
+
+    A lone worker finds the credential idle again and again, several always find each other's slots ahead; either way a
+    wrong guess costs one write more.
+    """
 
     def __init__(self, dynamo: Dynamo, table: str, clock: Clock) -> None:
         self._db = dynamo
@@ -39,7 +43,7 @@ class DynamoPacer:
                     self._clock.sleep(wait)
                 idle = tat <= now
                 continue
-            self._behind[credential] = True
+            self._behind[credential] = not idle
             return Slots(first / _MICRO, pace.spacing, k)
 
     def _start(self, credential: str, now: int, cost: int) -> int:

@@ -17,9 +17,12 @@ from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.jobs import Job, add_figures, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger
-from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState
+from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Replay, Stored
 
+CHUNK_CONTENT: Final = 3_000
+"""Bytes of packed content that stand in the chunk of a job that has only one: a single mail is one write less. More
+would make the chunk dear to read for those who want its recipients alone."""
 INLINE_CONTENT: Final = 350_000
 """Bytes of packed content that still fit DynamoDB's 400 KB item; larger contents go to the bucket."""
 
@@ -55,10 +58,8 @@ class DynamoRecords:
             made = self._made_before(self._db.get(self._records, _idempotency_key(key)), key, job.created_at)
             if made is not None:
                 return made
-        puts = [(self._records, codec.chunk_item(c)) for c in chunks]
-        puts += [(self._ops, codec.ledger_item(x)) for x in ledgers]
-        puts.append((self._records, self._content_item(job, content)))
-        self._db.batch_put(puts)
+        puts = [(self._ops, codec.ledger_item(x)) for x in ledgers]
+        self._db.batch_put([*((self._records, x) for x in self._chunks_and_content(job, chunks, content)), *puts])
         actions: list[Item] = [
             {
                 "Put": {
@@ -112,8 +113,13 @@ class DynamoRecords:
             return Mismatch()
         return Replay(item["answer"]["S"])
 
-    def _content_item(self, job: Job, content: Content) -> Item:
+    def _chunks_and_content(self, job: Job, chunks: Sequence[Chunk], content: Content) -> list[Item]:
         packed = content_codec.pack(content)
+        if len(chunks) == 1 and len(packed) <= CHUNK_CONTENT:
+            return [codec.chunk_item(chunks[0], packed)]
+        return [*map(codec.chunk_item, chunks), self._content_item(job, packed)]
+
+    def _content_item(self, job: Job, packed: bytes) -> Item:
         item: Item = {**keys.content(job.id), "ttl": n(job.ttl)}
         if len(packed) <= INLINE_CONTENT:
             return {**item, "data": {"B": packed}}
@@ -147,8 +153,11 @@ class DynamoRecords:
 
     def content(self, job: str) -> Content | None:
         """Return a job's content."""
-        item = self._db.get(self._records, keys.content(job))
-        return self._unpack(item) if item is not None else None
+        for key in (keys.content(job), keys.chunk(job, 0)):
+            item = self._db.get(self._records, key)
+            if item is not None:
+                return self._unpack(item)
+        return None
 
     def load(self, job: str, number: int, *, content: bool) -> Loaded | None:
         """Return what a lease needs, in one consistent read; None when job or chunk have gone."""
@@ -157,11 +166,14 @@ class DynamoRecords:
         found, chunk = items.pop(keys.JOB, None), items.pop(wanted[1]["sk"]["S"], None)
         if found is None or chunk is None:
             return None
-        rest = next(iter(items.values()), None)
-        return Loaded(codec.job(found), codec.chunk(chunk), self._unpack(rest) if rest is not None else None)
+        stored = self._unpack(next(iter(items.values()), chunk)) if content else None
+        return Loaded(codec.job(found), codec.chunk(chunk), stored)
 
     def _unpack(self, item: Item) -> Content | None:
-        packed = bytes(item["data"]["B"]) if "data" in item else self._blobs.get(item["blob"]["S"])
+        """Return the content that stands in an item, or in the blob it names; None if there is none (any more)."""
+        packed = bytes(item["data"]["B"]) if "data" in item else None
+        if "blob" in item:
+            packed = self._blobs.get(item["blob"]["S"])
         return content_codec.unpack(packed) if packed is not None else None
 
     def open_jobs(self, slots: Iterable[str]) -> Iterable[OpenJob]:
@@ -259,7 +271,7 @@ class DynamoRecords:
             return Changed(won=False, job=codec.job(lost.item) if lost.item else None)
         return Changed(won=True, job=codec.job(answer["Attributes"]))
 
-    def fold(self, ledger: Ledger, job: Job, *, finish: bool = False) -> tuple[Ledger, Job | None] | None:
+    def fold(self, ledger: Ledger, job: Job, *, finish: int | None = None) -> tuple[Ledger, Job | None] | None:
         """Add a ledger's new figures to its job and the day's stats (J2), once; None if one of them moved on."""
         folded = rules.fold(ledger)
         if folded is None:
@@ -274,10 +286,12 @@ class DynamoRecords:
             if "ConditionalCheckFailed" in lost.codes:
                 return None
             raise
-        if not finish:
+        if finish is None:
             return new, None
         counts, by = add_figures(job.counts, job.by, job.route, delta)
-        return new, replace(job, counts=counts, by=by, state=JobState.SENT, version=job.version + 1)
+        _, state = ending(exclusive=job.exclusive)
+        at = finish if state is JobState.LOGGED else job.finished_at
+        return new, replace(job, counts=counts, by=by, state=state, finished_at=at, version=job.version + 1)
 
     def _mark_folded(self, old: Ledger, new: Ledger) -> Item:
         return {
@@ -294,7 +308,7 @@ class DynamoRecords:
             }
         }
 
-    def _add_counts(self, job: Job, delta: Sequence[int], *, finish: bool) -> Item:
+    def _add_counts(self, job: Job, delta: Sequence[int], *, finish: int | None) -> Item:
         values: Item = {":one": n(1)}
         names: dict[str, str] = {}
         sets = ["version = version + :one"]
@@ -310,18 +324,22 @@ class DynamoRecords:
                     names |= {"#by": "by", f"#r{r}": credential, f"#k{j}": k}
                     values[f":b{r}_{j}"] = n(d)
                     sets.append(f"#by.#r{r}.#k{j} = #by.#r{r}.#k{j} + :b{r}_{j}")
-        condition = "attribute_exists(pk)"
-        if finish:
-            sources, target = TRANSITIONS[Change.FINISH]
+        condition, removes = "attribute_exists(pk)", ""
+        if finish is not None:
+            sources, target = ending(exclusive=job.exclusive)
             names["#state"] = "state"
             values |= {f":f{i}": s(x.value) for i, x in enumerate(sorted(sources))}
             values |= {":to": s(target.value), ":version": n(job.version)}
             sets.append("#state = :to")
+            if target is JobState.LOGGED:
+                sets.append("finished_at = :now")
+                values[":now"] = n(finish)
+                removes = " REMOVE open_pk, open_sk"
             condition = f"version = :version AND #state IN ({', '.join(f':f{i}' for i in range(len(sources)))})"
         update: Item = {
             "TableName": self._records,
             "Key": keys.job(job.id),
-            "UpdateExpression": "SET " + ", ".join(sets),
+            "UpdateExpression": "SET " + ", ".join(sets) + removes,
             "ConditionExpression": condition,
             "ExpressionAttributeValues": values,
         }
