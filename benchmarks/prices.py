@@ -1,0 +1,25 @@
+"""What AWS charges, in dollars (us-east-1, on demand, without free tiers). Source: aws.amazon.com/<service>/pricing.
+
+One file, so that another region or a change of prices is one edit.
+"""
+
+from typing import Final
+
+MILLION: Final = 1_000_000
+
+WRITE_UNIT: Final = 0.625 / MILLION
+READ_UNIT: Final = 0.125 / MILLION
+LAMBDA_REQUEST: Final = 0.20 / MILLION
+LAMBDA_GB_SECOND: Final = 0.0000133334
+"""arm64."""
+SQS_REQUEST: Final = 0.40 / MILLION
+"""A standard queue, per request of up to 64 KB."""
+SQS_FAIR: Final = 0.10 / MILLION
+"""On top, for a request on a queue that shares fairly among groups."""
+SCHEDULER_INVOCATION: Final = 1.00 / MILLION
+HTTP_API_REQUEST: Final = 1.00 / MILLION
+"""Up to 512 KB."""
+S3_PUT: Final = 5.00 / MILLION
+S3_GET: Final = 0.40 / MILLION
+LOG_GB: Final = 0.50
+EGRESS_GB: Final = 0.09

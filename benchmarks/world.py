@@ -1,0 +1,328 @@
+"""The whole engine in one process, over moto and metered: what AWS would be asked for, without AWS.
+
+Time is fake, provider calls are answered on the spot, and what the event sources do (queues, the stream of ledgers) is
+done here by hand, one invocation after another, so that every figure is exactly reproducible.
+"""
+
+import base64
+import json
+import os
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
+from unittest.mock import patch
+
+import boto3
+from moto import mock_aws
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.dynamodb.models import dynamodb_backends
+from moto.dynamodb.models.dynamo_type import DynamoType
+
+from benchmarks.meter import RECORDS_INDICES, Meter, Tally
+from benchmarks.sizes import Item
+from shared import contracts
+from shared.contracts import Credential, Settings, Word
+from shared.domain.chunks import Recipient
+from shared.domain.content import Content, Mailbox
+from shared.domain.jobs import Policy
+from shared.engine.accept import Accepted, Acceptor, BatchRequest
+from shared.ports import Response
+from tests.fakes.clock import FakeClock, FakePool
+
+REGION: Final = "us-east-1"
+RECORDS: Final = "records"
+OPS: Final = "ops"
+SENDER_SECONDS: Final = 120
+CALL_SECONDS: Final = 10.0
+ID_BYTES: Final = 60
+"""The provider's ids are this long, and random, as the promise says."""
+FIRST_NAMES: Final = ("Maria", "José", "Anna", "Wei", "Fatima", "John", "Olga", "Luca", "Amara", "Noah", "Yuki", "Lena")
+LAST_NAMES: Final = (
+    "Nowak",
+    "García",
+    "Schmidt",
+    "Li",
+    "Haddad",
+    "Okafor",
+    "Rossi",
+    "Sato",
+    "Brown",
+    "Jansen",
+    "Silva",
+)
+
+
+class Wire:
+    """A provider's end of the wire: takes everything, with ids as long as the promise says. Counts bytes out."""
+
+    def __init__(self, seed: int = 1) -> None:
+        self._random = random.Random(seed)
+        self.calls = 0
+        self.sent = 0
+        """Bytes of request bodies."""
+
+    def request(
+        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
+    ) -> Response:
+        """Accept; see `ports.Http`."""
+        del method, url, headers, deadline
+        self.calls += 1
+        self.sent += len(body) if isinstance(body, bytes) else sum(map(len, body))
+        text = base64.b64encode(self._random.randbytes(ID_BYTES)).decode()[:ID_BYTES]
+        return Response(202, {"x-message-id": text}, b"")
+
+
+class Context:
+    """What Lambda tells a function about its invocation."""
+
+    function_name = "bench"
+    memory_limit_in_mb = 512
+    invoked_function_arn = "arn:aws:lambda:us-east-1:123456789012:function:bench"
+    aws_request_id = "bench"
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return a sender's whole time."""
+        return SENDER_SECONDS * 1000
+
+
+def prose(count: int) -> str:
+    """Return `count` bytes of a newsletter's HTML, which compresses as mails do."""
+    text = (Path(__file__).parent.parent / "tests/fixtures/newsletter/newsletter.html").read_text(encoding="utf-8")
+    plain = "".join(c for c in text if c.isascii())
+    return (plain * (count // len(plain) + 1))[:count]
+
+
+def recipients(count: int, seed: int = 3) -> tuple[Recipient, ...]:
+    """Return recipients with a name and a value, as a newsletter has them."""
+    source = random.Random(seed)
+    out = []
+    for i in range(count):
+        first, last = source.choice(FIRST_NAMES), source.choice(LAST_NAMES)
+        host = source.choice(("example.com", "example.org", "mail.example.net", "post.example.eu"))
+        address = f"{first}.{last}{source.randrange(10_000)}.{i}@{host}".lower().encode("ascii", "replace").decode()
+        address = address.replace("?", "e")
+        out.append(Recipient(address, address, f"{first} {last}"))
+    return tuple(out)
+
+
+def settings(rate: float, per_call: int) -> Settings:
+    """Return a deployment's settings with two credentials on the route, as failover needs them."""
+    names = ("sendgrid-main", "sendgrid-second")
+    credentials = tuple(
+        Credential(c, "sendgrid", "email", rate, "https://provider.invalid", per_call=per_call) for c in names
+    )
+    return Settings("bench", credentials, {"email": names})
+
+
+class World:
+    """A deployment on moto. Made by `world()`; every method runs what AWS would start.
+
+    Attributes:
+        meter: counts the calls of the engine's clients, not those made here.
+        wire: the provider.
+        invocations: function → how often it was started since `take`.
+    """
+
+    def __init__(self, config: Settings) -> None:
+        from functions.dispatch import log, send, track  # noqa: PLC0415 - after the environment is set
+        from shared.bootstrap import Deployment, lane  # noqa: PLC0415
+
+        self.clock = FakeClock()
+        self.config = config
+        self.wire = Wire()
+        self.invocations: dict[str, int] = {}
+        self.meter = Meter(_peek, {RECORDS: RECORDS_INDICES})
+        self._plain = boto3.Session(region_name=REGION)
+        self._make()
+        boto3.setup_default_session(region_name=REGION)
+        self.meter.attach(boto3.DEFAULT_SESSION.events)  # type: ignore[union-attr]
+        self.deployment = Deployment(os.environ, self.clock)
+        self._lanes = {}
+        for c in config.credentials:
+            served = lane(self.deployment)
+            served.credential = c
+            served._http = self.wire  # noqa: SLF001 - the one seam below the real provider
+            served.sender(CALL_SECONDS)._pool = FakePool  # noqa: SLF001 - calls are made on the spot
+            self._lanes[c.id] = served
+        self._handlers = {"send": send.handler, "log": log.handler, "track": track.handler}
+        self._seen: dict[tuple[str, str], int] = {}
+
+    def _make(self) -> None:
+        db = self._plain.client("dynamodb")
+        _tables(db)
+        self._sqs = self._plain.client("sqs")
+        names = [contracts.lane_queue_name("bench", c.id) for c in self.config.credentials]
+        urls = [self._sqs.create_queue(QueueName=n)["QueueUrl"] for n in names]
+        self._queues = dict(zip([c.id for c in self.config.credentials], urls, strict=True))
+        self._feedback = self._sqs.create_queue(QueueName="posthaste-bench-feedback")["QueueUrl"]
+        secrets = self._plain.client("secretsmanager")
+        for c in self.config.credentials:
+            secrets.create_secret(
+                Name=contracts.secret_name("bench", c.id), SecretString=json.dumps({"api_key": "SG.bench"})
+            )
+        os.environ |= {
+            contracts.ENV_SETTINGS: self.config.dumps(),
+            contracts.ENV_RECORDS_TABLE: RECORDS,
+            contracts.ENV_OPS_TABLE: OPS,
+            contracts.ENV_BUCKET: "bench",
+            contracts.ENV_FEEDBACK_QUEUE_URL: self._feedback,
+            contracts.ENV_LANE_URL_PREFIX: urls[0].removesuffix(self.config.credentials[0].id),
+            contracts.ENV_LANE: self.config.credentials[0].id,
+            contracts.ENV_LEASE_MARGIN: "30",
+        }
+
+    # What AWS starts
+
+    def accept(self, people: Sequence[Recipient], body: int, key: str = "") -> str:
+        """Accept a batch as the API does once the request is valid, and return its job."""
+        return self.accept_request(self.request(people, body, key))
+
+    def accept_request(self, request: BatchRequest) -> str:
+        """Accept a valid batch and return its job."""
+        d = self.deployment
+        acceptor = Acceptor(records=d.records, lanes=d.lanes, settings=self.config, clock=self.clock)
+        answer = acceptor.accept(request)
+        if not isinstance(answer, Accepted):
+            raise TypeError("a repeated key")
+        return answer.job.id
+
+    def request(self, people: Sequence[Recipient], body: int, key: str = "") -> BatchRequest:
+        """Return a valid batch of `body` bytes of HTML."""
+        return BatchRequest(
+            account="acc_0123456789abcdef",
+            test=False,
+            channel="email",
+            route=self.config.routes["email"],
+            content=Content(Mailbox("news@example.com", "Example News"), "What is new this week", prose(body)),
+            recipients=tuple(people),
+            duplicates=0,
+            policy=Policy(),
+            name="weekly",
+            idempotency_key=key,
+            fingerprint="0" * 64 if key else "",
+        )
+
+    def finish(self) -> None:
+        """Start senders and loggers until nothing waits."""
+        while sum(self._send(c) for c in self._queues):
+            self._log()
+
+    def _send(self, credential: str) -> bool:
+        got = self._sqs.receive_message(QueueUrl=self._queues[credential]).get("Messages", [])
+        if not got:
+            return False
+        self._sqs.delete_message(QueueUrl=self._queues[credential], ReceiptHandle=got[0]["ReceiptHandle"])
+        with self._here(credential):
+            self._run("send", {"Records": [{"messageId": "m", "body": got[0]["Body"]}]})
+        return True
+
+    def _log(self) -> None:
+        """Start the logger for each ledger that passes the stream's filter."""
+        pattern = contracts.LOG_STREAM_FILTER["dynamodb"]["NewImage"]  # type: ignore[index]
+        for image in _ledgers():
+            name = (image["pk"]["S"], image["sk"]["S"])
+            version = int(image["version"]["N"])
+            passes = all(image.get(k, {}).get(kind) in allowed for k, kind, allowed in _flat(pattern))
+            if self._seen.get(name) != version and passes:
+                self._seen[name] = version
+                with self._here(""):
+                    self._run("log", {"Records": [{"eventName": "MODIFY", "dynamodb": {"NewImage": image}}]})
+
+    def track(self, credential: str, posts: Sequence[Sequence[Word]]) -> None:
+        """Start the tracker for a batch of feedback messages, and the loggers after it."""
+        records = [
+            {"messageId": str(i), "body": contracts.dump_feedback(credential, list(p))} for i, p in enumerate(posts)
+        ]
+        with self._here(""):
+            self._run("track", {"Records": records})
+        self._log()
+
+    def _run(self, name: str, event: Mapping[str, Any]) -> None:
+        self.invocations[name] = self.invocations.get(name, 0) + 1
+        answer = self._handlers[name](event, Context())
+        if answer["batchItemFailures"]:
+            raise RuntimeError(f"{name} failed")
+
+    @contextmanager
+    def _here(self, credential: str) -> Iterator[None]:
+        from functions.dispatch import services  # noqa: PLC0415
+
+        with ExitStack() as stack:
+            stack.enter_context(patch.object(services, "deployment", lambda: self.deployment))
+            if credential:
+                stack.enter_context(patch.object(services, "lane", lambda: self._lanes[credential]))
+            yield
+
+    def take(self) -> Tally:
+        """Return what was counted since the last time."""
+        self.invocations = {}
+        return self.meter.take()
+
+
+@contextmanager
+def world(*, rate: float, per_call: int = 1) -> Iterator[World]:
+    """Make a deployment whose credentials send `rate` messages a second in calls of `per_call`."""
+    with (
+        mock_aws(),
+        patch.dict(
+            os.environ,
+            {
+                "AWS_ACCESS_KEY_ID": "bench",
+                "AWS_SECRET_ACCESS_KEY": "bench",
+                "AWS_DEFAULT_REGION": REGION,
+                "POWERTOOLS_LOG_LEVEL": "CRITICAL",
+            },
+        ),
+    ):
+        try:
+            yield World(settings(rate, per_call))
+        finally:
+            boto3.DEFAULT_SESSION = None
+
+
+def _flat(pattern: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[tuple[str, str, Sequence[str]]]:
+    for name, rule in pattern.items():
+        ((kind, values),) = rule.items()
+        yield name, kind, values
+
+
+def _backend(table: str) -> Any:
+    return dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables[table]
+
+
+def _peek(table: str, key: Mapping[str, Any]) -> Item | None:
+    found = _backend(table).get_item(DynamoType(key["pk"]), DynamoType(key["sk"]))
+    return None if found is None else found.to_json()["Attributes"]
+
+
+def _ledgers() -> list[dict[str, Any]]:
+    parts = list(_backend(OPS).items.values())
+    images = [item.to_json()["Attributes"] for part in parts for item in part.values()]
+    return sorted((i for i in images if "cells" in i), key=lambda i: (i["pk"]["S"], i["sk"]["S"]))
+
+
+def _tables(client: Any) -> None:
+    strings = ("pk", "sk", "open_pk", "open_sk", "mine_pk", "mine_sk")
+    primary = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
+    indices = [
+        {
+            "IndexName": x.name,
+            "KeySchema": [
+                {"AttributeName": name, "KeyType": kind} for name, kind in zip(x.keys(), ("HASH", "RANGE"), strict=True)
+            ],
+            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(x.projected)}
+            if x.projected
+            else {"ProjectionType": "KEYS_ONLY"},
+        }
+        for x in RECORDS_INDICES
+    ]
+    for table, names, more in ((RECORDS, strings, {"GlobalSecondaryIndexes": indices}), (OPS, ("pk", "sk"), {})):
+        client.create_table(
+            TableName=table,
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in names],
+            KeySchema=primary,
+            **more,
+        )

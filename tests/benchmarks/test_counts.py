@@ -1,0 +1,103 @@
+"""What the counted promises rest on: the engine over moto does each thing with no more writes than it needs."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.world import recipients, world
+from shared.domain import ledger as rules
+from shared.domain.jobs import Job
+from shared.domain.ledger import Ledger
+from shared.domain.states import Cell, JobState
+
+
+def test_a_batch_of_one_is_logged_by_few_calls_and_keeps_its_content_in_its_chunk() -> None:
+    with world(rate=100) as w:
+        w.accept(recipients(1), 500)
+        w.finish()
+        w.take()
+        job = w.accept(recipients(1), 500)
+        w.finish()
+        taken = w.take()
+        stored = w.deployment.records.job(job)
+        assert stored is not None
+        assert (stored.state, stored.counts["sent"]) == (JobState.LOGGED, 1)
+        assert stored.finished_at == w.clock.ms
+        assert taken.writes["records CONTENT"] == 0
+        assert taken.wru == 21
+        content = w.deployment.records.content(job)
+        assert content is not None
+        assert len(content.html) == 500
+        assert list(w.deployment.records.open_jobs(["shared#RUN#" + str(i) for i in range(16)])) == []
+
+
+def test_a_content_too_large_for_the_chunk_and_one_of_several_chunks_stand_by_themselves() -> None:
+    noise = random.Random(5)  # noqa: S311 - text that does not compress
+    with world(rate=100) as w:
+        for people, text in ((1, "".join(noise.choices("abcdefghijklmnop", k=12_000))), (2, "short")):
+            w.take()
+            request = w.request(recipients(people), 10)
+            job = w.accept_request(replace(request, content=replace(request.content, html=text)))
+            assert w.take().writes["records CONTENT"] >= 1
+            w.finish()
+            content = w.deployment.records.content(job)
+            assert content is not None
+            assert content.html == text
+            state = w.deployment.records.job(job)
+            assert state is not None
+            assert state.state is JobState.LOGGED
+
+
+@pytest.mark.parametrize(("campaign", "state"), [("", JobState.LOGGED), ("c1", JobState.SENT)])
+def test_only_a_job_that_holds_no_credential_is_logged_with_its_fold(campaign: str, state: JobState) -> None:
+    with world(rate=100) as w:
+        records, ledgers = w.deployment.records, w.deployment.ledgers
+        job, done = _done(w.deployment, w.accept(recipients(1), 10), campaign)
+        folded = records.fold(done, job, finish=w.clock.ms)
+        assert folded is not None
+        _, ended = folded
+        stored = records.job(job.id)
+        assert stored is not None
+        assert ended is not None
+        assert (ended.state, stored.state) == (state, state)
+        assert ended.finished_at == stored.finished_at
+        assert records.fold(done, job, finish=w.clock.ms) is None
+        assert ledgers.read(job.id, 0) == folded[0]
+
+
+def test_a_job_that_was_stopped_meanwhile_is_not_ended_by_a_fold() -> None:
+    from shared.domain.states import Change  # noqa: PLC0415
+
+    with world(rate=100) as w:
+        records = w.deployment.records
+        job, done = _done(w.deployment, w.accept(recipients(1), 10), "")
+        records.change(job, Change.STOP, w.clock.ms, reason="user")
+        assert records.fold(done, job, finish=w.clock.ms) is None
+        stored = records.job(job.id)
+        assert stored is not None
+        assert stored.state is JobState.STOPPED
+
+
+def _done(deployment: object, job_id: str, campaign: str) -> tuple[Job, Ledger]:
+    """Return the job and its only ledger, stored as DONE with a change to fold."""
+    records, ledgers = deployment.records, deployment.ledgers  # type: ignore[attr-defined]
+    job = records.job(job_id)
+    ledger = ledgers.read(job_id, 0)
+    assert job is not None
+    assert ledger is not None
+    new = rules.drop(ledger, [0])
+    assert new is not None
+    assert ledgers._swap(ledger, new) is new
+    assert new.cell(0)[0] is Cell.SKIPPED
+    return replace(job, campaign=campaign), new
+
+
+def test_a_lone_worker_pays_one_write_for_its_slots() -> None:
+    with world(rate=52) as w:
+        w.accept(recipients(1), 10)
+        w.finish()
+        w.take()
+        w.accept(recipients(500), 10)
+        w.finish()
+        assert w.take().writes["ops PACER"] == 10
