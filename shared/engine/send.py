@@ -256,7 +256,11 @@ class Sender:
                     lease.requeued.extend(group)
                 return
             count = min(sum(len(g) for g in waiting), rate.window)
-            slots = self._reserve(count, rate, ahead=0.001)
+            try:
+                slots = self._reserve(count, rate, ahead=0.001)
+            except Retriable:
+                lease.requeued.extend(index for group in waiting for index in group)  # none was begun
+                raise
 
     def _round(
         self, lease: _Lease, groups: Sequence[list[int]], slots: Slots, pool: Executor, deadline: float

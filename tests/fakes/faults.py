@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from enum import StrEnum
+from itertools import count
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -20,6 +21,11 @@ class When(StrEnum):
     REPEATED = "repeated"
 
 
+def is_store(name: str) -> bool:
+    """Tell whether a call is to a store or queue, not to a provider."""
+    return not name.startswith("provider.")
+
+
 class Tap:
     """Counts the calls that leave the process; once armed, raises at one of them, once.
 
@@ -31,18 +37,25 @@ class Tap:
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.fired = 0
-        self._wanted: Callable[[int, str], bool] | None = None
+        self._wanted: Callable[[str], bool] | None = None
         self._when = When.BEFORE
         self._error: Callable[[], BaseException] = Crash
 
-    def arm(self, nth: int, when: When = When.BEFORE, error: Callable[[], BaseException] = Crash) -> None:
-        """Raise at the `nth` call from now on (0: the next one)."""
-        at = len(self.calls) + nth
-        self._wanted, self._when, self._error = (lambda n, _name: n == at), when, error
+    def arm(
+        self,
+        nth: int,
+        when: When = When.BEFORE,
+        error: Callable[[], BaseException] = Crash,
+        *,
+        where: Callable[[str], bool] = lambda _name: True,
+    ) -> None:
+        """Raise at the `nth` call from now on (0: the next one) of those whose name `where` accepts."""
+        left = count(nth, -1)
+        self._wanted, self._when, self._error = (lambda name: where(name) and next(left) == 0), when, error
 
     def arm_at(self, name: str, when: When = When.BEFORE, error: Callable[[], BaseException] = Crash) -> None:
         """Raise at the next call of that name."""
-        self._wanted, self._when, self._error = (lambda _n, called: called == name), when, error
+        self.arm(0, when, error, where=lambda called: called == name)
 
     def disarm(self) -> None:
         """Raise no more."""
@@ -50,7 +63,7 @@ class Tap:
 
     def __call__(self, name: str, operation: Callable[[], T]) -> T:
         """Make a call."""
-        here = self._wanted is not None and self._wanted(len(self.calls), name)
+        here = self._wanted is not None and self._wanted(name)
         self.calls.append(name)
         if here:
             self._wanted = None
