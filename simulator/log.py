@@ -141,9 +141,9 @@ class Log:
         return lines, _next(found[-1].n if found else 0, wanted, limit, len(found), self.last_call)
 
     def find(self, provider: str, credential: str, ref: str) -> list[dict[str, Any]]:
-        """Return the lines of a credential that carry a ref."""
+        """Return the lines of a credential that carry a ref; all of them if it is empty."""
         wanted = Filter(provider, credential)
-        return [r.line() for r in _taken(self.rows, wanted) if r.ref == ref]
+        return [r.line() for r in _taken(self.rows, wanted) if not ref or r.ref == ref]
 
     def stats(self, wanted: Filter) -> dict[str, Any]:
         """Count calls and accepted recipients; times are arrivals.

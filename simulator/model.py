@@ -150,7 +150,7 @@ class Context:
     keys: frozenset[str]
     id: str
     find: Callable[[str], list[dict[str, Any]]]
-    """Log lines of this credential that carry a ref, for providers with a look-up."""
+    """Log lines of this credential that carry a ref (any, if it is empty), for providers with a look-up."""
 
 
 class Provider(Protocol):

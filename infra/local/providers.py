@@ -15,7 +15,7 @@ from simulator.client import ControlClient, ControlError
 
 NAME: Final = "simulator"
 START_SECONDS: Final = 20.0
-SIGNING: Final = ("sendgrid",)
+SIGNING: Final = ("sendgrid", "mailgun")
 """Providers whose webhook keys are kept in a file, so that a restarted simulator signs as before."""
 
 

@@ -1,0 +1,376 @@
+"""Mailgun v3: `POST /v3/{domain}/messages`, `GET /v3/{domain}/events`, and the signed webhooks.
+
+Sources (documentation.mailgun.com/docs/mailgun): api-reference/send/mailgun/messages and …/events,
+user-manual/sending-messages/batch-sending, user-manual/webhooks/webhook-payloads and …/securing-webhooks.
+
+The account has every domain but those that begin with `unknown.`. The Events API knows of acceptance only: whether a
+message was taken, by `user-variables`, recipient or message id; what became of it is told by webhooks.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import getaddresses
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from pydantic_core import from_json
+
+from simulator import forms
+from simulator.forms import Form
+from simulator.mail import render, valid
+from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
+
+JSON_TYPE: Final = [(b"content-type", b"application/json")]
+DOMAIN: Final = "mg.posthaste.example"
+"""What a credential's secret names, unless it is set otherwise."""
+MAX_BODY: Final = 25 * 2**20
+MAX_RECIPIENTS: Final = 1000
+MAX_OPTIONS: Final = 16 * 1024
+MAX_EVENTS: Final = 300
+ROLES: Final = ("to", "cc", "bcc")
+REF_VARIABLES: Final = ("posthaste_ref", "ref")
+"""Names of the `v:` value that carries our ref."""
+_PATH: Final = re.compile(r"/v3/([^/]{1,253})/(messages|events)")
+_DOMAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)+")
+_PLAIN: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",<>]*)<([^<>\s]*)>|([^\s",<>]+)')
+"""One mailbox of the common kinds, in angle brackets or alone."""
+
+_FAILED: Final = {"event": "failed", "log-level": "error"}
+WORDS: Final = {
+    "deliver": ("accepted", "delivered"),
+    "bounce": ("accepted", "bounce"),
+    "blocked": ("accepted", "blocked"),
+    "drop": ("accepted", "suppressed"),
+    "reject": ("rejected",),
+    "defer": ("accepted", "deferred", "delivered"),
+    "expire": ("accepted", "deferred", "expired"),
+    "spam": ("accepted", "delivered", "complained"),
+    "silent": (),
+}
+DETAILS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "accepted": {"event": "accepted", "log-level": "info", "method": "HTTP"},
+    "rejected": {
+        "event": "rejected",
+        "log-level": "warn",
+        "reject": {"reason": "Message contains a virus", "description": ""},
+    },
+    "delivered": {
+        "event": "delivered",
+        "log-level": "info",
+        "delivery-status": {"attempt-no": 1, "code": 250, "enhanced-code": "2.0.0", "message": "OK", "tls": True},
+    },
+    "deferred": {
+        **_FAILED,
+        "log-level": "warn",
+        "severity": "temporary",
+        "reason": "generic",
+        "delivery-status": {
+            "attempt-no": 1,
+            "code": 451,
+            "enhanced-code": "4.7.1",
+            "message": "4.7.1 try again later",
+            "retry-seconds": 600,
+        },
+    },
+    "bounce": {
+        **_FAILED,
+        "severity": "permanent",
+        "reason": "bounce",
+        "delivery-status": {
+            "attempt-no": 1,
+            "bounce-type": "hard",
+            "code": 550,
+            "enhanced-code": "5.1.1",
+            "message": "5.1.1 The email account that you tried to reach does not exist",
+        },
+    },
+    "blocked": {
+        **_FAILED,
+        "severity": "permanent",
+        "reason": "generic",
+        "delivery-status": {
+            "attempt-no": 1,
+            "code": 550,
+            "enhanced-code": "5.7.1",
+            "message": "5.7.1 Message rejected due to content",
+        },
+    },
+    "suppressed": {
+        **_FAILED,
+        "severity": "permanent",
+        "reason": "suppress-bounce",
+        "delivery-status": {
+            "attempt-no": 1,
+            "code": 605,
+            "enhanced-code": "",
+            "message": "",
+            "description": "Not delivering to previously bounced address",
+        },
+    },
+    "expired": {
+        **_FAILED,
+        "severity": "permanent",
+        "reason": "old",
+        "delivery-status": {"attempt-no": 9, "code": 602, "message": "", "description": "Too old"},
+    },
+    "complained": {"event": "complained", "log-level": "warn"},
+}
+"""Our word → what Mailgun's event says."""
+
+
+class Wrong(Exception):
+    """A request Mailgun refuses with 400."""
+
+
+@dataclass(slots=True)
+class Mail(Message):
+    """A message as Mailgun keeps it. `shown`: the recipients in its To header, as everybody who gets it sees them."""
+
+    shown: str = ""
+    domain: str = ""
+
+
+def _message(status: int, text: str) -> Reply:
+    return Reply(status, list(JSON_TYPE), json.dumps({"message": text}, separators=(",", ":")).encode())
+
+
+class Mailgun:
+    """The provider `mailgun`; one webhook signing key for all its credentials."""
+
+    name = "mailgun"
+    roots = frozenset({"v3"})
+    default_key = "key-simulator"
+    max_body = MAX_BODY
+    per_post = 1
+
+    def __init__(self, key_file: Path | None = None) -> None:
+        self._key = _signing_key(key_file)
+
+    # The API
+
+    def receive(self, request: Request, context: Context) -> Answer:
+        """Answer a call to messages or events; see `Provider.receive`."""
+        path = _PATH.fullmatch(request.path)
+        if path is None:
+            return Answer(Reply(200, [(b"content-type", b"text/html")], b"Mailgun Magnificent API"))
+        if not _authorized(request.header(b"authorization"), context.keys):
+            return Answer(self.refusal(Mode.UNAUTHORIZED, 401, 0))
+        domain, what = path.groups()
+        if not _DOMAIN.fullmatch(domain) or domain.startswith("unknown."):
+            return Answer(_message(404, f"Domain not found: {domain}"))
+        if request.method != ("POST" if what == "messages" else "GET"):
+            return Answer(_message(405, "Method not allowed"))
+        if what == "events":
+            return Answer(_events(request, context))
+        if request.size > MAX_BODY:
+            return Answer(_message(413, "request size exceeds 25MiB limit"))
+        try:
+            form = forms.parse(request.header(b"content-type"), request.body)
+            messages = _messages(form, request.size, f"{context.id}@{domain}", domain)
+        except (Wrong, forms.Malformed) as e:
+            return Answer(_message(400, str(e)))
+        body = json.dumps({"id": f"<{context.id}@{domain}>", "message": "Queued. Thank you."}, separators=(",", ":"))
+        reply = Reply(200, list(JSON_TYPE), body.encode())
+        return Answer(reply, [] if form.first("o:testmode") in ("yes", "true", "True") else messages)
+
+    def refusal(self, mode: Mode, status: int, retry_after: float) -> Reply:
+        """Return Mailgun's answer for an injected fault; see `Provider.refusal`."""
+        if mode is Mode.THROTTLED:
+            reply = _message(429, "Domain is not allowed to send: request limit exceeded")
+            reply.headers.append((b"retry-after", f"{retry_after:g}".encode()))
+            return reply
+        if mode is Mode.UNAUTHORIZED:
+            return Reply(401, [(b"content-type", b"text/plain")], b"Forbidden")
+        return _message(status, "Service Unavailable")
+
+    # The webhook
+
+    def words(self, behaviour: str) -> tuple[str, ...]:
+        """Return the events of a behaviour; see `Provider.words`."""
+        return WORDS[behaviour]
+
+    def event(self, message: Message, word: str, at: float, event_id: str) -> dict[str, Any]:
+        """Return one event; its `v:` values stand in `user-variables`."""
+        assert isinstance(message, Mail)  # noqa: S101 - this provider makes no other
+        headers = {
+            "to": message.shown,
+            "message-id": message.id,
+            "from": message.content.sender,
+            "subject": message.subject,
+        }
+        event = {
+            "id": event_id,
+            "timestamp": round(at, 6),
+            **DETAILS[word],
+            "domain": {"name": message.domain},
+            "envelope": {"sender": message.content.sender, "transport": "smtp", "targets": message.to},
+            "flags": {"is-routed": False, "is-authenticated": True, "is-system-test": False, "is-test-mode": False},
+            "message": {"headers": headers, "attachments": [], "size": message.content.size},
+            "recipient": message.to,
+            "recipient-domain": message.to.rpartition("@")[2],
+            "tags": [],
+            "campaigns": [],
+            "user-variables": dict(message.args),
+        }
+        if word == "rejected":
+            del event["recipient"], event["recipient-domain"]  # it is about the message
+        return event
+
+    def post(self, events: list[dict[str, Any]], url: str, at: float) -> tuple[dict[str, str], bytes]:
+        """Return headers and body of one post, signed over timestamp + token; a repeat has the token of the first."""
+        (event,) = events
+        token = hashlib.sha256(f"{event['id']} {url}".encode()).hexdigest()[:50]
+        timestamp = str(int(at))
+        signature = hmac.new(self._key.encode(), (timestamp + token).encode(), hashlib.sha256).hexdigest()
+        signed = {"timestamp": timestamp, "token": token, "signature": signature}
+        body = json.dumps({"signature": signed, "event-data": event}, separators=(",", ":"), ensure_ascii=False)
+        return {"Content-Type": "application/json", "User-Agent": "mailgun/treq-1.0"}, body.encode()
+
+    def describe(self) -> dict[str, str]:
+        """Return what a credential's secret has beside the API key."""
+        return {"domain": DOMAIN, "webhook_signing_key": self._key}
+
+
+def _signing_key(path: Path | None) -> str:
+    """Return the key in a file, made there (mode 0600) if missing; made up if path is None."""
+    if path is not None and path.exists():
+        return path.read_text(encoding="ascii").strip()
+    made = secrets.token_hex(16)
+    if path is not None:
+        path.touch(0o600)
+        path.write_text(made, encoding="ascii")
+    return made
+
+
+def _authorized(header: str, keys: frozenset[str]) -> bool:
+    scheme, _, encoded = header.partition(" ")
+    try:
+        user, _, key = base64.b64decode(encoded, validate=True).decode().partition(":")
+    except (binascii.Error, ValueError):
+        return False
+    return scheme.lower() == "basic" and user == "api" and key in keys
+
+
+# Checks, in the order in which a request is read
+
+
+def _messages(form: Form, size: int, message_id: str, domain: str) -> list[Message]:
+    """Return the recipients of a request; raise `Wrong`."""
+    options = [(n, v) for n, values in form.fields.items() if n[:2] in ("o:", "h:", "v:", "t:") for v in values]
+    if sum(len(n.encode()) + len(v.encode()) for n, v in options) > MAX_OPTIONS:
+        raise Wrong("Send options (parameters starting with o:, h:, or v:) are limited to 16 kB total")
+    for name, _ in options:
+        if name.startswith("h:") and not name.isascii():
+            raise Wrong(f"Header name must be pure ASCII: {name[2:]}")
+    for name in ("from", "to"):
+        if not form.first(name).strip():
+            raise Wrong(f"{name} parameter is missing")
+    if not (form.first("text") or form.first("html") or form.first("template")):
+        raise Wrong("Need at least one of 'text' or 'html' parameters specified")
+    (sender, *_) = _addresses(form, "from")
+    people = {role: _addresses(form, role) for role in ROLES}
+    if sum(map(len, people.values())) > MAX_RECIPIENTS:
+        raise Wrong("Too many recipients; max is 1000")
+    variables = _variables(form)
+    files = tuple(f.filename for f in form.files if f.name in ("attachment", "inline"))
+    content = Content(sender, form.first("html"), form.first("text"), files, size)
+    args = {name[2:]: values[-1] for name, values in form.fields.items() if name.startswith("v:")}
+    subject, everybody = form.first("subject"), ", ".join(form.fields["to"])
+    messages: list[Message] = []
+    for role in ROLES:
+        for index, address in enumerate(people[role]):
+            values = _values(variables, address) if variables is not None else {}
+            own = {name: render(value, values) for name, value in args.items()}
+            messages.append(
+                Mail(
+                    to=address,
+                    role=role,
+                    ref=next((own[name] for name in REF_VARIABLES if name in own), ""),
+                    subject=render(subject, values),
+                    id=message_id,
+                    index=index,
+                    content=content,
+                    args=own,
+                    values=values,
+                    shown=everybody if variables is None or role != "to" else address,
+                    domain=domain,
+                )
+            )
+    return messages
+
+
+def _addresses(form: Form, name: str) -> list[str]:
+    """Return the addresses of a parameter: several values, each of them several mailboxes with commas between."""
+    found: list[str] = []
+    for value in form.fields.get(name, ()):
+        plain = _PLAIN.fullmatch(value.strip())
+        found += [plain[1] or plain[2] or ""] if plain else [address for _, address in getaddresses([value])]
+    if not all(valid(address) for address in found):
+        raise Wrong(f"{name} parameter is not a valid address. please check documentation")
+    return found
+
+
+def _variables(form: Form) -> dict[str, dict[str, Any]] | None:
+    """Return address → variables; None without `recipient-variables`, so that each recipient sees all."""
+    if "recipient-variables" not in form.fields:
+        return None
+    try:
+        variables = from_json(form.first("recipient-variables"), allow_inf_nan=False)
+    except ValueError:
+        variables = None
+    if not isinstance(variables, dict) or not all(isinstance(v, dict) for v in variables.values()):
+        raise Wrong("'recipient-variables' parameter is not a valid JSON")
+    return variables
+
+
+def _values(variables: dict[str, dict[str, Any]], address: str) -> dict[str, str]:
+    """Return tag → text for one recipient; a variable that they do not have stays as it is written."""
+    own = {f"%recipient.{name}%": str(value) for name, value in variables.get(address, {}).items()}
+    return {**own, "%recipient%": address, "%recipient_email%": address}
+
+
+# The Events API
+
+
+def _events(request: Request, context: Context) -> Reply:
+    """Return the acceptance of messages, oldest first, by the filters that a look-up needs."""
+    wanted = dict(parse_qsl(request.query.decode("latin-1"), keep_blank_values=True))
+    try:
+        variables = json.loads(wanted.get("user-variables", "{}"))
+        limit = min(MAX_EVENTS, int(wanted.get("limit", "100")))
+    except ValueError:
+        return _message(400, "invalid filter")
+    if not isinstance(variables, dict):
+        return _message(400, "invalid filter")
+    ref = next((str(variables[name]) for name in REF_VARIABLES if name in variables), "")
+    lines = [
+        line
+        for line in context.find(ref)
+        if bool(ref) == bool(variables)
+        and wanted.get("message-id", "").strip("<>") in ("", line["message_id"])
+        and wanted.get("recipient", "").lower() in ("", line["recipient"].lower())
+        and wanted.get("event", "accepted") == "accepted"
+    ]
+    items = [
+        {
+            "event": "accepted",
+            "id": f"{line['message_id'].partition('@')[0]}.{line['seq']}",
+            "timestamp": line["at"],
+            "log-level": "info",
+            "method": "HTTP",
+            "recipient": line["recipient"],
+            "message": {"headers": {"message-id": line["message_id"], "subject": line["subject"]}},
+            "user-variables": {REF_VARIABLES[0]: line["ref"]} if line["ref"] else {},
+        }
+        for line in lines[:limit]
+    ]
+    body = json.dumps({"items": items, "paging": {}}, separators=(",", ":")).encode()
+    return Reply(200, list(JSON_TYPE), body)
