@@ -103,8 +103,8 @@ class Api:
                 if not lost and not self._met:
                     raise self._unreachable() from None
                 self._met = True
-            pause = self._pause(answer, n, repeatable=again or not lost)
-            if pause is None or n == TRIES - 1:
+            pause = self._pause(answer, n, repeatable=again or not lost) if n < TRIES - 1 else None
+            if pause is None:
                 break
             self._clock.sleep(pause)
         if answer is None:
@@ -113,7 +113,7 @@ class Api:
 
     def _pause(self, answer: urllib3.BaseHTTPResponse | None, n: int, *, repeatable: bool) -> float | None:
         """Return the seconds until the next try, None if there is to be none."""
-        plain = PAUSES[min(n, len(PAUSES) - 1)]
+        plain = PAUSES[n]
         if answer is None:
             if repeatable:
                 self._tell(f"connection lost; trying again in {plain:g} s")

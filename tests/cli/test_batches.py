@@ -125,6 +125,7 @@ def test_a_connection_that_stays_lost_says_how_to_repeat_safely(run: Run, api: F
     done = run("batch", "send", file)
     keys = {asked.headers["Idempotency-Key"] for asked in api.asked}
     assert (done.code, done.out, len(api.asked), len(keys)) == (5, "", 6, 1)
+    assert done.err.count("trying again") == 5
     (key,) = keys
     assert f"--idempotency-key {key}" in done.err.splitlines()[-1]
     api.answers(Answer(ACCEPTED, 202))
