@@ -149,7 +149,7 @@ class FakeRecords:
 
     def put_feedback(self, detail: FeedbackDetail) -> None:
         def put() -> None:
-            self.feedback[detail.job, detail.chunk, detail.key] = detail
+            self.feedback.setdefault((detail.job, detail.chunk, detail.key), detail)
 
         self._atomic("put_feedback", put)
 

@@ -248,13 +248,13 @@ class World:
             self.clock.sleep(min(coming) - self.clock.now())
         raise AssertionError("the world never becomes quiet")
 
-    def settle(self, minutes: int = 180) -> None:
-        """Run, with the sweeper every minute, until every job is LOGGED or stays as it is."""
-        for _ in range(minutes):
-            self.run(seconds=60)
+    def settle(self, *, seconds: float = 60, sweeps: int = 180) -> None:
+        """Run, with the sweeper every some seconds, until every job is LOGGED and the stream is empty."""
+        for _ in range(sweeps):
+            self.run(seconds=seconds)
             if all(self.job(j).state is JobState.LOGGED for j in self.jobs) and not self.stream:
                 return
-            self.clock.sleep(60)
+            self.clock.sleep(seconds)
             _tried(self.sweep)
         raise AssertionError(f"not LOGGED: {[self.job(j) for j in self.jobs]}")
 
