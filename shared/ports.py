@@ -252,7 +252,7 @@ class Records(Protocol):
         ...
 
     def put_feedback(self, detail: FeedbackDetail) -> None:
-        """Store the words of one batch of events about one chunk."""
+        """Store the words of one batch of events about one chunk; of repeats the first one stays."""
         ...
 
     def details(self, job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:

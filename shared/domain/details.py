@@ -52,7 +52,7 @@ def unpack_entries(data: bytes) -> tuple[Entry, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackEntry:
-    """One word about one attempt; `at` in Unix seconds, as the provider says."""
+    """One word about one attempt; `at` in Unix seconds, as the provider says. `id`: empty if the window names it."""
 
     index: int
     attempt: int
@@ -66,7 +66,10 @@ class FeedbackEntry:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackDetail:
-    """The words of one batch of events about one chunk; its key is their hash, so a repeat is the same item."""
+    """The words of one batch of events about one chunk; its key is their hash, so a repeat is the same item.
+
+    The first one stored stays: ids are not part of the hash, and a repeat may know more of them from the windows.
+    """
 
     job: str
     chunk: int
@@ -77,7 +80,7 @@ class FeedbackDetail:
     @property
     def key(self) -> str:
         """The hash of the words, whatever their order."""
-        rows = sorted(json.dumps(_feedback_row(e)) for e in self.entries)
+        rows = sorted(json.dumps([*_feedback_row(e)[:4], *_feedback_row(e)[5:]]) for e in self.entries)
         return hashlib.sha256("\n".join((self.credential, *rows)).encode()).hexdigest()[:32]
 
 

@@ -186,14 +186,14 @@ def _attempts(
     for (index, number), (credential, entries) in said.items():
         known = out.setdefault(index, {}).get(number)
         ordered = tuple(sorted(set(entries), key=lambda e: (e.at, e.word)))
-        first = ordered[0]
         out[index][number] = Attempt(
             n=number,
             credential_id=known.credential_id if known else credential,
-            at_ms=known.at_ms if known else first.at * 1000,
+            at_ms=known.at_ms if known else ordered[0].at * 1000,
             outcome=known.outcome if known else "unknown",
             code=known.code if known else "",
-            provider_message_id=(known.provider_message_id if known else "") or first.id,
+            provider_message_id=(known.provider_message_id if known else "")
+            or next((e.id for e in ordered if e.id), ""),
             words=ordered,
         )
     return out

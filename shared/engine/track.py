@@ -9,6 +9,7 @@ from shared.domain.details import FeedbackDetail, FeedbackEntry
 from shared.domain.feedback import SOFT, SUPPRESSES, WordKind, state_of
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job
+from shared.domain.ledger import Ledger
 from shared.domain.states import Cell
 from shared.ports import Clock, LedgerStore, Records
 
@@ -81,14 +82,26 @@ class Tracker:
                 now.append((ref, kind, word))
         if not now:
             return 0, later
-        states = [(r.index, r.attempt, st) for r, k, w in now if not w.secondary and (st := state_of(k)) is not None]
-        if ledger is not None and states:
-            self._ledgers.join(job.id, number, states, route=job.route, credential=credential)
+        # The detail comes first: it holds the id that an attempt of unknown fate lacks, and a repeat, after the words
+        # were joined, could no longer tell that it does.
         entries = tuple(
-            FeedbackEntry(r.index, r.attempt, k.value, w.at, w.id, w.code, w.detail, w.secondary) for r, k, w in now
+            FeedbackEntry(
+                r.index,
+                r.attempt,
+                k.value,
+                w.at,
+                "" if ledger is not None and _names_id(ledger, r) else w.id,
+                w.code,
+                w.detail,
+                w.secondary,
+            )
+            for r, k, w in now
         )
         ttl = ledger.ttl if ledger is not None else job.ttl
         self._records.put_feedback(FeedbackDetail(job.id, number, credential, entries, ttl))
+        states = [(r.index, r.attempt, st) for r, k, w in now if not w.secondary and (st := state_of(k)) is not None]
+        if ledger is not None and states:
+            self._ledgers.join(job.id, number, states, route=job.route, credential=credential)
         self._suppress(job, number, now)
         return len(now), later
 
@@ -104,4 +117,14 @@ class Tracker:
             self._records.suppress(job.account, chunk.recipients[index].key, kind.value, now)
 
 
+def _names_id(ledger: Ledger, ref: Ref) -> bool:
+    """Tell whether the provider's id of an attempt is on record, so that a word need not repeat it (60 bytes each).
+
+    A cell is SENT by its window's detail or by an earlier word about the same attempt, and both carry the id.
+    """
+    state, attempt = ledger.cell(ref.index)
+    return attempt == ref.attempt and state in _IDENTIFIED
+
+
+_IDENTIFIED: Final = frozenset({Cell.SENT, Cell.RELAYED})
 _KINDS: Final = frozenset(k.value for k in WordKind)

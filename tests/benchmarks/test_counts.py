@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.world import recipients, world
+from shared.contracts import Word
 from shared.domain import ledger as rules
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger
@@ -77,6 +78,27 @@ def test_a_job_that_was_stopped_meanwhile_is_not_ended_by_a_fold() -> None:
         stored = records.job(job.id)
         assert stored is not None
         assert stored.state is JobState.STOPPED
+
+
+def test_a_word_repeats_no_id_that_the_window_names_and_brings_the_one_it_lacks() -> None:
+    with world(rate=1000) as w:
+        records, ledgers = w.deployment.records, w.deployment.ledgers
+        job = w.accept(recipients(3), 10)
+        w.finish()
+        before = ledgers.read(job, 0)
+        assert before is not None
+        unknown = bytes([before.cells[0], 1 << 4 | Cell.UNKNOWN, before.cells[2]])
+        assert ledgers._swap(before, replace(before, cells=unknown, version=before.version + 1)) is not None
+        words = [Word(f"{job}-0-{i}-1", "delivered", 1_790_000_000, f"id{i}", "250") for i in range(2)]
+        lane = before.lane
+        w.track(lane, [words])
+        (stored,) = records.details(job, 0)[1]
+        assert [(e.index, e.id) for e in stored.entries] == [(0, ""), (1, "id1")]
+        w.track(lane, [words])
+        assert records.details(job, 0)[1] == [stored]
+        folded = records.job(job)
+        assert folded is not None
+        assert (folded.counts["delivered"], folded.counts["sent"]) == (2, 1)
 
 
 def _done(deployment: object, job_id: str, campaign: str) -> tuple[Job, Ledger]:

@@ -198,11 +198,10 @@ class DynamoRecords:
 
     def put_detail(self, detail: Detail, *, if_absent: bool = False) -> None:
         """Store a window detail."""
-        condition = {"ConditionExpression": "attribute_not_exists(pk)"} if if_absent else {}
-        try:
-            self._db.call("put_item", TableName=self._records, Item=codec.detail_item(detail), **condition)
-        except ConditionFailed:
-            return  # the claimant's own word stands
+        if if_absent:
+            self._put_new(codec.detail_item(detail))  # the claimant's own word stands
+        else:
+            self._db.call("put_item", TableName=self._records, Item=codec.detail_item(detail))
 
     def detail(self, job: str, chunk: int, epoch: int, seq: int) -> Detail | None:
         """Return a window detail, consistent."""
@@ -210,8 +209,8 @@ class DynamoRecords:
         return codec.detail(item) if item else None
 
     def put_feedback(self, detail: FeedbackDetail) -> None:
-        """Store the words of one batch of events about one chunk; a repeat is the same item."""
-        self._db.call("put_item", TableName=self._records, Item=codec.feedback_item(detail))
+        """Store the words of one batch of events about one chunk; a repeat changes nothing."""
+        self._put_new(codec.feedback_item(detail))
 
     def details(self, job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:
         """Return all details of a chunk: windows by epoch and seq, then feedback."""
@@ -223,6 +222,15 @@ class DynamoRecords:
             else:
                 words.append(codec.feedback(item))
         return windows, words
+
+    def _put_new(self, item: Item) -> bool:
+        """Store an item if there is none of its key; False if there is."""
+        condition = "attribute_not_exists(pk)"
+        try:
+            self._db.call("put_item", TableName=self._records, Item=item, ConditionExpression=condition)
+        except ConditionFailed:
+            return False
+        return True
 
     # Transitions
 
@@ -372,14 +380,7 @@ class DynamoRecords:
         """Add an address to the account's suppressions; an existing entry stays."""
         digest = hashlib.sha256(key.encode()).hexdigest()
         entry: dict[str, Any] = {"address": s(key), "reason": s(reason), "at": n(now)}
-        try:
-            self._db.call(
-                "put_item",
-                TableName=self._records,
-                Item={**keys.suppression(account, digest), **entry},
-                ConditionExpression="attribute_not_exists(pk)",
-            )
-        except ConditionFailed:
+        if not self._put_new({**keys.suppression(account, digest), **entry}):
             return  # the first reason stands
         self._db.call("put_item", TableName=self._records, Item={**keys.suppression_log(account, now, digest), **entry})
 
