@@ -11,7 +11,9 @@ HEADROOM: Final = 0.97
 HORIZON: Final = 2.0
 """Seconds that slots may be reserved ahead."""
 LATE: Final = 0.010
-"""Seconds after which a missed slot is burned."""
+"""Seconds after which a missed slot is burned: a tardy worker adds that share of a second's slots to a second."""
+SKEW: Final = 0.010
+"""Seconds by which two workers' clocks may differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +25,14 @@ class Pace:
         per_call: the most recipients in one provider call; they leave in one instant.
         slots: slots per second actually given out (R').
         window: the most recipients claimed together.
+        late: seconds after which a missed slot is burned.
     """
 
     rate: float
     per_call: int
     slots: float
     window: int
+    late: float = LATE
 
     @property
     def spacing(self) -> float:
@@ -36,7 +40,7 @@ class Pace:
         return 1 / self.slots
 
 
-def pace(rate: float, provider_limit: int, per_call: int = 0, job_rate: float | None = None) -> Pace:
+def pace(rate: float, provider_limit: int, per_call: int = 0, job_rate: float | None = None, leases: int = 0) -> Pace:
     """Return the pace of a credential of `rate` messages per second.
 
     Args:
@@ -44,6 +48,8 @@ def pace(rate: float, provider_limit: int, per_call: int = 0, job_rate: float | 
         provider_limit: the most recipients the provider takes in one call.
         per_call: a lower bound set by the operator; 0 for none.
         job_rate: the job's own rate if it is lower; its slots then cost more.
+        leases: the most leases that work at once, 0 if not known. Where all their windows together fit the headroom,
+            no lateness can exceed the rate, so that none needs to be burned: at 40,000 a second and two workers, say.
 
     Returns:
         At most ⌊rate/20⌋ recipients a call (at least 1), 0.97 of the rate when calls carry one recipient, and room for
@@ -54,7 +60,9 @@ def pace(rate: float, provider_limit: int, per_call: int = 0, job_rate: float | 
     if job_rate is not None and job_rate < rate:
         slots = min(slots, HEADROOM * job_rate)
         c = min(c, max(1, math.floor(job_rate / 20)))
-    return Pace(rate=rate, per_call=c, slots=slots, window=max(1, min(WINDOW, math.floor(slots))))
+    window = max(1, min(WINDOW, math.floor(slots)))
+    harmless = 0 < leases * window <= rate - slots * (1 + SKEW)
+    return Pace(rate=rate, per_call=c, slots=slots, window=window, late=HORIZON if harmless else LATE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from shared.domain.ids import Ref
 from shared.domain.jobs import Job, OnAmbiguous
 from shared.domain.ledger import Ledger
 from shared.domain.outcomes import Accepted, Entry, Kind, NotStarted, Outcome, Rejected, Throttled, Unknown
-from shared.domain.pacing import LATE, Pace, Slots, pace
+from shared.domain.pacing import Pace, Slots, pace
 from shared.domain.queue import Expired, NotDue
 from shared.domain.states import ACTIVE, Cell, Change, JobState
 from shared.engine.recover import Recovery
@@ -33,6 +33,8 @@ MARGIN: Final = 3.0
 LEAD: Final = 0.040
 """Seconds that a reservation, and the read and claim after it, are first taken to need."""
 MAX_LEAD: Final = 0.5
+LEASES: Final = 2
+"""Leases that a worker holds at the most: the event source's batch size."""
 KEPT_CONTENTS: Final = 8
 """Contents kept in memory: a few jobs share a lane at a time, and a content can be megabytes."""
 _LOG: Final = logging.getLogger(__name__)
@@ -221,7 +223,8 @@ class Sender:
         return True
 
     def _pace(self, job: Job) -> Pace:
-        return pace(self._credential.rate, self._provider.per_call, self._credential.per_call, job.rate)
+        c = self._credential
+        return pace(c.rate, self._provider.per_call, c.per_call, job.rate, leases=LEASES * c.workers)
 
     def _window_time(self, rate: Pace) -> float:
         """Seconds that a window may take: the wait for slots, the window itself, the last call, the writes."""
@@ -248,7 +251,7 @@ class Sender:
         """Call the provider once for each claimed recipient, each call at its slot; every thread is joined."""
         waiting = [list(indices[i : i + rate.per_call]) for i in range(0, len(indices), rate.per_call)]
         while True:
-            waiting = self._round(lease, waiting, slots, pool, deadline)
+            waiting = self._round(lease, waiting, slots, rate.late, pool, deadline)
             if not waiting:
                 return
             if self._clock.now() > deadline - MARGIN - self._call_timeout:
@@ -263,7 +266,13 @@ class Sender:
                 raise
 
     def _round(
-        self, lease: _Lease, groups: Sequence[list[int]], slots: Slots, pool: Executor, deadline: float
+        self,
+        lease: _Lease,
+        groups: Sequence[list[int]],
+        slots: Slots,
+        late: float,
+        pool: Executor,
+        deadline: float,
     ) -> list[list[int]]:
         """Start each call at its slot and wait for all; returns the groups whose slot was missed, so burned."""
         futures: list[tuple[list[int], Future[list[Outcome] | None]]] = []
@@ -271,7 +280,7 @@ class Sender:
         position = 0
         for group in groups:
             now = self._clock.now()
-            while position < slots.count and slots.at(position) < now - LATE:
+            while position < slots.count and slots.at(position) < now - late:
                 position += 1
             if position + len(group) > slots.count:
                 missed.append(group)
@@ -279,7 +288,7 @@ class Sender:
             at = slots.at(position)
             position += len(group)
             self._clock.sleep(at - now)
-            futures.append((group, pool.submit(self._call, lease, group, at, deadline)))
+            futures.append((group, pool.submit(self._call, lease, group, at + late, deadline)))
         for group, future in futures:
             outcomes = future.result()
             if outcomes is None:
@@ -289,10 +298,10 @@ class Sender:
                     self._settle(lease, index, outcome)
         return missed
 
-    def _call(self, lease: _Lease, group: Sequence[int], at: float, deadline: float) -> list[Outcome] | None:
+    def _call(self, lease: _Lease, group: Sequence[int], latest: float, deadline: float) -> list[Outcome] | None:
         """Make one provider call; None if its slot was missed before it began."""
         now = self._clock.now()
-        if now > at + LATE:
+        if now > latest:
             return None
         targets = [
             Target(
