@@ -41,7 +41,7 @@ class SimulatorBench:
         needs = Needs(
             http=http,
             clock=SystemClock(),
-            secret={"api_key": keys.get("api_keys", ["SG.simulator"])[0]},
+            secret={"api_key": keys.pop("keys")[0], **keys},
             base_url=simulator.listen(name, self.credential),
         )
         self.provider: Provider = registry.provider(name)(needs)
@@ -96,12 +96,12 @@ class TestBench:
         yield
 
 
-@pytest.fixture(params=["sendgrid", "test"])
+@pytest.fixture(params=["sendgrid", "mailgun", "test"])
 def bench(request: pytest.FixtureRequest, simulator: Simulator, http: HttpClient) -> Bench:
     return TestBench() if request.param == "test" else SimulatorBench(simulator, http, request.param)
 
 
-CASES_OF = {"sendgrid": SimulatorBench.classes, "test": TestBench.classes}
+CASES_OF = {"sendgrid": SimulatorBench.classes, "mailgun": SimulatorBench.classes, "test": TestBench.classes}
 
 
 @pytest.mark.promise(1)
@@ -123,7 +123,7 @@ def test_a_full_call(bench: Bench) -> None:
     check_many(bench)
 
 
-@pytest.mark.parametrize("bench", ["sendgrid"], indirect=True)
+@pytest.mark.parametrize("bench", ["sendgrid", "mailgun"], indirect=True)
 @pytest.mark.parametrize("case", ["unavailable", "throttled", "unauthorized", "refused_connection", "reset"])
 def test_one_fate_for_all_of_a_call(bench: Bench, case: str) -> None:
     check_refused_together(bench, case)

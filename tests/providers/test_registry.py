@@ -6,19 +6,28 @@ import pytest
 from shared.adapters.clock import SystemClock
 from shared.adapters.http import HttpClient
 from shared.providers import registry
+from shared.providers.mailgun import Mailgun
+from shared.providers.mailgun_events import MailgunWebhooks
 from shared.providers.registry import Needs
 from shared.providers.sendgrid import SendGrid
 from shared.providers.sendgrid_events import SendGridWebhooks
 
 
-def test_a_provider_is_found_by_its_name() -> None:
+@pytest.mark.parametrize(
+    ("name", "sends", "reads"),
+    [("sendgrid", SendGrid, SendGridWebhooks), ("mailgun", Mailgun, MailgunWebhooks)],
+)
+def test_a_provider_is_found_by_its_name(name: str, sends: type, reads: type) -> None:
     clock = SystemClock()
-    made = registry.provider("sendgrid")(Needs(HttpClient(clock), clock, {"api_key": "k"}))
-    assert isinstance(made, SendGrid)
-    assert isinstance(registry.webhooks("sendgrid"), SendGridWebhooks)
+    made = registry.provider(name)(Needs(HttpClient(clock), clock, {"api_key": "k"}))
+    assert isinstance(made, sends)
+    assert made.name == name
+    assert isinstance(registry.webhooks(name), reads)
 
 
-@pytest.mark.parametrize("name", ["", "nothing", "Sendgrid", "../x", "registry", "sendgrid.x", "os", "sendgrid_", "é"])
+@pytest.mark.parametrize(
+    "name", ["", "nothing", "Sendgrid", "../x", "registry", "_common", "sendgrid.x", "os", "sendgrid_", "é"]
+)
 def test_an_unknown_name(name: str) -> None:
     with pytest.raises(KeyError):
         registry.provider(name)

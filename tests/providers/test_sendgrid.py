@@ -32,34 +32,13 @@ from shared.ports import AnswerLost, NoTime, NotSent, Response, Target
 from shared.providers._common import JOIN, REF_ARG, TO_ARG, digest
 from shared.providers.sendgrid import SendGrid
 from tests.providers.contract import CONTENT, target
-
-NOW = 1_790_000_000.0
-
-
-class Fixed:
-    def now(self) -> float:
-        return NOW
-
-    def sleep(self, seconds: float) -> None:
-        raise AssertionError
+from tests.providers.fakes import NOW, Fixed
+from tests.providers.fakes import FakeHttp as Transport
 
 
-class FakeHttp:
-    """Keeps requests, and answers or fails as it is told."""
-
+class FakeHttp(Transport):
     def __init__(self, answer: Response | Exception | None = None) -> None:
-        self.answer = answer or Response(202, {"x-message-id": "id-1"}, b"")
-        self.requests: list[tuple[str, str, Mapping[str, str], bytes]] = []
-        self.parts = 0
-
-    def request(
-        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
-    ) -> Response:
-        self.parts = len(body) if isinstance(body, tuple) else 1
-        self.requests.append((method, url, headers, b"".join(body) if isinstance(body, tuple) else body))
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
+        super().__init__(answer or Response(202, {"x-message-id": "id-1"}, b""))
 
     @property
     def mail(self) -> Any:

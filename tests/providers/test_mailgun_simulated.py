@@ -1,0 +1,179 @@
+"""Against the simulator's wire format: what only a far side can tell."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from shared.adapters.clock import SystemClock
+from shared.adapters.http import HttpClient
+from shared.contracts import Word
+from shared.domain.content import Mailbox
+from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected
+from shared.ports import Target
+from shared.providers.mailgun import Mailgun
+from shared.providers.mailgun_events import MailgunWebhooks
+from simulator.run import Simulator
+from tests.providers.contract import CONTENT, FAR, JOB, target
+
+CLOCK = SystemClock()
+
+
+def mailgun(simulator: Simulator, http: HttpClient, credential: str, **changes: str) -> Mailgun:
+    keys = simulator.control.keys("mailgun")
+    secret = {"api_key": keys.pop("keys")[0], **keys, **changes}
+    return Mailgun(http, simulator.base_url("mailgun", credential), secret, CLOCK)
+
+
+@pytest.mark.promise(6)
+def test_one_bad_address_never_takes_the_others_along(simulator: Simulator, http: HttpClient) -> None:
+    """The engine's part, in short: what was not sent is tried again, what was not begun keeps its attempt."""
+    provider = mailgun(simulator, http, "mixed")
+    attempts = dict.fromkeys(range(200), 1)
+    final: dict[int, Outcome] = {}
+    for _ in range(300):
+        left = [n for n in attempts if n not in final]
+        if not left:
+            break
+        targets = [target(n, "no-address" if n == 77 else "", attempts[n]) for n in left]
+        for n, outcome in zip(left, provider.send(CONTENT, targets, deadline=CLOCK.now() + FAR), strict=True):
+            if isinstance(outcome, NotStarted):
+                continue
+            if outcome == Rejected("batch_refused", permanent=False):
+                attempts[n] += 1
+            else:
+                final[n] = outcome
+    assert final.pop(77) == Rejected("invalid_recipient", permanent=True)
+    assert len(final) == 199
+    assert all(isinstance(o, Accepted) for o in final.values())
+    assert max(attempts.values()) <= 6
+    log = simulator.control.log("mailgun", "mixed")
+    assert len({line["recipient"] for line in log}) == len(log) == 199
+    assert {line["ref"] for line in log} == {target(n, attempt=attempts[n]).ref for n in final}
+
+
+def test_a_wrong_key_and_a_wrong_domain(simulator: Simulator, http: HttpClient) -> None:
+    for changes, code in (
+        ({"api_key": "key-wrong"}, "unauthorized"),
+        ({"domain": "unknown.example.com"}, "domain_not_found"),
+    ):
+        (outcome,) = mailgun(simulator, http, "x", **changes).send(CONTENT, [target(0)], deadline=CLOCK.now() + FAR)
+        assert outcome == Rejected(code, permanent=False, provider_down=True)
+
+
+def test_a_request_that_is_not_for_this_url(simulator: Simulator, http: HttpClient) -> None:
+    keys = simulator.control.keys("mailgun")
+    url = simulator.base_url("mailgun", "x") + "/v3"
+    provider = Mailgun(http, url, {"api_key": keys["keys"][0], "domain": "mg.x.example"}, CLOCK)
+    (outcome,) = provider.send(CONTENT, [target(0)], deadline=CLOCK.now() + FAR)
+    assert outcome == Rejected("wrong_base_url", permanent=False, provider_down=True)
+
+
+class Hook:
+    """A webhook target that verifies and reads every post as the webhook function does."""
+
+    def __init__(self, secret: dict[str, str]) -> None:
+        self.words: list[Word] = []
+        self.events: list[dict[str, Any]] = []
+        self.secret = secret
+        self.url = ""
+
+    def take(self, body: bytes) -> None:
+        reader = MailgunWebhooks()
+        reader.verify({}, body, self.secret, CLOCK.now())
+        self.words += reader.words({}, body).words
+        self.events.append(json.loads(body)["event-data"])
+
+
+@pytest.fixture
+def hook(simulator: Simulator) -> Iterator[Hook]:
+    found = Hook(simulator.control.keys("mailgun"))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            try:
+                found.take(body)
+                status = 200
+            except Exception:  # noqa: BLE001 - whatever it is, the post was not read
+                status = 500
+            self.send_response(status)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    found.url = f"http://127.0.0.1:{server.server_address[1]}/hook"
+    yield found
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def follow(simulator: Simulator, credential: str, hook: Hook, provider: Mailgun, *targets: Target) -> str:
+    """Send, wait for all events, and return the provider's id."""
+    simulator.control.webhooks("mailgun", credential, url=hook.url, delay={"ms": 1}, attempts=1, parallel=1)
+    outcomes = provider.send(CONTENT, targets, deadline=CLOCK.now() + FAR)
+    assert simulator.control.flush(now=True)["failed"] == 0
+    (outcome,) = set(outcomes)
+    assert isinstance(outcome, Accepted)
+    return outcome.id
+
+
+@pytest.mark.parametrize(
+    ("local", "words"),
+    [
+        ("deliver", ["accepted", "delivered"]),
+        ("bounce", ["accepted", "bounced"]),
+        ("blocked", ["accepted", "blocked"]),
+        ("drop", ["accepted", "bounced"]),
+        ("defer", ["accepted", "deferred", "delivered"]),
+        ("expire", ["accepted", "deferred", "failed_temporarily"]),
+        ("spam", ["accepted", "delivered", "complained"]),
+    ],
+)
+def test_what_mailgun_says_is_read(
+    simulator: Simulator, http: HttpClient, hook: Hook, local: str, words: list[str]
+) -> None:
+    t = target(0, f"{local}+1@example.com")
+    sent = follow(simulator, "events", hook, mailgun(simulator, http, "events"), t)
+    assert [(w.ref, w.word, w.id, w.secondary) for w in hook.words] == [(t.ref, word, sent, False) for word in words]
+    assert all(abs(w.at - CLOCK.now()) < 60 for w in hook.words)
+
+
+def test_each_recipient_of_a_call_has_its_own_ref_and_sees_no_other(
+    simulator: Simulator, http: HttpClient, hook: Hook
+) -> None:
+    targets = [target(n) for n in range(20)]
+    follow(simulator, "many", hook, mailgun(simulator, http, "many"), *targets)
+    assert {w.ref for w in hook.words if w.word == "delivered"} == {t.ref for t in targets}
+    for event in hook.events:
+        assert event["message"]["headers"]["to"] == event["recipient"]
+        index = event["user-variables"]["posthaste_ref"].split("-")[2]
+        assert event["recipient"] == f"reader{index}@example.com"
+        assert JOB in event["user-variables"]["posthaste_ref"]
+
+
+def test_words_about_copies_are_secondary(simulator: Simulator, http: HttpClient, hook: Hook) -> None:
+    provider = mailgun(simulator, http, "copies")
+    simulator.control.webhooks("mailgun", "copies", url=hook.url, delay={"ms": 1}, attempts=1)
+    content = replace_copies("bounce@example.com")
+    provider.send(content, [target(0, "Ada@example.com")], deadline=CLOCK.now() + FAR)
+    assert simulator.control.flush(now=True)["failed"] == 0
+    assert sorted((w.word, w.secondary) for w in hook.words) == [
+        ("accepted", False),
+        ("accepted", True),
+        ("bounced", True),
+        ("delivered", False),
+    ]
+
+
+def replace_copies(address: str) -> Any:
+    return type(CONTENT)(CONTENT.sender, CONTENT.subject, html=CONTENT.html, cc=(Mailbox(address),))
