@@ -6,7 +6,6 @@ joined before anything else is written. The crash of a worker leaves at most tha
 
 import logging
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -23,6 +22,7 @@ from shared.domain.outcomes import Accepted, Entry, Kind, NotStarted, Outcome, R
 from shared.domain.pacing import Pace, Slots, pace
 from shared.domain.queue import Expired, NotDue
 from shared.domain.states import ACTIVE, Cell, Change, JobState
+from shared.engine.pool import CallPool, Pending, Pool
 from shared.engine.recover import Recovery
 from shared.ports import Clock, Lanes, LedgerStore, Loaded, Pacer, Provider, Records, Retriable, Target
 
@@ -94,7 +94,7 @@ class Sender:
         clock: Clock,
         lease_margin: float,
         call_timeout: float = CALL_TIMEOUT,
-        pool: Callable[[int], Executor] = ThreadPoolExecutor,
+        pool: Callable[[int], Pool] = CallPool,
     ) -> None:
         self._records = records
         self._ledgers = ledgers
@@ -172,7 +172,7 @@ class Sender:
 
     # L2
 
-    def _windows(self, lease: _Lease, pool: Executor, deadline: float) -> bool:
+    def _windows(self, lease: _Lease, pool: Pool, deadline: float) -> bool:
         """Work through windows until the lease should end; False if it was lost to a takeover."""
         while True:
             left = len(lease.ledger.having(Cell.QUEUED))
@@ -246,7 +246,7 @@ class Sender:
     # Calls
 
     def _call_all(
-        self, lease: _Lease, indices: Sequence[int], slots: Slots, rate: Pace, pool: Executor, deadline: float
+        self, lease: _Lease, indices: Sequence[int], slots: Slots, rate: Pace, pool: Pool, deadline: float
     ) -> None:
         """Call the provider once for each claimed recipient, each call at its slot; every thread is joined."""
         waiting = [list(indices[i : i + rate.per_call]) for i in range(0, len(indices), rate.per_call)]
@@ -271,11 +271,11 @@ class Sender:
         groups: Sequence[list[int]],
         slots: Slots,
         late: float,
-        pool: Executor,
+        pool: Pool,
         deadline: float,
     ) -> list[list[int]]:
         """Start each call at its slot and wait for all; returns the groups whose slot was missed, so burned."""
-        futures: list[tuple[list[int], Future[list[Outcome] | None]]] = []
+        futures: list[tuple[list[int], Pending[list[Outcome] | None]]] = []
         missed: list[list[int]] = []
         position = 0
         for group in groups:
