@@ -92,9 +92,11 @@ def test_a_word_repeats_no_id_that_the_window_names_and_brings_the_one_it_lacks(
         words = [Word(f"{job}-0-{i}-1", "delivered", 1_790_000_000, f"id{i}", "250") for i in range(2)]
         lane = before.lane
         w.track(lane, [words])
+        w.log()
         (stored,) = records.details(job, 0)[1]
         assert [(e.index, e.id) for e in stored.entries] == [(0, ""), (1, "id1")]
         w.track(lane, [words])
+        w.log()
         assert records.details(job, 0)[1] == [stored]
         folded = records.job(job)
         assert folded is not None

@@ -1,0 +1,79 @@
+"""What each function has in memory before it handles its first event; see `starts`. Imports nothing by itself."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+
+class _Secret:
+    """A secret that need not be fetched."""
+
+    def get(self, _credential: str) -> dict[str, str]:
+        return {"api_key": "SG.bench"}
+
+
+def _bare() -> None:
+    import boto3  # noqa: PLC0415
+
+    boto3.client("dynamodb")
+
+
+def _dispatch(name: str) -> Any:
+    from importlib import import_module  # noqa: PLC0415
+
+    import_module(f"functions.dispatch.{name}")
+    from functions.dispatch import services  # noqa: PLC0415
+
+    return services
+
+
+def _send() -> None:
+    services = _dispatch("send")
+    deployment = services.deployment()
+    _ = deployment.secrets  # its client is made
+    deployment.__dict__["secrets"] = _Secret()
+    services.lane().sender(10.0)
+
+
+def _log() -> None:
+    _ = _dispatch("log").deployment().logger
+
+
+def _track() -> None:
+    deployment = _dispatch("track").deployment()
+    _ = deployment.tracker, deployment.feedback
+
+
+def _plan() -> None:
+    _ = _dispatch("plan").deployment().planner
+
+
+def _sweep() -> None:
+    _ = _dispatch("sweep").deployment().sweeper
+
+
+def _webhooks() -> None:
+    from functions.webhooks import receive  # noqa: PLC0415
+
+    receive.services().reader_of("sendgrid", "sendgrid-main")
+
+
+def _api() -> None:
+    from importlib import import_module  # noqa: PLC0415
+
+    import_module("functions.api.handler")
+    from functions.api.services import build  # noqa: PLC0415
+    from shared.bootstrap import Deployment  # noqa: PLC0415
+
+    build(Deployment())
+
+
+CASES: Final[dict[str, Callable[[], None]]] = {
+    "bare": _bare,
+    "send": _send,
+    "log": _log,
+    "track": _track,
+    "plan": _plan,
+    "sweep": _sweep,
+    "webhooks": _webhooks,
+    "api": _api,
+}

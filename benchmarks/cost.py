@@ -1,0 +1,137 @@
+"""What a million messages cost: the meter's figures times the price table, and what is assumed about the rest.
+
+Assumed: a batch is 1,000 messages to a lane of 1,000 a second with two workers; one event (delivered) per message.
+Batched feedback comes in posts of 100 events, and the tracker takes ten posts at once. One post per event: the tracker
+takes ten events at once, and what 100 events of two chunks changed is folded at once (the stream's window of a second).
+A function takes 6 ms per AWS call, and 5 ms besides; a sender is billed for as long as its lane's rate asks for,
+both workers all the time. An invocation logs 250 bytes of its own, and what Lambda says of it 550. A request to a
+provider carries 450 bytes besides its body (headers and TLS). Not counted: what lies idle (storage, alarms, the
+sweeper, polls of empty queues), and the provider's own fee.
+"""
+
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Final
+
+from benchmarks import prices, scenarios
+from benchmarks.meter import Tally
+from benchmarks.world import World, world
+
+MESSAGES: Final = 1000
+RATE: Final = 1000.0
+WORKERS: Final = 2
+POST_EVENTS: Final = 100
+TRACK_BATCH: Final = 10
+CALL_SECONDS: Final = 0.006
+BASE_SECONDS: Final = 0.005
+MEMORY_GB: Final = 0.5
+SENDER_GB: Final = 1.0
+"""infra/lane.py, FAST_MB: the memory of a lane of more than 250 messages a second and worker."""
+LOG_BYTES: Final = 800
+WIRE_BYTES: Final = 450
+EVENT_BYTES: Final = 240
+GB: Final = 1e9
+
+
+@dataclass(slots=True)
+class Bill:
+    """Dollars per million messages by what they are paid for."""
+
+    name: str
+    lines: dict[str, float] = field(default_factory=dict)
+
+    def add(self, what: str, dollars: float) -> None:
+        """Add dollars for a thousand messages."""
+        self.lines[what] = self.lines.get(what, 0.0) + dollars * prices.MILLION / MESSAGES
+
+    @property
+    def total(self) -> float:
+        """Return dollars per million messages."""
+        return sum(self.lines.values())
+
+
+def _dynamo(bill: Bill, tally: Tally, times: float = 1) -> None:
+    bill.add("DynamoDB writes", times * tally.wru * prices.WRITE_UNIT)
+    bill.add("DynamoDB reads", times * tally.rru * prices.READ_UNIT)
+    bill.add("SQS", times * (tally.sqs * prices.SQS_REQUEST + tally.sqs_fair * prices.SQS_FAIR))
+
+
+def _function(bill: Bill, invocations: float, calls: float, gb: float = MEMORY_GB, seconds: float = 0) -> None:
+    """Add invocations that make `calls` AWS calls in all, or last `seconds` in all if that is longer."""
+    busy = max(seconds, calls * CALL_SECONDS + invocations * BASE_SECONDS)
+    bill.add("Lambda", invocations * prices.LAMBDA_REQUEST + busy * gb * prices.LAMBDA_GB_SECOND)
+    bill.add("logs", invocations * LOG_BYTES / GB * prices.LOG_GB)
+
+
+def _received(bill: Bill, messages: float, per_receive: int, size: int, *, fair: bool = False) -> None:
+    """Add what the event source asks of a queue: a receive and a delete for each of its batches."""
+    batches = messages / per_receive
+    requests = batches * (ceil(per_receive * size / 65536) + 1)
+    bill.add("SQS", requests * (prices.SQS_REQUEST + (prices.SQS_FAIR if fair else 0)))
+
+
+def bill(name: str, *, body: int, per_call: int, batched: bool) -> Bill:
+    """Send a thousand messages through the metered engine, with their feedback, and write the bill."""
+    out = Bill(name)
+    with world(rate=RATE, per_call=per_call) as w:
+        scenarios.warm(w)
+        calls, sent = w.wire.calls, w.wire.sent
+        job, tally = scenarios.batch(w, MESSAGES, body)
+        calls, sent = w.wire.calls - calls, w.wire.sent - sent
+        pointers = tally.service("sqs", "SendMessage", "SendMessageBatch")
+        _dynamo(out, tally)
+        out.add("API Gateway", prices.HTTP_API_REQUEST)
+        _function(out, 1, 6)
+        _function(out, pointers, 0, SENDER_GB, WORKERS * MESSAGES / RATE)
+        _function(out, pointers, 6 * pointers)
+        _received(out, pointers, 1, 100, fair=True)
+        out.add("egress", (sent + calls * WIRE_BYTES) / GB * prices.EGRESS_GB)
+        (_batched if batched else _single)(out, w, job)
+    return out
+
+
+def _batched(out: Bill, w: World, job: str) -> None:
+    """Ten posts of a hundred events, all in one invocation of the tracker."""
+    w.take()
+    half = MESSAGES // 2
+    for chunk in (0, 1):
+        posts = [scenarios.words(job, chunk, range(i, i + POST_EVENTS)) for i in range(0, half, POST_EVENTS)]
+        w.track(scenarios.lane_of(w, job, chunk), posts)
+    w.log()
+    tally = w.take()
+    posts_made = MESSAGES // POST_EVENTS
+    _dynamo(out, tally)
+    _posted(out, posts_made, POST_EVENTS * EVENT_BYTES)
+    _function(out, posts_made / TRACK_BATCH, tally.aws_calls)
+
+
+def _single(out: Bill, w: World, job: str) -> None:
+    """A post for every event, ten of them in each invocation of the tracker, folded each hundred."""
+    w.take()
+    for first in range(0, 50, TRACK_BATCH // 2):
+        for chunk in (0, 1):
+            events = scenarios.words(job, chunk, range(first, first + TRACK_BATCH // 2))
+            w.track(scenarios.lane_of(w, job, chunk), [[e] for e in events])
+    w.log()
+    tally = w.take()
+    times = MESSAGES / 100
+    _dynamo(out, tally, times)
+    _posted(out, MESSAGES, EVENT_BYTES)
+    _function(out, MESSAGES / TRACK_BATCH, times * tally.aws_calls)
+
+
+def _posted(out: Bill, posts: int, size: int) -> None:
+    """Add what the webhook's end costs: the request, the function, the queue in and out."""
+    out.add("API Gateway", posts * prices.HTTP_API_REQUEST)
+    _function(out, posts, posts)
+    out.add("SQS", posts * ceil(size / 65536) * prices.SQS_REQUEST)
+    _received(out, posts, TRACK_BATCH, size)
+
+
+def table(bills: list[Bill]) -> str:
+    """Return the bills side by side."""
+    names = list(dict.fromkeys(n for b in bills for n in b.lines))
+    lines = [f"{'$ per million messages':<24}" + "".join(f"{b.name:>44}" for b in bills)]
+    lines += [f"{n:<24}" + "".join(f"{b.lines.get(n, 0):>44.3f}" for b in bills) for n in names]
+    lines.append(f"{'total':<24}" + "".join(f"{b.total:>44.3f}" for b in bills))
+    return "\n".join(lines)

@@ -1,0 +1,83 @@
+"""Cold starts: what importing a function and building its clients costs above bare boto3, and the memory it takes.
+
+Each figure is the least of fifteen fresh processes, taken in turns with the bare ones, so that a busy machine disturbs
+all alike. Time is processor time of the process: user and system. Bare boto3 is `import boto3` and one DynamoDB client.
+A function is measured with all that its first event needs in memory: its handler, its AWS clients, its use case, for a
+sender also provider and transport. No event is handled and nothing is connected to.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from benchmarks import rows
+from benchmarks.cases import CASES
+from benchmarks.rows import Row, named
+from shared import contracts
+from shared.contracts import Credential, Settings
+
+ROUNDS: Final = 15
+GOALS: Final = {"send": 60, "log": 60, "track": 60, "webhooks": 60, "api": 220}
+MEMORY_MB: Final = 256
+ROOT: Final = Path(__file__).resolve().parent.parent
+
+
+def available() -> list[str]:
+    """Return the functions that this checkout has, bare boto3 first."""
+    there = ["bare"]
+    for name in list(CASES)[1:]:
+        module = contracts.HANDLERS[name].rpartition(".")[0]
+        if (ROOT / (module.replace(".", "/") + ".py")).exists():
+            there.append(name)
+    return there
+
+
+def environment() -> dict[str, str]:
+    """Return what a function is started with, and nothing of this process's own."""
+    settings = Settings(
+        "bench", (Credential("sendgrid-main", "sendgrid", "email", 150.0),), {"email": ("sendgrid-main",)}
+    )
+    return {
+        "PATH": os.environ.get("PATH", ""),
+        "PYTHONPATH": str(ROOT),
+        "AWS_ACCESS_KEY_ID": "bench",
+        "AWS_SECRET_ACCESS_KEY": "bench",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "POWERTOOLS_SERVICE_NAME": "bench",
+        contracts.ENV_SETTINGS: settings.dumps(),
+        contracts.ENV_RECORDS_TABLE: "records",
+        contracts.ENV_OPS_TABLE: "ops",
+        contracts.ENV_BUCKET: "bench",
+        contracts.ENV_FEEDBACK_QUEUE_URL: "https://sqs.us-east-1.amazonaws.com/123456789012/feedback",
+        contracts.ENV_LANE_URL_PREFIX: "https://sqs.us-east-1.amazonaws.com/123456789012/lane-",
+        contracts.ENV_LANE: "sendgrid-main",
+        contracts.ENV_LEASE_MARGIN: "30",
+    }
+
+
+def once(name: str) -> tuple[float, float]:
+    """Start one process; returns its processor time in ms and its greatest memory in MB."""
+    command = [sys.executable, "-m", "benchmarks.start", name]
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    return float(found["cpu_ms"]), float(found["rss_mb"])
+
+
+def measure(rounds: int = ROUNDS) -> tuple[list[Row], float]:
+    """Return the rows, and bare boto3's own milliseconds."""
+    names = available()
+    best: dict[str, tuple[float, float]] = {}
+    once("bare")  # fills the caches of the file system, and writes the bytecode
+    for _ in range(rounds):
+        for name in names:
+            cpu, rss = once(name)
+            known = best.get(name, (cpu, rss))
+            best[name] = (min(cpu, known[0]), max(rss, known[1]))
+    bare = best["bare"][0]
+    out = [Row(named(rows.STARTS, n), best[n][0] - bare, GOALS[n], "ms") for n in names[1:] if n in GOALS]
+    out += [Row(named(rows.MEMORY, n), best[n][1], MEMORY_MB, "MB") for n in names[1:]]
+    return out, bare
