@@ -57,12 +57,16 @@ def pace(rate: float, provider_limit: int, per_call: int = 0, job_rate: float | 
     """
     c = min(max(1, math.floor(rate / 20)), provider_limit, per_call or provider_limit)
     slots = HEADROOM * rate if c == 1 else min(HEADROOM * rate, rate - c)
+    harmless = 0 < leases * _window(slots) <= rate - slots * (1 + SKEW)
     if job_rate is not None and job_rate < rate:
         slots = min(slots, HEADROOM * job_rate)
         c = min(c, max(1, math.floor(job_rate / 20)))
-    window = max(1, min(WINDOW, math.floor(slots)))
-    harmless = 0 < leases * window <= rate - slots * (1 + SKEW)
-    return Pace(rate=rate, per_call=c, slots=slots, window=window, late=HORIZON if harmless else LATE)
+        harmless = False  # lateness would exceed the job's own rate; the headroom is the other jobs' anyway
+    return Pace(rate=rate, per_call=c, slots=slots, window=_window(slots), late=HORIZON if harmless else LATE)
+
+
+def _window(slots: float) -> int:
+    return max(1, min(WINDOW, math.floor(slots)))
 
 
 @dataclass(frozen=True, slots=True)

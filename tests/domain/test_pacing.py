@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.pacing import WINDOW, Slots, pace
+from shared.domain.pacing import HORIZON, LATE, WINDOW, Slots, pace
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,24 @@ def test_a_full_second_of_whole_calls_never_exceeds_the_rate(rate: float, limit:
     assert p.slots < rate
     assert 1 <= p.window <= WINDOW
     assert p.per_call == 1 or calls * p.per_call <= rate + 1e-6
+
+
+@given(st.floats(1, 50_000), st.integers(1, 200), st.one_of(st.none(), st.floats(0.5, 50_000)))
+def test_lateness_is_let_pass_only_where_it_cannot_exceed_the_rate(
+    rate: float, leases: int, job_rate: float | None
+) -> None:
+    """Of all leases of a credential each may be late with a whole window, whatever job its own slots are for."""
+    whole = pace(rate, 1, leases=leases)
+    for p in (whole, pace(rate, 1, job_rate=job_rate, leases=leases)):
+        assert p.late in (LATE, HORIZON)
+        if p.late == HORIZON:
+            assert leases * whole.window + whole.slots * 1.01 <= rate
+    assert pace(rate, 1).late == LATE
+
+
+def test_a_fast_credential_with_few_leases_burns_no_slot() -> None:
+    assert pace(40_000, 1, leases=4).late == HORIZON
+    assert pace(20_000, 1, leases=4).late == LATE
 
 
 def test_slots_follow_each_other() -> None:

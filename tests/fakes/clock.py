@@ -8,10 +8,11 @@ and takes no real time.
 import heapq
 import threading
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from contextlib import suppress
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
+from shared.engine.pool import Pending
 from tests.fakes.faults import Crash
 
 T = TypeVar("T")
@@ -116,14 +117,14 @@ def _current(clock: FakeClock | None = None) -> _Actor | None:
     return actor if actor is not None and (clock is None or actor.clock is clock) else None
 
 
-class _Task(Future[T]):
+class _Task(Generic[T]):
     """A call in a run's pool."""
 
     def __init__(self, actor: _Actor) -> None:
-        super().__init__()
         self._actor = actor
 
-    def result(self, timeout: float | None = None) -> T:
+    def result(self) -> T:
+        """Wait for the call and return what it gave."""
         me = _current()
         while not self._actor.done:
             if me is None:
@@ -136,29 +137,34 @@ class _Task(Future[T]):
         return value
 
 
-class FakePool(Executor):
-    """A thread pool: actors in a run, and calls made on the spot outside of one. Leaving it joins all threads."""
+class _Done(Generic[T]):
+    """A call that was made on the spot."""
 
-    def __init__(self, max_workers: int | None = None, thread_name_prefix: str = "") -> None:
+    def __init__(self, value: T) -> None:
+        self._value = value
+
+    def result(self) -> T:
+        return self._value
+
+
+class FakePool:
+    """`shared.engine.pool.Pool`: actors in a run, and calls made on the spot outside of one."""
+
+    def __init__(self, size: int) -> None:
         self._tasks: list[_Task[Any]] = []
 
-    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+    def submit(self, fn: Callable[..., T], /, *args: Any) -> Pending[T]:
         me = _current()
-        if me is not None:
-            task: _Task[T] = _Task(me.clock._spawn(lambda: fn(*args, **kwargs)))
-            self._tasks.append(task)
-            return task
-        future: Future[T] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as e:  # noqa: BLE001 - as an executor does
-            future.set_exception(e)
-        return future
+        if me is None:
+            return _Done(fn(*args))
+        task: _Task[T] = _Task(me.clock._spawn(lambda: fn(*args)))
+        self._tasks.append(task)
+        return task
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
         for task in self._tasks:
-            if not task._actor.done:
-                try:
-                    task.result()
-                except BaseException:  # noqa: BLE001, S112 - joining is all that leaving a pool does
-                    continue
+            with suppress(BaseException):  # joining is all that leaving a pool does
+                task.result()

@@ -32,11 +32,13 @@ class Tap:
     Attributes:
         calls: the names of all calls so far.
         fired: how often it has raised.
+        delay: waits as long as a call takes; that lets others go first.
     """
 
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.fired = 0
+        self.delay: Callable[[], None] = lambda: None
         self._wanted: Callable[[str], bool] | None = None
         self._when = When.BEFORE
         self._error: Callable[[], BaseException] = Crash
@@ -63,6 +65,7 @@ class Tap:
 
     def __call__(self, name: str, operation: Callable[[], T]) -> T:
         """Make a call."""
+        self.delay()
         here = self._wanted is not None and self._wanted(name)
         self.calls.append(name)
         if here:

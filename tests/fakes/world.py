@@ -149,6 +149,11 @@ class World:
             pool=FakePool,
         )
 
+    def slow_down(self, shortest: float, longest: float) -> None:
+        """Let every call take some seconds, so that workers side by side meet in every way."""
+        rng = random.Random(self._seed)  # noqa: S311 - a network's whims
+        self.tap.delay = lambda: self.clock.sleep(rng.uniform(shortest, longest))
+
     def _streamed(self, ledger: Ledger) -> None:
         if ledger.dirty and ledger.status is not LedgerStatus.BUSY:
             self.stream.append(ledger)

@@ -1,0 +1,140 @@
+from dataclasses import replace
+
+import pytest
+
+from shared.domain.ledger import Ledger
+from shared.domain.outcomes import Rejected
+from shared.domain.states import Cell, Change, JobState
+from shared.engine.log import Folded
+from shared.ports import Retriable
+from tests.fakes.faults import When
+from tests.fakes.world import ACCOUNT, World, credential
+
+REFUSED = Rejected("bad", permanent=True)
+
+
+@pytest.fixture(params=[1, 2])
+def world(request: pytest.FixtureRequest) -> World:
+    """Jobs of one chunk, or of two."""
+    return World(*(credential(f"c{i}") for i in range(request.param)))
+
+
+def serve(world: World) -> None:
+    """Send everything, without folding anything."""
+    while any(world.send(lane) for lane in list(world.senders)):
+        pass
+
+
+def test_the_last_fold_closes_the_job(world: World) -> None:
+    job = world.accept(6)
+    serve(world)
+    assert world.job(job.id).state is JobState.SENDING
+    assert world.job(job.id).counts["queued"] == 6
+    states = [world.log() for _ in range(job.chunks)]
+    assert states[-1] == Folded(folded=True, state=JobState.LOGGED)
+    if job.chunks > 1:
+        assert states[0] == Folded(folded=True, state=JobState.SENDING)
+    done = world.job(job.id)
+    assert (done.state, done.counts["sent"], done.finished_at) == (JobState.LOGGED, 6, world.clock.ms)
+
+
+@pytest.mark.promise(7)
+def test_records_repeated_in_any_order_change_nothing(world: World) -> None:
+    job = world.accept(6)
+    world.providers["c0"].script("r1@example.com", [REFUSED])
+    records: list[Ledger] = []
+    world.stores.listener = lambda x: records.append(x) if x.dirty else None
+    serve(world)
+    for x in [*records, *reversed(records), *records]:
+        world.logger.fold(x)
+    first = (world.job(job.id), world.stores.stats(ACCOUNT), world.ledgers.read_all(job.id))
+    for x in reversed(records):
+        world.logger.fold(x)
+    assert (world.job(job.id), world.stores.stats(ACCOUNT), world.ledgers.read_all(job.id)) == first
+    assert first[0].state is JobState.LOGGED
+    assert sum(first[0].counts.values()) == 6
+    assert sum(v for k, v in first[1].items() if "." not in k) == 6
+
+
+def test_a_ledger_that_somebody_works_on_is_not_folded(world: World) -> None:
+    job = world.accept(6)
+    for x in world.ledgers.read_all(job.id):
+        got = world.ledgers.send_start(
+            job.id, x.chunk, lane=x.lane, owner="me", now=world.clock.ms, until=world.clock.ms + 1
+        )
+        assert isinstance(got, Ledger)
+        assert world.logger.fold(replace(got, dirty=True)) == Folded(folded=False, state=None)
+
+
+def test_a_record_of_a_job_that_has_gone_changes_nothing(world: World) -> None:
+    job = world.accept(6)
+    stray = replace(world.ledgers.read_all(job.id)[0], job="0" * 26, dirty=True)
+    assert world.logger.fold(stray) == Folded(folded=False, state=None)
+
+
+@pytest.mark.parametrize("when", When)
+@pytest.mark.parametrize("nth", range(6))
+def test_a_fold_that_fails_is_repeated_and_counts_once(world: World, nth: int, when: When) -> None:
+    job = world.accept(6)
+    serve(world)
+    world.tap.arm(nth, when, Retriable)
+    world.run()
+    world.tap.disarm()
+    world.settle()
+    assert {k: v for k, v in world.job(job.id).counts.items() if v} == {"sent": 6}
+    assert world.stores.stats(ACCOUNT)["queued"] == 6
+
+
+def test_two_loggers_at_once_close_a_job_once(world: World) -> None:
+    job = world.accept(6)
+    serve(world)
+    records = list(world.stream)
+    world.slow_down(0.001, 0.02)
+
+    def fold_all() -> None:
+        for x in records:
+            world.logger.fold(x)
+
+    world.clock.run(fold_all, fold_all, world.sweep)
+    world.settle()
+    assert world.job(job.id).state is JobState.LOGGED
+    assert {k: v for k, v in world.job(job.id).counts.items() if v} == {"sent": 6}
+
+
+def test_a_job_waits_for_every_chunk(world: World) -> None:
+    job = world.accept(6)
+    assert world.logger.finalise(job.id) is JobState.ENQUEUED
+    assert world.send("c0")
+    assert world.logger.finalise(job.id) is (JobState.LOGGED if job.chunks == 1 else JobState.SENDING)
+
+
+def test_a_stopped_job_waits_for_its_busy_chunks_and_not_for_idle_ones(world: World) -> None:
+    job = world.accept(6)
+    x = world.ledgers.read_all(job.id)[0]
+    world.ledgers.send_start(job.id, x.chunk, lane=x.lane, owner="me", now=world.clock.ms, until=world.clock.ms + 9000)
+    world.control.stop(job.id, ACCOUNT)
+    assert world.logger.finalise(job.id) is JobState.STOPPED
+    world.clock.advance(10)
+    assert world.logger.finalise(job.id) is JobState.LOGGED
+    assert world.counts(job.id) == {"queued": 6}
+
+
+def test_a_job_that_changes_while_it_is_closed_is_looked_at_again(world: World) -> None:
+    """A write between reading the ledgers and the close: the version condition makes the finaliser start over."""
+    name = world.accept(6).id
+    serve(world)
+    while world.stream:
+        world.records.fold(world.stream.popleft(), world.job(name))
+    stop = iter([True])
+    original = world.ledgers.read_all
+
+    def read_then_write(job: str) -> list[Ledger]:
+        found = original(job)
+        if next(stop, False):
+            world.records.change(world.job(job), Change.STOP, world.clock.ms, reason="user")
+        return found
+
+    world.ledgers.read_all = read_then_write  # type: ignore[method-assign]
+    assert world.logger.finalise(name) is JobState.LOGGED
+    assert world.job(name).stop_reason == "user"
+    assert set(world.states(name)) == {Cell.SENT}

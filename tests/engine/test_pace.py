@@ -1,0 +1,131 @@
+"""Promise 2 in fake time: whatever the number of workers, never above the rate, and seldom far below it."""
+
+import bisect
+from itertools import pairwise
+
+import pytest
+
+from shared.domain.outcomes import Throttled
+from tests.fakes.world import World, credential
+
+WORKERS = 4
+
+
+def worst_second(times: list[tuple[float, int]]) -> int:
+    """Return the most recipients in any closed second; the times are in order."""
+    at = [t for t, _ in times]
+    totals = [0]
+    for _, n in times:
+        totals.append(totals[-1] + n)
+    return max(totals[bisect.bisect_right(at, t + 1 - 1e-9)] - totals[i] for i, t in enumerate(at))
+
+
+def drain(world: World, workers: int = WORKERS, stagger: float = 0.013) -> None:
+    """Let several workers serve the lane side by side until it is empty."""
+
+    def serve(n: int) -> None:
+        sender = world.sender("one")
+        world.clock.sleep(n * stagger)
+        idle = 0
+        while idle < 20:
+            idle = 0 if world.send("one", sender) else idle + 1
+            if idle:
+                world.clock.sleep(0.5)
+
+    world.clock.run(*(lambda n=n: serve(n) for n in range(workers)))
+
+
+def measure(world: World, messages: int, *, slow: bool = False) -> tuple[int, float]:
+    """Send a batch; returns the worst second and the average per second while work was left."""
+    job = world.accept(messages)
+    if slow:
+        world.slow_down(0.001, 0.012)
+    drain(world)
+    times = [(t, n) for t, _, n in world.oracle.calls]
+    assert sum(n for _, n in times) == messages
+    assert world.oracle.times(job.id).values()
+    world.run()
+    world.check()
+    spent = times[-1][0] - times[0][0]
+    return worst_second(times), (messages - times[-1][1]) / spent
+
+
+@pytest.mark.promise(2)
+@pytest.mark.parametrize(("rate", "messages"), [(1, 90), (10, 900), (14, 900), (150, 4500)])
+@pytest.mark.parametrize("provider_limit", [1, 1000])
+def test_four_workers_keep_the_rate(rate: int, messages: int, provider_limit: int) -> None:
+    world = World(credential("one", rate), provider_limit=provider_limit)
+    worst, average = measure(world, messages)
+    assert worst <= rate
+    assert average >= 0.93 * rate
+
+
+@pytest.mark.promise(2)
+@pytest.mark.parametrize("rate", [1, 10, 150])
+def test_calls_to_the_stores_that_take_their_time_cost_no_slots(rate: int) -> None:
+    world = World(credential("one", rate), provider_limit=1000)
+    worst, average = measure(world, 60 * rate, slow=True)
+    assert worst <= rate
+    assert average >= 0.93 * rate
+
+
+@pytest.mark.promise(2)
+def test_a_thousand_a_second_in_calls_of_many() -> None:
+    world = World(credential("one", 1000), provider_limit=1000)
+    worst, average = measure(world, 20_000)
+    assert worst <= 1000
+    assert average >= 0.93 * 1000
+
+
+@pytest.mark.promise(2)
+@pytest.mark.parametrize("rate", [10, 150])
+def test_a_slow_provider_does_not_make_bursts(rate: int) -> None:
+    world = World(credential("one", rate), provider_limit=1000)
+    world.providers["one"].latency = 0.8
+    worst, average = measure(world, 40 * rate)
+    assert worst <= rate
+    assert average >= 0.5 * rate
+
+
+@pytest.mark.promise(2)
+@pytest.mark.parametrize("rate", [1, 10, 70])
+def test_stalls_and_throttling_burn_slots_and_never_double_them(rate: int) -> None:
+    world = World(credential("one", rate))
+    provider = world.providers["one"]
+    calls = iter(range(10**6))
+
+    def stall(_targets: object) -> None:
+        n = next(calls)
+        if n % 37 == 5:
+            world.clock.sleep(0.35)
+
+    provider.before = stall
+    for i in range(0, 30 * rate, 50):
+        provider.script(f"r{i}@example.com", [Throttled(1)])
+    world.accept(30 * rate)
+    drain(world)
+    times = sorted((t, n) for t, _, n in world.oracle.calls)
+    late = 0.36  # a stalled call leaves late by its stall, into the second of those behind it
+    assert len(world.oracle.taken) == 30 * rate
+    assert worst_second(times) <= rate * (1 + late) + 1
+
+
+@pytest.mark.promise(2)
+def test_a_slot_missed_by_more_than_ten_milliseconds_is_burned() -> None:
+    world = World(credential("one", 10))
+    job = world.accept(9)
+    provider = world.providers["one"]
+    stalled: list[bool] = []
+
+    def stall(_targets: object) -> None:
+        if not stalled:
+            stalled.append(True)
+            world.clock.advance(0.25)  # the thread that starts calls is stalled, too
+
+    provider.before = stall
+    world.send("one")
+    times = [(t, n) for t, _, n in world.oracle.calls]
+    gaps = [b - a for (a, _), (b, _) in pairwise(times)]
+    assert min(gaps[1:]) > 0.09
+    assert worst_second(times) <= 10
+    assert world.counts(job.id) == {"sent": 9}
