@@ -8,7 +8,7 @@ from typing import Final
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base32 in lower case: sorts like the number it stands for and has no look-alikes."""
 _JOB: Final = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
-_REF: Final = re.compile(r"([0-9a-hjkmnp-tv-z]{26})-(\d{1,5})-(\d{1,3})-(\d{1,2})")
+_REF: Final = re.compile(r"([0-9a-hjkmnp-tv-z]{26})-(\d{1,5})-(\d{1,3})-([1-9]|1[0-5])")
 _LINE: Final = re.compile(r"(\d{1,5})\.(\d{1,3})")
 
 

@@ -114,6 +114,8 @@ class Tracker:
             return
         now = int(self._clock.now() * 1000)
         for index, kind in dict(hard).items():
+            if index >= len(chunk.recipients):
+                continue  # only the ledger, which may have gone before its chunk, tells foreign refs
             self._records.suppress(job.account, chunk.recipients[index].key, kind.value, now)
 
 

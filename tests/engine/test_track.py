@@ -1,0 +1,219 @@
+from itertools import permutations
+
+import pytest
+
+from shared.contracts import Word
+from shared.domain.outcomes import Rejected, Unknown
+from shared.domain.states import Cell, Change, JobState, MessageState
+from shared.engine.track import LATER, Tracked
+from tests.fakes.world import ACCOUNT, World, credential
+
+A = "acc_000000000001"
+
+
+@pytest.fixture
+def world() -> World:
+    return World(credential("one"))
+
+
+@pytest.fixture
+def job(world: World) -> str:
+    """A job of three that was sent."""
+    name = world.accept(3).id
+    world.run()
+    return name
+
+
+def test_a_word_moves_its_message_and_the_counts(world: World, job: str) -> None:
+    tracked = world.track("one", world.word(job, 0, "delivered"), world.word(job, 1, "blocked", code="550"))
+    assert tracked == Tracked(2, 0, ())
+    world.run()
+    assert world.counts(job) == {"delivered": 1, "failed": 1, "sent": 1}
+    assert world.job(job).counts["delivered"] == 1
+    assert world.job(job).by == {"one": (3, 3, 1, 1)}
+    assert world.stores.stats(ACCOUNT)["success"] == 1
+    world.check()
+
+
+def test_one_batch_of_words_is_one_write_and_one_detail(world: World, job: str) -> None:
+    before = len(world.tap.calls)
+    world.track("one", *(world.word(job, i, w) for i in range(3) for w in ("accepted", "deferred", "delivered")))
+    calls = world.tap.calls[before:]
+    assert calls.count("ledgers.swap") == calls.count("records.put_feedback") == 1
+    assert world.counts(job) == {"delivered": 3}
+
+
+@pytest.mark.promise(5)
+def test_the_order_and_repetition_of_words_change_nothing() -> None:
+    ends = set()
+    for order in permutations(["accepted", "deferred", "delivered", "bounced", "dropped"]):
+        world = World(credential("one"))
+        job = world.accept(2)
+        world.run()
+        for word in (*order, *order):
+            world.track("one", world.word(job.id, 0, word, at=5))
+        world.run()
+        ends.add((*world.states(job.id), *sorted(world.counts(job.id).items()), len(world.stores.suppressed(A))))
+    assert ends == {(Cell.BOUNCED, Cell.SENT, ("failed", 1), ("sent", 1), 1)}
+
+
+@pytest.mark.promise(7)
+def test_a_repeated_batch_changes_nothing(world: World, job: str) -> None:
+    words = [world.word(job, 0, "delivered"), world.word(job, 1, "bounced")]
+    world.track("one", *words)
+    world.run()
+    before = (world.ledgers.read_all(job), world.job(job), world.records.details(job, 0), world.stores.suppressed(A))
+    world.track("one", *reversed(words))
+    world.run()
+    after = (world.ledgers.read_all(job), world.job(job), world.records.details(job, 0), world.stores.suppressed(A))
+    assert after == before
+
+
+def test_a_word_that_comes_before_its_calls_answer(world: World) -> None:
+    """The webhook is faster than the provider's own answer."""
+    job = world.accept(2)
+    world.providers["one"].script("r0@example.com", [Unknown("timeout")])
+
+    def early(_targets: object) -> None:
+        world.track("one", world.word(job.id, 0, "delivered"), world.word(job.id, 1, "bounced"))
+
+    world.providers["one"].before = early
+    world.settle()
+    assert world.states(job.id) == [Cell.DELIVERED, Cell.BOUNCED]
+    assert world.job(job.id).by == {"one": (2, 2, 1, 1)}
+    world.check()
+
+
+@pytest.mark.promise(1)
+def test_a_word_resolves_what_was_unknown(world: World) -> None:
+    job = world.accept(3)
+    world.providers["one"].answer = Unknown("timeout")
+    world.run()
+    assert world.counts(job.id) == {"unknown": 3}
+    for index, word in enumerate(("accepted", "delivered", "bounced")):
+        world.track("one", world.word(job.id, index, word, id=f"id{index}"))
+    assert world.counts(job.id) == {"sent": 1, "delivered": 1, "failed": 1}
+    line = world.logs.line(world.job(job.id), 0, 0)
+    assert line is not None
+    assert [(a.outcome, a.provider_message_id) for a in line.attempts] == [("unknown", "id0")]
+
+
+def test_a_soft_word_about_a_call_under_way_waits(world: World) -> None:
+    job = world.accept(2)
+    seen: list[Tracked] = []
+
+    def early(_targets: object) -> None:
+        if not seen:
+            seen.append(world.track("one", world.word(job.id, 0, "dropped"), world.word(job.id, 1, "delivered")))
+            assert world.states(job.id) == [Cell.CLAIMED, Cell.DELIVERED]
+
+    world.providers["one"].before = early
+    began = world.clock.now()
+    world.run()
+    assert seen[0].joined == 1
+    assert [w.word for w in seen[0].later] == ["dropped"]
+    assert world.states(job.id) == [Cell.DROPPED, Cell.DELIVERED]
+    assert world.clock.now() >= began + LATER
+    world.check()
+
+
+def test_a_word_about_an_earlier_attempt_counts_only_if_delivered() -> None:
+    world = World(credential("one"), credential("two"))
+    job = world.accept(1)
+    first = world.ledgers.read_all(job.id)[0].first_lane
+    other = "two" if first == "one" else "one"
+    world.providers[first].script("r0@example.com", [Rejected("down", permanent=False)])
+    world.run()
+    assert world.cells(job.id) == [(Cell.SENT, 2)]
+    world.track(first, world.word(job.id, 0, "bounced", attempt=1))
+    world.track(other, world.word(job.id, 0, "bounced", attempt=3))
+    assert world.cells(job.id) == [(Cell.SENT, 2)]
+    world.track(first, world.word(job.id, 0, "delivered", attempt=1))
+    assert world.cells(job.id) == [(Cell.DELIVERED, 2)]
+
+
+@pytest.mark.parametrize(
+    ("ref", "word", "lane"),
+    [
+        ("somebody-else's", "delivered", "one"),
+        ("{job}-0-0-1", "opened", "one"),
+        ("{job}-0-0-1", "bounced", "two"),
+        ("{job}-1-0-1", "bounced", "one"),
+        ("{job}-0-3-1", "bounced", "one"),
+        ("{job}-0-0-0", "bounced", "one"),
+        ("00000000000000000000000000-0-0-1", "bounced", "one"),
+    ],
+)
+def test_foreign_words_are_counted_and_dropped(world: World, job: str, ref: str, word: str, lane: str) -> None:
+    before = (world.ledgers.read_all(job), world.records.details(job, 0), world.stores.suppressed(A))
+    assert world.track(lane, Word(ref.format(job=job), word, 5)) == Tracked(0, 1, ())
+    assert (world.ledgers.read_all(job), world.records.details(job, 0), world.stores.suppressed(A)) == before
+
+
+def test_a_word_about_an_attempt_that_never_was_suppresses_nobody(world: World) -> None:
+    """Attempt 0 is that of a recipient who waits: no provider was ever given such a ref."""
+    job = world.accept(2)
+    world.track("one", world.word(job.id, 0, "bounced", attempt=0))
+    assert world.states(job.id) == [Cell.QUEUED, Cell.QUEUED]
+    assert world.stores.suppressed(A) == {}
+
+
+def test_words_outlive_the_ledger(world: World, job: str) -> None:
+    """TTL deletes items one by one: the ledger may be gone, and the chunk not yet, or the other way round."""
+    items = world.stores.ledgers.items  # type: ignore[attr-defined]
+    items.clear()
+    assert world.track("one", world.word(job, 0, "bounced"), world.word(job, 400, "bounced")).joined >= 1
+    assert set(world.stores.suppressed(A)) == {"r0@example.com"}
+    world.stores.records.chunks.clear()  # type: ignore[attr-defined]
+    assert world.track("one", world.word(job, 1, "bounced")).joined == 1
+    assert set(world.stores.suppressed(A)) == {"r0@example.com"}
+
+
+@pytest.mark.parametrize(
+    ("word", "suppressed"),
+    [("bounced", True), ("complained", True), ("dropped", False), ("blocked", False), ("failed_temporarily", False)],
+)
+def test_hard_words_suppress(world: World, job: str, word: str, suppressed: bool) -> None:  # noqa: FBT001
+    world.track("one", world.word(job, 1, word))
+    found = world.stores.suppressed(A)
+    assert found == ({"r1@example.com": (word, world.clock.ms)} if suppressed else {})
+
+
+def test_test_jobs_suppress_nobody(world: World) -> None:
+    job = world.accept(1, test=True)
+    world.run()
+    world.track("one", world.word(job.id, 0, "bounced"))
+    assert world.states(job.id) == [Cell.BOUNCED]
+    assert world.stores.suppressed(A) == {}
+    assert world.stores.stats(ACCOUNT) == {}
+
+
+@pytest.mark.parametrize("word", ["bounced", "delivered", "dropped"])
+def test_a_word_about_a_copy_does_not_touch_the_recipient(world: World, job: str, word: str) -> None:
+    world.track("one", world.word(job, 0, word, secondary=True))
+    assert world.states(job) == [Cell.SENT] * 3
+    assert world.stores.suppressed(A) == {}
+    line = world.logs.line(world.job(job), 0, 0)
+    assert line is not None
+    assert (line.state, line.error) == (MessageState.SENT, None)
+    assert [w.word for w in line.attempts[0].words] == [word]
+
+
+def test_a_skipped_recipient_stays_skipped(world: World) -> None:
+    job = world.accept(3)
+    world.ledgers.drop(job.id, 0, [0])
+    world.run()
+    world.track("one", world.word(job.id, 0, "delivered"))
+    assert world.states(job.id)[0] is Cell.SKIPPED
+
+
+def test_words_reach_a_job_in_any_state(world: World, job: str) -> None:
+    assert world.job(job).state is JobState.LOGGED
+    world.track("one", world.word(job, 0, "delivered"))
+    world.run()
+    assert world.job(job).state is JobState.LOGGED
+    assert world.job(job).counts["delivered"] == 1
+    stopped = world.accept(3)
+    world.records.change(stopped, Change.STOP, 5)
+    world.track("one", world.word(stopped.id, 0, "delivered"))
+    assert world.states(stopped.id) == [Cell.QUEUED] * 3
