@@ -8,11 +8,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from shared.contracts import dump_feedback, load_feedback
 from shared.domain.chunks import Recipient
 from shared.domain.content import Content, Mailbox
+from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
 from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
-from shared.ports import Provider, Target
+from shared.ports import BadEvents, Provider, Target, WebhookReader
 
 JOB = "0123456789abcdefghjkmnpqrs"
 CONTENT = Content(Mailbox("news@sender.example", "News"), "Hello", html="<p>Hello</p>", text="Hello")
@@ -101,3 +103,16 @@ def check_refused_together(bench: Bench, case: str) -> None:
     assert len(outcomes) == 3
     assert len(set(outcomes)) == 1
     assert bench.accepted() == []
+
+
+def check_reading(reader: WebhookReader, body: bytes) -> None:
+    """Whatever may be posted is read or refused, and what is read fits through the feedback queue."""
+    try:
+        words = reader.words({}, body).words
+    except BadEvents:
+        return
+    for word in words:
+        assert word.word in set(WordKind)
+        assert len(word.detail) <= 200
+        assert (word.detail + word.code + word.id).isprintable()
+    assert load_feedback(dump_feedback("main", words)) == ("main", words)

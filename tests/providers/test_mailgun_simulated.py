@@ -1,9 +1,8 @@
 """Against the simulator's wire format: what only a far side can tell."""
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +17,8 @@ from shared.providers.mailgun import Mailgun
 from shared.providers.mailgun_events import MailgunWebhooks
 from simulator.run import Simulator
 from tests.providers.contract import CONTENT, FAR, JOB, target
+from tests.simulator.conftest import Target as WebhookTarget
+from tests.simulator.conftest import listening
 
 CLOCK = SystemClock()
 
@@ -73,48 +74,29 @@ def test_a_request_that_is_not_for_this_url(simulator: Simulator, http: HttpClie
 
 
 class Hook:
-    """A webhook target that verifies and reads every post as the webhook function does."""
+    """What a webhook target got, verified and read as the webhook function does."""
 
-    def __init__(self, secret: dict[str, str]) -> None:
-        self.words: list[Word] = []
-        self.events: list[dict[str, Any]] = []
-        self.secret = secret
-        self.url = ""
+    def __init__(self, target: WebhookTarget, secret: dict[str, str]) -> None:
+        self.url = target.url
+        self._target = target
+        self._secret = secret
 
-    def take(self, body: bytes) -> None:
+    @property
+    def words(self) -> list[Word]:
         reader = MailgunWebhooks()
-        reader.verify({}, body, self.secret, CLOCK.now())
-        self.words += reader.words({}, body).words
-        self.events.append(json.loads(body)["event-data"])
+        for post in self._target.posts:
+            reader.verify(post.headers, post.body, self._secret, CLOCK.now())
+        return [word for post in self._target.posts for word in reader.words(post.headers, post.body).words]
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(post.body)["event-data"] for post in self._target.posts]
 
 
 @pytest.fixture
 def hook(simulator: Simulator) -> Iterator[Hook]:
-    found = Hook(simulator.control.keys("mailgun"))
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            try:
-                found.take(body)
-                status = 200
-            except Exception:  # noqa: BLE001 - whatever it is, the post was not read
-                status = 500
-            self.send_response(status)
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    found.url = f"http://127.0.0.1:{server.server_address[1]}/hook"
-    yield found
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with listening() as target:
+        yield Hook(target, simulator.control.keys("mailgun"))
 
 
 def follow(simulator: Simulator, credential: str, hook: Hook, provider: Mailgun, *targets: Target) -> str:
@@ -164,7 +146,7 @@ def test_each_recipient_of_a_call_has_its_own_ref_and_sees_no_other(
 def test_words_about_copies_are_secondary(simulator: Simulator, http: HttpClient, hook: Hook) -> None:
     provider = mailgun(simulator, http, "copies")
     simulator.control.webhooks("mailgun", "copies", url=hook.url, delay={"ms": 1}, attempts=1)
-    content = replace_copies("bounce@example.com")
+    content = replace(CONTENT, cc=(Mailbox("bounce@example.com"),))
     provider.send(content, [target(0, "Ada@example.com")], deadline=CLOCK.now() + FAR)
     assert simulator.control.flush(now=True)["failed"] == 0
     assert sorted((w.word, w.secondary) for w in hook.words) == [
@@ -173,7 +155,3 @@ def test_words_about_copies_are_secondary(simulator: Simulator, http: HttpClient
         ("bounced", True),
         ("delivered", False),
     ]
-
-
-def replace_copies(address: str) -> Any:
-    return type(CONTENT)(CONTENT.sender, CONTENT.subject, html=CONTENT.html, cc=(Mailbox(address),))

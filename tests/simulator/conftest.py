@@ -4,6 +4,7 @@ import http.client
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -105,8 +106,9 @@ class Target:
         return [(e["email"], e["event"]) for e in self.events()]
 
 
-@pytest.fixture
-def target() -> Iterator[Target]:
+@contextmanager
+def listening() -> Iterator[Target]:
+    """A webhook target on loopback, for as long as the context lasts."""
     found = Target()
 
     class Handler(BaseHTTPRequestHandler):
@@ -130,3 +132,9 @@ def target() -> Iterator[Target]:
     server.shutdown()
     server.server_close()
     thread.join()
+
+
+@pytest.fixture
+def target() -> Iterator[Target]:
+    with listening() as found:
+        yield found
