@@ -109,8 +109,6 @@ class Logger:
                 self._records.fold(current, job)
                 verdict = _Verdict.CHANGED
             if current.status is LedgerStatus.IDLE and job.state is not JobState.STOPPED:
-                if current is not x:
-                    self._recovery.point(job, current)
                 return _Verdict.WAIT
         return verdict
 

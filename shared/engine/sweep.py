@@ -91,8 +91,7 @@ class Sweeper:
             taken = self._recovery.take_over(job, x)
             if taken is None:
                 return
-            done["taken_over"] += 1
-            done["pointed"] += self._recovery.point(job, taken)
+            done["taken_over"] += 1  # and pointed to, if work is left
             current = taken
         elif x.status is LedgerStatus.IDLE and job.state in ACTIVE and self._lost(job, x, empty):
             done["pointed"] += self._recovery.point(job, x)
