@@ -137,9 +137,8 @@ class World:
         self.meter = Meter(_peek, {RECORDS: RECORDS_INDICES})
         self._plain = boto3.Session(region_name=REGION)
         self._make()
-        boto3.setup_default_session(region_name=REGION)
-        self.meter.attach(boto3.DEFAULT_SESSION.events)  # type: ignore[union-attr]
         self.deployment = Deployment(os.environ, self.clock)
+        self.meter.attach(self.deployment.aws.session.get_component("event_emitter"))
         self._lanes = {}
         for c in config.credentials:
             served = lane(self.deployment)
@@ -287,10 +286,7 @@ def world(*, rate: float, per_call: int = 1) -> Iterator[World]:
             },
         ),
     ):
-        try:
-            yield World(settings(rate, per_call))
-        finally:
-            boto3.DEFAULT_SESSION = None
+        yield World(settings(rate, per_call))
 
 
 def _flat(pattern: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[tuple[str, str, Sequence[str]]]:

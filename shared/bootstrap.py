@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shared import contracts
+from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo.client import CONFIG, Dynamo
 from shared.adapters.dynamo.ledgers import DynamoLedgers
@@ -29,12 +30,6 @@ if TYPE_CHECKING:
     from shared.engine.sweep import Sweeper
     from shared.engine.track import Tracker
     from shared.ports import Provider
-
-
-def _boto(service: str, config: Any = None) -> Any:
-    import boto3  # noqa: PLC0415 - tests import this module without credentials or region
-
-    return boto3.client(service, config=config)  # type: ignore[call-overload]
 
 
 class Deployment:
@@ -61,9 +56,14 @@ class Deployment:
         return self.env[contracts.ENV_RECORDS_TABLE]
 
     @cached_property
+    def aws(self) -> Aws:
+        """What makes AWS clients."""
+        return Aws()
+
+    @cached_property
     def dynamo(self) -> Dynamo:
         """DynamoDB."""
-        return Dynamo(_boto("dynamodb", CONFIG), sleep=self.clock.sleep)
+        return Dynamo(self.aws.client("dynamodb", CONFIG), sleep=self.clock.sleep)
 
     @cached_property
     def ledgers(self) -> DynamoLedgers:
@@ -75,7 +75,7 @@ class Deployment:
         """Large contents."""
         from shared.adapters.blobs import S3Blobs  # noqa: PLC0415
 
-        return S3Blobs(lambda: _boto("s3"), self.env.get(contracts.ENV_BUCKET, ""))
+        return S3Blobs(lambda: self.aws.client("s3"), self.env.get(contracts.ENV_BUCKET, ""))
 
     @cached_property
     def records(self) -> DynamoRecords:
@@ -86,8 +86,8 @@ class Deployment:
 
     @cached_property
     def sqs(self) -> Any:
-        """The SQS client."""
-        return _boto("sqs")
+        """The SQS client; most invocations of most functions never send anything."""
+        return self.aws.later("sqs")
 
     @cached_property
     def lanes(self) -> "SqsLanes":
@@ -108,7 +108,7 @@ class Deployment:
         """The credentials' secrets."""
         from shared.adapters.secrets import Secrets  # noqa: PLC0415
 
-        return Secrets(_boto("secretsmanager"), self.settings.stage, self.clock)
+        return Secrets(self.aws.client("secretsmanager"), self.settings.stage, self.clock)
 
     @cached_property
     def recovery(self) -> "Recovery":

@@ -4,7 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from botocore.config import Config
+
 from shared import contracts
+from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
 from shared.adapters.secrets import Secrets
 from shared.adapters.sqs import SqsQueue
@@ -38,9 +41,9 @@ def build(env: Mapping[str, str], client: Callable[[str], Any] | None = None) ->
 
     Args:
         env: with the settings and the feedback queue's URL (`shared.contracts`).
-        client: makes an AWS client by its service's name; boto3's, with short time-outs, if left out.
+        client: makes an AWS client by its service's name; with short time-outs, if left out.
     """
-    make = client or _client
+    make = client or _client(Aws())
     clock = SystemClock()
     settings = Settings.loads(env[contracts.ENV_SETTINGS])
     readers: dict[str, WebhookReader] = {}
@@ -59,13 +62,11 @@ def build(env: Mapping[str, str], client: Callable[[str], Any] | None = None) ->
     )
 
 
-def _client(service: str) -> Any:
-    import boto3  # noqa: PLC0415 - tests bring their own clients
-    from botocore.config import Config  # noqa: PLC0415
-
+def _client(aws: Aws) -> Callable[[str], Any]:
     # A provider waits some 10 s for the answer; what is slower than this it will rather post again.
     retries: Any = {"mode": "standard", "total_max_attempts": 2}
-    return boto3.client(service, config=Config(connect_timeout=2, read_timeout=3, retries=retries))  # type: ignore[call-overload]
+    config = Config(connect_timeout=2, read_timeout=3, retries=retries)
+    return lambda service: aws.client(service, config)
 
 
 def feedback_messages(credential_id: str, words: Sequence[Word]) -> Iterator[str]:

@@ -1,0 +1,47 @@
+"""AWS clients, made by botocore itself.
+
+boto3's clients are botocore's; what boto3 adds (resources, S3 transfers) costs every cold start some 40 ms and is not
+used here.
+"""
+
+import threading
+from typing import Any
+
+from botocore.config import Config
+from botocore.session import Session, get_session
+
+
+class Aws:
+    """Makes clients in one session. Safe for threads, as a session by itself is not; its clients are.
+
+    Attributes:
+        session: botocore's; listeners may be added to its events before a client is made.
+    """
+
+    def __init__(self) -> None:
+        self.session: Session = get_session()
+        self._lock = threading.Lock()
+
+    def client(self, service: str, config: Config | None = None) -> Any:
+        """Return a new low-level client of a service, e.g. `dynamodb`; its region and credentials: see botocore."""
+        with self._lock:
+            return self.session.create_client(service, config=config)
+
+    def later(self, service: str, config: Config | None = None) -> Any:
+        """Return a client that is made when it is first used, for functions that seldom use it (15 ms each)."""
+        return _Later(self, service, config)
+
+
+class _Later:
+    """Stands for a client."""
+
+    def __init__(self, aws: Aws, service: str, config: Config | None) -> None:
+        self._aws = aws
+        self._service = service
+        self._config = config
+        self._client: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._client is None:  # two threads may both make one: either serves
+            self._client = self._aws.client(self._service, self._config)
+        return getattr(self._client, name)

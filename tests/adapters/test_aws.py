@@ -1,0 +1,48 @@
+"""Clients from botocore alone: the same calls, made when they are needed."""
+
+import threading
+
+import pytest
+from moto import mock_aws
+
+from shared.adapters.aws import Aws
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Aws:
+    for name, value in (("ACCESS_KEY_ID", "x"), ("SECRET_ACCESS_KEY", "x"), ("DEFAULT_REGION", "eu-west-1")):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    return Aws()
+
+
+def test_a_client_calls_aws_in_the_environments_region(aws: Aws) -> None:
+    with mock_aws():
+        made = Aws()
+        queue = made.client("sqs").create_queue(QueueName="q")["QueueUrl"]
+        assert "eu-west-1" in queue
+
+
+def test_a_later_client_is_made_once_and_only_when_used(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    create = aws.client
+
+    def counting(service: str, config: object = None) -> object:
+        made.append(service)
+        return create(service)
+
+    monkeypatch.setattr(aws, "client", counting)
+    client = aws.later("sqs")
+    assert made == []
+    assert client.meta.region_name == "eu-west-1"
+    assert client.meta.service_model.service_name == "sqs"
+    assert made == ["sqs"]
+
+
+def test_threads_may_make_clients_at_once(aws: Aws) -> None:
+    made: list[object] = []
+    threads = [threading.Thread(target=lambda: made.append(aws.client("sqs"))) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(made) == 4
