@@ -1,0 +1,33 @@
+"""Who asks: an API key in `Authorization: Bearer`, and whether it may. Nothing is stored for those who may not."""
+
+import math
+from typing import Final
+
+from functions.api.http import Request
+from functions.api.problems import Problem
+from shared.adapters.dynamo.accounts import Accounts
+from shared.domain.accounts import ApiKey, Scope
+
+CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="posthaste"'}
+INVALID: Final = {"WWW-Authenticate": 'Bearer realm="posthaste", error="invalid_token"'}
+"""RFC 6750 3: the error is named only where a token was given."""
+
+
+def authenticate(request: Request, accounts: Accounts, scope: Scope) -> ApiKey:
+    """Return the caller's key, having taken a token from its account's request bucket.
+
+    Raises:
+        Problem: unauthorized, rate_limited, missing_scope.
+    """
+    kind, _, secret = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() != "bearer" or not secret.strip():
+        raise Problem("unauthorized", headers=CHALLENGE)
+    key = accounts.find_by_key(secret.strip())
+    if key is None:
+        raise Problem("unauthorized", headers=INVALID)
+    wait = accounts.take(key.account)
+    if wait is not None:
+        raise Problem("rate_limited", headers={"Retry-After": str(max(1, math.ceil(wait)))})
+    if scope not in key.scopes:
+        raise Problem("missing_scope", f"This call needs an API key with the scope `{scope.value}`.")
+    return key

@@ -1,0 +1,168 @@
+"""A client's batch becomes the engine's: what depends on the account, its senders, suppressions and credentials."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from functions.api.models import MAX_COPIES, MAX_RECIPIENTS, NewBatch
+from functions.api.problems import Problem, invalid
+from functions.api.routing import Call, Nothing
+from shared.contracts import TEST_CREDENTIAL
+from shared.domain.addresses import Address, Invalid, parse, parse_many, split_list
+from shared.domain.chunks import Recipient
+from shared.domain.content import Attachment, Content, Mailbox
+from shared.domain.jobs import OnAmbiguous, Policy
+from shared.engine.accept import BatchRequest
+
+CHANNEL: Final = "email"
+SUPPRESSED: Final = "suppressed"
+PAST: Final = 300
+"""Seconds that a scheduled time may lie in the past, for clocks that are late; then it means now."""
+FUTURE: Final = 366 * 86_400
+
+
+def compose(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> BatchRequest:
+    """Return what the engine accepts; reads senders and suppressions, writes nothing.
+
+    Raises:
+        Problem: the batch cannot be accepted.
+    """
+    body = call.body
+    if not body.body and not body.text:
+        raise invalid("body", "At least one of body and text is needed.")
+    not_before = _not_before(call)
+    sender = _address("from", body.from_)
+    _check_sender(call, sender)
+    route = _route(call)
+    found = parse_many(_entries("to", body.to, MAX_RECIPIENTS, "too_many_recipients"))
+    copies = _copies(body, found.recipients)
+    suppressed = _suppressed(call, [*found.recipients, *(a for _, a in copies)])
+    for field, copy in copies:
+        if copy.key in suppressed:
+            raise invalid(field, "An address is suppressed.")
+    recipients = tuple(_recipient(r, suppressed) for r in found.recipients)
+    if all(r.skip for r in recipients):
+        raise Problem("no_valid_recipient")
+    return BatchRequest(
+        account=call.key.account,
+        test=call.key.test,
+        channel=CHANNEL,
+        route=route,
+        content=_content(body, sender, copies),
+        recipients=recipients,
+        duplicates=found.duplicates,
+        policy=_policy(body),
+        name=body.name or "",
+        not_before=not_before,
+        idempotency_key=key,
+        fingerprint=fingerprint,
+    )
+
+
+def _policy(body: NewBatch) -> Policy:
+    policy = Policy(max_attempts=body.max_attempts, on_ambiguous=OnAmbiguous(body.on_ambiguous))
+    if body.retry_on is None:
+        return policy
+    return Policy(policy.max_attempts, tuple(body.retry_on), policy.on_ambiguous)
+
+
+def _not_before(call: Call[Nothing, NewBatch]) -> int:
+    wanted = call.body.scheduled_at
+    if wanted is None:
+        return 0
+    now = call.services.clock.now()
+    if not now - PAST <= wanted.timestamp() <= now + FUTURE:
+        moment = datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds")
+        raise invalid("scheduled_at", f"A time from now on, within a year; it is {moment}.")
+    return int(wanted.timestamp() * 1000)
+
+
+def _address(field: str, text: str) -> Address:
+    found = parse(text)
+    if isinstance(found, Invalid):
+        raise invalid(field, found.reason)
+    return found
+
+
+def _check_sender(call: Call[Nothing, NewBatch], sender: Address) -> None:
+    check = call.services.accounts.check_sender(call.key.account, sender.key)
+    if check.suspended:
+        raise Problem("account_suspended")
+    if not check.allowed:
+        raise Problem("from_not_allowed", errors=[("from", "Not on the account's list of senders.")])
+
+
+def _route(call: Call[Nothing, NewBatch]) -> tuple[str, ...]:
+    """Return the credentials to use; a test key's batch takes the built-in one, but names only what a live one may."""
+    declared = {c.id: c for c in call.services.settings.credentials if c.open_to(call.key.account)}
+    wanted: Sequence[str] | None = call.body.route
+    if wanted is None:
+        default = call.services.settings.routes.get(CHANNEL, ())
+        route = tuple(c for c in default if c in declared)
+    else:
+        for name in wanted:
+            if name not in declared:
+                raise Problem("credential_not_found", errors=[("route", "Not a credential open to the account.")])
+            if declared[name].channel != CHANNEL:
+                raise invalid("route", "A credential is not one for e-mail.")
+        route = tuple(wanted)
+    if call.key.test:
+        return (TEST_CREDENTIAL,)
+    if not route:
+        raise Problem("no_route")
+    return route
+
+
+def _entries(field: str, given: str | Sequence[str], most: int, code: str = "validation_failed") -> list[str]:
+    entries = split_list(given) if isinstance(given, str) else list(given)
+    if len(entries) > most:
+        raise Problem(code, errors=[(field, f"At most {most} addresses.")])
+    if not entries:
+        raise invalid(field, "At least one address is needed.")
+    return entries
+
+
+def _copies(body: NewBatch, recipients: Sequence[Address | Invalid]) -> list[tuple[str, Address]]:
+    """Return (field, address) of cc and bcc, each address once: a provider refuses one that stands twice in a call."""
+    fields = [(field, given) for field, given in (("cc", body.cc), ("bcc", body.bcc)) if given is not None]
+    if fields and len(recipients) != 1:
+        raise Problem("cc_needs_one_recipient")
+    seen = {r.key for r in recipients if isinstance(r, Address)}
+    out: list[tuple[str, Address]] = []
+    for field, given in fields:
+        for i, text in enumerate(_entries(field, given, MAX_COPIES)):
+            found = _address(f"{field}.{i}", text)
+            if found.key not in seen:
+                seen.add(found.key)
+                out.append((field, found))
+    return out
+
+
+def _suppressed(call: Call[Nothing, NewBatch], found: Sequence[Address | Invalid]) -> set[str]:
+    keys = [r.key for r in found if isinstance(r, Address)]
+    return call.services.suppressions.check(call.key.account, keys) if keys else set()
+
+
+def _recipient(found: Address | Invalid, suppressed: set[str]) -> Recipient:
+    if isinstance(found, Invalid):
+        return Recipient(found.text, found.text, skip=found.code.value)
+    skip = SUPPRESSED if found.key in suppressed else ""
+    return Recipient(found.address, found.key, found.display, skip)
+
+
+def _content(body: NewBatch, sender: Address, copies: Sequence[tuple[str, Address]]) -> Content:
+    return Content(
+        sender=_mailbox(sender),
+        subject=body.subject,
+        html=body.body or "",
+        text=body.text or "",
+        reply_to=_mailbox(_address("reply_to", body.reply_to)) if body.reply_to else None,
+        cc=tuple(_mailbox(a) for field, a in copies if field == "cc"),
+        bcc=tuple(_mailbox(a) for field, a in copies if field == "bcc"),
+        headers=tuple((body.headers or {}).items()),
+        attachments=tuple(Attachment(a.filename, a.content_type, a.data, a.content_id) for a in body.attachments or ()),
+    )
+
+
+def _mailbox(address: Address) -> Mailbox:
+    return Mailbox(address.address, address.display)

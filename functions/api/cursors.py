@@ -1,0 +1,54 @@
+"""Cursors: places in lists, opaque to clients.
+
+A cursor names nothing but a place within the caller's own data, so it needs no signature; its form is checked, and
+everything else is answered with `bad_cursor`.
+"""
+
+import base64
+import re
+from typing import Final
+
+from functions.api.problems import Problem
+
+_JOBS: Final = re.compile(r"\d{15}#[0-9a-z]{26}")
+_SUPPRESSIONS: Final = re.compile(r"\d{15}#[0-9a-f]{64}")
+_LINES: Final = re.compile(r"(\d{1,5})\.(\d{1,3})")
+
+
+def jobs(cursor: str | None) -> str:
+    """Return the place in a list of jobs; empty at its beginning."""
+    return _place(cursor, _JOBS)[0] if cursor is not None else ""
+
+
+def suppressions(cursor: str | None) -> str:
+    """Return the place in a list of suppressions; empty at its beginning."""
+    return _place(cursor, _SUPPRESSIONS)[0] if cursor is not None else ""
+
+
+def lines(cursor: str | None) -> tuple[int, int]:
+    """Return the place in a log: chunk and index."""
+    if cursor is None:
+        return (0, 0)
+    match = _place(cursor, _LINES)
+    return int(match[1]), int(match[2])
+
+
+def write(place: str) -> str | None:
+    """Return the cursor of a place; None at the end of a list."""
+    return base64.urlsafe_b64encode(place.encode()).decode().rstrip("=") if place else None
+
+
+def write_line(place: tuple[int, int] | None) -> str | None:
+    """Return the cursor of a place in a log."""
+    return write(f"{place[0]}.{place[1]}") if place else None
+
+
+def _place(cursor: str, form: re.Pattern[str]) -> re.Match[str]:
+    try:
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode("ascii")
+    except ValueError:
+        raise Problem("bad_cursor") from None
+    match = form.fullmatch(text)
+    if match is None:
+        raise Problem("bad_cursor")
+    return match

@@ -1,0 +1,104 @@
+"""Requests and answers between API Gateway's event (HTTP API, payload 2.0) and the routes."""
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import parse_qsl, unquote
+
+from functions.api.problems import Problem
+
+MAX_BODY: Final = 5 * 1024 * 1024
+"""Bytes of a body; API Gateway and Lambda let at most 6 MB through, base64 included."""
+
+
+FAULT: Final = 500
+"""From this status on the fault is ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request. `segments`: the path, decoded; `headers`: names in lower case; `query`: repeats joined by commas."""
+
+    id: str
+    method: str
+    segments: tuple[str, ...]
+    headers: Mapping[str, str]
+    query: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a route gives back."""
+
+    status: int
+    body: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content_type: str = "application/json"
+
+
+def read(event: Mapping[str, Any], request_id: str) -> Request:
+    """Read an event.
+
+    Raises:
+        Problem: malformed_request, too_large.
+    """
+    context = event.get("requestContext") or {}
+    path = str(event.get("rawPath") or "/")
+    stage = context.get("stage", "$default")
+    if stage != "$default":
+        path = path.removeprefix(f"/{stage}") or "/"
+    query: dict[str, str] = {}
+    try:
+        segments = tuple(unquote(part, errors="strict") for part in path.strip("/").split("/"))
+        for name, value in parse_qsl(event.get("rawQueryString") or "", keep_blank_values=True, errors="strict"):
+            query[name] = f"{query[name]},{value}" if name in query else value
+    except ValueError:
+        raise Problem("malformed_request") from None
+    return Request(
+        id=request_id,
+        method=str(context.get("http", {}).get("method", "GET")).upper(),
+        segments=segments,
+        headers={name.lower(): str(value) for name, value in (event.get("headers") or {}).items()},
+        query=query,
+        body=_body(event),
+    )
+
+
+def _body(event: Mapping[str, Any]) -> bytes:
+    text = event.get("body") or ""
+    if not event.get("isBase64Encoded"):
+        body = str(text).encode("utf-8", "surrogatepass")
+    else:
+        try:
+            body = base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            raise Problem("malformed_request") from None
+    if len(body) > MAX_BODY:
+        raise Problem("too_large")
+    return body
+
+
+def write(answer: Answer, request_id: str) -> dict[str, Any]:
+    """Return API Gateway's form of an answer."""
+    headers = {
+        "Content-Type": answer.content_type,
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+        "X-Request-Id": request_id,
+        **answer.headers,
+    }
+    return {"statusCode": answer.status, "headers": headers, "body": answer.body, "isBase64Encoded": False}
+
+
+def problem(found: Problem, request_id: str) -> Answer:
+    """Return a problem as an answer."""
+    return Answer(found.status, found.body(request_id), found.headers, "application/problem+json")
+
+
+def plain(status: int, body: Mapping[str, Any]) -> Answer:
+    """Return an answer of plain JSON values."""
+    return Answer(status, json.dumps(body, separators=(",", ":")))

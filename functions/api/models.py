@@ -1,0 +1,207 @@
+"""Requests as clients write them. Everything here is checked before anything is stored."""
+
+import base64
+import binascii
+import re
+from datetime import date
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+
+from shared.domain.feedback import SOFT
+from shared.domain.jobs import OnAmbiguous
+from shared.domain.states import MessageState, Status
+
+MAX_RECIPIENTS: Final = 5000
+MAX_COPIES: Final = 50
+"""Addresses in cc or bcc: one message with more is a list, and a list is what `to` is for."""
+MAX_LINE: Final = 998
+"""Characters of a header line: RFC 5322 2.1.1."""
+MAX_TEXT: Final = 2_000_000
+"""Characters of an HTML or text body; mailbox providers cut HTML at about 100 KB already."""
+LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
+"""One line: no control character, so that no header can be injected."""
+RESERVED: Final = ("x-posthaste", "x-smtpapi", "x-sg-", "x-mailgun-", "x-ses-", "x-pm-", "x-mc-")
+"""Beginnings of header names that instruct the engine or a provider instead of the reader."""
+_HEADER: Final = re.compile(r"[Xx]-[A-Za-z0-9-]{1,74}")
+_VALUE: Final = re.compile(r"[\x20-\x7e]*")
+
+SoftWord = Literal["dropped", "blocked", "failed_temporarily"]
+if {w.value for w in SOFT} != set(SoftWord.__args__):  # type: ignore[attr-defined]
+    raise AssertionError("the words after which another provider is tried have changed")
+
+
+class Input(BaseModel):
+    """A body: unknown fields are refused, and JSON types are taken as they are."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True)
+
+
+class Query(BaseModel):
+    """Query parameters: unknown ones are refused."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+def _base64(data: str) -> str:
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("Not valid base64") from None
+    return data
+
+
+Line = Annotated[str, Field(min_length=1, max_length=MAX_LINE, pattern=LINE)]
+Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=r"^[^\x00]+$")]
+Addresses = Annotated[str, Field(max_length=MAX_LINE * MAX_RECIPIENTS)] | list[str]
+
+
+class FileAttachment(Input):
+    """A file that goes with every message."""
+
+    filename: str = Field(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f-\x9f/\\]+$")
+    content_type: str = Field(
+        "application/octet-stream", max_length=127, pattern=r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$"
+    )
+    data: Annotated[str, Field(min_length=1, json_schema_extra={"contentEncoding": "base64"}), AfterValidator(_base64)]
+    content_id: str = Field(
+        "", max_length=127, pattern=r"^[A-Za-z0-9_.@-]*$", description="Makes it an inline image: `<img src=cid:…>`."
+    )
+
+
+class NewBatch(Input):
+    """One e-mail to many recipients, each of whom gets a message of their own."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "from": "Ann's shop <news@example.com>",
+                    "to": ["ben@example.org", "Cleo <cleo@example.net>"],
+                    "subject": "News of the week",
+                    "body": "<p>Hello!</p>",
+                    "text": "Hello!",
+                }
+            ]
+        }
+    )
+
+    from_: Line = Field(alias="from", description="Sender, on the account's list: `a@example.com` or `Name <a@…>`.")
+    to: Addresses = Field(
+        description="Recipients, as a list or separated by commas; at most 5,000. Nobody sees the others."
+    )
+    subject: Line
+    body: Text | None = Field(None, description="HTML. At least one of `body` and `text` is needed.")
+    text: Text | None = Field(None, description="Plain text.")
+    reply_to: Line | None = None
+    cc: Addresses | None = Field(None, description="Only with exactly one recipient; at most 50.")
+    bcc: Addresses | None = Field(None, description="Only with exactly one recipient; at most 50.")
+    name: Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)] | None = Field(
+        None, description="For the owner; nobody else sees it."
+    )
+    headers: dict[str, str] | None = Field(
+        None,
+        max_length=50,
+        description="Only `X-…`, printable ASCII; not those that instruct a provider.",
+    )
+    attachments: list[FileAttachment] | None = Field(None, max_length=20)
+    route: Annotated[list[Annotated[str, Field(min_length=1, max_length=64)]], Field(min_length=1, max_length=10)] | (
+        None
+    ) = Field(None, description="Credentials to use, in failover order; by default the deployment's.")
+    retry_on: list[SoftWord] | None = Field(
+        None, max_length=3, description="Feedback after which another provider is tried; by default all three."
+    )
+    on_ambiguous: Literal["hold", "fail_over"] = Field(
+        OnAmbiguous.HOLD.value,
+        description="A message whose fate is not known: `hold` waits for proof, `fail_over` risks a duplicate.",
+    )
+    max_attempts: int = Field(6, ge=1, le=12)
+    scheduled_at: AwareDatetime | None = Field(None, description="Not before then; within a year.")
+
+    @field_validator("headers")
+    @classmethod
+    def _headers(cls, value: dict[str, str] | None) -> dict[str, str] | None:
+        seen = set()
+        for name, text in (value or {}).items():
+            lower = name.lower()
+            if not _HEADER.fullmatch(name):
+                raise ValueError("A header's name is X- and letters, digits and hyphens")
+            if lower.startswith(RESERVED):
+                raise ValueError("This header instructs a provider and cannot be set")
+            if lower in seen:
+                raise ValueError("A header stands twice")
+            if len(text) > MAX_LINE or not _VALUE.fullmatch(text):
+                raise ValueError("A header's value is printable ASCII of at most 998 characters")
+            seen.add(lower)
+        return value
+
+    @field_validator("route", "retry_on")
+    @classmethod
+    def _distinct(cls, value: list[str] | None) -> list[str] | None:
+        if value is not None and len(set(value)) < len(value):
+            raise ValueError("An entry stands twice")
+        return value
+
+    @field_validator("scheduled_at", mode="before")
+    @classmethod
+    def _rfc_3339(cls, value: Any) -> Any:
+        if value is not None and not (isinstance(value, str) and _RFC_3339.fullmatch(value)):
+            raise ValueError("A time as in RFC 3339, with its offset, e.g. 2026-11-20T09:00:00Z")
+        return value
+
+
+_RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+
+
+class Retry(Input):
+    """Which messages to send again."""
+
+    include: list[Literal["unsent", "failed", "unknown"]] = Field(
+        ["unsent", "failed"],
+        min_length=1,
+        max_length=3,
+        description="`failed`: failures that may be retried, never hard bounces or complaints. `unknown` may send a "
+        "message twice; its log then says `may_duplicate`.",
+    )
+
+
+class NewSuppression(Input):
+    """Why an address is suppressed."""
+
+    reason: str = Field("manual", min_length=1, max_length=100, pattern=LINE)
+
+
+# Query parameters
+
+
+class Paging(Query):
+    """A page of a list."""
+
+    limit: int = Field(100, ge=1, le=1000, description="Items of a page.")
+    cursor: str | None = Field(None, max_length=200, description="The `next_cursor` of the page before.")
+
+
+def _commas(value: Any) -> Any:
+    return value.split(",") if isinstance(value, str) else value
+
+
+class LogQuery(Paging):
+    """Which lines of a log."""
+
+    state: Annotated[list[MessageState] | None, BeforeValidator(_commas)] = Field(
+        None, description="Fine states, separated by commas. A page may be short and still carry a cursor."
+    )
+    status: Annotated[list[Status] | None, BeforeValidator(_commas)] = Field(
+        None, description="Narrow words, separated by commas."
+    )
+    recipient: str | None = Field(None, min_length=1, max_length=998, description="One recipient's address.")
+
+
+class StatsQuery(Query):
+    """Which days, and how finely."""
+
+    from_: date | None = Field(None, alias="from", description="First UTC day; by default 29 days before the last.")
+    to: date | None = Field(None, description="Last UTC day, included; by default today.")
+    by: Annotated[list[Literal["channel", "provider"]] | None, BeforeValidator(_commas)] = Field(
+        None, description="Adds figures per channel, per provider or both, separated by commas."
+    )

@@ -1,0 +1,205 @@
+"""Generates the OpenAPI 3.1 document from the routes: `python -m functions.api.openapi [--check]`."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from functions.api.problems import CODES, ProblemDetails
+from functions.api.routes import ROUTES
+from functions.api.routing import AnyRoute, Nothing, Page
+
+FILE: Final = Path(__file__).parent / "openapi.json"
+VERSION: Final = "1.0.0"
+COMMON: Final = ("unauthorized", "missing_scope", "rate_limited", "internal_error", "try_again", "malformed_request")
+_REF: Final = "#/components/schemas/{model}"
+_PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "id": {"type": "string", "description": "The job's id: 26 lower-case characters.", "maxLength": 100},
+    "message": {"type": "string", "description": "`chunk.index`, as in the log's lines.", "maxLength": 100},
+    "address": {"type": "string", "description": "An e-mail address.", "maxLength": 998},
+}
+
+Schema = dict[str, Any]
+
+
+def generate() -> Schema:
+    """Return the document."""
+    schemas, refs = _schemas()
+    paths: dict[str, Schema] = {}
+    for route in ROUTES:
+        operation = _page(route) if isinstance(route, Page) else _operation(route, schemas, refs)
+        paths.setdefault(route.path, {})[route.method.lower()] = operation
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Posthaste",
+            "version": VERSION,
+            "description": "Each message once, never above a provider's rate, never silently lost.\n\n"
+            "Errors are RFC 9457 problem details with a stable `code`. A POST with an `Idempotency-Key` can be "
+            "repeated: it gives the first answer again.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "security": [{"key": []}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "key": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "An API key: `ph_live_…`, or `ph_test_…`, whose messages never reach a provider.",
+                }
+            },
+            "schemas": schemas,
+        },
+    }
+
+
+def _schemas() -> tuple[dict[str, Schema], dict[tuple[type[BaseModel], str], Schema]]:
+    routes = [r for r in ROUTES if not isinstance(r, Page)]
+    inputs = dict.fromkeys([m for r in routes for m in (r.query, r.body) if m is not Nothing])
+    outputs = dict.fromkeys([m for r in routes for m in r.answers.values()] + [ProblemDetails])
+    wanted: list[Any] = [(m, "validation") for m in inputs] + [(m, "serialization") for m in outputs]
+    found, definitions = models_json_schema(wanted, ref_template=_REF)
+    refs: Any = found
+    return dict(definitions["$defs"]), refs
+
+
+def _operation(
+    route: AnyRoute, schemas: Mapping[str, Schema], refs: Mapping[tuple[type[BaseModel], str], Schema]
+) -> Schema:
+    operation: Schema = {
+        "operationId": route.name,
+        "tags": [route.tag],
+        "summary": route.summary,
+        "parameters": [*_path_parameters(route), *_query_parameters(route, schemas, refs)],
+        "responses": {
+            **{
+                str(status): {
+                    "description": HTTPStatus(status).phrase,
+                    "headers": _headers(route, status),
+                    "content": {"application/json": {"schema": refs[model, "serialization"]}},
+                }
+                for status, model in route.answers.items()
+            },
+            **_problems([*_codes(route)], refs[ProblemDetails, "serialization"]),
+        },
+        "x-scope": route.scope.value,
+    }
+    if route.description:
+        operation["description"] = route.description
+    if route.body is not Nothing:
+        content = {"application/json": {"schema": refs[route.body, "validation"]}}
+        operation["requestBody"] = {"required": route.body_required, "content": content}
+    if route.idempotent:
+        schema = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"}
+        operation["parameters"].append(
+            {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "description": "Same key and same body: the first answer again. Kept 24 h past the scheduled send.",
+                "schema": schema,
+            }
+        )
+    return operation
+
+
+def _codes(route: AnyRoute) -> Iterable[str]:
+    yield from COMMON
+    yield from route.problems
+    if route.query is not Nothing or route.body is not Nothing or route.parameters or route.method == "GET":
+        yield "validation_failed"
+    if route.method in {"POST", "PUT"}:
+        yield from ("malformed_json", "too_large", "unsupported_media_type", "validation_failed")
+    if route.idempotent:
+        yield from ("bad_idempotency_key", "idempotency_mismatch")
+
+
+def _headers(route: AnyRoute, status: int) -> Schema:
+    if not (route.idempotent and status == HTTPStatus.ACCEPTED):
+        return {}
+    return {
+        "Idempotency-Replayed": {"description": "`true` if this is an earlier answer.", "schema": {"type": "string"}},
+        "Location": {"description": "The new resource.", "schema": {"type": "string"}},
+    }
+
+
+def _problems(codes: Sequence[str], schema: Schema) -> Schema:
+    by_status: dict[int, list[str]] = {}
+    for code in dict.fromkeys(codes):
+        by_status.setdefault(CODES[code][0], []).append(code)
+    return {
+        str(status): {
+            "description": " · ".join(f"`{code}`: {CODES[code][1]}" for code in some),
+            "content": {"application/problem+json": {"schema": schema}},
+        }
+        for status, some in sorted(by_status.items())
+    }
+
+
+def _path_parameters(route: AnyRoute) -> list[Schema]:
+    out = []
+    for name in route.parameters:
+        known = dict(_PARAMETERS[name])
+        description = known.pop("description")
+        schema = {**known, "minLength": 1}
+        out.append({"name": name, "in": "path", "required": True, "description": description, "schema": schema})
+    return out
+
+
+def _query_parameters(
+    route: AnyRoute, schemas: Mapping[str, Schema], refs: Mapping[tuple[type[BaseModel], str], Schema]
+) -> list[Schema]:
+    if route.query is Nothing:
+        return []
+    model = schemas[refs[route.query, "validation"]["$ref"].rpartition("/")[2]]
+    out = []
+    for name, schema in model["properties"].items():
+        plain = {k: v for k, v in schema.items() if k not in {"description", "title"}}
+        parameter = {"name": name, "in": "query", "required": False, "schema": _optional(plain)}
+        if "description" in schema:
+            parameter["description"] = schema["description"]
+        if parameter["schema"].get("type") == "array":
+            parameter |= {"style": "form", "explode": False}
+        out.append(parameter)
+    return out
+
+
+def _optional(schema: Schema) -> Schema:
+    """Return a parameter's schema without null: a parameter is left out instead."""
+    if "anyOf" not in schema:
+        return schema
+    rest = {k: v for k, v in schema.items() if k not in {"anyOf", "default"}}
+    return {**next(s for s in schema["anyOf"] if s.get("type") != "null"), **rest}
+
+
+def _page(page: Page) -> Schema:
+    content = {page.content_type: {"schema": {"type": "string" if "html" in page.content_type else "object"}}}
+    return {
+        "operationId": page.name,
+        "tags": ["Service"],
+        "summary": page.summary,
+        "security": [],
+        "responses": {"200": {"description": "OK", "content": content}},
+    }
+
+
+def text() -> str:
+    """Return the document as it is committed."""
+    return json.dumps(generate(), indent=1, ensure_ascii=False) + "\n"
+
+
+def main() -> int:
+    """Write the document, or with --check tell whether the committed one is current."""
+    if "--check" in sys.argv[1:]:
+        return int(FILE.read_text(encoding="utf-8") != text())
+    FILE.write_text(text(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

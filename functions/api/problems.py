@@ -1,0 +1,116 @@
+"""Errors as clients see them: RFC 9457 problem details with a stable code.
+
+`type` is `about:blank`, so `title` is the HTTP status' own phrase (RFC 9457 4.2.1); what happened is in `code`, for
+programs, and `detail`, for people. A fault of ours is a 500 with the request's id and nothing else.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+CODES: Final[Mapping[str, tuple[int, str]]] = {
+    "malformed_json": (400, "The body is not JSON."),
+    "malformed_request": (400, "The request is not valid UTF-8 or not valid base64."),
+    "bad_cursor": (400, "The cursor is not one that this list gave out."),
+    "bad_idempotency_key": (400, "An Idempotency-Key has 1 to 255 printable ASCII characters."),
+    "unauthorized": (401, "A valid API key is needed: Authorization: Bearer ph_live_… or ph_test_…."),
+    "missing_scope": (403, "The API key does not have the scope that this call needs."),
+    "account_suspended": (403, "The account is suspended and sends nothing."),
+    "not_found": (404, "There is no such resource."),
+    "credential_not_found": (404, "There is no such credential, or it is not open to the account."),
+    "method_not_allowed": (405, "The resource does not have this method."),
+    "job_in_progress": (409, "The job is still on its way; it can be retried or resumed when it is LOGGED."),
+    "stopping": (409, "The job is being stopped; it can be retried or resumed when it is LOGGED."),
+    "expired": (409, "The job is too old: too little of its retention is left for feedback to arrive."),
+    "too_large": (413, "The body is larger than 5 MB."),
+    "unsupported_media_type": (415, "The body has to be application/json."),
+    "validation_failed": (422, "The request is well formed, but some of its fields are not valid."),
+    "from_not_allowed": (422, "The account may not send from this address; ask for it or its domain to be allowed."),
+    "no_valid_recipient": (422, "No recipient is left: all are invalid or suppressed."),
+    "too_many_recipients": (422, "A call takes at most 5,000 recipients."),
+    "cc_needs_one_recipient": (422, "cc and bcc are possible only with exactly one recipient."),
+    "no_route": (422, "No credential for this channel is open to the account."),
+    "idempotency_mismatch": (422, "The Idempotency-Key was used before with another request."),
+    "rate_limited": (429, "Too many requests."),
+    "internal_error": (500, "An unexpected fault. Please tell us the request id if it stays."),
+    "try_again": (503, "The call could not be completed just now. Please repeat it, with the same Idempotency-Key."),
+}
+"""Code → (status, detail where the place of the error knows nothing better)."""
+
+
+class FieldError(BaseModel):
+    """What is wrong with one field of the request."""
+
+    field: str = Field(description="Path of the field, e.g. `attachments.0.data`; empty for the whole body.")
+    message: str = Field(description="A sentence for people.")
+
+
+class ProblemDetails(BaseModel):
+    """RFC 9457 problem details."""
+
+    model_config = ConfigDict(title="Problem")
+
+    type: str = Field(description="Always `about:blank`.")
+    title: str = Field(description="The phrase of the HTTP status.")
+    status: int = Field(description="The HTTP status.")
+    detail: str = Field(description="What happened, for people.")
+    code: str = Field(description="What happened, for programs; stable.")
+    errors: list[FieldError] | None = Field(None, description="The fields that are not valid.")
+    request_id: str | None = Field(None, description="With a 500: what to name when asking.")
+
+
+@dataclass(eq=False)
+class Problem(Exception):
+    """A client's error, or ours, as it is answered. `headers` go with the answer."""
+
+    code: str
+    detail: str = ""
+    errors: Sequence[tuple[str, str]] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def status(self) -> int:
+        """The HTTP status of the code."""
+        return CODES[self.code][0]
+
+    def body(self, request_id: str = "") -> str:
+        """Return the JSON body; the request id is shown only for faults of ours."""
+        details = ProblemDetails(
+            type="about:blank",
+            title=HTTPStatus(self.status).phrase,
+            status=self.status,
+            detail=self.detail or CODES[self.code][1],
+            code=self.code,
+            errors=[FieldError(field=f, message=m) for f, m in self.errors] or None,
+            request_id=request_id if self.code == "internal_error" else None,
+        )
+        return details.model_dump_json(exclude_none=True)
+
+
+def invalid(field_: str, message: str) -> Problem:
+    """Return the problem of one field."""
+    return Problem("validation_failed", errors=[(field_, message)])
+
+
+def of_validation(error: ValidationError) -> Problem:
+    """Return the problem that pydantic found; input values are never repeated."""
+    found = error.errors(include_url=False, include_input=False)
+    if any(e["type"] == "json_invalid" for e in found):
+        return Problem("malformed_json")
+    return Problem("validation_failed", errors=[(_path(e["loc"]), _message(e)) for e in found[:20]])
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    # The branch of a union is pydantic's business: `to.list[str].0` is shown as `to.0`.
+    return ".".join(str(part) for part in location if not (isinstance(part, str) and ("[" in part or part == "str")))
+
+
+def _message(error: ErrorDetails) -> str:
+    if error["type"] == "extra_forbidden":
+        return "There is no such field."
+    message = error["msg"].removeprefix("Value error, ")
+    return message if message.endswith(".") else message + "."

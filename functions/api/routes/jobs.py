@@ -1,0 +1,181 @@
+"""Jobs of every kind: lists, one of them, stop, retry, resume. Those of batches are the same calls."""
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from functions.api import cursors
+from functions.api.http import Answer
+from functions.api.models import Paging, Retry
+from functions.api.problems import Problem
+from functions.api.routing import AnyRoute, Call, Nothing, Route
+from functions.api.views import JobPage, JobView, Restarted, job_view
+from shared.domain.accounts import Scope
+from shared.domain.ids import is_id
+from shared.domain.jobs import Job
+from shared.engine.control import NotNow, Resumed
+from shared.ports import Control
+
+KINDS: Final = ("batch",)
+"""Kinds of jobs that there are; each has its own place in the index."""
+
+Handler = Callable[[Call[Any, Any]], Answer]
+
+
+def owned(call: Call[Any, Any], kind: str | None = None) -> tuple[Job, Control]:
+    """Return the job that the path names; Problem not_found unless it is the caller's, and of that kind."""
+    job_id = call.path["id"]
+    control = call.services.records.control(job_id, call.key.account) if is_id(job_id) else None
+    job = control.job if control else None
+    if control is None or job is None or job.account != call.key.account or (kind and job.kind != kind):
+        raise Problem("not_found")
+    return job, control
+
+
+def _now(call: Call[Any, Any]) -> int:
+    return int(call.services.clock.now() * 1000)
+
+
+def lister(kinds: tuple[str, ...]) -> Handler:
+    """Return the handler of a list of jobs of those kinds."""
+
+    def answer(call: Call[Paging, Nothing]) -> Answer:
+        place = cursors.jobs(call.query.cursor)
+        jobs, after = call.services.listing.page(call.key.account, kinds, after=place, limit=call.query.limit)
+        now = _now(call)
+        items = [job_view(job, call.services.settings, now) for job in jobs]
+        return JobPage(items=items, next_cursor=cursors.write(after)).answer()
+
+    return answer
+
+
+def reader(kind: str | None) -> Handler:
+    """Return the handler of one job, of that kind or any."""
+
+    def answer(call: Call[Nothing, Nothing]) -> Answer:
+        job, control = owned(call, kind)
+        live = call.services.logs.counts(job)
+        return job_view(job, call.services.settings, _now(call), live, paused=control.paused).answer()
+
+    return answer
+
+
+def stopper(kind: str | None) -> Handler:
+    """Return the handler of stop."""
+
+    def answer(call: Call[Nothing, Nothing]) -> Answer:
+        before, control = owned(call, kind)
+        job = call.services.control.stop(before.id, call.key.account)
+        if job is None:
+            raise Problem("not_found")
+        live = call.services.logs.counts(job)
+        return job_view(job, call.services.settings, _now(call), live, paused=control.paused).answer()
+
+    return answer
+
+
+def retrier(kind: str | None) -> Handler:
+    """Return the handler of retry."""
+
+    def answer(call: Call[Nothing, Retry]) -> Answer:
+        job, _ = owned(call, kind)
+        return _restarted(call.services.control.retry(job.id, call.key.account, frozenset(call.body.include)))
+
+    return answer
+
+
+def resumer(kind: str | None) -> Handler:
+    """Return the handler of resume."""
+
+    def answer(call: Call[Nothing, Nothing]) -> Answer:
+        job, _ = owned(call, kind)
+        return _restarted(call.services.control.resume(job.id, call.key.account))
+
+    return answer
+
+
+def _restarted(found: Resumed | NotNow | None) -> Answer:
+    if found is None:
+        raise Problem("not_found")
+    if isinstance(found, NotNow):
+        headers = {"Retry-After": json.dumps(found.retry_after)} if found.retry_after is not None else {}
+        raise Problem(found.code, headers=headers)
+    return Restarted(job_id=found.job.id, state=found.job.state, messages=found.messages).answer()
+
+
+def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRoute, ...]:
+    """Return the operations on one job under a path, e.g. `/batches/{id}`."""
+    not_now = ("not_found", "job_in_progress", "stopping", "expired")
+    return (
+        Route(
+            method="GET",
+            path=path,
+            name=f"get{name}",
+            tag=tag,
+            summary="State, and counts that add up",
+            scope=Scope.READ,
+            handler=reader(kind),
+            query=Nothing,
+            body=Nothing,
+            answers={200: JobView},
+            problems=("not_found",),
+        ),
+        Route(
+            method="POST",
+            path=f"{path}/stop",
+            name=f"stop{name}",
+            tag=tag,
+            summary="Stop",
+            description="At most the windows already claimed still go out. Unchanged if all is sent already.",
+            scope=Scope.SEND,
+            handler=stopper(kind),
+            query=Nothing,
+            body=Nothing,
+            answers={200: JobView},
+            problems=("not_found",),
+        ),
+        Route(
+            method="POST",
+            path=f"{path}/retry",
+            name=f"retry{name}",
+            tag=tag,
+            summary="Send again what failed or was never sent",
+            scope=Scope.SEND,
+            handler=retrier(kind),
+            query=Nothing,
+            body=Retry,
+            answers={200: Restarted},
+            problems=not_now,
+        ),
+        Route(
+            method="POST",
+            path=f"{path}/resume",
+            name=f"resume{name}",
+            tag=tag,
+            summary="Send what was never sent",
+            scope=Scope.SEND,
+            handler=resumer(kind),
+            query=Nothing,
+            body=Nothing,
+            answers={200: Restarted},
+            problems=not_now,
+        ),
+    )
+
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="GET",
+        path="/jobs",
+        name="listJobs",
+        tag="Jobs",
+        summary="Jobs of every kind, newest first",
+        scope=Scope.READ,
+        handler=lister(KINDS),
+        query=Paging,
+        body=Nothing,
+        answers={200: JobPage},
+        problems=("bad_cursor",),
+    ),
+    *operations("/jobs/{id}", "Job", "Jobs", None),
+)

@@ -1,0 +1,155 @@
+"""Routes as data: the router answers by them, and the OpenAPI document is generated from them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from functions.api.http import Answer, Request
+from functions.api.problems import Problem, of_validation
+from functions.api.services import ApiServices
+from shared.domain.accounts import ApiKey, Scope
+
+
+class Nothing(BaseModel):
+    """No parameters, or a body that may be left out and has no fields."""
+
+    model_config = ConfigDict(extra="forbid", title="Empty")
+
+
+Q = TypeVar("Q", bound=BaseModel)
+B = TypeVar("B", bound=BaseModel)
+GREEDY: Final = frozenset({"address"})
+"""Path parameters that take the rest of the path: an address may contain a slash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[Q, B]):
+    """One authenticated, validated call. `path`: the path's parameters."""
+
+    request: Request
+    services: ApiServices
+    key: ApiKey
+    path: Mapping[str, str]
+    query: Q
+    body: B
+
+
+@dataclass(frozen=True, slots=True)
+class Route(Generic[Q, B]):
+    """One operation.
+
+    Attributes:
+        method: of HTTP.
+        path: template, with parameters in braces.
+        name: unique; the OpenAPI operationId.
+        summary: a line for people; `description`: more of it.
+        scope: what the key needs.
+        handler: what answers.
+        answers: status → model of the 2xx answers.
+        problems: codes besides the common ones.
+        body_required: whether the body may be left out.
+        idempotent: whether an Idempotency-Key is heeded.
+    """
+
+    method: str
+    path: str
+    name: str
+    tag: str
+    summary: str
+    scope: Scope
+    handler: Callable[[Call[Q, B]], Answer]
+    query: type[Q]
+    body: type[B]
+    answers: Mapping[int, type[BaseModel]]
+    problems: Sequence[str] = ()
+    description: str = ""
+    body_required: bool = False
+    idempotent: bool = False
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the path's parameters."""
+        return [part[1:-1] for part in self.path.strip("/").split("/") if part.startswith("{")]
+
+    def answer(self, request: Request, services: ApiServices, key: ApiKey, path: Mapping[str, str]) -> Answer:
+        """Validate and call the handler."""
+        query = _query(self.query, request)
+        return self.handler(Call(request, services, key, path, query, self._body(request)))
+
+    def _body(self, request: Request) -> B:
+        if self.body is Nothing and request.method in {"GET", "DELETE"}:
+            return self.body()
+        if request.body and not _is_json(request.headers.get("content-type", "")):
+            raise Problem("unsupported_media_type")
+        if not request.body and not self.body_required:
+            return self.body()
+        try:
+            return self.body.model_validate_json(request.body)
+        except ValidationError as error:
+            raise of_validation(error) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """An operation without authentication and validation: health, the document, the documentation."""
+
+    path: str
+    name: str
+    summary: str
+    content_type: str
+    handler: Callable[[], Answer]
+    method: str = field(default="GET", init=False)
+
+
+def _query(model: type[Q], request: Request) -> Q:
+    try:
+        return model.model_validate_strings(dict(request.query))
+    except ValidationError as error:
+        raise of_validation(error) from None
+
+
+def _is_json(content_type: str) -> bool:
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind in {"", "application/json"}
+
+
+AnyRoute = Route[Any, Any]
+
+
+def find(routes: Sequence[AnyRoute | Page], request: Request) -> tuple[AnyRoute | Page, dict[str, str]]:
+    """Return the operation of a request and the path's parameters.
+
+    Raises:
+        Problem: not_found; method_not_allowed, with the header Allow.
+    """
+    allowed: set[str] = set()
+    for route in routes:
+        path = _match(route.path, request.segments)
+        if path is not None:
+            if route.method == request.method:
+                return route, path
+            allowed.add(route.method)
+    if allowed:
+        raise Problem("method_not_allowed", headers={"Allow": ", ".join(sorted(allowed))})
+    raise Problem("not_found")
+
+
+def _match(template: str, segments: Sequence[str]) -> dict[str, str] | None:
+    parts = template.strip("/").split("/")
+    found: dict[str, str] = {}
+    for i, part in enumerate(parts):
+        if i >= len(segments):
+            return None
+        if not part.startswith("{"):
+            if segments[i] != part:
+                return None
+        elif part[1:-1] in GREEDY:
+            found[part[1:-1]] = "/".join(segments[i:])
+            return found if found[part[1:-1]] else None
+        elif segments[i]:
+            found[part[1:-1]] = segments[i]
+        else:
+            return None
+    return found if len(parts) == len(segments) else None

@@ -1,0 +1,349 @@
+"""Answers as clients read them: what a stored item looks like is nobody's business."""
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+
+from functions.api.http import Answer
+from shared.adapters.dynamo.credentials import CredentialState
+from shared.adapters.dynamo.stats import Day
+from shared.adapters.dynamo.suppressions import Suppression
+from shared.contracts import Credential, Settings
+from shared.domain.jobs import Job, public_counts
+from shared.domain.ledger import BY_KEYS
+from shared.domain.states import ACTIVE, JobState, MessageState, Status
+from shared.engine.logs import LiveCounts, LogLine
+
+
+def _rfc_3339(value: datetime) -> str:
+    return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+Time = Annotated[
+    datetime, PlainSerializer(_rfc_3339, return_type=str), Field(json_schema_extra={"format": "date-time"})
+]
+"""RFC 3339, UTC, with milliseconds."""
+
+
+def at(ms: int) -> datetime | None:
+    """Return a time of Unix milliseconds, None for 0."""
+    return datetime.fromtimestamp(ms / 1000, UTC) if ms else None
+
+
+class View(BaseModel):
+    """Anything that is answered."""
+
+    model_config = ConfigDict(extra="forbid", serialize_by_alias=True)
+
+    def answer(self, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
+        """Return it as an answer."""
+        return Answer(status, self.model_dump_json(), headers or {})
+
+
+class AcceptedBatch(View):
+    """What became of a new batch."""
+
+    batch_id: str
+    job_id: str = Field(description="The same as `batch_id`.")
+    state: JobState
+    recipients: int = Field(description="Messages created, those skipped included.")
+    duplicates: int = Field(description="Recipients left out because the same address stood before.")
+    skipped: int = Field(description="Messages that are not sent: their recipient is invalid or suppressed.")
+
+
+class Counts(View):
+    """Messages by state; they add up to the job's total at every instant."""
+
+    queued: int
+    sending: int
+    sent: int = Field(description="Accepted by a provider.")
+    delivered: int
+    failed: int
+    skipped: int = Field(description="Invalid, suppressed, expired or cancelled.")
+    unknown: int = Field(description="The provider may or may not have it.")
+
+
+class Tally(View):
+    """What was done through one credential."""
+
+    credential_id: str
+    provider: str
+    tried: int
+    accepted: int
+    delivered: int
+    failed: int
+
+
+WaitingFor = Literal["scheduled", "paused", "rate"]
+
+
+class JobView(View):
+    """A job of any kind."""
+
+    job_id: str
+    batch_id: str | None = Field(description="The batch's id, if it is one.")
+    kind: str
+    channel: str
+    state: JobState
+    name: str | None
+    from_: str | None = Field(serialization_alias="from")
+    subject: str | None = Field(description="Its first 100 characters.")
+    test: bool = Field(description="Made with a test key: no provider gets it, and the stats leave it out.")
+    total: int = Field(description="Messages.")
+    duplicates: int
+    counts: Counts
+    exact: bool = Field(description="False: the counts are those of `as_of`, some seconds old.")
+    as_of: Time
+    route: list[Tally] = Field(description="Credentials in failover order.")
+    rate: float | None = Field(description="Messages per second that the route allows.")
+    eta: Time | None = Field(description="When the last message goes out, as far as can be told.")
+    waiting_for: WaitingFor | None
+    created_at: Time
+    scheduled_at: Time | None
+    stopped_at: Time | None
+    stop_reason: str | None
+    finished_at: Time | None
+
+
+class JobPage(View):
+    """A page of jobs, newest first."""
+
+    items: list[JobView]
+    next_cursor: str | None
+
+
+class Restarted(View):
+    """What a retry or resume set going."""
+
+    job_id: str
+    state: JobState
+    messages: int = Field(description="Messages that are sent again; 0: there was nothing to do.")
+
+
+class ProviderWord(View):
+    """A provider's later word about an attempt."""
+
+    word: str
+    at: Time
+    code: str | None
+
+
+class AttemptView(View):
+    """One try to deliver a message."""
+
+    n: int
+    credential_id: str
+    at: Time
+    outcome: str = Field(description="accepted, refused, invalid, not_sent or unknown.")
+    code: str | None
+    provider_message_id: str | None
+    feedback: list[ProviderWord]
+
+
+class LogLineView(View):
+    """What is known of one message."""
+
+    message: str = Field(description="Its name within the batch, `chunk.index`.")
+    recipient: str
+    state: MessageState
+    status: Status
+    providers: dict[str, bool] = Field(description="A key per provider of the route; true: tried.")
+    attempts: list[AttemptView]
+    updated_at: Time
+    error: str | None = Field(description="Why it is in this state: a provider's code, or one of ours.")
+    may_duplicate: bool = Field(description="An attempt whose fate is not known was followed by another.")
+
+
+class LogPage(View):
+    """A page of a log, in list order."""
+
+    items: list[LogLineView]
+    next_cursor: str | None
+
+
+class Amounts(View):
+    """Messages by the narrow words."""
+
+    success: int = Field(description="Delivered, or sent where the provider gives no feedback.")
+    failure: int
+    queued: int = Field(description="Sent and unknown included.")
+    skipped: int
+
+
+class DayView(Amounts):
+    """A UTC day on which messages were accepted; the amounts add up to them."""
+
+    date: date
+    channels: dict[str, Amounts] | None = Field(description="With `by=channel`.")
+    providers: dict[str, dict[str, int]] | None = Field(
+        description="With `by=provider`: attempts begun, accepted, delivered and failed there."
+    )
+
+
+class DayPage(View):
+    """Days, newest first."""
+
+    items: list[DayView]
+    next_cursor: str | None = Field(description="Always null: a range of days is one page.")
+
+
+class SuppressionView(View):
+    """An address that is not sent to."""
+
+    address: str
+    reason: str
+    created_at: Time
+
+
+class SuppressionPage(View):
+    """A page of suppressions, newest first."""
+
+    items: list[SuppressionView]
+    next_cursor: str | None
+
+
+class Removed(View):
+    """The address may be sent to again."""
+
+    address: str
+    removed: bool = Field(description="False: it was not suppressed.")
+
+
+class CredentialView(View):
+    """A provider account that is open to the account."""
+
+    id: str
+    provider: str
+    channel: str
+    rate: float = Field(description="Messages per second, never exceeded.")
+    in_flight: int = Field(description="Messages whose time slots are reserved and not yet past.")
+    breaker: str = Field(description="closed, open or half_open.")
+    paused: bool
+
+
+class CredentialPage(View):
+    """Credentials, in the deployment's order."""
+
+    items: list[CredentialView]
+    next_cursor: str | None
+
+
+def job_view(
+    job: Job, settings: Settings, now_ms: int, live: LiveCounts | None = None, *, paused: bool = False
+) -> JobView:
+    """Return a job as clients see it.
+
+    Args:
+        job: as stored.
+        settings: for the rates of its route.
+        now_ms: Unix milliseconds.
+        live: counts computed from the ledgers; those folded into the job otherwise.
+        paused: whether its account or everything is paused.
+    """
+    counts = live.counts if live else public_counts(job.counts)
+    by = live.by if live else {c: dict(zip(BY_KEYS, job.by[c], strict=True)) for c in job.route}
+    left = counts["queued"] + counts["sending"]
+    rate = _rate(job, settings)
+    waiting = _waiting(job, counts["queued"], now_ms, paused=paused)
+    moving = job.state in ACTIVE or waiting == "scheduled"
+    eta = max(now_ms, job.not_before) + 1000 * left / rate if left and rate and moving and waiting != "paused" else 0
+    return JobView(
+        job_id=job.id,
+        batch_id=job.id if job.kind == "batch" else None,
+        kind=job.kind,
+        channel=job.channel,
+        state=job.state,
+        name=job.name or None,
+        from_=job.sender or None,
+        subject=job.subject or None,
+        test=job.test,
+        total=job.total,
+        duplicates=job.duplicates,
+        counts=Counts(**counts),
+        exact=live.exact if live else False,
+        as_of=_moment(live.as_of if live else now_ms),
+        route=[Tally(credential_id=c, provider=p, **by[c]) for c, p in zip(job.route, job.providers, strict=True)],
+        rate=rate,
+        eta=at(int(eta)),
+        waiting_for=waiting,
+        created_at=_moment(job.created_at),
+        scheduled_at=at(job.not_before),
+        stopped_at=at(job.stopped_at),
+        stop_reason=job.stop_reason or None,
+        finished_at=at(job.finished_at),
+    )
+
+
+def _moment(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+def _rate(job: Job, settings: Settings) -> float | None:
+    known = {c.id: c.rate for c in settings.credentials}
+    rates = [known[c] if c in known else settings.credential(c).rate for c in job.route if c in known or job.test]
+    total = sum(rates)
+    return (min(total, job.rate) if job.rate else total) or None
+
+
+def _waiting(job: Job, queued: int, now_ms: int, *, paused: bool) -> WaitingFor | None:
+    if job.state is JobState.READY and job.not_before > now_ms:
+        return "scheduled"
+    if paused and job.state in ACTIVE | {JobState.READY}:
+        return "paused"
+    return "rate" if job.state in ACTIVE and queued else None
+
+
+def log_line(line: LogLine) -> LogLineView:
+    """Return a log line as clients see it."""
+    return LogLineView(
+        message=line.message,
+        recipient=line.recipient,
+        state=line.state,
+        status=line.status,
+        providers=line.providers,
+        attempts=[
+            AttemptView(
+                n=a.n,
+                credential_id=a.credential_id,
+                at=_moment(a.at_ms),
+                outcome=a.outcome,
+                code=a.code or None,
+                provider_message_id=a.provider_message_id or None,
+                feedback=[ProviderWord(word=w.word, at=_moment(w.at * 1000), code=w.code or None) for w in a.words],
+            )
+            for a in line.attempts
+        ],
+        updated_at=_moment(line.updated_at_ms),
+        error=line.error,
+        may_duplicate=line.may_duplicate,
+    )
+
+
+def day_view(day: Day, by: frozenset[str]) -> DayView:
+    """Return a day's stats as clients see them."""
+    return DayView(
+        date=day.day,
+        **day.amounts,
+        channels={k: Amounts(**v) for k, v in day.channels.items()} if "channel" in by else None,
+        providers={k: dict(v) for k, v in day.providers.items()} if "provider" in by else None,
+    )
+
+
+def suppression_view(found: Suppression) -> SuppressionView:
+    """Return a suppression as clients see it."""
+    return SuppressionView(address=found.address, reason=found.reason, created_at=_moment(found.at))
+
+
+def credential_view(credential: Credential, state: CredentialState) -> CredentialView:
+    """Return a credential as clients see it: never its secret, its address or whom else it is open to."""
+    return CredentialView(
+        id=credential.id,
+        provider=credential.provider,
+        channel=credential.channel,
+        rate=credential.rate,
+        in_flight=round(state.ahead * credential.rate),
+        breaker=state.breaker,
+        paused=state.paused,
+    )

@@ -1,0 +1,52 @@
+"""What is going on at the credentials: slots reserved and breakers, from the table `ops`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.codec import number, text
+from shared.ports import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialState:
+    """`ahead`: seconds of slots reserved and not yet past; `breaker`: closed, open or half_open."""
+
+    ahead: float = 0.0
+    breaker: str = "closed"
+    paused: bool = False
+
+
+class CredentialStates:
+    """Reads credentials' states.
+
+    Args:
+        client: a low-level boto3 DynamoDB client.
+        table: the name of the table `ops`.
+        clock: the time.
+    """
+
+    def __init__(self, client: Any, table: str, clock: Clock) -> None:
+        self._db = Dynamo(client, sleep=clock.sleep)
+        self._table = table
+        self._clock = clock
+
+    def read(self, credentials: Sequence[str]) -> dict[str, CredentialState]:
+        """Return the state of each credential: one call per 50 of them; a moment old."""
+        wanted = [key for c in credentials for key in (keys.pacer(c), keys.breaker(c))]
+        found = {
+            (item["pk"]["S"], item["sk"]["S"]): item
+            for item in self._db.batch_get(self._table, wanted, consistent=False)
+        }
+        now = self._clock.now()
+        out = {}
+        for c in credentials:
+            pacer, breaker = (found.get((k["pk"]["S"], k["sk"]["S"]), {}) for k in (keys.pacer(c), keys.breaker(c)))
+            out[c] = CredentialState(
+                ahead=max(0.0, number(pacer, "tat") / 1_000_000 - now),
+                breaker=text(breaker, "state", "closed").lower(),
+                paused="paused" in pacer,
+            )
+        return out
