@@ -112,6 +112,20 @@ class FakeClock:
         actor.baton.acquire()
 
 
+class SkewedClock:
+    """A worker's clock that is off by some seconds. Implements `ports.Clock`."""
+
+    def __init__(self, clock: FakeClock, offset: float) -> None:
+        self._clock = clock
+        self._offset = offset
+
+    def now(self) -> float:
+        return self._clock.now() + self._offset
+
+    def sleep(self, seconds: float) -> None:
+        self._clock.sleep(seconds)
+
+
 def _current(clock: FakeClock | None = None) -> _Actor | None:
     actor: _Actor | None = getattr(_here, "actor", None)
     return actor if actor is not None and (clock is None or actor.clock is clock) else None

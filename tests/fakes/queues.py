@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from shared.domain.pacing import HORIZON, Pace, Slots
+from shared.ports import Clock
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 
@@ -103,11 +104,11 @@ class FakePacer:
     """Slots in memory, by the rule of the real pacer; thread-safe.
 
     Attributes:
-        tat: credential → when its next slot may start, Unix microseconds.
+        tat: credential → when its next slot may start, Unix microseconds; workers of one world share it.
     """
 
-    def __init__(self, clock: FakeClock, tap: Tap | None = None) -> None:
-        self.tat: dict[str, int] = {}
+    def __init__(self, clock: Clock, tap: Tap | None = None, tat: dict[str, int] | None = None) -> None:
+        self.tat: dict[str, int] = {} if tat is None else tat
         self._clock = clock
         self._tap = tap or Tap()
         self._lock = threading.Lock()

@@ -30,7 +30,7 @@ from shared.engine.recover import Recovery
 from shared.engine.send import Did, Sender
 from shared.engine.sweep import Sweeper, Swept
 from shared.engine.track import LATER, Tracked, Tracker
-from shared.ports import Retriable
+from shared.ports import Clock, Pacer, Retriable
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.provider import FakeProvider, Oracle
 from tests.fakes.queues import FakeLanes
@@ -134,17 +134,17 @@ class World:
         )
         self.senders = {c.id: self.sender(c.id) for c in self.settings.credentials}
 
-    def sender(self, lane: str) -> Sender:
-        """Return a new sender of a lane: a worker of its own."""
+    def sender(self, lane: str, *, clock: Clock | None = None, pacer: Pacer | None = None) -> Sender:
+        """Return a new sender of a lane: a worker of its own, with its own idea of the time if a clock is given."""
         return Sender(
             records=self.records,
             ledgers=self.ledgers,
-            pacer=self.pacer,
+            pacer=pacer or self.pacer,
             lanes=self.lanes,
             provider=self.providers[lane],
             credential=self.settings.credential(lane),
             recovery=self.recovery,
-            clock=self.clock,
+            clock=clock or self.clock,
             lease_margin=LEASE_MARGIN,
             pool=FakePool,
         )
