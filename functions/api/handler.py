@@ -1,6 +1,11 @@
-"""The HTTP API's function: read the event, find the route, authenticate, validate, call, answer."""
+"""The HTTP API's function: read the event, find the route, authenticate, validate, call, answer.
 
-from collections.abc import Mapping
+A log line names the operation, the account and the outcome; never a path, an address, a body or a key. That goes for
+faults too: their messages may quote what they choked on, so only their kind and place are logged.
+"""
+
+import traceback
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -8,7 +13,7 @@ from aws_lambda_powertools import Logger
 
 from functions.api import http
 from functions.api.auth import authenticate
-from functions.api.http import Answer, Request
+from functions.api.http import Answer
 from functions.api.problems import Problem
 from functions.api.routes import ROUTES
 from functions.api.routing import Page, find
@@ -16,7 +21,7 @@ from functions.api.services import ApiServices, build
 from shared.bootstrap import Deployment
 from shared.ports import Retriable
 
-logger = Logger()
+logger = Logger(service="api")
 
 
 @cache
@@ -27,26 +32,49 @@ def services() -> ApiServices:
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Answer one event of an HTTP API (payload 2.0)."""
-    request_id = str((event.get("requestContext") or {}).get("requestId") or context.aws_request_id)
-    name = ""
+    request_id = (event.get("requestContext") or {}).get("requestId") or context.aws_request_id
+    return respond(event, str(request_id), services)
+
+
+def respond(event: Mapping[str, Any], request_id: str, using: Callable[[], ApiServices]) -> dict[str, Any]:
+    """Answer one event; never raises.
+
+    Args:
+        event: of an HTTP API, payload 2.0.
+        request_id: names the request in the log and in the answer to a fault.
+        using: gives the services; not called for what needs no key.
+    """
+    seen: dict[str, Any] = {"request_id": request_id}
     try:
-        request = http.read(event, request_id)
-        name, answer = _answer(request)
+        answer = _answer(event, request_id, using, seen)
     except Problem as found:
+        seen["code"] = found.code
         answer = http.problem(found, request_id)
-    except Retriable:
-        logger.exception("not just now", request_id=request_id)
+    except Retriable as fault:
+        seen |= {"code": "try_again", **_place(fault)}
         answer = http.problem(Problem("try_again", headers={"Retry-After": "1"}), request_id)
-    except Exception:  # whatever it is, the client gets a 500 with the request's id and nothing else
-        logger.exception("fault", request_id=request_id)
+    except Exception as fault:  # noqa: BLE001 - the client gets a 500 with the request's id and nothing else
+        seen |= {"code": "internal_error", **_place(fault)}
         answer = http.problem(Problem("internal_error"), request_id)
-    logger.info("answered", request_id=request_id, operation=name, status=answer.status)
+    log = logger.error if answer.status >= http.FAULT else logger.info
+    log("answered", status=answer.status, **seen)
     return http.write(answer, request_id)
 
 
-def _answer(request: Request) -> tuple[str, Answer]:
+def _answer(
+    event: Mapping[str, Any], request_id: str, using: Callable[[], ApiServices], seen: dict[str, Any]
+) -> Answer:
+    request = http.read(event, request_id)
     route, path = find(ROUTES, request)
+    seen["operation"] = route.name
     if isinstance(route, Page):
-        return route.name, route.handler()
-    key = authenticate(request, services().accounts, route.scope)
-    return route.name, route.answer(request, services(), key, path)
+        return route.handler()
+    key = authenticate(request, using().accounts, route.scope)
+    seen |= {"account": key.account, "test": key.test}
+    return route.answer(request, using(), key, path)
+
+
+def _place(fault: BaseException) -> dict[str, Any]:
+    """Return what a fault was and where it came from, innermost last, without its message or any value."""
+    frames = traceback.extract_tb(fault.__traceback__)[-8:]
+    return {"fault": type(fault).__name__, "at": [f"{f.filename.rpartition('/')[2]}:{f.lineno}" for f in frames]}

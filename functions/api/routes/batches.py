@@ -21,24 +21,32 @@ def create(call: Call[Nothing, NewBatch]) -> Answer:
     """Accept a batch. Nothing is stored unless it is accepted."""
     key = idempotency_key(call)
     fingerprint = hashlib.sha256(b"POST /batches\0" + call.request.body).hexdigest()
-    if key:
-        earlier = call.services.answers.earlier(call.key.account, key, fingerprint)
-        if earlier is not None:
-            return _repeated(earlier)
-    accepted = call.services.acceptor.accept(compose(call, key, fingerprint))
+    try:
+        request = compose(call, key, fingerprint)
+    except Problem:
+        # What was valid when it was accepted may no longer be: a sender taken away, an address suppressed, a time gone
+        # by. The first answer stands all the same. Looked up only here, since acceptance looks too.
+        earlier = call.services.answers.earlier(call.key.account, key, fingerprint) if key else None
+        if earlier is None:
+            raise
+        return _repeated(earlier)
+    accepted = call.services.acceptor.accept(request)
     if isinstance(accepted, Replay | Mismatch):
         return _repeated(accepted)
     return Answer(202, accepted.answer, {"Location": f"/batches/{accepted.job.id}"})
 
 
 def idempotency_key(call: Call[Any, Any]) -> str:
-    """Return the request's Idempotency-Key, or empty; Problem bad_idempotency_key."""
+    """Return the request's Idempotency-Key, or empty; Problem bad_idempotency_key.
+
+    Those of test and live keys are kept apart: what was tried out does not stand in the way of the real thing.
+    """
     key = call.request.headers.get("idempotency-key")
     if key is None:
         return ""
     if not _KEY.fullmatch(key):
         raise Problem("bad_idempotency_key")
-    return key
+    return f"{'test' if call.key.test else 'live'}:{key}"
 
 
 def _repeated(found: Replay | Mismatch) -> Answer:
