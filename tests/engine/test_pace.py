@@ -1,15 +1,19 @@
 """Promise 2 in fake time: whatever the number of workers, never above the rate, and seldom far below it."""
 
 import bisect
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any, TypeVar
 
 import pytest
 
 from shared.domain.outcomes import Throttled
-from tests.fakes.clock import SkewedClock
+from shared.engine.pool import Pending
+from tests.fakes.clock import FakePool, SkewedClock
 from tests.fakes.queues import FakePacer
 from tests.fakes.world import World, credential
 
+T = TypeVar("T")
 WORKERS = 4
 
 
@@ -142,3 +146,31 @@ def test_a_slot_missed_by_more_than_ten_milliseconds_is_burned() -> None:
     assert min(gaps[1:]) > 0.09
     assert worst_second(times) <= 10
     assert world.counts(job.id) == {"sent": 9}
+
+
+@pytest.mark.promise(2)
+def test_a_thread_that_starts_late_makes_no_call() -> None:
+    """The machine was busy between the start of a call's thread and its first line: the slot has passed."""
+    world = World(credential("one", 10))
+    job = world.accept(9)
+    late = iter([0.0, 0.5, 0.0, 0.0, 0.2, 0.0, 0.0, 0.0, 0.3])
+    began = []
+
+    class TardyPool(FakePool):
+        def submit(self, fn: Callable[..., T], /, *args: Any) -> Pending[T]:
+            delay = next(late, 0.0)
+
+            def start(*args: Any) -> T:
+                world.clock.sleep(delay)
+                began.append(delay)
+                return fn(*args)
+
+            return super().submit(start, *args)
+
+    sender = world.sender("one", pool=TardyPool)
+    world.clock.run(lambda: world.send("one", sender))
+    assert len(began) == 12
+    times = sorted((t, n) for t, _, n in world.oracle.calls)
+    assert min(b - a for (a, _), (b, _) in pairwise(times)) > 0.09
+    assert world.counts(job.id) == {"sent": 9}
+    assert world.oracle.times(job.id) == {(0, i): 1 for i in range(9)}

@@ -26,6 +26,7 @@ from shared.engine.control import JobControl
 from shared.engine.log import Folded, Logger
 from shared.engine.logs import Logs
 from shared.engine.plan import Planner
+from shared.engine.pool import Pool
 from shared.engine.recover import Recovery
 from shared.engine.send import Did, Sender
 from shared.engine.sweep import Sweeper, Swept
@@ -134,7 +135,14 @@ class World:
         )
         self.senders = {c.id: self.sender(c.id) for c in self.settings.credentials}
 
-    def sender(self, lane: str, *, clock: Clock | None = None, pacer: Pacer | None = None) -> Sender:
+    def sender(
+        self,
+        lane: str,
+        *,
+        clock: Clock | None = None,
+        pacer: Pacer | None = None,
+        pool: Callable[[int], Pool] = FakePool,
+    ) -> Sender:
         """Return a new sender of a lane: a worker of its own, with its own idea of the time if a clock is given."""
         return Sender(
             records=self.records,
@@ -146,7 +154,7 @@ class World:
             recovery=self.recovery,
             clock=clock or self.clock,
             lease_margin=LEASE_MARGIN,
-            pool=FakePool,
+            pool=pool,
         )
 
     def slow_down(self, shortest: float, longest: float) -> None:
