@@ -205,11 +205,21 @@ class Meter:
         self.tally.reads[name] += read_units(size, consistent=consistent)  # type: ignore[assignment]
 
     def _query(self, params: Mapping[str, Any], parsed: Mapping[str, Any]) -> None:
-        if any(k in params for k in ("FilterExpression", "ProjectionExpression", "Select")):
+        if any(k in params for k in ("FilterExpression", "Select")):
             raise Unmetered("a query that does not return all it reads")
-        size = sum(item_size(x) for x in parsed.get("Items", []))
+        found = parsed.get("Items", [])
+        if "ProjectionExpression" in params:
+            found = [self._whole(params, x) for x in found]
+        size = sum(map(item_size, found))
         name = f"{params['TableName']} query {params.get('IndexName', '')}".strip()
         self._read(name, size, consistent=bool(params.get("ConsistentRead")))
+
+    def _whole(self, params: Mapping[str, Any], part: Item) -> Item | None:
+        """Return the stored item of which a query's projection returned a part: all of it is read and paid for."""
+        partition = params["ExpressionAttributeValues"].get(":pk")
+        if partition is None or "sk" not in part or "IndexName" in params:
+            raise Unmetered("a projection without the keys of what was read")
+        return self._peek(params["TableName"], {"pk": partition, "sk": part["sk"]})
 
     # SQS
 

@@ -161,6 +161,19 @@ def test_a_batch_read_rounds_each_item_and_a_query_their_sum(meter: Meter, db: A
     assert meter.take().rru == 2
 
 
+def test_a_projection_is_paid_for_by_what_it_reads(meter: Meter, db: Any) -> None:
+    db.put_item(TableName=OPS, Item={**key("projected", "a"), "data": {"B": b"x" * 9 * KB}})
+    meter.take()
+    db.query(
+        TableName=OPS,
+        KeyConditionExpression="pk = :pk",
+        ProjectionExpression="sk",
+        ExpressionAttributeValues={":pk": {"S": "projected"}},
+        ConsistentRead=True,
+    )
+    assert meter.take().rru == 3
+
+
 def test_what_cannot_be_counted_is_refused(meter: Meter, db: Any) -> None:
     with pytest.raises(Unmetered):
         db.scan(TableName=OPS)

@@ -1,0 +1,88 @@
+"""`python -m benchmarks`: measure, print the table of goals and results, write .local/bench.json.
+
+Exits with 1 if a counted row misses its goal: those are the same on every machine. Timed rows only report; the time of
+a calibration loop in the same run says what the machine was worth.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from benchmarks import cost, counted, rows, starts
+from benchmarks.rows import Row
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / ".local" / "bench.json"
+LOOPS = 2_000_000
+REFERENCE_S = 0.10
+"""Seconds of the calibration loop on the machine that the goals were set on."""
+
+
+def calibrate() -> float:
+    """Return the seconds of a fixed loop of plain Python; the best of three."""
+    best = float("inf")
+    for _ in range(3):
+        began = time.process_time()
+        total = 0
+        for i in range(LOOPS):
+            total ^= i
+        best = min(best, time.process_time() - began)
+    return best
+
+
+def sender(*arguments: str) -> dict[str, float]:
+    """Run the sender's benchmark in a process of its own."""
+    env = {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench", "AWS_DEFAULT_REGION": "us-east-1"}
+    command = [sys.executable, "-m", "benchmarks.sender", *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | env, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def timed() -> list[Row]:
+    """The rows that depend on the machine."""
+    single = sender("--messages", "20000")
+    far = sender("--messages", "20000", "--distance-ms", "4")
+    many = sender("--messages", "60000", "--per-call", "0")
+    adapter = sender("--adapter")["adapter_ms"]
+    print(f"sender, store 4 ms away: {far['per_second']:.0f} messages/s; DynamoDB's client: {adapter:.1f} ms a window")
+    return [
+        Row(rows.SPEED, single["per_second"], 3000, "messages/s", more=True),
+        Row(rows.SPEED_MANY, many["per_second"], 5000, "messages/s", more=True),
+        Row(rows.CPU, single["cpu_us"], 250, "us"),
+    ]
+
+
+def main() -> int:
+    """Measure, print and write; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--counted", action="store_true", help="only the rows that gate: half a minute")
+    options = parser.parse_args()
+    loop = calibrate()
+    found = counted.windows() + counted.one() + counted.feedback()
+    bills, priced = counted.costs()
+    found += bills
+    print(cost.table(priced) + "\n")
+    if not options.counted:
+        found += timed()
+        cold, bare = starts.measure()
+        found += cold
+        print(
+            f"bare boto3: {bare:.0f} ms; calibration loop: {loop * 1000:.0f} ms "
+            f"({loop / REFERENCE_S:.2f} of the reference)\n"
+        )
+    print(rows.table(found))
+    OUT.parent.mkdir(exist_ok=True)
+    OUT.write_text(json.dumps([r.document() for r in found], indent=1) + "\n", encoding="utf-8")
+    missed = [r.metric for r in found if r.counted and not r.met]
+    for name in missed:
+        print(f"missed: {name}", file=sys.stderr)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,228 @@
+"""`python -m benchmarks.sender`: one worker of a lane as fast as it goes, in a process of its own.
+
+The real sender, provider and transport against the simulator in another process, which answers after 50 ms; two leases,
+windows of 200, a rate that does not bind. Ledgers and records are in memory, by default at no distance; what DynamoDB's
+client costs in processor time is measured apart (`adapter`). Prints one JSON line.
+"""
+
+import argparse
+import gc
+import json
+import random
+import resource
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
+
+from benchmarks.world import prose, recipients
+from shared.adapters.aws import Aws
+from shared.adapters.clock import SystemClock
+from shared.adapters.dynamo import codec
+from shared.adapters.dynamo.client import CONFIG, Dynamo
+from shared.adapters.dynamo.ledgers import DynamoLedgers
+from shared.adapters.dynamo.pacer import DynamoPacer
+from shared.adapters.dynamo.records import DynamoRecords
+from shared.adapters.http import HttpClient
+from shared.contracts import Credential, Settings
+from shared.domain.content import Content, Mailbox
+from shared.domain.details import Detail
+from shared.domain.jobs import Policy
+from shared.domain.outcomes import Entry, Kind
+from shared.domain.pacing import pace
+from shared.domain.states import Cell
+from shared.engine.accept import Accepted, Acceptor, BatchRequest
+from shared.engine.recover import Recovery
+from shared.engine.send import Sender
+from shared.providers.registry import Needs, provider
+from simulator.run import SimulatorProcess
+from tests.fakes.faults import Tap
+from tests.fakes.ledgers import FakeLedgers
+from tests.fakes.queues import FakeLanes, FakePacer
+from tests.fakes.records import FakeRecords
+
+T = TypeVar("T")
+KEY: Final = "SG.bench"
+NAME: Final = "sendgrid-bench"
+RATE: Final = 100_000.0
+LEASES: Final = 2
+LATENCY_MS: Final = 50
+WINDOW: Final = 200
+
+
+class Distance(Tap):
+    """A store that answers after a while."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    def __call__(self, name: str, operation: Callable[[], T]) -> T:
+        """Wait, and do it."""
+        del name
+        if self._seconds:
+            time.sleep(self._seconds)
+        return operation()
+
+
+def run(messages: int, per_call: int, distance: float) -> dict[str, float]:
+    """Send a batch and return messages a second, and µs of processor time a message."""
+    clock: Any = SystemClock()
+    with SimulatorProcess("--api-key", f"sendgrid={KEY}") as simulator:
+        simulator.control.faults("sendgrid", NAME, latency_ms=LATENCY_MS)
+        credential = Credential(
+            NAME, "sendgrid", "email", RATE, simulator.base_url("sendgrid", NAME), workers=1, per_call=per_call
+        )
+        tap = Distance(distance)
+        ledgers = FakeLedgers(tap)
+        records = FakeRecords(ledgers, tap)
+        lanes = FakeLanes(clock)
+        settings = Settings("bench", (credential,), {"email": (NAME,)})
+        recovery = Recovery(records=records, ledgers=ledgers, lanes=lanes, clock=clock, rng=random.Random(1))
+        http = HttpClient(clock)
+        sender = Sender(
+            records=records,
+            ledgers=ledgers,
+            pacer=FakePacer(clock, tap),
+            lanes=lanes,
+            provider=provider("sendgrid")(Needs(http, clock, {"api_key": KEY}, credential.base_url)),
+            credential=credential,
+            recovery=recovery,
+            clock=clock,
+            lease_margin=30,
+        )
+        acceptor = Acceptor(records=records, lanes=lanes, settings=settings, clock=clock)
+
+        def send(count: int) -> None:
+            accepted = acceptor.accept(_request(count))
+            if not isinstance(accepted, Accepted):
+                raise TypeError("not accepted")
+            _work(sender, accepted.job.id, accepted.job.chunks, clock.now() + 120)
+            sent = sum(len(x.having(Cell.SENT)) for x in ledgers.read_all(accepted.job.id))
+            if sent != count:
+                raise RuntimeError(f"{count} messages, {sent} sent")
+
+        send(LEASES * WINDOW)  # connections and threads
+        before = resource.getrusage(resource.RUSAGE_SELF)
+        began = time.perf_counter()
+        send(messages)
+        took = time.perf_counter() - began
+        after = resource.getrusage(resource.RUSAGE_SELF)
+        http.close()
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {
+        "per_second": messages / took,
+        "cpu_us": cpu / messages * 1e6,
+        "rss_mb": after.ru_maxrss / 1024,
+    }
+
+
+def _request(count: int) -> BatchRequest:
+    return BatchRequest(
+        account="acc_bench",
+        test=False,
+        channel="email",
+        route=(NAME,),
+        content=Content(Mailbox("news@example.com", "Example News"), "What is new", prose(2000)),
+        recipients=recipients(count),
+        duplicates=0,
+        policy=Policy(),
+    )
+
+
+def _work(sender: Sender, job: str, chunks: int, deadline: float) -> None:
+    """Serve all chunks, each lease in a thread."""
+
+    def lease(first: int) -> None:
+        for number in range(first, chunks, LEASES):
+            sender.work(job, number, owner=f"{first}-{number}", deadline=deadline)
+
+    threads = [threading.Thread(target=lease, args=(n,)) for n in range(LEASES)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+
+
+def adapter(rounds: int = 200) -> float:
+    """Return the ms of processor time that a window's four DynamoDB calls cost the client, the network apart."""
+    aws = Aws()
+    client = aws.client("dynamodb", CONFIG)
+    clock = SystemClock()
+    ledgers = FakeLedgers()
+    records = FakeRecords(ledgers)
+    lanes: Any = FakeLanes(clock)  # type: ignore[arg-type]
+    settings = Settings("bench", (Credential(NAME, "sendgrid", "email", RATE, per_call=1),), {"email": (NAME,)})
+    accepted = Acceptor(records=records, lanes=lanes, settings=settings, clock=clock).accept(_request(500))
+    if not isinstance(accepted, Accepted):
+        raise TypeError("not accepted")
+    job = accepted.job
+    answers = {
+        "UpdateItem": {"Attributes": {"tat": {"N": str(int((time.time() + 3) * 1e6))}}},
+        "BatchGetItem": {"Responses": {"records": [codec.job_item(job)]}, "UnprocessedKeys": {}},
+        "PutItem": {},
+    }
+    bodies = {name: json.dumps(answer).encode() for name, answer in answers.items()}
+
+    def answer(request: Any, **_: Any) -> AWSResponse:
+        operation = request.headers["X-Amz-Target"].decode().partition(".")[2]
+        return _Answer(request.url, bodies[operation])
+
+    client.meta.events.register("before-send.dynamodb", answer)
+    dynamo = Dynamo(client)
+    store, details = DynamoLedgers(dynamo, "ops"), DynamoRecords(dynamo, records="records", ops="ops", blobs=_NoBlobs())
+    pacer = DynamoPacer(dynamo, "ops", clock)
+    ids = random.Random(2)
+    entries = tuple(Entry(i, 1, Kind.ACCEPTED, f"{ids.getrandbits(360):090x}"[:60]) for i in range(WINDOW))
+    held = ledgers.read(job.id, 0)
+    if held is None:
+        raise RuntimeError("no ledger")
+    rate = pace(RATE, 1, 1)
+    began = time.process_time()
+    for _ in range(rounds):
+        pacer.reserve(NAME, WINDOW, rate, lead=0.0)
+        details.control(job.id, job.account)
+        store._swap(held, held)  # noqa: SLF001 - the write by itself, without the rules before it
+        details.put_detail(Detail(job.id, 0, 1, 1, 0, NAME, entries, 0))
+    return (time.process_time() - began) / rounds * 1000
+
+
+class _Answer(AWSResponse):
+    """An answer that is here already."""
+
+    def __init__(self, url: str, body: bytes) -> None:
+        headers = HTTPHeaders.from_dict({"content-type": "application/x-amz-json-1.0"})
+        super().__init__(url, 200, headers, None)
+        self._content = body
+
+
+class _NoBlobs:
+    def put(self, name: str, data: bytes) -> None:
+        """Store nothing."""
+
+    def get(self, name: str) -> bytes | None:
+        """Find nothing."""
+        del name
+        return None
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--messages", type=int, default=20_000)
+    parser.add_argument("--per-call", type=int, default=1, help="0: as many as the provider takes")
+    parser.add_argument("--distance-ms", type=float, default=0.0, help="of the store")
+    parser.add_argument("--adapter", action="store_true", help="only what DynamoDB's client costs per window")
+    options = parser.parse_args()
+    if options.adapter:
+        print(json.dumps({"adapter_ms": adapter()}))
+        return
+    gc.freeze()
+    print(json.dumps(run(options.messages, options.per_call, options.distance_ms / 1000)))
+
+
+if __name__ == "__main__":
+    main()
