@@ -116,7 +116,8 @@ class NewBatch(Input):
         description="A message whose fate is not known: `hold` waits for proof, `fail_over` risks a duplicate.",
     )
     max_attempts: int = Field(6, ge=1, le=12)
-    scheduled_at: AwareDatetime | None = Field(None, description="Not before then; within a year.")
+    # Not strict: a validator before it turns JSON into Python, where strict knows no text of a time.
+    scheduled_at: AwareDatetime | None = Field(None, strict=False, description="Not before then; within a year.")
 
     @field_validator("headers")
     @classmethod
