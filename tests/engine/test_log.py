@@ -1,10 +1,13 @@
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
+from shared.domain.jobs import Policy
 from shared.domain.ledger import Ledger
 from shared.domain.outcomes import Rejected
-from shared.domain.states import Cell, Change, JobState
+from shared.domain.states import Cell, JobState
+from shared.engine.control import Resumed
 from shared.engine.log import Folded
 from shared.ports import Retriable
 from tests.fakes.faults import When
@@ -119,22 +122,53 @@ def test_a_stopped_job_waits_for_its_busy_chunks_and_not_for_idle_ones(world: Wo
     assert world.counts(job.id) == {"queued": 6}
 
 
-def test_a_job_that_changes_while_it_is_closed_is_looked_at_again(world: World) -> None:
-    """A write between reading the ledgers and the close: the version condition makes the finaliser start over."""
-    name = world.accept(6).id
+def meanwhile(world: World, happens: Callable[[], object]) -> None:
+    """Let something happen once, between the next reading of a job's ledgers and what is made of it."""
+    original = world.ledgers.read_all
+
+    def read_then(job: str) -> list[Ledger]:
+        found = original(job)
+        world.ledgers.read_all = original  # type: ignore[method-assign]
+        happens()
+        return found
+
+    world.ledgers.read_all = read_then  # type: ignore[method-assign]
+
+
+def test_a_finaliser_that_slept_through_a_retry_does_not_end_the_job(world: World) -> None:
+    """It saw every chunk done; since then the job was stopped, closed and retried, and is ENQUEUED as it was then."""
+    name = world.accept(2, policy=Policy(max_attempts=1)).id
+    for p in world.providers.values():
+        p.script("r0@example.com", [Rejected("down", permanent=False)])
     serve(world)
     while world.stream:
         world.records.fold(world.stream.popleft(), world.job(name))
-    stop = iter([True])
-    original = world.ledgers.read_all
 
-    def read_then_write(job: str) -> list[Ledger]:
-        found = original(job)
-        if next(stop, False):
-            world.records.change(world.job(job), Change.STOP, world.clock.ms, reason="user")
-        return found
+    def retried() -> None:
+        world.control.stop(name, ACCOUNT)
+        assert world.logger.finalise(name) is JobState.LOGGED
+        assert isinstance(world.control.retry(name, ACCOUNT, frozenset({"failed"})), Resumed)
 
-    world.ledgers.read_all = read_then_write  # type: ignore[method-assign]
+    meanwhile(world, retried)
+    assert world.logger.finalise(name) is JobState.ENQUEUED
+    assert sorted(world.states(name)) == [Cell.QUEUED, Cell.SENT]
+    world.settle()
+    assert world.counts(name) == {"sent": 2}
+
+
+def test_a_finaliser_that_slept_through_a_resume_and_a_stop_waits_for_the_lease(world: World) -> None:
+    """It saw a stopped job that nobody worked on; since then it was resumed, leased and stopped again."""
+    name = world.accept(2).id
+    world.control.stop(name, ACCOUNT)
+
+    def resumed() -> None:
+        assert world.logger.finalise(name) is JobState.LOGGED
+        assert isinstance(world.control.resume(name, ACCOUNT), Resumed)
+        x = world.ledgers.read_all(name)[0]
+        world.ledgers.send_start(name, 0, lane=x.lane, owner="me", now=world.clock.ms, until=world.clock.ms + 9000)
+        world.control.stop(name, ACCOUNT)
+
+    meanwhile(world, resumed)
+    assert world.logger.finalise(name) is JobState.STOPPED
+    world.clock.advance(10)
     assert world.logger.finalise(name) is JobState.LOGGED
-    assert world.job(name).stop_reason == "user"
-    assert set(world.states(name)) == {Cell.SENT}
