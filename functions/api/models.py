@@ -6,7 +6,17 @@ import re
 from datetime import date
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+)
 
 from shared.domain.feedback import SOFT
 from shared.domain.jobs import OnAmbiguous
@@ -53,7 +63,11 @@ def _base64(data: str) -> str:
 
 Line = Annotated[str, Field(min_length=1, max_length=MAX_LINE, pattern=LINE)]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=r"^[^\x00]+$")]
-Addresses = Annotated[str, Field(max_length=MAX_LINE * MAX_RECIPIENTS)] | list[str]
+Addresses = Annotated[
+    Annotated[str, Field(max_length=MAX_LINE * MAX_RECIPIENTS), Tag("<text>")] | Annotated[list[str], Tag("<list>")],
+    Discriminator(lambda given: "<list>" if isinstance(given, list) else "<text>"),
+]
+"""A list, or text separated by commas; told apart beforehand, so that an error is about what was meant."""
 
 
 class FileAttachment(Input):

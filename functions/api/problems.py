@@ -105,8 +105,8 @@ def of_validation(error: ValidationError) -> Problem:
 
 
 def _path(location: tuple[int | str, ...]) -> str:
-    # The branch of a union is pydantic's business: `to.list[str].0` is shown as `to.0`.
-    return ".".join(str(part) for part in location if not (isinstance(part, str) and ("[" in part or part == "str")))
+    # The branch of a union is our business alone: `to.<list>.0` is shown as `to.0`.
+    return ".".join(str(part) for part in location if not str(part).startswith("<"))
 
 
 def _message(error: ErrorDetails) -> str:

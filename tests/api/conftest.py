@@ -1,26 +1,33 @@
-import os
-from collections.abc import Iterator
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
-import boto3
 import pytest
-from moto import mock_aws
 
-RECORDS = "records"
-OPS = "ops"
+from functions.api.handler import respond
+from functions.api.services import ApiServices
+from shared.adapters.dynamo.accounts import Accounts
+from shared.adapters.dynamo.answers import Answers
+from shared.adapters.dynamo.credentials import CredentialStates
+from shared.adapters.dynamo.listing import Listing
+from shared.adapters.dynamo.stats import Stats
+from shared.adapters.dynamo.suppressions import Suppressions
+from shared.contracts import Credential
+from shared.domain.accounts import Scope
+from tests.fakes.clock import FakeClock
+from tests.fakes.tables import MotoStores, Tables, create_tables
+from tests.fakes.world import World
 
-
-class FakeClock:
-    """Time that moves only when told to."""
-
-    def __init__(self, now: float = 1_790_000_000.0) -> None:
-        self.time = now
-
-    def now(self) -> float:
-        return self.time
-
-    def sleep(self, seconds: float) -> None:
-        self.time += max(0.0, seconds)
+SENDER = "news@example.com"
+CREDENTIALS = (
+    Credential("one", "sendgrid", "email", 100),
+    Credential("two", "mailgun", "email", 50),
+    Credential("theirs", "sendgrid", "email", 10, accounts=("acc_somebodyelse",)),
+    Credential("texts", "sms", "sms", 10),
+)
 
 
 @pytest.fixture
@@ -29,41 +36,174 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def dynamo() -> Iterator[Any]:
-    """A low-level client with the two tables, on moto."""
-    os.environ["AWS_ACCESS_KEY_ID"] = os.environ["AWS_SECRET_ACCESS_KEY"] = "testing"
-    with mock_aws():
-        client = boto3.client("dynamodb", region_name="us-east-1")
-        make_tables(client)
-        yield client
+def tables(moto_dynamo: Any) -> Tables:
+    return create_tables(moto_dynamo)
 
 
-def make_tables(client: Any) -> None:
-    strings = ("pk", "sk", "open_pk", "open_sk", "mine_pk", "mine_sk")
-    primary = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
-    client.create_table(
-        TableName=RECORDS,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in strings],
-        KeySchema=primary,
-        GlobalSecondaryIndexes=[
-            {
-                "IndexName": name,
-                "KeySchema": [
-                    {"AttributeName": f"{name}_pk", "KeyType": "HASH"},
-                    {"AttributeName": f"{name}_sk", "KeyType": "RANGE"},
-                ],
-                "Projection": projection,
-            }
-            for name, projection in (
-                ("open", {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["not_before", "campaign", "job"]}),
-                ("mine", {"ProjectionType": "KEYS_ONLY"}),
-            )
-        ],
+@dataclass(frozen=True)
+class Reply:
+    """An answer of the API. `headers`: names in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+    @property
+    def code(self) -> str:
+        """The problem's code; checks that it is one, of that status."""
+        assert self.headers["content-type"] == "application/problem+json"
+        assert self.json["status"] == self.status
+        assert self.json["type"] == "about:blank"
+        assert self.json["title"]
+        assert self.json["detail"]
+        code: str = self.json["code"]
+        return code
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields that the problem names."""
+        return [e["field"] for e in self.json.get("errors", [])]
+
+
+def event(
+    method: str,
+    path: str,
+    *,
+    body: Any = None,
+    headers: Mapping[str, str] | None = None,
+    query: Mapping[str, Any] | str | None = None,
+    encoded: bool = False,
+) -> dict[str, Any]:
+    """Return an event as API Gateway sends it (payload 2.0). `body`: JSON's values, or text as it is."""
+    text = body if isinstance(body, str) or body is None else json.dumps(body)
+    out: dict[str, Any] = {
+        "version": "2.0",
+        "routeKey": "ANY /{proxy+}",
+        "rawPath": path,
+        "rawQueryString": query if isinstance(query, str) else urlencode(query or {}),
+        "headers": {"content-type": "application/json", **{k.lower(): v for k, v in (headers or {}).items()}},
+        "requestContext": {
+            "http": {"method": method, "path": path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1"},
+            "requestId": "request-1",
+            "stage": "$default",
+        },
+        "isBase64Encoded": encoded,
+    }
+    if text is not None:
+        out["body"] = base64.b64encode(text.encode()).decode() if encoded else text
+    return out
+
+
+@dataclass
+class Api:
+    """The API over moto, with an engine behind it that moves when told to."""
+
+    world: World
+    services: ApiServices
+    client: Any
+    tables: Tables
+    account: str
+    key: str
+    keys: dict[str, str] = field(default_factory=dict)
+
+    def handle(self, what: Mapping[str, Any]) -> Reply:
+        """Answer an event."""
+        got = respond(what, "request-1", lambda: self.services)
+        return Reply(got["statusCode"], {k.lower(): v for k, v in got["headers"].items()}, got["body"])
+
+    def call(
+        self, method: str, path: str, body: Any = None, *, key: str | None = None, headers: Any = None, **more: Any
+    ) -> Reply:
+        """Make a call. `key`: by default the account's live key; empty for none."""
+        secret = self.key if key is None else key
+        bearer = {"Authorization": f"Bearer {secret}"} if secret else {}
+        return self.handle(event(method, path, body=body, headers={**bearer, **(headers or {})}, **more))
+
+    def batch(self, to: Any = ("a@example.org",), *, key: str | None = None, http: Any = None, **changes: Any) -> Reply:
+        """Post a small batch. `http`: headers of the request; `changes`: of its body."""
+        return self.call("POST", "/batches", self.body(to, **changes), key=key, headers=http)
+
+    def body(self, to: Any = ("a@example.org",), **changes: Any) -> dict[str, Any]:
+        """Return a small batch's body; fields given as None are left out."""
+        to = list(to) if isinstance(to, tuple) else to
+        given = {name.rstrip("_"): value for name, value in changes.items()}
+        whole = {"from": SENDER, "to": to, "subject": "Hello", "text": "Hello!", **given}
+        return {name: value for name, value in whole.items() if value is not None}
+
+    def accepted(self, to: Any = ("a@example.org",), **changes: Any) -> str:
+        """Post a batch that is accepted, and return its id."""
+        got = self.batch(to, **changes)
+        assert got.status == 202, got.text
+        job: str = got.json["job_id"]
+        self.world.jobs.append(job)
+        return job
+
+    def logged(self, to: Any = ("a@example.org",), **changes: Any) -> str:
+        """Post a batch, have it sent, and return its id."""
+        job = self.accepted(to, **changes)
+        self.world.settle()
+        return job
+
+    def other(self) -> str:
+        """Return the live key of another account, which may use the same sender."""
+        if "other" not in self.keys:
+            account = self.services.accounts.create_account("Other", ["example.com"])
+            self.keys["other"], _ = self.services.accounts.create_key(account)
+        return self.keys["other"]
+
+    def test_key(self) -> str:
+        """Return a test key of the account."""
+        if "test" not in self.keys:
+            self.keys["test"], _ = self.services.accounts.create_key(self.account, test=True)
+        return self.keys["test"]
+
+    def scoped(self, *scopes: Scope) -> str:
+        """Return a key with those scopes alone."""
+        return self.services.accounts.create_key(self.account, scopes=scopes)[0]
+
+    def stored(self) -> list[dict[str, Any]]:
+        """Return every item of both tables."""
+        found = []
+        for table in (self.tables.records, self.tables.ops):
+            found += self.client.scan(TableName=table)["Items"]
+        return sorted(found, key=str)
+
+
+def build_api(client: Any, clock: FakeClock) -> Api:
+    """Return an API with tables, an account and a live key of its own."""
+    made: list[MotoStores] = []
+
+    def stores(time: FakeClock) -> MotoStores:
+        made.append(MotoStores(client, time))
+        return made[-1]
+
+    world = World(*CREDENTIALS, stores=stores, clock=clock)
+    tables = made[0].tables
+    world.settings.routes["email"] = ("one", "two", "theirs")
+    records = tables.records
+    services = ApiServices(
+        settings=world.settings,
+        clock=clock,
+        accounts=Accounts(client, records, clock),
+        suppressions=Suppressions(client, records, clock),
+        stats=Stats(client, records, clock),
+        listing=Listing(client, records, clock),
+        answers=Answers(client, records, clock),
+        credentials=CredentialStates(client, tables.ops, clock),
+        records=world.records,
+        acceptor=world.acceptor,
+        control=world.control,
+        logs=world.logs,
     )
-    client.create_table(
-        TableName=OPS,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("pk", "sk")],
-        KeySchema=primary,
-    )
+    account = services.accounts.create_account("Mine", ["example.com"])
+    key, _ = services.accounts.create_key(account)
+    return Api(world, services, client, tables, account, key)
+
+
+@pytest.fixture
+def api(moto_dynamo: Any, clock: FakeClock) -> Api:
+    return build_api(moto_dynamo, clock)

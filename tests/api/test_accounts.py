@@ -5,7 +5,8 @@ import pytest
 from shared.adapters.dynamo.accounts import CACHE, Accounts, UnknownAccount
 from shared.adapters.dynamo.buckets import BLOCK, GRACE
 from shared.domain.accounts import Scope, is_account_id, key_digest
-from tests.api.conftest import RECORDS, FakeClock
+from tests.fakes.clock import FakeClock
+from tests.fakes.tables import Tables
 
 
 class Counting:
@@ -21,8 +22,8 @@ class Counting:
 
 
 @pytest.fixture
-def accounts(dynamo: Any, clock: FakeClock) -> Accounts:
-    return Accounts(dynamo, RECORDS, clock)
+def accounts(moto_dynamo: Any, tables: Tables, clock: FakeClock) -> Accounts:
+    return Accounts(moto_dynamo, tables.records, clock)
 
 
 def test_an_account_is_created_read_and_listed(accounts: Accounts, clock: FakeClock) -> None:
@@ -43,7 +44,9 @@ def test_an_account_with_a_bad_sender_is_not_created(accounts: Accounts) -> None
 
 
 @pytest.mark.parametrize("test", [True, False])
-def test_a_key_is_found_by_its_text_which_is_not_stored(accounts: Accounts, dynamo: Any, *, test: bool) -> None:
+def test_a_key_is_found_by_its_text_which_is_not_stored(
+    accounts: Accounts, moto_dynamo: Any, tables: Tables, *, test: bool
+) -> None:
     account = accounts.create_account("x")
     secret, key = accounts.create_key(account, test=test, scopes=[Scope.READ], name="ci")
     assert secret.startswith("ph_test_" if test else "ph_live_")
@@ -51,7 +54,7 @@ def test_a_key_is_found_by_its_text_which_is_not_stored(accounts: Accounts, dyna
     assert accounts.find_by_key(secret) == key
     assert (key.account, key.test, key.scopes, key.name) == (account, test, frozenset({Scope.READ}), "ci")
     assert accounts.list_keys(account) == [key]
-    stored = str(dynamo.scan(TableName=RECORDS)["Items"])
+    stored = str(moto_dynamo.scan(TableName=tables.records)["Items"])
     assert secret not in stored
     assert secret[8:] not in stored
     assert key_digest(secret) in stored
@@ -66,9 +69,11 @@ def test_keys_need_an_account(accounts: Accounts) -> None:
         accounts.suspend("acc_000000000000")
 
 
-def test_a_wrong_key_is_not_found_and_nonsense_is_not_even_looked_up(dynamo: Any, clock: FakeClock) -> None:
-    counting = Counting(dynamo)
-    accounts = Accounts(counting, RECORDS, clock)
+def test_a_wrong_key_is_not_found_and_nonsense_is_not_even_looked_up(
+    moto_dynamo: Any, tables: Tables, clock: FakeClock
+) -> None:
+    counting = Counting(moto_dynamo)
+    accounts = Accounts(counting, tables.records, clock)
     assert accounts.find_by_key("ph_live_" + "A" * 43) is None
     assert counting.calls == ["get_item"]
     assert accounts.find_by_key("ph_live_short") is None
@@ -76,10 +81,10 @@ def test_a_wrong_key_is_not_found_and_nonsense_is_not_even_looked_up(dynamo: Any
     assert counting.calls == ["get_item"]
 
 
-def test_a_key_is_remembered_for_a_while_and_a_miss_never(dynamo: Any, clock: FakeClock) -> None:
-    accounts = Accounts(dynamo, RECORDS, clock)
-    counting = Counting(dynamo)
-    other = Accounts(counting, RECORDS, clock)
+def test_a_key_is_remembered_for_a_while_and_a_miss_never(moto_dynamo: Any, tables: Tables, clock: FakeClock) -> None:
+    accounts = Accounts(moto_dynamo, tables.records, clock)
+    counting = Counting(moto_dynamo)
+    other = Accounts(counting, tables.records, clock)
     account = accounts.create_account("x")
     secret, key = accounts.create_key(account)
     assert [other.find_by_key(secret) for _ in range(3)] == [key] * 3
@@ -87,7 +92,7 @@ def test_a_key_is_remembered_for_a_while_and_a_miss_never(dynamo: Any, clock: Fa
     assert accounts.revoke_key(account, key.id)
     assert accounts.find_by_key(secret) is None
     assert other.find_by_key(secret) == key
-    clock.time += CACHE
+    clock.advance(CACHE)
     assert other.find_by_key(secret) is None
     assert accounts.list_keys(account) == []
     assert not accounts.revoke_key(account, key.id)
@@ -104,7 +109,7 @@ def test_a_key_expires(accounts: Accounts, clock: FakeClock) -> None:
     account = accounts.create_account("x")
     secret, key = accounts.create_key(account, expires=int(clock.now() * 1000) + 10_000)
     assert accounts.find_by_key(secret) == key
-    clock.time += 10
+    clock.advance(10)
     assert accounts.find_by_key(secret) is None
 
 
@@ -137,9 +142,9 @@ def test_a_suspended_account_is_seen_as_such(accounts: Accounts, clock: FakeCloc
     assert not accounts.check_sender(account, "a@example.com").suspended
 
 
-def test_most_requests_cost_no_write(dynamo: Any, clock: FakeClock) -> None:
-    counting = Counting(dynamo)
-    accounts = Accounts(counting, RECORDS, clock)
+def test_most_requests_cost_no_write(moto_dynamo: Any, tables: Tables, clock: FakeClock) -> None:
+    counting = Counting(moto_dynamo)
+    accounts = Accounts(counting, tables.records, clock)
     for _ in range(GRACE):
         assert accounts.take("acc_a") is None
     assert counting.calls == []
@@ -148,9 +153,9 @@ def test_most_requests_cost_no_write(dynamo: Any, clock: FakeClock) -> None:
     assert len(counting.calls) <= 4 + 1  # the first draw tries the likelier branch in vain
 
 
-def test_the_bucket_empties_refuses_and_fills_again(dynamo: Any, clock: FakeClock) -> None:
-    counting = Counting(dynamo)
-    accounts = Accounts(counting, RECORDS, clock, rate=10, burst=100)
+def test_the_bucket_empties_refuses_and_fills_again(moto_dynamo: Any, tables: Tables, clock: FakeClock) -> None:
+    counting = Counting(moto_dynamo)
+    accounts = Accounts(counting, tables.records, clock, rate=10, burst=100)
     granted = 0
     while accounts.take("acc_a") is None:
         granted += 1
@@ -160,13 +165,13 @@ def test_the_bucket_empties_refuses_and_fills_again(dynamo: Any, clock: FakeCloc
     assert wait is not None
     assert 0 < wait <= BLOCK / 10
     assert len(counting.calls) == spent, "a refusal is remembered"
-    clock.time += wait
+    clock.advance(wait)
     assert accounts.take("acc_a") is None
     assert accounts.take("acc_b") is None, "a bucket is an account's own"
 
 
-def test_processes_share_the_bucket(dynamo: Any, clock: FakeClock) -> None:
-    fleet = [Accounts(dynamo, RECORDS, clock, rate=10, burst=100) for _ in range(4)]
+def test_processes_share_the_bucket(moto_dynamo: Any, tables: Tables, clock: FakeClock) -> None:
+    fleet = [Accounts(moto_dynamo, tables.records, clock, rate=10, burst=100) for _ in range(4)]
     granted = 0
     for accounts in fleet:
         while accounts.take("acc_a") is None:
@@ -174,10 +179,10 @@ def test_processes_share_the_bucket(dynamo: Any, clock: FakeClock) -> None:
     assert granted == 4 * GRACE + 100
 
 
-def test_a_steady_client_gets_its_rate(dynamo: Any, clock: FakeClock) -> None:
-    accounts = Accounts(dynamo, RECORDS, clock, rate=10, burst=50)
+def test_a_steady_client_gets_its_rate(moto_dynamo: Any, tables: Tables, clock: FakeClock) -> None:
+    accounts = Accounts(moto_dynamo, tables.records, clock, rate=10, burst=50)
     granted = 0
     for _ in range(1000):
         granted += accounts.take("acc_a") is None
-        clock.time += 0.05
+        clock.advance(0.05)
     assert 500 <= granted <= 500 + 50 + GRACE

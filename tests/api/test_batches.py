@@ -1,0 +1,349 @@
+import base64
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from shared.domain.content import Attachment, Mailbox
+from tests.api.conftest import SENDER, Api, event
+from tests.fakes.clock import FakeClock
+
+
+def test_a_batch_is_accepted_and_sent(api: Api) -> None:
+    got = api.batch(["Ben <ben@example.org>", "cleo@example.net"], body="<p>Hi</p>", name="October")
+    assert got.status == 202
+    job = got.json["job_id"]
+    assert got.json == {
+        "batch_id": job,
+        "job_id": job,
+        "state": "ENQUEUED",
+        "recipients": 2,
+        "duplicates": 0,
+        "skipped": 0,
+    }
+    assert "idempotency-replayed" not in got.headers
+    api.world.jobs.append(job)
+    api.world.settle()
+    assert sorted(t.address for t in api.world.oracle.taken) == ["ben@example.org", "cleo@example.net"]
+    content = api.world.records.content(job)
+    assert content is not None
+    assert (content.sender, content.subject, content.html, content.text) == (
+        Mailbox(SENDER),
+        "Hello",
+        "<p>Hi</p>",
+        "Hello!",
+    )
+
+
+def test_everything_a_batch_may_say_reaches_the_engine(api: Api) -> None:
+    job = api.accepted(
+        ["Ben <ben@example.org>"],
+        from_=f"Ann's shop <{SENDER}>",
+        body="<p>Hi</p>",
+        reply_to="Help <help@example.com>",
+        cc="Cleo <cleo@example.net>, dora@example.net",
+        bcc=["Emil <emil@example.net>"],
+        headers={"X-Campaign": "october", "x-other": ""},
+        attachments=[
+            {"filename": "a.txt", "content_type": "text/plain", "data": "QQ=="},
+            {"filename": "b.png", "data": "QUI=", "content_id": "logo"},
+        ],
+        route=["two"],
+        retry_on=["blocked"],
+        on_ambiguous="fail_over",
+        max_attempts=3,
+        name="October",
+    )
+    content = api.world.records.content(job)
+    assert content is not None
+    assert content.sender == Mailbox(SENDER, "Ann's shop")
+    assert content.reply_to == Mailbox("help@example.com", "Help")
+    assert content.cc == (Mailbox("cleo@example.net", "Cleo"), Mailbox("dora@example.net"))
+    assert content.bcc == (Mailbox("emil@example.net", "Emil"),)
+    assert content.headers == (("X-Campaign", "october"), ("x-other", ""))
+    assert content.attachments == (
+        Attachment("a.txt", "text/plain", "QQ=="),
+        Attachment("b.png", "application/octet-stream", "QUI=", "logo"),
+    )
+    found = api.world.job(job)
+    assert (found.route, found.providers, found.name) == (("two",), ("mailgun",), "October")
+    assert (found.policy.max_attempts, found.policy.retry_on, found.policy.on_ambiguous) == (
+        3,
+        ("blocked",),
+        "fail_over",
+    )
+
+
+def test_duplicates_are_one_message_and_those_not_sent_to_are_skipped(api: Api) -> None:
+    api.call("PUT", "/suppressions/sup@example.org", {})
+    job = api.logged("Ben <BEN@example.org>, ben@EXAMPLE.org, nonsense, Sup@Example.org, nonsense, cleo@example.net")
+    got = api.call("GET", f"/batches/{job}").json
+    assert (got["total"], got["duplicates"], got["counts"]["skipped"], got["counts"]["sent"]) == (4, 2, 2, 2)
+    lines = api.call("GET", f"/batches/{job}/logs").json["items"]
+    assert [(x["recipient"], x["state"], x["error"]) for x in lines] == [
+        ("BEN@example.org", "sent", None),
+        ("nonsense", "skipped", "invalid_address"),
+        ("Sup@example.org", "skipped", "suppressed"),
+        ("cleo@example.net", "sent", None),
+    ]
+    assert {t.address for t in api.world.oracle.taken} == {"BEN@example.org", "cleo@example.net"}
+
+
+@pytest.mark.parametrize("to", [["nonsense"], "nonsense, also", ["sup@example.org", "nonsense"], "a b@c"])
+def test_a_batch_without_a_valid_recipient_is_refused(api: Api, to: Any) -> None:
+    api.call("PUT", "/suppressions/sup@example.org", {})
+    before = api.stored()
+    got = api.batch(to)
+    assert (got.status, got.code) == (422, "no_valid_recipient")
+    assert api.stored() == before
+
+
+def test_5000_recipients_are_taken_and_one_more_is_not(api: Api) -> None:
+    many = [f"r{i}@example.org" for i in range(5001)]
+    got = api.batch(many)
+    assert (got.status, got.code) == (422, "too_many_recipients")
+    assert api.batch(", ".join(many)).code == "too_many_recipients"
+    got = api.batch(many[:5000])
+    assert got.status == 202
+    assert got.json["recipients"] == 5000
+
+
+FAULTS: list[tuple[dict[str, Any], str]] = [
+    ({"from_": None}, "from"),
+    ({"from_": "nonsense"}, "from"),
+    ({"from_": f"{SENDER}\r\nBcc: x@example.org"}, "from"),
+    ({"from_": 7}, "from"),
+    ({"to": None}, "to"),
+    ({"to": []}, "to"),
+    ({"to": " , "}, "to"),
+    ({"to": [7]}, "to.0"),
+    ({"to": {"a": 1}}, "to"),
+    ({"subject": None}, "subject"),
+    ({"subject": ""}, "subject"),
+    ({"subject": "a\nb"}, "subject"),
+    ({"subject": "a\u2028b"}, "subject"),
+    ({"subject": "x" * 999}, "subject"),
+    ({"text": None}, "body"),
+    ({"text": ""}, "text"),
+    ({"body": "a\u0000b"}, "body"),
+    ({"reply_to": "nonsense"}, "reply_to"),
+    ({"headers": {"List-Id": "x"}}, "headers"),
+    ({"headers": {"X-Posthaste-Ref": "x"}}, "headers"),
+    ({"headers": {"X-SMTPAPI": "{}"}}, "headers"),
+    ({"headers": {"X-A": "b\r\nBcc: c@example.org"}}, "headers"),
+    ({"headers": {"X-A": "1", "x-a": "2"}}, "headers"),
+    ({"headers": {"X-A": 1}}, "headers.X-A"),
+    ({"headers": {"X A": "1"}}, "headers"),
+    ({"attachments": [{"filename": "a", "data": "not base64!"}]}, "attachments.0.data"),
+    ({"attachments": [{"filename": "a", "data": ""}]}, "attachments.0.data"),
+    ({"attachments": [{"filename": "../a", "data": "QQ=="}]}, "attachments.0.filename"),
+    ({"attachments": [{"filename": "a", "data": "QQ==", "content_type": "x"}]}, "attachments.0.content_type"),
+    ({"attachments": [{"filename": "a", "data": "QQ==", "more": 1}]}, "attachments.0.more"),
+    ({"route": []}, "route"),
+    ({"route": ["one", "one"]}, "route"),
+    ({"route": ["texts"]}, "route"),
+    ({"retry_on": ["bounced"]}, "retry_on.0"),
+    ({"retry_on": ["blocked", "blocked"]}, "retry_on"),
+    ({"on_ambiguous": "guess"}, "on_ambiguous"),
+    ({"max_attempts": 0}, "max_attempts"),
+    ({"max_attempts": 13}, "max_attempts"),
+    ({"max_attempts": "6"}, "max_attempts"),
+    ({"scheduled_at": "tomorrow"}, "scheduled_at"),
+    ({"scheduled_at": "2026-11-20T09:00:00"}, "scheduled_at"),
+    ({"scheduled_at": 1_800_000_000}, "scheduled_at"),
+    ({"scheduled_at": "2001-01-01T00:00:00Z"}, "scheduled_at"),
+    ({"scheduled_at": "2099-01-01T00:00:00Z"}, "scheduled_at"),
+    ({"scheduled_at": "2026-13-01T00:00:00Z"}, "scheduled_at"),
+    ({"cc": "nonsense"}, "cc.0"),
+    ({"bcc": [f"c{i}@example.org" for i in range(51)]}, "bcc"),
+    ({"name": "a\tb"}, "name"),
+    ({"unknown": 1}, "unknown"),
+]
+
+
+@pytest.mark.parametrize(("changes", "field"), FAULTS, ids=[f"{f}-{n}" for n, (_, f) in enumerate(FAULTS)])
+def test_a_field_that_is_not_valid_is_named_and_nothing_is_stored(
+    api: Api, changes: dict[str, Any], field: str
+) -> None:
+    before = api.stored()
+    got = api.batch(**changes)
+    assert (got.status, got.code) == (422, "validation_failed")
+    assert got.fields == [field]
+    assert api.stored() == before
+
+
+def test_problems_do_not_repeat_what_was_sent(api: Api) -> None:
+    got = api.batch(subject="secret\nwords", from_="someone@else.example\n", unknown="whatever")
+    assert got.status == 422
+    for word in ("secret", "someone", "whatever"):
+        assert word not in got.text
+
+
+def test_a_sender_that_is_not_on_the_list_is_refused(api: Api) -> None:
+    before = api.stored()
+    got = api.batch(from_="ceo@bank.example")
+    assert (got.status, got.code) == (422, "from_not_allowed")
+    assert api.batch(from_="a@sub.example.com").code == "from_not_allowed"
+    assert api.stored() == before
+    api.services.accounts.add_sender(api.account, "ceo@bank.example")
+    assert api.batch(from_="CEO <Ceo@Bank.example>").status == 202
+
+
+def test_a_suspended_account_sends_nothing(api: Api) -> None:
+    api.services.accounts.suspend(api.account)
+    got = api.batch()
+    assert (got.status, got.code) == (403, "account_suspended")
+    assert api.call("GET", "/batches").status == 200
+
+
+def test_the_route_is_what_is_open_to_the_account(api: Api) -> None:
+    assert api.world.job(api.accepted()).route == ("one", "two")
+    assert api.world.job(api.accepted(route=["two", "one"])).route == ("two", "one")
+    for name in ("theirs", "nowhere", "test"):
+        got = api.batch(route=[name])
+        assert (got.status, got.code) == (404, "credential_not_found")
+    api.world.settings.routes["email"] = ("theirs",)
+    got = api.batch()
+    assert (got.status, got.code) == (422, "no_route")
+
+
+def test_a_test_key_takes_the_built_in_credential(api: Api) -> None:
+    got = api.batch(key=api.test_key())
+    assert got.status == 202
+    job = api.world.job(got.json["job_id"])
+    assert (job.test, job.route, job.providers) == (True, ("test",), ("test",))
+    assert api.batch(key=api.test_key(), route=["one"]).status == 202
+    assert api.batch(key=api.test_key(), route=["theirs"]).code == "credential_not_found"
+    assert api.call("GET", f"/jobs/{job.id}").json["test"] is True
+
+
+def test_copies_are_for_one_recipient_and_each_address_stands_once(api: Api) -> None:
+    got = api.batch(["a@example.org", "b@example.org"], cc="c@example.org")
+    assert (got.status, got.code) == (422, "cc_needs_one_recipient")
+    job = api.accepted("a@example.org, A@example.org", cc=["A@example.org", "c@example.org"], bcc="C@example.org")
+    content = api.world.records.content(job)
+    assert content is not None
+    assert (content.cc, content.bcc) == ((Mailbox("c@example.org"),), ())
+
+
+def test_a_suppressed_address_gets_no_copy(api: Api) -> None:
+    api.call("PUT", "/suppressions/c@example.org", {})
+    got = api.batch(cc="C@example.org")
+    assert (got.status, got.fields) == (422, ["cc"])
+
+
+def test_a_batch_can_be_scheduled(api: Api, clock: FakeClock) -> None:
+    when = datetime.fromtimestamp(clock.now() + 3600, UTC)
+    job = api.accepted(scheduled_at=when.isoformat())
+    got = api.call("GET", f"/batches/{job}").json
+    assert (got["state"], got["waiting_for"]) == ("READY", "scheduled")
+    assert datetime.fromisoformat(got["scheduled_at"]) == when
+    api.world.run(seconds=3599)
+    assert api.world.oracle.taken == []
+    clock.advance(3600)
+    api.world.settle()
+    assert len(api.world.oracle.taken) == 1
+
+
+def test_a_time_just_gone_by_means_now(api: Api, clock: FakeClock) -> None:
+    when = datetime.fromtimestamp(clock.now() - 60, UTC).isoformat()
+    assert api.batch(scheduled_at=when).json["state"] == "ENQUEUED"
+
+
+# Idempotency
+
+
+def test_the_same_call_with_the_same_key_gets_the_first_answer_again(api: Api) -> None:
+    headers = {"Idempotency-Key": "order-17"}
+    first = api.batch(http=headers)
+    before = api.stored()
+    again = api.batch(http=headers)
+    assert (again.status, again.text) == (202, first.text)
+    assert again.headers["idempotency-replayed"] == "true"
+    assert "idempotency-replayed" not in first.headers
+    assert api.stored() == before
+
+
+def test_the_same_key_with_another_body_is_refused(api: Api) -> None:
+    headers = {"Idempotency-Key": "order-17"}
+    api.batch(http=headers)
+    before = api.stored()
+    got = api.batch(["b@example.org"], http=headers)
+    assert (got.status, got.code) == (422, "idempotency_mismatch")
+    assert api.stored() == before
+
+
+def test_the_first_answer_stands_though_the_request_is_no_longer_valid(api: Api, clock: FakeClock) -> None:
+    when = datetime.fromtimestamp(clock.now() + 3600, UTC).isoformat()
+    headers = {"Idempotency-Key": "order-17"}
+    first = api.batch(scheduled_at=when, http=headers)
+    clock.advance(7200)
+    api.call("PUT", "/suppressions/a@example.org", {})
+    api.services.accounts.remove_sender(api.account, "example.com")
+    again = api.batch(scheduled_at=when, http=headers)
+    assert (again.status, again.text) == (202, first.text)
+    assert again.headers["idempotency-replayed"] == "true"
+
+
+def test_only_success_is_replayed(api: Api) -> None:
+    headers = {"Idempotency-Key": "order-17"}
+    assert api.batch(from_="a@bank.example", http=headers).status == 422
+    api.services.accounts.add_sender(api.account, "bank.example")
+    assert api.batch(from_="a@bank.example", http=headers).status == 202
+
+
+def test_a_key_is_kept_for_a_day_past_the_last_send(api: Api, clock: FakeClock) -> None:
+    headers = {"Idempotency-Key": "order-17"}
+    first = api.batch(http=headers)
+    clock.advance(86_400 - 1)
+    assert api.batch(http=headers).json == first.json
+    clock.advance(2)
+    assert api.batch(http=headers).json["job_id"] != first.json["job_id"]
+
+
+def test_idempotency_keys_of_accounts_and_of_test_keys_are_apart(api: Api) -> None:
+    headers = {"Idempotency-Key": "order-17"}
+    jobs = {api.batch(http=headers, key=k).json["job_id"] for k in (api.key, api.other(), api.test_key())}
+    assert len(jobs) == 3
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "ü", "a\tb"])
+def test_an_idempotency_key_has_a_form(api: Api, key: str) -> None:
+    got = api.batch(http={"Idempotency-Key": key})
+    assert (got.status, got.code) == (400, "bad_idempotency_key")
+    assert api.batch(http={"Idempotency-Key": "x" * 255}).status == 202
+
+
+@pytest.mark.promise(7)
+def test_an_event_delivered_twice_changes_nothing(api: Api) -> None:
+    same = event(
+        "POST",
+        "/batches",
+        body=api.body(),
+        headers={"Authorization": f"Bearer {api.key}", "Idempotency-Key": "k"},
+    )
+    first = api.handle(same)
+    before = api.stored()
+    second = api.handle(json.loads(json.dumps(same)))
+    assert (second.status, second.text) == (first.status, first.text)
+    assert api.stored() == before
+
+
+def test_a_body_may_come_in_base64(api: Api) -> None:
+    same = event(
+        "POST", "/batches", body=api.body(subject="Grüße"), headers={"Authorization": f"Bearer {api.key}"}, encoded=True
+    )
+    got = api.handle(same)
+    assert got.status == 202
+    content = api.world.records.content(got.json["job_id"])
+    assert content is not None
+    assert content.subject == "Grüße"
+
+
+def test_a_large_attachment_is_taken(api: Api) -> None:
+    data = base64.b64encode(bytes(range(256)) * 12_000).decode()
+    job = api.logged(attachments=[{"filename": "a.bin", "data": data}])
+    content = api.world.records.content(job)
+    assert content is not None
+    assert content.attachments[0].data == data
