@@ -18,6 +18,9 @@ START_SECONDS: Final = 20.0
 SIGNING: Final = ("sendgrid", "mailgun")
 """Providers whose webhook keys are kept in a file, so that a restarted simulator signs as before."""
 
+POSTING: Final = {"batch_ms": 200, "parallel": 2}
+"""Few, larger webhook posts, as the vendors make them: every worker they start costs half a second of a core."""
+
 
 def url(port: int) -> str:
     """Return the simulator's address."""
@@ -58,6 +61,6 @@ def introduce(deployment: Deployment, cloud_port: int, simulator_port: int) -> N
         secrets.put_secret_value(SecretId=name, SecretString=json.dumps(secret))
         path = WEBHOOK_PATH.format(provider=credential.provider, credential_id=credential.id)
         try:
-            control.webhooks(credential.provider, credential.id, url=deployment.api + path)
+            control.webhooks(credential.provider, credential.id, url=deployment.api + path, **POSTING)
         except ControlError as error:
             raise LocalCloudError(str(error)) from error
