@@ -78,6 +78,7 @@ class Function(Construct):
             reserved: concurrent executions set aside for it and its upper bound; None: no bound.
         """
         super().__init__(scope, construct_id)
+        self._local = deployment.local
         self._policy = PolicyDocument()
         logs = log_group(self, deployment)
         self.role = Role(
@@ -105,4 +106,6 @@ class Function(Construct):
 
     def allow(self, *actions: str, on: list[str]) -> None:
         """Let the function do these actions on these resources (ARNs)."""
+        if self._local:  # the emulator asks for sqs:SendMessageBatch too, which on AWS is the same action
+            actions = tuple(a.replace("sqs:SendMessage", "sqs:SendMessage*") for a in actions)
         self._policy.add_statements(PolicyStatement(effect=Effect.ALLOW, actions=list(actions), resources=on))

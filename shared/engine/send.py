@@ -126,8 +126,9 @@ class Sender:
         ledger = self._start(job_id, number, owner, deadline)
         if isinstance(ledger, Did):
             return ledger
-        loaded = self._records.load(job_id, number, content=job_id not in self._contents)
-        content = self._content(job_id, loaded)
+        kept = self._contents.get(job_id)
+        loaded = self._records.load(job_id, number, content=kept is None)
+        content = kept or self._keep(job_id, loaded)
         if loaded is None or content is None:
             return Did.NOTHING  # the job's items have reached the end of their retention
         lease = _Lease(loaded.job, loaded.chunk, content, ledger, [], [])
@@ -234,14 +235,14 @@ class Sender:
         rate = self._pace(job)
         return max(1, -(-rate.window // rate.per_call))
 
-    def _content(self, job: str, loaded: Loaded | None) -> Content | None:
-        """Return a job's content, kept for the other chunks of the job."""
-        if loaded is not None and loaded.content is not None:
-            if len(self._contents) >= KEPT_CONTENTS:
-                self._contents.pop(next(iter(self._contents)), None)
-            self._contents[job] = loaded.content
-            return loaded.content
-        return self._contents.get(job)
+    def _keep(self, job: str, loaded: Loaded | None) -> Content | None:
+        """Return the content that was read, kept for the other chunks of the job."""
+        if loaded is None or loaded.content is None:
+            return None
+        if len(self._contents) >= KEPT_CONTENTS:
+            self._contents.pop(next(iter(self._contents)), None)
+        self._contents[job] = loaded.content
+        return loaded.content
 
     # Calls
 
