@@ -17,6 +17,7 @@ from benchmarks.rows import Row
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / ".local" / "bench.json"
+MARK = "<!-- written by python -m benchmarks --docs -->"
 LOOPS = 2_000_000
 REFERENCE_S = 0.10
 """Seconds of the calibration loop on the machine that the goals were set on."""
@@ -57,16 +58,29 @@ def timed() -> list[Row]:
     ]
 
 
+def insert(page: Path, block: str) -> None:
+    """Replace what stands between a page's two markers."""
+    text = page.read_text(encoding="utf-8")
+    head, mark, rest = text.partition(MARK)
+    _, end, tail = rest.partition(MARK)
+    if not mark or not end:
+        raise ValueError(f"{page.name} lacks its markers")
+    page.write_text(f"{head}{MARK}\n{block}\n{MARK}{tail}", encoding="utf-8")
+
+
 def main() -> int:
     """Measure, print and write; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--counted", action="store_true", help="only the rows that gate: half a minute")
+    parser.add_argument("--docs", action="store_true", help="also write the figures into docs/cost.md")
     options = parser.parse_args()
     loop = calibrate()
     found = counted.windows() + counted.one() + counted.feedback()
     bills, priced = counted.costs()
     found += bills
     print(cost.table(priced) + "\n")
+    if options.docs:
+        insert(ROOT / "docs" / "cost.md", cost.markdown(priced))
     if not options.counted:
         found += timed()
         cold, bare = starts.measure()

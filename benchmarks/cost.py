@@ -135,3 +135,12 @@ def table(bills: list[Bill]) -> str:
     lines += [f"{n:<24}" + "".join(f"{b.lines.get(n, 0):>44.3f}" for b in bills) for n in names]
     lines.append(f"{'total':<24}" + "".join(f"{b.total:>44.3f}" for b in bills))
     return "\n".join(lines)
+
+
+def markdown(bills: list[Bill]) -> str:
+    """Return the bills as a Markdown table."""
+    names = list(dict.fromkeys(n for b in bills for n in b.lines))
+    rows = ["| $ per million messages | " + " | ".join(b.name for b in bills) + " |", "|---" * (len(bills) + 1) + "|"]
+    rows += [f"| {n} | " + " | ".join(f"{b.lines.get(n, 0):.3f}" for b in bills) + " |" for n in names]
+    rows.append("| **total** | " + " | ".join(f"**{b.total:.2f}**" for b in bills) + " |")
+    return "\n".join(rows)

@@ -1,9 +1,9 @@
 """Cold starts: what importing a function and building its clients costs above bare boto3, and the memory it takes.
 
-Each figure is the least of fifteen fresh processes, taken in turns with the bare ones, so that a busy machine disturbs
-all alike. Time is processor time of the process: user and system. Bare boto3 is `import boto3` and one DynamoDB client.
-A function is measured with all that its first event needs in memory: its handler, its AWS clients, its use case, for a
-sender also provider and transport. No event is handled and nothing is connected to.
+Each figure is the median, over fifteen rounds, of what a fresh process took more than the bare one of the same round:
+so a busy machine disturbs both. Time is processor time of the process: user and system. Bare boto3 is `import boto3`
+and one DynamoDB client. A function is measured with all that its first event needs in memory: its handler, its AWS
+clients, its use case, for a sender also provider and transport. No event is handled and nothing is connected to.
 """
 
 import json
@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 from benchmarks import rows
@@ -70,14 +71,18 @@ def once(name: str) -> tuple[float, float]:
 def measure(rounds: int = ROUNDS) -> tuple[list[Row], float]:
     """Return the rows, and bare boto3's own milliseconds."""
     names = available()
-    best: dict[str, tuple[float, float]] = {}
+    taken: dict[str, list[float]] = {name: [] for name in names}
+    memory = dict.fromkeys(names, 0.0)
     once("bare")  # fills the caches of the file system, and writes the bytecode
     for _ in range(rounds):
         for name in names:
             cpu, rss = once(name)
-            known = best.get(name, (cpu, rss))
-            best[name] = (min(cpu, known[0]), max(rss, known[1]))
-    bare = best["bare"][0]
-    out = [Row(named(rows.STARTS, n), best[n][0] - bare, GOALS[n], "ms") for n in names[1:] if n in GOALS]
-    out += [Row(named(rows.MEMORY, n), best[n][1], MEMORY_MB, "MB") for n in names[1:]]
-    return out, bare
+            taken[name].append(cpu)
+            memory[name] = max(memory[name], rss)
+
+    def more(name: str) -> float:
+        return median(a - b for a, b in zip(taken[name], taken["bare"], strict=True))
+
+    out = [Row(named(rows.STARTS, n), more(n), GOALS[n], "ms") for n in names if n in GOALS]
+    out += [Row(named(rows.MEMORY, n), memory[n], MEMORY_MB, "MB") for n in names[1:]]
+    return out, median(taken["bare"])
