@@ -31,7 +31,8 @@ LOG_WINDOW_SECONDS: Final = {Target.AWS: 1, Target.LOCAL: 0}
 TRACK_WINDOW_SECONDS: Final = {Target.AWS: 5, Target.LOCAL: 0}
 """The same for feedback."""
 TRACK_BATCH: Final = 10
-TRACK_WORKERS: Final = 10
+TRACK_WORKERS: Final = {Target.AWS: 10, Target.LOCAL: 2}
+"""On a laptop each further worker costs a second of a core to start, just when the first feedback comes."""
 
 
 class Feedback(Construct):
@@ -81,7 +82,7 @@ class Dispatch(Construct):
         feedback.work.feed(
             self.track,
             batch=TRACK_BATCH,
-            concurrency=TRACK_WORKERS,
+            concurrency=TRACK_WORKERS[deployment.target],
             window_seconds=TRACK_WINDOW_SECONDS[deployment.target],
         )
         self.sweep = self._function("Sweep", "sweep")

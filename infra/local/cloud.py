@@ -1,12 +1,16 @@
 """Bring the local cloud up, tell what runs, and take it down."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Final
 
 from infra.local import accounts, completion, deploy, emulator, processes, providers
 from infra.local.console import LocalCloudError, say, step
 from infra.local.paths import Paths, read_env
 from infra.local.processes import Process
+
+HEALTH_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +60,16 @@ def up(paths: Paths) -> Cloud:
         stacks = deploy.stacks(paths, cloud_port)
         with step("what the emulator drops"):
             completion.complete(stacks, cloud_port)
-        with step("secrets, webhooks and the demo account"):
-            found = accounts.describe(stacks, cloud_port)
-            providers.introduce(found, cloud_port, simulator_port)
-            known = read_env(paths.env) if not fresh else {}
-            people = accounts.people(known, found, cloud_port)
+        found = accounts.describe(stacks, cloud_port)
+        with ThreadPoolExecutor(1) as pool:
+            # Its first start takes seconds: let it have them now.
+            health = pool.submit(_healthy, f"{found.api}/health")
+            with step("secrets, webhooks and the demo account"):
+                providers.introduce(found, cloud_port, simulator_port)
+                known = read_env(paths.env) if not fresh else {}
+                people = accounts.people(known, found, cloud_port)
+            with step("the API answers"):
+                health.result()
         env = {
             "POSTHASTE_URL": found.api,
             "POSTHASTE_STAGE": found.settings.stage,
@@ -113,6 +122,14 @@ def write_env(paths: Paths, env: Mapping[str, str]) -> None:
     draft.touch(mode=0o600)
     draft.write_text("".join(f"{key}={value}\n" for key, value in env.items()), encoding="utf-8")
     draft.replace(paths.env)
+
+
+def _healthy(url: str) -> None:
+    try:
+        with emulator.direct(url, timeout=HEALTH_SECONDS):
+            return
+    except OSError as error:
+        raise LocalCloudError(f"the API does not answer ({error}): see the emulator's log") from error
 
 
 def _running(paths: Paths) -> dict[str, Process]:
