@@ -1,8 +1,10 @@
-"""Threads for the provider calls of one lease.
+"""Threads for the provider calls of a lane.
 
-A sender makes thousands of calls a second, each in a thread of its own for the length of an answer. The standard
-library's executor pays for cancellation, callbacks and waiting on many futures at each of them; here a call is an
-entry in a queue and a lock that is released when it is done.
+A sender makes thousands of calls a second, each in a thread of its own for the length of an answer. Threads outlive
+the leases that use them (starting one costs more than a call), and a call is an entry in a queue and a lock that is
+released when it is done: the standard library's executor pays for cancellation, callbacks and waiting on many futures
+at each call. A thread without a call waits and does nothing, so that one frozen with its sandbox is harmless; a lease
+ends only when all its calls have.
 """
 
 import threading
@@ -24,7 +26,7 @@ class Pending(Protocol[T_co]):
 
 
 class Pool(Protocol):
-    """Runs calls side by side; leaving it waits for all of them."""
+    """Runs calls of one lease side by side; leaving it waits for all of them."""
 
     def submit(self, fn: Callable[..., T], /, *args: Any) -> Pending[T]:
         """Begin a call."""
@@ -37,7 +39,7 @@ class Pool(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        """Wait for all calls and end all threads."""
+        """Wait for all calls."""
         ...
 
 
@@ -60,6 +62,10 @@ class _Call(Generic[T]):
         finally:
             self._done.release()
 
+    def wait(self) -> None:
+        with self._done:
+            return
+
     def result(self) -> T:
         with self._done:
             if self._error is not None:
@@ -67,41 +73,62 @@ class _Call(Generic[T]):
             return self._value
 
 
-class CallPool:
-    """`Pool` over at most `size` threads, started as calls come and ended when the pool is left.
+class Crew:
+    """The threads of a lane: as many as calls were ever under way at once, at most what its leases asked for."""
 
-    Only one thread may submit.
-    """
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[_Call[Any]] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._threads = 0
+        self._wanted = 0
+        self._busy = 0
 
-    def __init__(self, size: int) -> None:
+    def __call__(self, size: int) -> "_Turn":
+        """Return a pool of at most `size` calls at once, for one lease."""
+        return _Turn(self, size)
+
+    def expect(self, threads: int) -> None:
+        """Allow for so many more threads; negative when a lease ends."""
+        with self._lock:
+            self._wanted += threads
+
+    def begin(self, call: _Call[Any]) -> None:
+        """Hand a call to a thread, a new one if all are busy."""
+        with self._lock:
+            self._busy += 1
+            start = self._busy > self._threads < self._wanted
+            self._threads += start
+        if start:
+            threading.Thread(target=self._serve, name="call", daemon=True).start()
+        self._calls.put(call)
+
+    def _serve(self) -> None:
+        while True:
+            self._calls.get().run()
+            with self._lock:
+                self._busy -= 1
+
+
+class _Turn:
+    """`Pool` of one lease over a lane's threads."""
+
+    def __init__(self, crew: Crew, size: int) -> None:
+        self._crew = crew
         self._size = size
-        self._calls: SimpleQueue[_Call[Any] | None] = SimpleQueue()
-        self._threads: list[threading.Thread] = []
-        self._begun = 0
-        self._ended = 0
+        self._begun: list[_Call[Any]] = []
 
     def submit(self, fn: Callable[..., T], /, *args: Any) -> _Call[T]:
         """Begin a call; it waits if all threads are busy."""
         call = _Call(fn, args)
-        self._begun += 1
-        # An increment that two threads made at once may be lost: then there is a thread more than needed.
-        if self._begun - self._ended > len(self._threads) and len(self._threads) < self._size:
-            thread = threading.Thread(target=self._serve, name=f"call-{len(self._threads)}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
-        self._calls.put(call)
+        self._begun.append(call)
+        self._crew.begin(call)
         return call
 
-    def _serve(self) -> None:
-        while (call := self._calls.get()) is not None:
-            call.run()
-            self._ended += 1
-
     def __enter__(self) -> Self:
+        self._crew.expect(self._size)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None) -> None:
-        for _ in self._threads:
-            self._calls.put(None)
-        for thread in self._threads:
-            thread.join()
+        for call in self._begun:
+            call.wait()
+        self._crew.expect(-self._size)

@@ -22,7 +22,7 @@ from shared.domain.outcomes import Accepted, Entry, Kind, NotStarted, Outcome, R
 from shared.domain.pacing import Pace, Slots, pace
 from shared.domain.queue import Expired, NotDue
 from shared.domain.states import ACTIVE, Cell, Change, JobState
-from shared.engine.pool import CallPool, Pending, Pool
+from shared.engine.pool import Crew, Pending, Pool
 from shared.engine.recover import Recovery
 from shared.ports import Clock, Lanes, LedgerStore, Loaded, Pacer, Provider, Records, Retriable, Target
 
@@ -94,7 +94,7 @@ class Sender:
         clock: Clock,
         lease_margin: float,
         call_timeout: float = CALL_TIMEOUT,
-        pool: Callable[[int], Pool] = CallPool,
+        pool: Callable[[int], Pool] | None = None,
     ) -> None:
         self._records = records
         self._ledgers = ledgers
@@ -106,7 +106,7 @@ class Sender:
         self._clock = clock
         self._lease_margin = lease_margin
         self._call_timeout = call_timeout
-        self._pool = pool
+        self._pool = pool or Crew()
         self._booking = _Lead()
         self._prepare = _Lead()
         self._contents: dict[str, Content] = {}
