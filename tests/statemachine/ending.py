@@ -1,0 +1,84 @@
+"""The end of a run: without further harm, time, the sweeper and the workers bring every job to rest."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from shared.contracts import Word
+from shared.domain.feedback import WordKind
+from shared.domain.states import OPEN, Cell, JobState
+from shared.engine.control import NotNow
+from tests.fakes.world import ACCOUNT
+from tests.statemachine.watch import Watch
+from tests.statemachine.world import StagedWorld
+
+EVERY: Final = 200
+"""Seconds between sweeps."""
+SWEEPS: Final = 120
+"""Within so many all must come to rest: rounds over a route take minutes, and a lost pointer may take an hour."""
+ASKED: Final = 3
+"""How often an owner asks for what was stopped."""
+
+
+def settle(world: StagedWorld, watch: Watch, words: Sequence[tuple[str, Word]], doubted: set[str]) -> None:
+    """Bring all to rest and check what is left. `doubted`: jobs of whose last request nobody knows what came of it."""
+    _rest(world, watch)
+    for job in world.jobs:
+        if watch.broken is None and OPEN & set(world.states(job)) and not world.job(job).stopped:
+            if job not in doubted:
+                watch.fail(f"job {job} is LOGGED, was not stopped, and has messages that wait")
+    for _ in range(ASKED):
+        waiting = [job for job in world.jobs if watch.broken is None and OPEN & set(world.states(job))]
+        for job in waiting:
+            watch.asked.add(job)
+            if isinstance(world.control.resume(job, ACCOUNT), NotNow):
+                watch.fail("a job at rest cannot be resumed")
+        if waiting:
+            _rest(world, watch)
+    if watch.broken is None:
+        for lane, word in words:
+            world.track(lane, word)
+        _rest(world, watch)
+    if watch.broken is None:
+        watch.look()
+        for job in world.jobs:
+            _final(world, watch, job)
+
+
+def pause(world: StagedWorld, watch: Watch) -> None:
+    """Let things go on for some minutes without harm, whether or not all comes to rest."""
+    for _ in range(2):
+        world.run(seconds=EVERY)
+        world.clock.advance(EVERY)
+        if watch.broken is None:
+            world.sweep()
+
+
+def _rest(world: StagedWorld, watch: Watch) -> None:
+    if watch.broken is not None:
+        return
+    try:
+        world.settle(seconds=EVERY, sweeps=SWEEPS)
+    except AssertionError as stuck:
+        watch.fail(f"STUCK: {stuck}")
+
+
+def _final(world: StagedWorld, watch: Watch, job_id: str) -> None:
+    job = world.job(job_id)
+    if job.state is not JobState.LOGGED:
+        watch.fail(f"the job ends as {job.state}")
+    counts = world.counts(job_id)
+    if sum(counts.values()) != job.total or sum(job.counts.values()) != job.total:
+        watch.fail(f"{counts} and {job.counts} of {job.total}")
+    for x in world.ledgers.read_all(job_id):
+        for i in range(len(x.cells)):
+            state, attempt = x.cell(i)
+            place = (job_id, x.chunk, i)
+            said = {k for a, k in watch.words.get(place, ()) if a <= attempt}
+            if state in OPEN:
+                watch.fail(f"message {x.chunk}.{i} ends as {state.name}")
+            if WordKind.DELIVERED in said and state not in (Cell.DELIVERED, Cell.BOUNCED):
+                watch.fail(f"message {x.chunk}.{i} was delivered, and ends as {state.name}")
+            if state is Cell.UNKNOWN:
+                line = world.logs.line(job, x.chunk, i)
+                if line is None or not line.error:
+                    watch.fail(f"message {x.chunk}.{i} is unknown, and its log has no reason")

@@ -1,0 +1,192 @@
+"""Named ways to break the engine, each leaving out one rule of the protocol; the machine must find every one."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Final
+from unittest.mock import patch
+
+from shared.domain import feedback, queue, states
+from shared.domain import ledger as rules
+from shared.domain.jobs import Job
+from shared.domain.ledger import Ledger, LedgerStatus
+from shared.domain.states import Cell, Change, JobState
+from shared.engine import control, send
+from shared.engine.sweep import Sweeper
+from shared.ports import Changed
+from tests.fakes.ledgers import FakeLedgers
+from tests.fakes.records import FakeRecords
+
+
+@contextmanager
+def takeover_sends_again() -> Iterator[None]:
+    """A takeover queues what was claimed, instead of making it unknown."""
+
+    def again(ledger: Ledger, *, route: Sequence[str]) -> Ledger:
+        cells = bytes(b & 0xF0 | Cell.QUEUED if b & 15 == Cell.CLAIMED else b for b in ledger.cells)
+        return replace(ledger, cells=cells)
+
+    with patch.object(rules, "give_up", again):
+        yield
+
+
+@contextmanager
+def no_version() -> Iterator[None]:
+    """A ledger is written whatever its version is."""
+
+    def swap(self: FakeLedgers, old: Ledger, new: Ledger) -> Ledger:
+        def store() -> Ledger:
+            self.store(new)
+            return new
+
+        return self._tap("ledgers.swap", store)
+
+    with patch.object(FakeLedgers, "_swap", swap):
+        yield
+
+
+@contextmanager
+def no_epoch() -> Iterator[None]:
+    """A lease is whoever's, as long as there is one."""
+    with patch.object(Ledger, "held_by", lambda self, _owner, _epoch: self.status is LedgerStatus.BUSY):
+        yield
+
+
+@contextmanager
+def fold_without_condition() -> Iterator[None]:
+    """A fold adds what its reader saw, even if the ledger moved on."""
+    made = FakeRecords.fold
+
+    def fold(self: FakeRecords, ledger: Ledger, job: Job, **more: Any) -> Any:
+        stored = self._ledgers.items.get((ledger.job, ledger.chunk))
+        return made(self, replace(ledger, version=stored.version if stored else 0), job, **more)
+
+    with patch.object(FakeRecords, "fold", fold):
+        yield
+
+
+@contextmanager
+def retry_takes_unknown() -> Iterator[None]:
+    """A retry of failed messages takes those of unknown fate along."""
+    with patch.dict(control.INCLUDES, {"failed": (Cell.DROPPED, Cell.UNKNOWN)}):
+        yield
+
+
+@contextmanager
+def not_stopped() -> Iterator[None]:
+    """A worker asks whether the job is not stopped, not whether it runs."""
+    with patch.object(send, "ACTIVE", frozenset(JobState) - {JobState.STOPPED}):
+        yield
+
+
+@contextmanager
+def stop_unseen() -> Iterator[None]:
+    """A worker reads the job once, when its lease begins."""
+
+    def may(self: Any, lease: Any) -> bool:
+        return True
+
+    with patch.object(send.Sender, "_may_claim", may):
+        yield
+
+
+@contextmanager
+def own_claim_unknown() -> Iterator[None]:
+    """A claim that a client below repeats counts as somebody else's."""
+    made = FakeLedgers._swap
+
+    def swap(self: FakeLedgers, old: Ledger, new: Ledger) -> Ledger | None:
+        found = made(self, old, new)
+        if found is not None and found is not new and found.owner and (found.owner, found.seq) == (new.owner, new.seq):
+            return replace(found, owner="somebody else")
+        return found
+
+    with patch.object(FakeLedgers, "_swap", swap):
+        yield
+
+
+@contextmanager
+def words_without_attempt() -> Iterator[None]:
+    """A provider's word counts for whatever attempt the message is at."""
+
+    def join(cell: Cell, at: int, state: Cell, attempt: int) -> Cell:
+        return feedback.join(cell, at, state, at)
+
+    with patch.object(rules, "join", join):
+        yield
+
+
+@contextmanager
+def waiting_ranks_low() -> Iterator[None]:
+    """A late "accepted" is believed of an attempt that was given up."""
+    with patch.dict(states.RANK, {Cell.QUEUED: 0, Cell.RETRY: 0, Cell.DROPPED: 0}):
+        yield
+
+
+@contextmanager
+def end_without_version() -> Iterator[None]:
+    """A job ends by what the finaliser read, even if somebody wrote since."""
+    made = FakeRecords.change
+
+    def change(self: FakeRecords, job: Job, change: Change, now: int, *, reason: str = "", strict: bool = False) -> Any:
+        return made(self, job, change, now, reason=reason)
+
+    with patch.object(FakeRecords, "change", change):
+        yield
+
+
+@contextmanager
+def stop_ends_at_once() -> Iterator[None]:
+    """A stopped job is LOGGED while workers still hold leases."""
+    made: Callable[..., Changed] = FakeRecords.change
+
+    def stop(self: FakeRecords, job: Job, change: Change, now: int, **more: Any) -> Changed:
+        changed = made(self, job, change, now, **more)
+        if change is Change.STOP and changed.won and changed.job is not None:
+            return made(self, changed.job, Change.LOG, now)
+        return changed
+
+    with patch.object(FakeRecords, "change", stop):
+        yield
+
+
+@contextmanager
+def no_lost_pointers() -> Iterator[None]:
+    """The sweeper never sends a pointer again."""
+    with patch.object(Sweeper, "_lost", lambda *_args: False):
+        yield
+
+
+@contextmanager
+def proof_of_any_attempt() -> Iterator[None]:
+    """A takeover believes the expired lease's detail without looking whose window it is."""
+    made = queue.LedgerQueue.take_over
+
+    def take_over(self: Any, expired: Ledger, proof: Mapping[int, Any], passing: Any) -> Ledger | None:
+        claimed: Iterable[int] = expired.having(Cell.CLAIMED)
+        guess = {i: rules.Entry(i, expired.cells[i] >> 4, rules.Kind.NOT_SENT) for i in claimed}
+        return made(self, expired, {**guess, **proof}, passing)
+
+    with patch.object(queue.LedgerQueue, "take_over", take_over):
+        yield
+
+
+SABOTAGES: Final = {
+    f.__name__: f
+    for f in (
+        takeover_sends_again,
+        no_version,
+        no_epoch,
+        fold_without_condition,
+        retry_takes_unknown,
+        not_stopped,
+        stop_unseen,
+        own_claim_unknown,
+        words_without_attempt,
+        waiting_ranks_low,
+        end_without_version,
+        stop_ends_at_once,
+        no_lost_pointers,
+        proof_of_any_attempt,
+    )
+}

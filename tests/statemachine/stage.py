@@ -1,0 +1,256 @@
+"""A stage: engine code in threads that stop at each call they make to the outside, until told how that call goes.
+
+Exactly one thread runs at a time, and it is always the test's choice which, so that a run is a function of its choices.
+"""
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from enum import StrEnum
+from typing import Any, Generic, Self, TypeVar
+
+from shared.engine.pool import Pending
+from shared.ports import Retriable
+from tests.fakes.faults import Crash, Tap, is_store
+
+T = TypeVar("T")
+_here = threading.local()
+
+
+class Fate(StrEnum):
+    """How a call goes.
+
+    DIES: the process dies there, before the call has an effect or after. FAILS: it is answered with an error, before
+    or after. REPEATED: the answer is lost, and a client below makes the call again.
+    """
+
+    GOES = "goes"
+    DIES_BEFORE = "dies before"
+    DIES_AFTER = "dies after"
+    FAILS_BEFORE = "fails before"
+    FAILS_AFTER = "fails after"
+    REPEATED = "is repeated"
+
+
+class Actor:
+    """One thread of engine code.
+
+    Attributes:
+        name: for traces.
+        call: the name of the call it stopped at; empty while it waits for `waits_for`, or when it is done.
+        result: what its work returned.
+        error: what its work raised.
+    """
+
+    def __init__(self, name: str, work: Callable[[], Any], parent: "Actor | None") -> None:
+        self.name = name
+        self.call = ""
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.done = False
+        self.waits_for: Actor | None = None
+        self.children: list[Actor] = []
+        self.parent = parent
+        self.fate = Fate.GOES
+        self.dead = False
+        self.go = threading.Semaphore(0)
+        self.back = threading.Semaphore(0)
+        self._work = work
+        threading.Thread(target=self._main, daemon=True).start()
+
+    def __repr__(self) -> str:
+        return f"{self.name} at {self.call or 'the end'}"
+
+    @property
+    def root(self) -> "Actor":
+        """The actor whose process this one belongs to."""
+        return self if self.parent is None else self.parent.root
+
+    @property
+    def family(self) -> "list[Actor]":
+        """This actor and all it started, those first."""
+        return [x for child in self.children for x in child.family] + [self]
+
+    def pause(self) -> None:
+        """Give the turn back and wait for the next; from the actor's own thread."""
+        self.back.release()
+        self.go.acquire()
+        if self.dead and self.fate is Fate.GOES:
+            raise Crash
+
+    def _main(self) -> None:
+        _here.actor = self
+        self.go.acquire()
+        try:
+            self.result = self._work()
+        except BaseException as e:  # noqa: BLE001 - the test looks at it
+            self.error = e
+        self.call, self.done = "", True
+        self.back.release()
+
+
+class Stage(Tap):
+    """All actors, and the tap that stops them. Calls that do not come from an actor pass.
+
+    Attributes:
+        actors: those that are not done, their children not counted.
+        happened: told of each call that had an effect, in the actor's turn.
+        said: told of what goes on, for traces.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.actors: list[Actor] = []
+        self.happened: Callable[[str], None] = lambda _name: None
+        self.said: Callable[[str], None] = lambda _text: None
+        self._looking = False
+
+    def start(self, name: str, work: Callable[[], Any]) -> Actor:
+        """Start an actor; it runs to its first call."""
+        actor = Actor(name, work, None)
+        self._turn(actor)
+        self.actors += [] if actor.done else [actor]
+        return actor
+
+    def begin_child(self, work: Callable[[], Any]) -> Actor:
+        """Start an actor of the running actor's process."""
+        parent: Actor = _here.actor
+        child = Actor(f"{parent.name}.{len(parent.children)}", work, parent)
+        parent.children.append(child)
+        self._turn(child)
+        return child
+
+    def ready(self) -> list[Actor]:
+        """Return the actors that stand at a call, oldest process first."""
+        return [a for root in self.actors for a in root.family if a.call]
+
+    def resume(self, actor: Actor, fate: Fate = Fate.GOES) -> None:
+        """Let an actor's call go as told, and the actor run to its next call. A death is its whole process's."""
+        if fate in (Fate.DIES_BEFORE, Fate.DIES_AFTER):
+            self._kill(actor, fate)
+        else:
+            actor.fate = fate
+            self._turn(actor)
+            self._wake_parents(actor)
+        self.actors = [a for a in self.actors if not a.done]
+
+    def finish(self, root: Actor) -> None:
+        """Let a process run to its end without adversity."""
+        while not root.done:
+            self.resume(next(a for a in root.family if a.call))
+
+    def close(self) -> None:
+        """End all actors."""
+        for root in list(self.actors):
+            self.resume(next(a for a in root.family if a.call), Fate.DIES_BEFORE)
+
+    def wait_for(self, child: Actor) -> None:
+        """Wait for a child; from the parent's own thread."""
+        me: Actor = _here.actor
+        while not child.done:
+            me.waits_for = child
+            me.pause()
+        me.waits_for = None
+
+    def _turn(self, actor: Actor) -> None:
+        actor.go.release()
+        actor.back.acquire()
+
+    def _wake_parents(self, actor: Actor) -> None:
+        parent = actor.parent
+        if actor.done and parent is not None and parent.waits_for is actor:
+            self._turn(parent)
+            self._wake_parents(parent)
+
+    def _kill(self, actor: Actor, fate: Fate) -> None:
+        root = actor.root
+        for a in root.family:
+            a.dead = True
+        actor.fate = fate
+        for a in [actor, *root.family]:
+            while not a.done:
+                self._turn(a)
+        if root.error is not None:
+            root.error = Crash()
+
+    def __call__(self, name: str, operation: Callable[[], T]) -> T:
+        """Make a call."""
+        actor: Actor | None = getattr(_here, "actor", None)
+        if actor is None or self._looking:
+            result = operation()
+            self._told(name)
+            return result
+        if actor.dead:
+            raise Crash
+        actor.call, actor.fate = name, Fate.GOES
+        actor.pause()
+        actor.call, fate = "", actor.fate
+        actor.fate = Fate.GOES
+        self.said(f"  {actor.name} {name} {fate.value}")
+        failure: BaseException = Retriable("lost") if is_store(name) else RuntimeError("an adapter's fault")
+        if fate is Fate.DIES_BEFORE:
+            raise Crash
+        if fate is Fate.FAILS_BEFORE:
+            raise failure
+        result = operation()
+        self._told(name)
+        if fate is Fate.REPEATED and is_store(name):
+            result = operation()
+            self._told(name)
+        if fate is Fate.DIES_AFTER:
+            raise Crash
+        if fate is Fate.FAILS_AFTER:
+            raise failure
+        return result
+
+    def _told(self, name: str) -> None:
+        if not self._looking:
+            self._looking = True
+            try:
+                self.happened(name)
+            finally:
+                self._looking = False
+
+
+class _Task(Generic[T]):
+    def __init__(self, stage: Stage, actor: Actor) -> None:
+        self._stage = stage
+        self._actor = actor
+
+    def result(self) -> T:
+        self._stage.wait_for(self._actor)
+        if self._actor.error is not None:
+            raise self._actor.error
+        value: T = self._actor.result
+        return value
+
+
+class _Made(Generic[T]):
+    def __init__(self, value: T) -> None:
+        self._value = value
+
+    def result(self) -> T:
+        return self._value
+
+
+class StagePool:
+    """`shared.engine.pool.Pool` whose calls are actors; outside of an actor they are made on the spot."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._tasks: list[_Task[Any]] = []
+
+    def submit(self, fn: Callable[..., T], /, *args: Any) -> Pending[T]:
+        if getattr(_here, "actor", None) is None:
+            return _Made(fn(*args))
+        task: _Task[T] = _Task(self._stage, self._stage.begin_child(lambda: fn(*args)))
+        self._tasks.append(task)
+        return task
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        for task in self._tasks:
+            with suppress(Exception):  # joining is all that leaving a pool does
+                task.result()

@@ -1,0 +1,256 @@
+"""What must hold at every instant: checked after every call that had an effect, against what providers really took."""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from shared.domain import ledger as rules
+from shared.domain.feedback import HARD, SOFT, WordKind
+from shared.domain.ids import Ref
+from shared.domain.jobs import Job, OnAmbiguous, stats_of
+from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
+from shared.domain.states import ACTIVE, COUNT_KEYS, TRANSITIONS, Cell, JobState
+from tests.fakes.world import ACCOUNT, World
+from tests.statemachine.provider import AGAIN, TAKES, Answer
+
+Place = tuple[str, int, int]
+"""(job, chunk, index) of a message."""
+_LEGAL: Final = frozenset((a, b) for sources, b in TRANSITIONS.values() for a in sources) | {
+    (a, JobState.LOGGED) for a in ACTIVE
+}
+_READS: Final = ("get_item", "query", "read", "list", "job", "control", "load", "detail", "is_empty", "reserve")
+_OPEN: Final = (Cell.QUEUED, Cell.RETRY, Cell.CLAIMED)
+
+
+class Violation(AssertionError):
+    """A promise did not hold."""
+
+
+class Watch:
+    """Looks at all that is stored, whenever something may have changed.
+
+    Attributes:
+        broken: the first violation, None so far.
+        taken: message → the attempts that a provider took, in order.
+        named: message → the highest attempt whose unknown fate its owner named for another try.
+        asked: jobs that their owner resumed or retried since they were last stopped.
+        asking: jobs whose owner's resume or retry is under way; `naming`: with unknown messages included.
+    """
+
+    def __init__(self, world: World, window: int, said: Callable[[str], None]) -> None:
+        self.broken: Violation | None = None
+        self.taken: dict[Place, list[int]] = {}
+        self.named: dict[Place, int] = {}
+        self.asked: set[str] = set()
+        self.asking: frozenset[str] = frozenset()
+        self.naming: frozenset[str] = frozenset()
+        self.words: dict[Place, set[tuple[int, WordKind]]] = {}
+        self.answers: dict[Ref, Answer] = {}
+        self.jobs: dict[str, Job] = {}
+        self.ledgers: dict[tuple[str, int], Ledger] = {}
+        self._after_stop: dict[tuple[str, int, int], int] = {}
+        self._world = world
+        self._window = window
+        self._said = said
+
+    # Hearing
+
+    def heard(self, ref: Ref, answer: Answer) -> None:
+        """Note what a provider did with an attempt."""
+        before = self.answers.get(ref)
+        if before is not None and before not in AGAIN:
+            self.fail(f"attempt {_short(ref)} reaches a provider a second time")
+        self.answers[ref] = answer
+        self._said(f"    the provider: {_short(ref)} {answer.value}")
+        if answer not in TAKES:
+            return
+        place = (ref.job, ref.chunk, ref.index)
+        earlier = self.taken.setdefault(place, [])
+        for attempt in earlier:
+            if not self._excused(place, attempt):
+                self.fail(f"DUPLICATE: {_short(ref)} is accepted, and so was attempt {attempt}")
+        earlier.append(ref.attempt)
+
+    def hidden(self, ref: Ref) -> None:
+        """Note that an adapter's fault hides what came of an attempt: its caller knows nothing of it."""
+        self.answers[ref] = Answer.SWALLOWED if self.answers.get(ref) in TAKES else Answer.LOST
+
+    def word(self, place: Place, attempt: int, kind: WordKind) -> None:
+        """Note a word that a provider is about to say."""
+        self.words.setdefault(place, set()).add((attempt, kind))
+
+    def _said_of(self, place: Place, kinds: frozenset[WordKind]) -> set[int]:
+        return {a for a, k in self.words.get(place, ()) if k in kinds}
+
+    def _ambiguous(self, place: Place, attempt: int) -> bool:
+        answer = self.answers.get(Ref(*place, attempt))
+        return answer in (Answer.SWALLOWED, Answer.LOST)
+
+    def _excused(self, place: Place, attempt: int) -> bool:
+        """Tell whether another try was allowed although a provider took this attempt."""
+        risky = self.jobs[place[0]].policy.on_ambiguous is OnAmbiguous.FAIL_OVER
+        return (
+            attempt in self._said_of(place, SOFT)
+            or attempt <= self.named.get(place, 0)
+            or (risky and self._ambiguous(place, attempt))
+        )
+
+    def fail(self, what: str) -> None:
+        """Note a violation."""
+        self._said(f"    !!! {what}")
+        if self.broken is None:
+            self.broken = Violation(what)
+
+    # Looking
+
+    def happened(self, name: str) -> None:
+        """Look, after a call that may have changed something."""
+        if not name.endswith(_READS) and not name.startswith(("provider.", "queue.")):
+            self.look()
+
+    def look(self) -> None:
+        """Compare all that is stored with what was, and check it."""
+        moved = False
+        for job_id in self._world.jobs:
+            job = self._world.job(job_id)
+            ledgers = self._world.ledgers.read_all(job_id)
+            old = self.jobs.get(job_id)
+            self.jobs[job_id] = job
+            changed = old != job
+            if changed:
+                self._said(f"    job {_name(job_id)}: {job.state.value}")
+                self._moved(old, job, ledgers)
+                moved = True
+            for x in ledgers:
+                before = self.ledgers.get((job_id, x.chunk))
+                if before != x:
+                    changed = True
+                    self.ledgers[job_id, x.chunk] = x
+                    self._said(f"    {show(x)}")
+                    if before is not None:
+                        self._stepped(before, x, job)
+                    self._truth(x)
+            if job_id in self.naming:
+                self._name_unknown(ledgers)
+            if changed:
+                self._sums(job, ledgers)
+        if moved:
+            self._stats()
+
+    def _moved(self, old: Job | None, new: Job, ledgers: list[Ledger]) -> None:
+        if old is None or old.state is new.state:
+            return
+        cells = {state for x in ledgers for state, _ in map(x.cell, range(len(x.cells)))}
+        if (old.state, new.state) not in _LEGAL:
+            self.fail(f"job {old.state} -> {new.state}")
+        if new.state is JobState.READY and new.id not in self.asked | self.asking:
+            self.fail("a job runs again, and nobody asked")
+        if new.state is JobState.STOPPED:
+            self.asked.discard(new.id)
+            self._after_stop = {k: n for k, n in self._after_stop.items() if k[0] != new.id}
+        if new.state in (JobState.SENT, JobState.LOGGED):
+            if old.state is not JobState.STOPPED and Cell.CLAIMED in cells:
+                self.fail(f"the job is {new.state} with a call under way")
+            if new.state is JobState.LOGGED and any(x.status is LedgerStatus.BUSY and x.seq for x in ledgers):
+                self.fail("the job is LOGGED with a lease that has claimed")
+
+    def _stepped(self, old: Ledger, new: Ledger, job: Job) -> None:
+        if new.version <= old.version:
+            self.fail("a ledger's version does not grow")
+        claimed = lost = 0
+        for i in range(len(new.cells)):
+            (was, at), (now, attempt) = old.cell(i), new.cell(i)
+            if (was, at) == (now, attempt):
+                continue
+            place = (new.job, new.chunk, i)
+            claimed += now is Cell.CLAIMED
+            lost += now is Cell.UNKNOWN and not self._ambiguous(place, attempt)
+            if was in (Cell.SKIPPED, Cell.BOUNCED) or (was is Cell.DELIVERED and now is not Cell.BOUNCED):
+                self.fail(f"message {new.chunk}.{i} was {was.name} and is {now.name}")
+            if was is Cell.UNKNOWN and now in _OPEN and place not in self.named:
+                self.fail(f"message {new.chunk}.{i} of unknown fate is {now.name}, and its owner named it not")
+            if was in (Cell.QUEUED, Cell.RETRY, Cell.DROPPED) and now is Cell.SENT and at == attempt:
+                self.fail(f"message {new.chunk}.{i} says sent of an attempt that was given up")
+        if claimed:
+            self._claimed(new, job, claimed)
+        if lost and (new.epoch == old.epoch or lost > self._window):
+            self.fail(f"{lost} messages become unknown, not by one window of a lost lease")
+
+    def _claimed(self, x: Ledger, job: Job, n: int) -> None:
+        if n > self._window:
+            self.fail(f"{n} claimed at once")
+        if job.state is JobState.STOPPED:
+            lease = (x.job, x.chunk, x.epoch)
+            self._after_stop[lease] = self._after_stop.get(lease, 0) + 1
+            if self._after_stop[lease] > 1:
+                self.fail("a lease claims a second window after the stop")
+        elif job.state not in ACTIVE:
+            self.fail(f"a claim while the job is {job.state}")
+
+    def _name_unknown(self, ledgers: Iterable[Ledger]) -> None:
+        for x in ledgers:
+            for i in x.having(Cell.UNKNOWN):
+                place = (x.job, x.chunk, i)
+                self.named[place] = max(self.named.get(place, 0), x.cells[i] >> 4)
+
+    def _truth(self, x: Ledger) -> None:
+        """Check that no cell lies."""
+        for i in range(len(x.cells)):
+            state, attempt = x.cell(i)
+            place = (x.job, x.chunk, i)
+            taken = self.taken.get(place, ())
+            name = f"message {x.chunk}.{i} is {state.name} at attempt {attempt}"
+            if state in (Cell.SENT, Cell.RELAYED) and attempt not in taken:
+                self.fail(f"{name}, and no provider has it")
+            if state is Cell.DELIVERED and not any(a <= attempt for a in self._said_of(place, _DELIVERED)):
+                self.fail(f"{name}, and nobody said so")
+            if state is Cell.BOUNCED and attempt not in self._said_of(place, HARD):
+                self.fail(f"{name}, and nobody said so")
+            if state in (Cell.QUEUED, Cell.RETRY, Cell.FAILED, Cell.DROPPED, Cell.SKIPPED):
+                hidden = [a for a in taken if not self._excused(place, a)]
+                if hidden:
+                    self.fail(f"{name}, and a provider has attempt {hidden[0]}")
+
+    def _sums(self, job: Job, ledgers: list[Ledger]) -> None:
+        counts = tuple(job.counts[k] for k in COUNT_KEYS)
+        by = tuple(n for c in job.route for n in job.by[c])
+        if sum(counts) != job.total or min(counts) < 0:
+            self.fail(f"counts {counts} of {job.total}")
+        folded = tuple(map(sum, zip(*(x.folded for x in ledgers), strict=True)))
+        if (*counts, *by) != folded:
+            self.fail(f"the job says {(*counts, *by)}, its ledgers added {folded}")
+        live = [sum(column) for column in zip(*(rules.histogram(x.cells) for x in ledgers), strict=True)]
+        if sum(live) != job.total:
+            self.fail(f"live counts {live} of {job.total}")
+        if min(n for x in ledgers for n in rules.figures(x)) < 0:
+            self.fail("a ledger counts below zero")
+
+    def _stats(self) -> None:
+        expected: dict[str, int] = {}
+        for job in self.jobs.values():
+            for k, v in stats_of([job.counts[k] for k in COUNT_KEYS]).items():
+                expected[k] = expected.get(k, 0) + v
+            for c, provider in zip(job.route, job.providers, strict=True):
+                for k, v in zip(BY_KEYS, job.by[c], strict=True):
+                    name = f"p.{provider}.{k}"
+                    expected[name] = expected.get(name, 0) + v
+        found = self._world.stores.stats(ACCOUNT)
+        if {k: v for k, v in expected.items() if v} != found:
+            self.fail(f"stats {found}, jobs say {expected}")
+
+
+_DELIVERED: Final = frozenset({WordKind.DELIVERED})
+
+
+def _name(job_id: str) -> str:
+    return job_id[-1]
+
+
+def _short(ref: Ref) -> str:
+    return f"{_name(ref.job)}.{ref.chunk}.{ref.index}#{ref.attempt}"
+
+
+def show(x: Ledger) -> str:
+    """Return a ledger in a line."""
+    cells = " ".join(f"{x.cell(i)[0].name}#{x.cell(i)[1]}" for i in range(len(x.cells)))
+    lease = f" {x.owner} seq {x.seq}" if x.owner else ""
+    return f"ledger {_name(x.job)}.{x.chunk} v{x.version} {x.status.value}{lease} epoch {x.epoch} on {x.lane}: {cells}"

@@ -1,0 +1,91 @@
+"""A world on a stage: small windows and chunks, ids in order, and every call of its engine under the test's hand."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Final
+from unittest.mock import patch
+
+from shared.adapters.dynamo import keys
+from shared.domain import chunks, ids, jobs, pacing
+from shared.domain.ledger import Ledger
+from shared.engine import accept
+from shared.engine.send import Sender
+from shared.engine.sweep import Sweeper
+from tests.fakes.clock import FakeClock
+from tests.fakes.stores import Stores
+from tests.fakes.world import LEASE_MARGIN, World, credential
+from tests.statemachine.provider import StagedProvider
+from tests.statemachine.stage import Stage, StagePool
+
+RATE: Final = 60
+"""Messages per second: up to three in one provider call."""
+CHUNK: Final = 3
+REMEMBERED: Final = 30
+MakeStores = Callable[[FakeClock, Stage], Stores]
+
+
+@contextmanager
+def small(window: int) -> Iterator[None]:
+    """Make windows, chunks and the index of open jobs small, and job ids the same in every run."""
+    order = count(1)
+    with (
+        patch.object(pacing, "WINDOW", window),
+        patch.object(chunks, "MAX_RECIPIENTS", CHUNK),
+        patch.object(jobs, "SHARDS", 1),
+        patch.object(accept, "new_id", lambda now: ids.new_id(now, next(order))),
+    ):
+        yield
+
+
+class StagedWorld(World):
+    """A world whose calls pass a stage.
+
+    Attributes:
+        history: the stream's latest records, the newest last, whatever became of them.
+    """
+
+    def __init__(self, stores: MakeStores, *, lanes: int, per_call: int, relays: bool) -> None:
+        self.stage = Stage()
+        self.history: list[Ledger] = []
+        names = ("one", "two")[:lanes]
+        self.staged = {
+            name: StagedProvider(self.stage, name, per_call=per_call, has_feedback=not (relays and name == names[-1]))
+            for name in names
+        }
+        super().__init__(*(credential(n, RATE) for n in names), stores=lambda clock: stores(clock, self.stage))
+
+    def reboot(self) -> None:
+        """Start all functions anew; the sweeper looks where jobs are."""
+        super().reboot()
+        self.sweeper = Sweeper(
+            records=self.records,
+            ledgers=self.ledgers,
+            lanes=self.lanes,
+            planner=self.planner,
+            recovery=self.recovery,
+            logger=self.logger,
+            clock=self.clock,
+            slots=[keys.open_slot(None, 0, running=running) for running in (False, True)],
+        )
+
+    def sender(self, lane: str) -> Sender:
+        """Return a new sender of a lane: a process of its own."""
+        return Sender(
+            records=self.records,
+            ledgers=self.ledgers,
+            pacer=self.pacer,
+            lanes=self.lanes,
+            provider=self.staged[lane],
+            credential=self.settings.credential(lane),
+            recovery=self.recovery,
+            clock=self.clock,
+            lease_margin=LEASE_MARGIN,
+            pool=lambda _size: StagePool(self.stage),
+        )
+
+    def _streamed(self, ledger: Ledger) -> None:
+        before = len(self.stream)
+        super()._streamed(ledger)
+        if len(self.stream) > before:
+            self.history = [*self.history[1 - REMEMBERED :], ledger]
