@@ -18,6 +18,8 @@ from shared.ports import Clock, LedgerStore, Records
 LIVE_CHUNKS: Final = 100
 """Jobs of up to this many chunks have their counts computed from the ledgers; larger ones show the folded counts."""
 
+LOST: Final = "worker_lost"
+"""The code of an attempt whose worker was lost, so that nobody knows what came of it."""
 _OUTCOME: Final = {
     Kind.ACCEPTED: "accepted",
     Kind.RELAYED: "accepted",
@@ -202,7 +204,7 @@ def _attempts(
 def _line(
     job: Job, chunk: int, index: int, recipient: Recipient, cell: tuple[Cell, int], by_number: dict[int, Attempt]
 ) -> LogLine:
-    state, _ = cell
+    state, number = cell
     attempts = tuple(by_number[k] for k in sorted(by_number))
     tried = {a.credential_id for a in attempts}
     providers: dict[str, bool] = {}
@@ -217,14 +219,18 @@ def _line(
         providers=providers,
         attempts=attempts,
         updated_at_ms=max(moments),
-        error=_error(state, recipient, attempts),
-        may_duplicate=any(a.outcome == "unknown" and not _settled(a) for a in attempts[:-1]),
+        error=_error(state, recipient, attempts) if state is not Cell.UNKNOWN or number in by_number else LOST,
+        may_duplicate=any(n not in by_number or _doubtful(by_number[n]) for n in range(1, number)),
     )
 
 
-def _settled(attempt: Attempt) -> bool:
-    """Tell whether later words say that the attempt failed for good."""
-    return any(WordKind(w.word) in SOFT for w in attempt.words)
+def _doubtful(attempt: Attempt) -> bool:
+    """Tell whether the attempt may have been accepted: its fate is not known, and no later word says that it failed.
+
+    So is one that no detail names: its worker was lost, and so was the word of who took over, or the worker woke and
+    put a detail in its place that does not name those whom the provider asked to wait.
+    """
+    return attempt.outcome == "unknown" and not any(WordKind(w.word) in SOFT for w in attempt.words)
 
 
 def _error(state: Cell, recipient: Recipient, attempts: tuple[Attempt, ...]) -> str | None:
