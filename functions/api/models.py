@@ -212,11 +212,22 @@ class LogQuery(Paging):
     recipient: str | None = Field(None, min_length=1, max_length=998, description="One recipient's address.")
 
 
+def _plain_date(value: Any) -> Any:
+    if isinstance(value, str) and not _DATE.fullmatch(value):
+        raise ValueError("A day as in RFC 3339, e.g. 2026-11-20")
+    return value
+
+
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+Day = Annotated[date, BeforeValidator(_plain_date)]
+"""pydantic would take a number of seconds too."""
+
+
 class StatsQuery(Query):
     """Which days, and how finely."""
 
-    from_: date | None = Field(None, alias="from", description="First UTC day; by default 29 days before the last.")
-    to: date | None = Field(None, description="Last UTC day, included; by default today.")
+    from_: Day | None = Field(None, alias="from", description="First UTC day; by default 29 days before the last.")
+    to: Day | None = Field(None, description="Last UTC day, included; by default today.")
     by: Annotated[list[Literal["channel", "provider"]] | None, BeforeValidator(_commas)] = Field(
         None, description="Adds figures per channel, per provider or both, separated by commas."
     )

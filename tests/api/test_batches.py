@@ -164,13 +164,13 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("changes", "field"), FAULTS, ids=[f"{f}-{n}" for n, (_, f) in enumerate(FAULTS)])
 def test_a_field_that_is_not_valid_is_named_and_nothing_is_stored(
-    api: Api, changes: dict[str, Any], field: str
+    calm: Api, changes: dict[str, Any], field: str
 ) -> None:
-    before = api.stored()
-    got = api.batch(**changes)
+    before = calm.stored()
+    got = calm.batch(**changes)
     assert (got.status, got.code) == (422, "validation_failed")
     assert got.fields == [field]
-    assert api.stored() == before
+    assert calm.stored() == before
 
 
 def test_problems_do_not_repeat_what_was_sent(api: Api) -> None:

@@ -1,0 +1,83 @@
+"""Promise 9: nobody reads or writes another account's data. Every operation of the document is tried."""
+
+import json
+from typing import Any
+
+import pytest
+
+from functions.api.openapi import FILE
+from shared.domain.accounts import ALL_SCOPES, Scope
+from tests.api.conftest import Api
+
+DOCUMENT = json.loads(FILE.read_text(encoding="utf-8"))
+OPERATIONS = [
+    (method.upper(), path, operation)
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+    if operation.get("security") != []
+]
+BODIES: dict[tuple[str, str], Any] = {
+    ("POST", "/batches"): {"from": "news@example.com", "to": "a@example.org", "subject": "x", "text": "x"},
+}
+NAMES = [f"{method} {path}" for method, path, _ in OPERATIONS]
+each = pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS, ids=NAMES)
+
+
+def filled(api: Api, path: str) -> str:
+    """Return the path with what the first account owns in place of its parameters."""
+    if "{id}" in path:
+        path = path.replace("{id}", api.logged())
+    return path.replace("{message}", "0.0").replace("{address}", "sup@example.org")
+
+
+@pytest.mark.promise(9)
+@each
+def test_another_account_s_resources_do_not_exist(api: Api, method: str, path: str, operation: Any) -> None:
+    api.call("PUT", "/suppressions/sup@example.org")
+    api.accepted()
+    url = filled(api, path)
+    stranger = api.other()
+    before = [x for x in api.stored() if api.account in str(x)]
+    got = api.call(method, url, BODIES.get((method, path)), key=stranger)
+    if "{id}" in path or (path.endswith("{address}") and method == "GET"):
+        assert (got.status, got.code) == (404, "not_found")
+    else:
+        assert got.status in {200, 202}
+        assert api.account not in got.text
+        assert "items" not in got.json or got.json["items"] == [] or path == "/credentials"
+    assert [x for x in api.stored() if api.account in str(x)] == before
+
+
+@pytest.mark.promise(9)
+@each
+@pytest.mark.parametrize(
+    "header",
+    [None, "", "Bearer", "Bearer ", "Basic YTpi", "Bearer ph_live_wrong", "Bearer ph_live_" + "A" * 43, "ph_live_x"],
+)
+def test_without_a_valid_key_there_is_nothing(
+    calm: Api, method: str, path: str, operation: Any, header: str | None
+) -> None:
+    before = calm.stored()
+    url = path.replace("{id}", "0" * 26).replace("{message}", "0.0").replace("{address}", "sup@example.org")
+    headers = {} if header is None else {"Authorization": header}
+    got = calm.call(method, url, BODIES.get((method, path)), key="", headers=headers)
+    assert (got.status, got.code) == (401, "unauthorized")
+    assert got.headers["www-authenticate"].startswith("Bearer ")
+    assert calm.stored() == before
+
+
+@each
+def test_a_key_does_no_more_than_its_scopes(calm: Api, method: str, path: str, operation: Any) -> None:
+    needed = Scope(operation["x-scope"])
+    url = path.replace("{id}", "0" * 26).replace("{message}", "0.0").replace("{address}", "sup@example.org")
+    key = calm.scoped(*(ALL_SCOPES - {needed}))
+    before = calm.stored()
+    got = calm.call(method, url, BODIES.get((method, path)), key=key)
+    assert (got.status, got.code) == (403, "missing_scope")
+    assert calm.stored() == before
+    assert calm.call(method, url, BODIES.get((method, path)), key=calm.scoped(needed)).status != 403
+
+
+def test_every_read_needs_read_and_every_write_something_else() -> None:
+    for method, path, operation in OPERATIONS:
+        assert (operation["x-scope"] == "read") == (method == "GET"), path

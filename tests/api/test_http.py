@@ -1,0 +1,211 @@
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from functions.api import handler as module
+from functions.api.handler import handler, respond
+from functions.api.problems import CODES
+from shared.adapters.dynamo.accounts import Accounts
+from shared.ports import Retriable
+from tests.api.conftest import SENDER, Api, event
+from tests.fakes.clock import FakeClock
+
+SECRETS = ("ann.secret", "Very private subject", "Very private words", "cleo.hidden")
+
+
+class Context:
+    aws_request_id = "lambda-1"
+
+
+def test_what_needs_no_key_is_answered_without_services() -> None:
+    for path in ("/health", "/openapi.json", "/docs"):
+        got = handler(event("GET", path), Context())
+        assert got["statusCode"] == 200, path
+    assert json.loads(handler(event("GET", "/health"), Context())["body"]) == {"status": "ok"}
+    assert module.services.cache_info().currsize == 0
+
+
+def test_the_documentation_needs_nothing_from_elsewhere() -> None:
+    got = handler(event("GET", "/docs"), Context())
+    assert got["headers"]["Content-Type"].startswith("text/html")
+    assert "default-src 'none'" in got["headers"]["Content-Security-Policy"]
+    for outside in ("http://", "https://", "src=", "@import", "//cdn"):
+        assert outside not in got["body"], outside
+    assert "prefers-color-scheme" in got["body"]
+
+
+def test_every_answer_names_its_request_and_is_not_cached(api: Api) -> None:
+    got = api.call("GET", "/jobs")
+    assert got.headers["x-request-id"] == "request-1"
+    assert got.headers["cache-control"] == "no-store"
+    assert got.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("path", ["/", "/nothing", "/batches/x/y/z/w", "//", "/jobs/x/logs", "/jobs//stop"])
+def test_an_unknown_path_is_a_problem(calm: Api, path: str) -> None:
+    got = calm.call("GET", path)
+    assert (got.status, got.code) == (404, "not_found")
+    assert calm.call("GET", path, key="").code == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("DELETE", "/batches", "GET, POST"),
+        ("GET", "/jobs/x/stop", "POST"),
+        ("POST", "/suppressions/a@example.org", "DELETE, GET, PUT"),
+        ("POST", "/health", "GET"),
+        ("PATCH", "/jobs", "GET"),
+    ],
+)
+def test_a_method_that_is_not_there_is_named_with_those_that_are(api: Api, method: str, path: str, allow: str) -> None:
+    got = api.call(method, path)
+    assert (got.status, got.code) == (405, "method_not_allowed")
+    assert got.headers["allow"] == allow
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1,", "nonsense", '{"a": NaN}', '{"from": "\\ud800"}', "\ud800"])
+def test_a_body_that_is_not_json_is_refused(api: Api, text: str) -> None:
+    before = api.stored()
+    got = api.call("POST", "/batches", text)
+    assert got.status in {400, 422}
+    assert got.code in {"malformed_json", "validation_failed"}
+    assert api.stored() == before
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "7", '"text"'])
+def test_a_body_of_another_kind_is_refused(api: Api, text: str) -> None:
+    got = api.call("POST", "/batches", text)
+    assert (got.status, got.code, got.fields) == (422, "validation_failed", [""])
+
+
+@pytest.mark.parametrize("path", ["/jobs/{id}/stop", "/jobs/{id}/resume"])
+def test_a_call_without_a_body_takes_an_empty_one_alone(api: Api, path: str) -> None:
+    url = path.format(id=api.accepted())
+    assert api.call("POST", url, {"more": 1}).code == "validation_failed"
+    assert api.call("POST", url, {}).status in {200, 409}
+    assert api.call("POST", url).status in {200, 409}
+
+
+def test_an_event_s_body_has_to_be_what_it_says(api: Api) -> None:
+    wrong = event("POST", "/batches", headers={"Authorization": f"Bearer {api.key}"})
+    got = api.handle({**wrong, "body": "not base64!", "isBase64Encoded": True})
+    assert (got.status, got.code) == (400, "malformed_request")
+
+
+def test_a_path_or_query_that_is_not_utf_8_is_refused(api: Api) -> None:
+    assert api.call("GET", "/jobs/%ff").code == "malformed_request"
+    assert api.call("GET", "/jobs", query="cursor=%ff").code == "malformed_request"
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
+def test_a_body_has_to_be_json_by_its_type(api: Api, kind: str) -> None:
+    got = api.batch(http={"Content-Type": kind})
+    assert (got.status, got.code) == (415, "unsupported_media_type")
+    assert api.batch(http={"Content-Type": "Application/JSON; charset=utf-8"}).status == 202
+
+
+def test_a_body_is_at_most_5_mb(api: Api) -> None:
+    before = api.stored()
+    room = 5 * 1024 * 1024
+    whole = json.dumps(api.body(name="x"))
+    got = api.call("POST", "/batches", whole + " " * (room - len(whole) + 1))
+    assert (got.status, got.code) == (413, "too_large")
+    assert api.stored() == before
+    assert api.call("POST", "/batches", whole + " " * (room - len(whole))).status == 202
+
+
+def test_too_many_requests_are_refused_with_the_time_to_wait(api: Api, clock: FakeClock) -> None:
+    accounts = Accounts(api.client, api.tables.records, clock, rate=1, burst=5)
+    object.__setattr__(api.services, "accounts", accounts)
+    statuses = [api.call("GET", "/jobs").status for _ in range(20)]
+    assert statuses == [200] * 5 + [429] * 15
+    got = api.call("GET", "/jobs")
+    assert got.code == "rate_limited"
+    clock.advance(int(got.headers["retry-after"]))
+    assert api.call("GET", "/jobs").status == 200
+
+
+class Broken:
+    """A listing that fails with a message that quotes what it was given."""
+
+    def __init__(self, fault: Exception) -> None:
+        self._fault = fault
+
+    def page(self, *_: Any, **__: Any) -> Any:
+        raise self._fault
+
+
+def test_a_fault_gives_the_request_s_id_and_nothing_else(api: Api) -> None:
+    object.__setattr__(api.services, "listing", Broken(ValueError("ann.secret@example.org")))
+    got = api.call("GET", "/jobs")
+    assert (got.status, got.code) == (500, "internal_error")
+    assert got.json["request_id"] == "request-1"
+    assert "ann.secret" not in got.text
+
+
+def test_what_may_be_repeated_says_so(api: Api) -> None:
+    object.__setattr__(api.services, "listing", Broken(Retriable("busy")))
+    got = api.call("GET", "/jobs")
+    assert (got.status, got.code, got.headers["retry-after"]) == (503, "try_again", "1")
+
+
+def test_services_that_cannot_be_built_are_a_fault() -> None:
+    def broken() -> Any:
+        raise KeyError("POSTHASTE_SETTINGS")
+
+    got = respond(event("GET", "/jobs"), "request-1", broken)
+    assert got["statusCode"] == 500
+
+
+@pytest.mark.parametrize("what", [{}, {"rawPath": None}, {"requestContext": {}}, {"headers": None, "body": None}])
+def test_an_event_with_holes_is_answered(what: dict[str, Any]) -> None:
+    got = handler(what, Context())
+    assert got["statusCode"] in {404, 401}
+    assert got["headers"]["X-Request-Id"] == "lambda-1"
+
+
+def test_a_stage_s_name_is_no_part_of_the_path(api: Api) -> None:
+    what = event("GET", "/prod/jobs", headers={"Authorization": f"Bearer {api.key}"})
+    what["requestContext"]["stage"] = "prod"
+    assert api.handle(what).status == 200
+
+
+@pytest.mark.promise(9)
+def test_no_address_key_or_body_is_in_any_log_line(
+    api: Api, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.INFO)
+    to = ["ann.secret@example.org", "ann.secret nonsense"]
+    private = {"subject": "Very private subject", "text": "Very private words"}
+    job = api.logged(to, **private)
+    assert api.batch(to, from_="cleo.hidden@bank.example", **private).status == 422
+    assert api.batch(to, cc="cleo.hidden@example.org", **private).status == 422
+    assert api.batch(to, scheduled_at="Very private words", **private).status == 422
+    for method in ("PUT", "GET", "DELETE", "POST"):
+        api.call(method, "/suppressions/ann.secret@example.org", {} if method == "PUT" else None)
+    api.call("GET", "/suppressions/ann.secret nonsense")
+    api.call("GET", f"/batches/{job}/logs", query={"recipient": "ann.secret@example.org"})
+    api.call("GET", f"/batches/{job}/logs/0.0")
+    api.call("GET", "/ann.secret@example.org")
+    object.__setattr__(api.services, "listing", Broken(ValueError("ann.secret@example.org " + api.key)))
+    assert api.call("GET", "/jobs").status == 500
+    object.__setattr__(api.services, "suppressions", Broken(Retriable("ann.secret@example.org")))
+    api.batch(to, **private)
+    api.call("GET", "/jobs", key="ph_live_" + "S" * 43)
+    api.call("GET", "/suppressions/ann.secret@example.org")
+    out, err = capfd.readouterr()
+    logged = "\n".join([out, err, caplog.text, *(repr(vars(r)) for r in caplog.records if r.name == "api")])
+    assert "answered" in logged
+    assert "internal_error" in logged
+    for secret in (*SECRETS, api.key, api.key[8:], "S" * 43, SENDER):
+        assert secret not in logged, secret
+
+
+def test_every_code_has_a_status_and_a_sentence() -> None:
+    for code, (status, sentence) in CODES.items():
+        assert code == code.lower()
+        assert 400 <= status < 600
+        assert sentence.endswith(".")
