@@ -367,6 +367,7 @@ def test_the_local_cloud_differs_only_where_it_must(aws: Template, local: Templa
         "Queue.VisibilityTimeout",
         "EventSourceMapping.MaximumRecordAgeInSeconds",
         "EventSourceMapping.MaximumBatchingWindowInSeconds",
+        "EventSourceMapping.ScalingConfig.MaximumConcurrency",
         "QueuePolicy.PolicyDocument.Statement",
     }
 
