@@ -44,13 +44,13 @@ if {w.value for w in SOFT} != set(SoftWord.__args__):  # type: ignore[attr-defin
 class Input(BaseModel):
     """A body: unknown fields are refused, and JSON types are taken as they are."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True, defer_build=True)
 
 
 class Query(BaseModel):
     """Query parameters: unknown ones are refused."""
 
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
 def _base64(data: str) -> str:

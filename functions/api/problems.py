@@ -52,7 +52,7 @@ class FieldError(BaseModel):
 class ProblemDetails(BaseModel):
     """RFC 9457 problem details."""
 
-    model_config = ConfigDict(title="Problem")
+    model_config = ConfigDict(title="Problem", defer_build=True)
 
     type: str = Field(description="Always `about:blank`.")
     title: str = Field(description="The phrase of the HTTP status.")

@@ -15,7 +15,7 @@ from shared.domain.accounts import ApiKey, Scope
 class Nothing(BaseModel):
     """No parameters, or a body that may be left out and has no fields."""
 
-    model_config = ConfigDict(extra="forbid", title="Empty")
+    model_config = ConfigDict(extra="forbid", title="Empty", defer_build=True)
 
 
 Q = TypeVar("Q", bound=BaseModel)

@@ -35,7 +35,7 @@ def at(ms: int) -> datetime | None:
 class View(BaseModel):
     """Anything that is answered."""
 
-    model_config = ConfigDict(extra="forbid", serialize_by_alias=True)
+    model_config = ConfigDict(extra="forbid", serialize_by_alias=True, defer_build=True)
 
     def answer(self, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
         """Return it as an answer."""
