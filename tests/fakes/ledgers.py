@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from shared.domain import ledger as rules
 from shared.domain.ledger import Ledger
@@ -52,7 +53,7 @@ class FakeLedgers(LedgerQueue):
             with self.lock:
                 stored = self.items.get((old.job, old.chunk))
                 if stored is None or stored.version != old.version:
-                    return stored
+                    return replace(stored) if stored else None  # as read: never `new` itself, even if it is our own
                 self.store(new)
                 return new
 
