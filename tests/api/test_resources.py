@@ -223,8 +223,8 @@ def test_a_page_of_jobs_may_need_several_reads(moto_dynamo: Any, clock: FakeCloc
     for i in range(103):
         parts = Parts(clock)
         jobs.append(parts.job)
-        stores.dynamo.batch_put([(stores.tables.records, codec.job_item(parts.job))])
         clock.advance(i % 2)
+    stores.dynamo.batch_put([(stores.tables.records, codec.job_item(job)) for job in jobs])
     listing = Listing(moto_dynamo, stores.tables.records, clock)
     found, place = listing.page(jobs[0].account, ("batch", "campaign"), limit=1000)
     assert {j.id for j in found} == {j.id for j in jobs}
