@@ -1,6 +1,7 @@
 """Acceptance: a request becomes chunks, ledgers and a job, all or nothing. Source: docs/protocol.md, "Accept"."""
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -14,11 +15,12 @@ from shared.domain.ids import new_id
 from shared.domain.jobs import Job, Policy, first_credential
 from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.states import COUNT_KEYS, JobState
-from shared.ports import Clock, Idempotency, Lanes, Mismatch, Records, Replay
+from shared.ports import Clock, Idempotency, Lanes, Mismatch, Records, Replay, Retriable
 
 DAY_MS: Final = 86_400_000
 KEY_LIFE_MS: Final = DAY_MS
 """How long an idempotency key is kept past the last scheduled send."""
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,11 @@ class Acceptor:
         if isinstance(stored, Replay | Mismatch):
             return stored
         if job.state is JobState.ENQUEUED:
-            send_pointers(self._lanes, job.id, ledgers)
+            try:
+                send_pointers(self._lanes, job.id, ledgers)
+            except Retriable:
+                # The job is accepted: an error would make its client send it again. The sweeper sends the pointers.
+                _LOG.warning("pointers not sent", extra={"job": job.id})
         return Accepted(job, answer)
 
     def _split(self, request: BatchRequest) -> Sequence[tuple[Recipient, ...]]:

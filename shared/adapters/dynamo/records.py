@@ -380,9 +380,14 @@ class DynamoRecords:
         """Add an address to the account's suppressions; an existing entry stays."""
         digest = hashlib.sha256(key.encode()).hexdigest()
         entry: dict[str, Any] = {"address": s(key), "reason": s(reason), "at": n(now)}
-        if not self._put_new({**keys.suppression(account, digest), **entry}):
-            return  # the first reason stands
-        self._db.call("put_item", TableName=self._records, Item={**keys.suppression_log(account, now, digest), **entry})
+        first: Item = {"TableName": self._records, "Item": {**keys.suppression(account, digest), **entry}}
+        first["ConditionExpression"] = "attribute_not_exists(pk)"
+        second = {"TableName": self._records, "Item": {**keys.suppression_log(account, now, digest), **entry}}
+        try:
+            self._db.call("transact_write_items", TransactItems=[{"Put": first}, {"Put": second}])
+        except Cancelled as lost:
+            if "ConditionalCheckFailed" not in lost.codes:
+                raise  # else the first reason stands
 
 
 def _idempotency_key(key: Idempotency) -> keys.Key:
