@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from shared.contracts import Word
-from shared.domain.feedback import WordKind
+from shared.domain.feedback import HARD, SOFT, WordKind
 from shared.domain.states import OPEN, Cell, JobState
 from shared.engine.control import NotNow
 from tests.fakes.world import ACCOUNT
@@ -23,25 +23,26 @@ def settle(world: StagedWorld, watch: Watch, words: Sequence[tuple[str, Word]], 
     """Bring all to rest and check what is left. `doubted`: jobs of whose last request nobody knows what came of it."""
     _rest(world, watch)
     for job in world.jobs:
-        if watch.broken is None and OPEN & set(world.states(job)) and not world.job(job).stopped:
-            if job not in doubted:
-                watch.fail(f"job {job} is LOGGED, was not stopped, and has messages that wait")
+        if _waits(world, watch, job) and not world.job(job).stopped and job not in doubted:
+            watch.fail("a job is LOGGED, was not stopped, and has messages that wait")
     for _ in range(ASKED):
-        waiting = [job for job in world.jobs if watch.broken is None and OPEN & set(world.states(job))]
-        for job in waiting:
+        for job in [job for job in world.jobs if _waits(world, watch, job)]:
             watch.asked.add(job)
             if isinstance(world.control.resume(job, ACCOUNT), NotNow):
                 watch.fail("a job at rest cannot be resumed")
-        if waiting:
-            _rest(world, watch)
+        _rest(world, watch)
     if watch.broken is None:
         for lane, word in words:
             world.track(lane, word)
-        _rest(world, watch)
+    _rest(world, watch)
     if watch.broken is None:
         watch.look()
         for job in world.jobs:
             _final(world, watch, job)
+
+
+def _waits(world: StagedWorld, watch: Watch, job: str) -> bool:
+    return watch.broken is None and bool(OPEN & set(world.states(job)))
 
 
 def pause(world: StagedWorld, watch: Watch) -> None:
@@ -62,6 +63,17 @@ def _rest(world: StagedWorld, watch: Watch) -> None:
         watch.fail(f"STUCK: {stuck}")
 
 
+def _after(said: set[WordKind]) -> set[Cell]:
+    """Return the states in which a message may end after words about its last attempt, whatever their order."""
+    if said & HARD:
+        return {Cell.BOUNCED}
+    if WordKind.DELIVERED in said:
+        return {Cell.DELIVERED}
+    if said & SOFT:
+        return {Cell.DROPPED}
+    return {Cell.SENT, Cell.RELAYED} if WordKind.ACCEPTED in said else set(Cell)
+
+
 def _final(world: StagedWorld, watch: Watch, job_id: str) -> None:
     job = world.job(job_id)
     if job.state is not JobState.LOGGED:
@@ -69,16 +81,20 @@ def _final(world: StagedWorld, watch: Watch, job_id: str) -> None:
     counts = world.counts(job_id)
     if sum(counts.values()) != job.total or sum(job.counts.values()) != job.total:
         watch.fail(f"{counts} and {job.counts} of {job.total}")
-    for x in world.ledgers.read_all(job_id):
+    for x in world.peek.ledgers(job_id):
         for i in range(len(x.cells)):
             state, attempt = x.cell(i)
             place = (job_id, x.chunk, i)
-            said = {k for a, k in watch.words.get(place, ()) if a <= attempt}
             if state in OPEN:
                 watch.fail(f"message {x.chunk}.{i} ends as {state.name}")
-            if WordKind.DELIVERED in said and state not in (Cell.DELIVERED, Cell.BOUNCED):
-                watch.fail(f"message {x.chunk}.{i} was delivered, and ends as {state.name}")
-            if state is Cell.UNKNOWN:
+            said = {k for a, k in watch.words.get(place, ()) if a == attempt or k is WordKind.DELIVERED}
+            if said and state not in _after(said):
+                watch.fail(f"message {x.chunk}.{i} ends as {state.name} after the words {sorted(said)}")
+            taken = watch.taken.get(place, [])
+            twice = any(a not in watch.given_up(place) for a in taken[:-1])
+            if twice or state is Cell.UNKNOWN:
                 line = world.logs.line(job, x.chunk, i)
-                if line is None or not line.error:
+                if line is None or (twice and not line.may_duplicate):
+                    watch.fail(f"message {x.chunk}.{i} was accepted twice, and its log does not say that it may be")
+                elif not twice and not line.error:
                     watch.fail(f"message {x.chunk}.{i} is unknown, and its log has no reason")

@@ -1,5 +1,6 @@
 """Runs the adversary for some time or some runs, with a seed that says all."""
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,10 +10,9 @@ import boto3
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.fakes.stores import FakeStores
 from tests.fakes.tables import MotoStores, mock_aws
 from tests.statemachine.machine import Machine
-from tests.statemachine.world import MakeStores
+from tests.statemachine.world import Setting
 
 STEPS: Final = 40
 """Rules in one run, at the most."""
@@ -33,14 +33,9 @@ def _settings(runs: int, steps: int, *, shrink: bool) -> settings:
     )
 
 
-def machine(stores: MakeStores, clean: Any = lambda _stores: None) -> type[Machine]:
-    """Return the machine over some stores."""
-    return type("Machine", (Machine,), {"stores": staticmethod(stores), "clean": staticmethod(clean)})
-
-
 def over_fakes() -> type[Machine]:
     """Return the machine over the fakes."""
-    return machine(FakeStores)
+    return Machine
 
 
 def over_moto(client: Any) -> type[Machine]:
@@ -50,27 +45,37 @@ def over_moto(client: Any) -> type[Machine]:
         client.delete_table(TableName=stores.tables.records)
         client.delete_table(TableName=stores.tables.ops)
 
-    return machine(lambda clock, stage: MotoStores(client, clock, stage), clean)
+    setting = Setting(lambda clock, stage: MotoStores(client, clock, stage), clean)
+    return type("Machine", (Machine,), {"setting": setting})
 
 
 def hunt(target: type[Machine], number: int, *, runs: int, steps: int = STEPS, shrink: bool = True) -> None:
     """Make `runs` runs from the seed `number`; raises Violation, with the shortest trace found as its notes."""
-    run_state_machine_as_test(seed(number)(type("Machine", (target,), {})), settings=_settings(runs, steps, shrink=shrink))
+    seeded = seed(number)(type("Machine", (target,), {}))
+    log = logging.getLogger("shared.engine.send")
+    log.addFilter(_silent)  # the adversary's faults are no news
+    try:
+        run_state_machine_as_test(seeded, settings=_settings(runs, steps, shrink=shrink))
+    except BaseException as e:
+        e.add_note(f"found with seed {number}, {runs} runs of {steps} steps")
+        raise
+    finally:
+        log.removeFilter(_silent)
 
 
-def hunt_for(target: type[Machine], seconds: float, number: int, *, runs: int = 25) -> int:
+def hunt_for(target: type[Machine], seconds: float, number: int, *, runs: int = 20) -> int:
     """Hunt from seed after seed, beginning with `number`, until the time is over; returns how many runs were made."""
     end = time.monotonic() + seconds
     made = 0
     while time.monotonic() < end:
-        try:
-            hunt(target, number, runs=runs)
-        except BaseException as e:
-            e.add_note(f"found with seed {number}: python -m tests.statemachine --seed {number}")
-            raise
+        hunt(target, number, runs=runs)
         number += 1
         made += runs
     return made
+
+
+def _silent(_record: logging.LogRecord) -> bool:
+    return False
 
 
 @contextmanager

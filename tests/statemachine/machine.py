@@ -30,11 +30,10 @@ from tests.statemachine import ending
 from tests.statemachine.provider import Answer
 from tests.statemachine.stage import Actor, Fate
 from tests.statemachine.watch import Watch
-from tests.statemachine.world import MakeStores, StagedWorld, small
+from tests.statemachine.world import Setting, StagedWorld, small
 
 JOBS: Final = 3
 ACTORS: Final = 5
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +84,9 @@ class _Started:
 
 
 class Machine(RuleBasedStateMachine):
-    """One run of the adversary; see the module. `stores` makes the stores, `clean` removes them."""
+    """One run of the adversary; see the module. `setting`: the stores it meets."""
 
-    stores: ClassVar[MakeStores] = staticmethod(FakeStores)
-    clean: ClassVar[Callable[[Any], None]] = staticmethod(lambda _stores: None)
+    setting: ClassVar[Setting] = Setting(FakeStores, lambda _stores: None)
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,11 +100,15 @@ class Machine(RuleBasedStateMachine):
         self.numbers = 0
 
     @initialize(
-        window=st.integers(1, 3), lanes=st.integers(1, 2), per_call=st.integers(1, 2), relays=st.booleans(), batch=batches
+        window=st.integers(1, 3),
+        lanes=st.integers(1, 2),
+        per_call=st.integers(1, 2),
+        relays=st.booleans(),
+        batch=batches,
     )
     def begin(self, window: int, lanes: int, per_call: int, relays: bool, batch: Batch) -> None:  # noqa: FBT001 - drawn
         self.stack.enter_context(small(window))
-        self.world = StagedWorld(self.stores, lanes=lanes, per_call=per_call, relays=relays)
+        self.world = StagedWorld(self.setting.make, lanes=lanes, per_call=per_call, relays=relays)
         self.stage = self.world.stage
         self.names = list(self.world.staged)
         self.watch = Watch(self.world, window, self.lines.append)
@@ -211,15 +213,17 @@ class Machine(RuleBasedStateMachine):
     # Providers' words
 
     @precondition(lambda self: self.room() and self.watch.taken)
-    @rule(n=st.integers(0, 20), kind=st.sampled_from(WordKind), lane=some, then=runs)
-    def word(self, n: int, kind: WordKind, lane: int, then: Run) -> None:
+    @rule(n=some, kinds=st.lists(st.sampled_from(WordKind), min_size=1, max_size=3), lane=some, then=runs)
+    def word(self, n: int, kinds: list[WordKind], lane: int, then: Run) -> None:
         """A provider says something of an attempt that it took, however early, late or contradictory."""
         attempts = [(place, a) for place, taken in self.watch.taken.items() for a in taken]
         place, attempt = attempts[-1 - n % len(attempts)]
-        self.watch.word(place, attempt, kind)
-        word = Word(str(Ref(*place, attempt)), kind.value, int(self.world.clock.now()))
-        self.words.append((self.names[lane % len(self.names)], word))
-        self.go_on(self.track(*self.words[-1]), then)
+        name = self.names[lane % len(self.names)]
+        words = [Word(str(Ref(*place, attempt)), k.value, int(self.world.clock.now())) for k in kinds]
+        for kind, word in zip(kinds, words, strict=True):
+            self.watch.word(place, attempt, kind)
+            self.words.append((name, word))
+        self.go_on(self.track(name, *words), then)
 
     @precondition(lambda self: self.room() and self.words)
     @rule(n=st.integers(0, 20), then=runs)
@@ -235,7 +239,7 @@ class Machine(RuleBasedStateMachine):
     @rule(n=some, kind=st.sampled_from(WordKind), how=st.integers(0, 2))
     def foreign_word(self, n: int, kind: WordKind, how: int) -> None:
         """A word of a credential, a chunk or a recipient that is not the job's changes nothing."""
-        ref = Ref(self.job(n), 99 if how == 1 else 0, 499 if how == 2 else 0, 1)  # noqa: PLR2004 - places that are none
+        ref = Ref(self.job(n), 99 if how == 1 else 0, 499 if how == 2 else 0, 1)
         self.go_on(self.track("nobody" if how == 0 else self.names[0], Word(str(ref), kind.value, 0)), Run(100))
 
     # Going on, time and harm
@@ -313,7 +317,7 @@ class Machine(RuleBasedStateMachine):
         finally:
             self.stage.happened = lambda _name: None
             self.stage.close()
-            self.clean(self.world.stores)
+            self.setting.clean(self.world.stores)
             self.stack.close()
 
     # Helpers
@@ -384,7 +388,8 @@ class Machine(RuleBasedStateMachine):
             if x.actor.error is not None and not isinstance(x.actor.error, Crash | Retriable):
                 self.watch.fail(f"{x.actor.name} raises {x.actor.error!r}")
             else:
+                if x.actor.error is None:
+                    self.watch.ended.add(x.actor.name)
                 x.after(x.actor)
         self.watch.asking = frozenset(x.asks for x in self.started)
         self.watch.naming = frozenset(x.asks for x in self.started if x.names)
-

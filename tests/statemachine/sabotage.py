@@ -10,6 +10,7 @@ from shared.domain import feedback, queue, states
 from shared.domain import ledger as rules
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger, LedgerStatus
+from shared.domain.outcomes import Entry, Kind
 from shared.domain.states import Cell, Change, JobState
 from shared.engine import control, send
 from shared.engine.sweep import Sweeper
@@ -124,18 +125,6 @@ def waiting_ranks_low() -> Iterator[None]:
 
 
 @contextmanager
-def end_without_version() -> Iterator[None]:
-    """A job ends by what the finaliser read, even if somebody wrote since."""
-    made = FakeRecords.change
-
-    def change(self: FakeRecords, job: Job, change: Change, now: int, *, reason: str = "", strict: bool = False) -> Any:
-        return made(self, job, change, now, reason=reason)
-
-    with patch.object(FakeRecords, "change", change):
-        yield
-
-
-@contextmanager
 def stop_ends_at_once() -> Iterator[None]:
     """A stopped job is LOGGED while workers still hold leases."""
     made: Callable[..., Changed] = FakeRecords.change
@@ -164,7 +153,7 @@ def proof_of_any_attempt() -> Iterator[None]:
 
     def take_over(self: Any, expired: Ledger, proof: Mapping[int, Any], passing: Any) -> Ledger | None:
         claimed: Iterable[int] = expired.having(Cell.CLAIMED)
-        guess = {i: rules.Entry(i, expired.cells[i] >> 4, rules.Kind.NOT_SENT) for i in claimed}
+        guess = {i: Entry(i, expired.cells[i] >> 4, Kind.NOT_SENT) for i in claimed}
         return made(self, expired, {**guess, **proof}, passing)
 
     with patch.object(queue.LedgerQueue, "take_over", take_over):
@@ -184,7 +173,6 @@ SABOTAGES: Final = {
         own_claim_unknown,
         words_without_attempt,
         waiting_ranks_low,
-        end_without_version,
         stop_ends_at_once,
         no_lost_pointers,
         proof_of_any_attempt,

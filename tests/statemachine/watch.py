@@ -9,8 +9,9 @@ from shared.domain.ids import Ref
 from shared.domain.jobs import Job, OnAmbiguous, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.states import ACTIVE, COUNT_KEYS, TRANSITIONS, Cell, JobState
-from tests.fakes.world import ACCOUNT, World
+from tests.fakes.world import ACCOUNT
 from tests.statemachine.provider import AGAIN, TAKES, Answer
+from tests.statemachine.world import StagedWorld
 
 Place = tuple[str, int, int]
 """(job, chunk, index) of a message."""
@@ -33,10 +34,11 @@ class Watch:
         taken: message → the attempts that a provider took, in order.
         named: message → the highest attempt whose unknown fate its owner named for another try.
         asked: jobs that their owner resumed or retried since they were last stopped.
+        ended: owners of leases whose work ended without an error.
         asking: jobs whose owner's resume or retry is under way; `naming`: with unknown messages included.
     """
 
-    def __init__(self, world: World, window: int, said: Callable[[str], None]) -> None:
+    def __init__(self, world: StagedWorld, window: int, said: Callable[[str], None]) -> None:
         self.broken: Violation | None = None
         self.taken: dict[Place, list[int]] = {}
         self.named: dict[Place, int] = {}
@@ -45,6 +47,7 @@ class Watch:
         self.naming: frozenset[str] = frozenset()
         self.words: dict[Place, set[tuple[int, WordKind]]] = {}
         self.answers: dict[Ref, Answer] = {}
+        self.ended: set[str] = set()
         self.jobs: dict[str, Job] = {}
         self.ledgers: dict[tuple[str, int], Ledger] = {}
         self._after_stop: dict[tuple[str, int, int], int] = {}
@@ -77,6 +80,10 @@ class Watch:
     def word(self, place: Place, attempt: int, kind: WordKind) -> None:
         """Note a word that a provider is about to say."""
         self.words.setdefault(place, set()).add((attempt, kind))
+
+    def given_up(self, place: Place) -> set[int]:
+        """Return the attempts of a message that their provider gave up."""
+        return self._said_of(place, SOFT)
 
     def _said_of(self, place: Place, kinds: frozenset[WordKind]) -> set[int]:
         return {a for a, k in self.words.get(place, ()) if k in kinds}
@@ -112,7 +119,7 @@ class Watch:
         moved = False
         for job_id in self._world.jobs:
             job = self._world.job(job_id)
-            ledgers = self._world.ledgers.read_all(job_id)
+            ledgers = self._world.peek.ledgers(job_id)
             old = self.jobs.get(job_id)
             self.jobs[job_id] = job
             changed = old != job
@@ -174,6 +181,8 @@ class Watch:
             self._claimed(new, job, claimed)
         if lost and (new.epoch == old.epoch or lost > self._window):
             self.fail(f"{lost} messages become unknown, not by one window of a lost lease")
+        if lost and (old.owner in self.ended or old.owner.startswith("owner-")):
+            self.fail(f"{lost} messages become unknown, and {old.owner} was neither lost nor late")
 
     def _claimed(self, x: Ledger, job: Job, n: int) -> None:
         if n > self._window:
@@ -233,7 +242,7 @@ class Watch:
                 for k, v in zip(BY_KEYS, job.by[c], strict=True):
                     name = f"p.{provider}.{k}"
                     expected[name] = expected.get(name, 0) + v
-        found = self._world.stores.stats(ACCOUNT)
+        found = self._world.peek.stats(ACCOUNT)
         if {k: v for k, v in expected.items() if v} != found:
             self.fail(f"stats {found}, jobs say {expected}")
 

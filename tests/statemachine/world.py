@@ -2,19 +2,25 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import count
-from typing import Final
+from typing import Any, Final
 from unittest.mock import patch
 
 from shared.adapters.dynamo import keys
 from shared.domain import chunks, ids, jobs, pacing
+from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger
+from shared.domain.states import Cell, JobState
 from shared.engine import accept
+from shared.engine.pool import Pool
 from shared.engine.send import Sender
 from shared.engine.sweep import Sweeper
+from shared.ports import Clock, Pacer
 from tests.fakes.clock import FakeClock
 from tests.fakes.stores import Stores
 from tests.fakes.world import LEASE_MARGIN, World, credential
+from tests.statemachine.peek import peek
 from tests.statemachine.provider import StagedProvider
 from tests.statemachine.stage import Stage, StagePool
 
@@ -22,7 +28,14 @@ RATE: Final = 60
 """Messages per second: up to three in one provider call."""
 CHUNK: Final = 3
 REMEMBERED: Final = 30
-MakeStores = Callable[[FakeClock, Stage], Stores]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a run's stores are made, and removed."""
+
+    make: Callable[[FakeClock, Stage], Stores]
+    clean: Callable[[Any], None]
 
 
 @contextmanager
@@ -45,7 +58,9 @@ class StagedWorld(World):
         history: the stream's latest records, the newest last, whatever became of them.
     """
 
-    def __init__(self, stores: MakeStores, *, lanes: int, per_call: int, relays: bool) -> None:
+    def __init__(
+        self, stores: Callable[[FakeClock, Stage], Stores], *, lanes: int, per_call: int, relays: bool
+    ) -> None:
         self.stage = Stage()
         self.history: list[Ledger] = []
         names = ("one", "two")[:lanes]
@@ -54,6 +69,7 @@ class StagedWorld(World):
             for name in names
         }
         super().__init__(*(credential(n, RATE) for n in names), stores=lambda clock: stores(clock, self.stage))
+        self.peek = peek(self.stores)
 
     def reboot(self) -> None:
         """Start all functions anew; the sweeper looks where jobs are."""
@@ -69,20 +85,43 @@ class StagedWorld(World):
             slots=[keys.open_slot(None, 0, running=running) for running in (False, True)],
         )
 
-    def sender(self, lane: str) -> Sender:
+    def sender(
+        self,
+        lane: str,
+        *,
+        clock: Clock | None = None,
+        pacer: Pacer | None = None,
+        pool: Callable[[int], Pool] | None = None,
+    ) -> Sender:
         """Return a new sender of a lane: a process of its own."""
         return Sender(
             records=self.records,
             ledgers=self.ledgers,
-            pacer=self.pacer,
+            pacer=pacer or self.pacer,
             lanes=self.lanes,
             provider=self.staged[lane],
             credential=self.settings.credential(lane),
             recovery=self.recovery,
-            clock=self.clock,
+            clock=clock or self.clock,
             lease_margin=LEASE_MARGIN,
-            pool=lambda _size: StagePool(self.stage),
+            pool=pool or (lambda _size: StagePool(self.stage)),
         )
+
+    def job(self, job: str) -> Job:
+        """Return a job as it is stored."""
+        found = self.peek.job(job)
+        if found is None:
+            raise AssertionError("no such job")
+        return found
+
+    def plan(self) -> int:
+        """Plan the jobs that are READY."""
+        ready = [job for job in self.jobs if self.job(job).state is JobState.READY]
+        return sum(self.planner.plan(job) is not None for job in ready)
+
+    def cells(self, job: str) -> list[tuple[Cell, int]]:
+        """Return (state, attempt) of every recipient, in list order."""
+        return [x.cell(i) for x in self.peek.ledgers(job) for i in range(len(x.cells))]
 
     def _streamed(self, ledger: Ledger) -> None:
         before = len(self.stream)

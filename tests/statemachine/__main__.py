@@ -1,0 +1,52 @@
+"""`make soak`: hunt for hours with fresh seeds; `--sabotage NAME`: print the shortest trace that finds a sabotage."""
+
+import argparse
+import secrets
+import sys
+import time
+import traceback
+from contextlib import ExitStack
+
+from tests.statemachine.hunt import hunt, hunt_for, moto, over_fakes, over_moto
+from tests.statemachine.machine import Machine
+from tests.statemachine.sabotage import SABOTAGES
+
+BLOCK = 300.0
+"""Seconds between two lines of progress."""
+
+
+def main() -> int:
+    """Hunt and report; 1 if a promise did not hold."""
+    parser = argparse.ArgumentParser(prog="python -m tests.statemachine", description=__doc__)
+    parser.add_argument("--hours", type=float, default=1.0)
+    parser.add_argument("--stores", choices=["fakes", "moto"], default="fakes")
+    parser.add_argument("--seed", type=int, help="hunt from this seed only")
+    parser.add_argument("--runs", type=int, default=20, help="runs from each seed")
+    parser.add_argument("--sabotage", choices=sorted(SABOTAGES))
+    asked = parser.parse_args()
+    with ExitStack() as stack:
+        target = over_moto(stack.enter_context(moto())) if asked.stores == "moto" else over_fakes()
+        if asked.sabotage:
+            stack.enter_context(SABOTAGES[asked.sabotage]())
+        try:
+            if asked.seed is not None:
+                hunt(target, asked.seed, runs=asked.runs)
+                return 0
+            return _soak(target, asked.hours * 3600, asked.runs)
+        except AssertionError as e:
+            sys.stdout.write("".join(traceback.format_exception_only(e)) + "\n")
+            return 1
+
+
+def _soak(target: type[Machine], seconds: float, runs: int) -> int:
+    end = time.monotonic() + seconds
+    made = 0
+    while (left := end - time.monotonic()) > 0:
+        made += hunt_for(target, min(BLOCK, left), secrets.randbits(48), runs=runs)
+        sys.stdout.write(f"{made} runs, no promise broken\n")
+        sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

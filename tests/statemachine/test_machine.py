@@ -1,0 +1,44 @@
+"""The adversary finds nothing; and each named sabotage of the engine, it finds."""
+
+import secrets
+from typing import Any
+
+import pytest
+
+from tests.statemachine.hunt import hunt, hunt_for, over_fakes, over_moto
+from tests.statemachine.sabotage import SABOTAGES
+from tests.statemachine.watch import Violation
+
+SECONDS = 60
+SEEDS = 12
+RUNS = 25
+
+
+@pytest.mark.promise(1)
+@pytest.mark.promise(3)
+@pytest.mark.promise(4)
+@pytest.mark.promise(5)
+@pytest.mark.promise(7)
+@pytest.mark.promise(8)
+def test_no_adversary_breaks_a_promise_over_the_fakes() -> None:
+    assert hunt_for(over_fakes(), SECONDS, secrets.randbits(48)) >= RUNS
+
+
+@pytest.mark.promise(1)
+@pytest.mark.promise(3)
+@pytest.mark.promise(4)
+@pytest.mark.promise(7)
+@pytest.mark.promise(8)
+def test_no_adversary_breaks_a_promise_over_dynamodb(moto_dynamo: Any) -> None:
+    assert hunt_for(over_moto(moto_dynamo), SECONDS, secrets.randbits(48), runs=5) >= 5
+
+
+@pytest.mark.parametrize("name", SABOTAGES)
+def test_the_machine_finds_a_broken_rule(name: str) -> None:
+    with SABOTAGES[name](), pytest.raises(Violation):
+        _hunt_shortly()
+
+
+def _hunt_shortly() -> None:
+    for number in range(SEEDS):
+        hunt(over_fakes(), number, runs=RUNS, shrink=False)
