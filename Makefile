@@ -12,7 +12,7 @@ PYTEST := $(PY) -m pytest -q
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links
 
-.PHONY: help setup run demo up down status test test-unit test-deployed lint lint-infra check bench mutants soak \
+.PHONY: help setup run demo up down status test test-unit test-deployed lint lint-infra check bench mutants crash soak \
 	browser openapi lock clean
 
 help: ## show this list
@@ -82,6 +82,9 @@ bench: setup ## measure; prints a table
 
 mutants: setup ## sabotage the code in a dozen ways; each must turn a promise test red
 	$(PY) -m tests.mutants
+
+crash: setup ## kill a process at every AWS and provider call it makes, in every scenario; prints points by outcomes
+	$(PY) -m tests.crash
 
 soak: setup ## let a random adversary drive the engine for HOURS (default 1), over STORES=fakes or moto
 	$(PY) -m tests.statemachine --hours $(or $(HOURS),1) --stores $(or $(STORES),fakes)
