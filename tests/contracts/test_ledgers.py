@@ -142,6 +142,18 @@ def test_a_claim_under_a_lost_lease_takes_nothing_and_leaves_its_words(
     assert cells(stored(stores, job)) == [(S, 1), (Cell.DROPPED, 1), (Q, 0)]
 
 
+@pytest.mark.promise(1)
+def test_a_lost_lease_moves_nothing_that_another_holds(stores: Stores, clock: FakeClock, job: str) -> None:
+    claimed = stores.ledgers.claim(leased(stores, clock, job), [], 1, route=ROUTE)
+    assert claimed is not None
+    clock.advance(61)
+    assert stores.ledgers.take_over(claimed[0], {}, passing(clock)) is not None
+    other = leased(stores, clock, job, owner="other")
+    assert stores.ledgers.claim(claimed[0], [], 2, route=ROUTE) is None
+    assert stores.ledgers.send_cancel(claimed[0], [], [0], passing(clock)) is None
+    assert stored(stores, job) == other
+
+
 # L4
 
 

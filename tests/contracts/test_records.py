@@ -110,6 +110,24 @@ class Interrupted(Exception):
     pass
 
 
+@pytest.mark.promise(7)
+def test_a_key_that_is_stored_between_look_up_and_commit_is_found(stores: Stores, clock: FakeClock) -> None:
+    first, second = Parts(clock), Parts(clock)
+    before = len(stores.tap.calls)
+    stored: list[object] = []
+
+    def overtake() -> None:
+        if len(stores.tap.calls) > before:  # the second has looked for the key
+            stores.tap.delay = lambda: None
+            stored.append(first.store(stores, key(clock)))
+
+    stores.tap.delay = overtake
+    assert second.store(stores, key(clock, answer="second")) == Replay("first")
+    assert stored == [Stored()]
+    assert stores.records.job(first.job.id) is not None
+    assert stores.records.job(second.job.id) is None
+
+
 @pytest.mark.parametrize("with_key", [False, True])
 def test_an_acceptance_whose_answer_was_lost_is_known_again(stores: Stores, clock: FakeClock, with_key: bool) -> None:  # noqa: FBT001
     parts = Parts(clock)

@@ -1,0 +1,60 @@
+"""`make mutants`: apply every sabotage, two at a time, and print what its test said. Exits with 1 if any survives.
+
+Words on the command line choose the sabotages whose names contain one of them.
+"""
+
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.mutants.catalogue import MUTANTS
+from tests.mutants.run import Misfit, Result, prepare, sabotage
+
+AT_ONCE = 2
+
+
+def main(words: list[str]) -> int:
+    """Return the exit code."""
+    chosen = [m for m in MUTANTS if not words or any(w.lower() in m.name.lower() for w in words)]
+    if not chosen:
+        return _fail(f"no sabotage is called {' or '.join(words)}")
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        base = Path(folder).resolve() / "base"
+        base.mkdir()
+        try:
+            wrong = prepare(base, chosen)
+        except Misfit as misfit:
+            return _fail(str(misfit))
+        if wrong:
+            return _fail(f"{wrong}\nthe named tests must pass before anything is sabotaged")
+        tests = len({m.test for m in chosen})
+        _say(f"unsabotaged, {tests} tests pass ({time.monotonic() - began:.1f} s)\n")
+        _say(f"{'promise':>7}  {'sabotage':<48} {'verdict':<12} {'s':>5}  test")
+        results: list[Result] = []
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            runs = [pool.submit(sabotage, m, base, base.with_name(str(n))) for n, m in enumerate(chosen)]
+            for run in runs:
+                r = run.result()
+                results.append(r)
+                m = r.mutant
+                _say(f"{m.promise:>7}  {m.name:<48} {r.verdict:<12} {r.seconds:5.1f}  {m.test}")
+    killed = sum(r.killed for r in results)
+    _say(f"\n{killed} of {len(results)} sabotages turned their test red ({time.monotonic() - began:.1f} s)")
+    return 0 if killed == len(results) else 1
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _fail(text: str) -> int:
+    sys.stderr.write(f"error: {text}\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

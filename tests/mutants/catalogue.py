@@ -1,0 +1,256 @@
+"""The sabotages: each leaves out one rule of the protocol by an exact replacement of shipped text."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One sabotage.
+
+    Attributes:
+        name: what the sabotaged code does.
+        promise: number in docs/promises.md that it breaks.
+        file: path from the root; `old` stands in it exactly once and becomes `new`.
+        test: node id of the one test that must turn red.
+    """
+
+    name: str
+    promise: int
+    file: str
+    old: str
+    new: str
+    test: str
+
+
+LEDGERS: Final = "shared/adapters/dynamo/ledgers.py"
+RECORDS: Final = "shared/adapters/dynamo/records.py"
+RULES: Final = "shared/domain/ledger.py"
+SEND: Final = "shared/engine/send.py"
+SENDGRID: Final = "shared/providers/sendgrid.py"
+
+MUTANTS: Final = (
+    # 1: never handed over again while an attempt's fate is not known
+    Mutant(
+        "claim without condition",
+        1,
+        LEDGERS,
+        'ConditionExpression="#version = :version",',
+        'ConditionExpression="#version = :version OR attribute_exists(pk)",',
+        "tests/contracts/test_ledgers.py::test_a_claim_under_a_lost_lease_takes_nothing_and_leaves_its_words[dynamo]",
+    ),
+    Mutant(
+        "a lease is whoever's, as long as there is one",
+        1,
+        RULES,
+        "return self.status is LedgerStatus.BUSY and self.owner == owner and self.epoch == epoch",
+        "return self.status is LedgerStatus.BUSY",
+        "tests/contracts/test_ledgers.py::test_a_lost_lease_moves_nothing_that_another_holds[memory]",
+    ),
+    Mutant(
+        "a live lease is taken over",
+        1,
+        RULES,
+        "if ledger.status is not LedgerStatus.BUSY or ledger.until >= passing.now:",
+        "if ledger.status is not LedgerStatus.BUSY:",
+        "tests/contracts/test_ledgers.py::test_of_two_takeovers_one_wins[memory]",
+    ),
+    Mutant(
+        "retry of failed takes unknown along",
+        1,
+        "shared/engine/control.py",
+        '"failed": (Cell.DROPPED,),',
+        '"failed": (Cell.DROPPED, Cell.UNKNOWN),',
+        "tests/engine/test_control.py::test_retry_takes_what_was_given_up_and_nothing_else",
+    ),
+    Mutant(
+        "takeover queues what was claimed",
+        1,
+        RULES,
+        "lost = [Entry(i, ledger.cells[i] >> 4, Kind.UNKNOWN) for i in ledger.having(Cell.CLAIMED)]",
+        "lost = [Entry(i, ledger.cells[i] >> 4, Kind.NOT_SENT) for i in ledger.having(Cell.CLAIMED)]",
+        "tests/engine/test_crash.py::"
+        "test_a_crash_before_the_detail_leaves_the_window_unknown_and_its_log_names_the_provider",
+    ),
+    Mutant(
+        "hidden resend in the HTTP client",
+        1,
+        "shared/adapters/http.py",
+        "            except _ClosedUnwritten:\n                pass  #",
+        "            except (_ClosedUnwritten, AnswerLost):\n                pass  #",
+        "tests/adapters/test_http.py::test_a_lost_answer_is_told_and_the_request_arrives_once"
+        "[True-dropped-connection_closed]",
+    ),
+    Mutant(
+        "throttled entry written into the detail",
+        1,
+        SEND,
+        "        elif isinstance(outcome, Throttled):\n            lease.requeued.append(index)\n",
+        "        elif isinstance(outcome, Throttled):\n"
+        "            lease.requeued.append(index)\n"
+        "            lease.results.append(Entry(index, attempt, Kind.NOT_SENT))\n",
+        "tests/engine/test_send.py::test_what_was_throttled_or_never_begun_uses_its_attempt_again[answer0]",
+    ),
+    # 2: never above the rate
+    Mutant(
+        "missed slots are not burned",
+        2,
+        "shared/domain/pacing.py",
+        "LATE: Final = 0.010\n",
+        "LATE: Final = 3600.0\n",
+        "tests/engine/test_pace.py::test_a_slot_missed_by_more_than_ten_milliseconds_is_burned",
+    ),
+    Mutant(
+        "a thread that starts late calls all the same",
+        2,
+        SEND,
+        "        if now > latest:\n            return None\n",
+        "",
+        "tests/engine/test_pace.py::test_a_thread_that_starts_late_makes_no_call",
+    ),
+    Mutant(
+        "no headroom for a call's size",
+        2,
+        "shared/domain/pacing.py",
+        "slots = HEADROOM * rate if c == 1 else min(HEADROOM * rate, rate - c)",
+        "slots = HEADROOM * rate if c == 1 else rate",
+        "tests/engine/test_pace.py::test_four_workers_keep_the_rate[1000-150-3000]",
+    ),
+    Mutant(
+        "no headroom for skewed clocks",
+        2,
+        "shared/domain/pacing.py",
+        "HEADROOM: Final = 0.97\n",
+        "HEADROOM: Final = 1.0\n",
+        "tests/engine/test_pace.py::test_clocks_that_are_five_milliseconds_off_keep_the_rate[10-600]",
+    ),
+    # 3: nothing is lost
+    Mutant(
+        "takeover without a new epoch",
+        3,
+        RULES,
+        "return replace(release(merged, passing), epoch=ledger.epoch + 1)",
+        "return release(merged, passing)",
+        "tests/engine/test_crash.py::test_late_words_of_a_zombie_are_kept",
+    ),
+    Mutant(
+        "a lost pointer stays lost",
+        3,
+        "shared/engine/sweep.py",
+        '            done["pointed"] += self._recovery.point(job, x)\n',
+        "            pass\n",
+        "tests/engine/test_sweep.py::test_a_lost_pointer_is_sent_again",
+    ),
+    # 4: stop means stop
+    Mutant(
+        "stop not looked for between windows",
+        4,
+        SEND,
+        "if not self._may_claim(lease):",
+        "if lease.ledger.seq == 0 and not self._may_claim(lease):",
+        "tests/engine/test_control.py::test_after_a_stop_at_most_a_window_per_lease_goes_out[10]",
+    ),
+    Mutant(
+        "job not looked at after the lease",
+        4,
+        SEND,
+        "if not self._may_claim(lease):",
+        "if lease.ledger.seq > 0 and not self._may_claim(lease):",
+        "tests/engine/test_control.py::test_stop_of_an_enqueued_job_sends_nothing",
+    ),
+    # 5: order and repetition of feedback
+    Mutant(
+        "a word counts for whatever attempt there is",
+        5,
+        "shared/domain/feedback.py",
+        "    if attempt == cell_attempt:\n",
+        "    if attempt <= cell_attempt:\n",
+        "tests/engine/test_track.py::test_a_word_about_an_earlier_attempt_counts_only_if_delivered",
+    ),
+    # 6: one bad row
+    Mutant(
+        "one refused address condemns its whole call",
+        6,
+        SENDGRID,
+        'outcomes: list[Outcome] = [Rejected("batch_refused", permanent=False)] * n',
+        "outcomes: list[Outcome] = [refusal.rejected()] * n",
+        "tests/providers/test_sendgrid.py::test_only_the_recipient_that_is_named_is_condemned",
+    ),
+    # 7: repetition changes nothing
+    Mutant(
+        "fold twice",
+        7,
+        RECORDS,
+        '"ConditionExpression": "version = :old",',
+        '"ConditionExpression": "version = :old OR attribute_exists(pk)",',
+        "tests/contracts/test_records.py::test_a_ledger_is_folded_exactly_once[dynamo]",
+    ),
+    Mutant(
+        "idempotency key stored without condition",
+        7,
+        RECORDS,
+        '"attribute_not_exists(pk) OR expires < :now"',
+        '"attribute_not_exists(pk) OR attribute_exists(pk) OR expires < :now"',
+        "tests/contracts/test_records.py::test_a_key_that_is_stored_between_look_up_and_commit_is_found[dynamo]",
+    ),
+    # 8: redrive
+    Mutant(
+        '"not STOPPED" instead of "ENQUEUED or SENDING"',
+        8,
+        SEND,
+        "if job.state not in ACTIVE or control.paused:",
+        "if job.state is JobState.STOPPED or control.paused:",
+        "tests/engine/test_send.py::test_a_stale_pointer_to_a_job_that_is_not_active_calls_nobody[LOGGED]",
+    ),
+    # 9: everybody's own
+    Mutant(
+        "signature check skipped: SendGrid",
+        9,
+        "shared/providers/sendgrid_events.py",
+        "if not any(_holds(key, signature, signed) for key in known):",
+        "if not (signed and known):",
+        "tests/providers/test_sendgrid_events.py::test_several_keys_while_they_are_rotated",
+    ),
+    Mutant(
+        "signature check skipped: Mailgun",
+        9,
+        "shared/providers/mailgun_events.py",
+        "if not sum([hmac.compare_digest(ours, theirs) for ours in made for theirs in signatures]):",
+        "if not made:",
+        "tests/providers/test_mailgun_events.py::test_several_keys_while_they_are_changed",
+    ),
+    Mutant(
+        "signature never asked for",
+        9,
+        "functions/webhooks/receive.py",
+        "        reader.verify(headers, body, using.secret(credential_id), using.clock.now())\n",
+        "",
+        "tests/webhooks/test_receive.py::test_a_credential_without_a_key_believes_nobody",
+    ),
+    Mutant(
+        "recipients see each other",
+        9,
+        SENDGRID,
+        '        personal = ",".join([_personalization(content, t, alone=len(targets) == 1) for t in targets])\n',
+        '        everybody = json.dumps([{"email": t.recipient.address} for t in targets])\n'
+        '        personal = f\'{{"to":{everybody},"custom_args":{{"{REF_ARG}":"{targets[0].ref}"}}}}\'\n',
+        "tests/providers/test_sendgrid.py::test_the_request_is_the_one_the_vendors_sdk_builds[content3-targets3]",
+    ),
+    Mutant(
+        "any account's job is the caller's",
+        9,
+        "functions/api/routes/jobs.py",
+        "job is None or job.account != call.key.account or (kind",
+        "job is None or (kind",
+        "tests/api/test_apart.py::test_another_account_s_resources_do_not_exist[GET /jobs/{id}]",
+    ),
+    # 10: bad input
+    Mutant(
+        "a post that makes no sense is taken",
+        10,
+        "shared/providers/sendgrid_events.py",
+        '            raise BadEvents("not_an_array_of_objects")\n',
+        "            events = []\n",
+        "tests/providers/test_sendgrid_events.py::test_a_body_that_is_not_an_array_of_objects[[1]]",
+    ),
+)

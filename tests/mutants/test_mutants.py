@@ -1,0 +1,59 @@
+"""Sabotages must keep up with the code that they sabotage; `make mutants` runs them."""
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.catalogue import MUTANTS, Mutant
+from tests.mutants.run import ROOT, Misfit, judge, mutated
+
+PROMISES = range(1, 11)
+each = pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
+
+
+@each
+def test_a_sabotage_applies_exactly_once_and_changes_shipped_code(mutant: Mutant) -> None:
+    assert mutant.file.split("/")[0] in {"shared", "functions"}
+    assert mutated(mutant) != (ROOT / mutant.file).read_text(encoding="utf-8")
+
+
+@each
+def test_a_sabotage_names_a_test_that_there_is(mutant: Mutant) -> None:
+    file, _, name = mutant.test.partition("::")
+    function = name.partition("[")[0]
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    assert function in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_every_promise_is_broken_by_a_sabotage_of_its_own_name() -> None:
+    assert len(MUTANTS) >= 12
+    assert len({m.name for m in MUTANTS}) == len(MUTANTS)
+    assert {m.promise for m in MUTANTS} == set(PROMISES)
+
+
+@pytest.mark.parametrize(("old", "new"), [("no such line", ""), ("import", ""), ("def pace(", "def pace((")])
+def test_a_sabotage_that_does_not_fit_is_an_error(old: str, new: str) -> None:
+    with pytest.raises(Misfit):
+        mutated(replace(MUTANTS[0], file="shared/domain/pacing.py", old=old, new=new))
+
+
+@pytest.mark.parametrize(
+    ("code", "inside", "verdict"),
+    [
+        (1, '<failure message="AssertionError: assert 2 == 1"/>', "killed"),
+        (1, '<failure message="assert 2 == 1"/>', "killed"),
+        (1, '<failure message="Failed: DID NOT RAISE x"/>', "killed"),
+        (1, "<failure message=\"KeyError: 'code'\"/>", "no assertion: KeyError"),
+        (1, '<error message="failed on setup"/>', "broke outside the test"),
+        (0, "", "SURVIVED"),
+        (2, '<error message="collection failure"/>', "pytest ended with 2"),
+        (4, "", "pytest ended with 4"),
+        (5, "", "pytest ended with 5"),
+    ],
+)
+def test_only_a_failed_assertion_kills(tmp_path: Path, code: int, inside: str, verdict: str) -> None:
+    report = tmp_path / "report.xml"
+    report.write_text(f"<testsuites><testsuite><testcase>{inside}</testcase></testsuite></testsuites>")
+    assert judge(code, report) == verdict
