@@ -34,8 +34,8 @@ $(VENV)/.installed: $(VENV)/.created requirements/dev.txt pyproject.toml
 	@echo "installing the locked packages"
 	@awk '/^[a-z0-9]/ {on = ($$1 ~ /^uv==/)} on' requirements/dev.txt > $(VENV)/uv.txt
 	@$(PY) -m pip --disable-pip-version-check install -q --require-hashes -r $(VENV)/uv.txt
-	@$(UV) pip install -q --python $(PY) --require-hashes -r requirements/dev.txt
-	@$(UV) pip install -q --python $(PY) --no-deps --no-build-isolation -e .
+	@$(UV) pip install -q --system-certs --python $(PY) --require-hashes -r requirements/dev.txt
+	@$(UV) pip install -q --system-certs --python $(PY) --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.node: $(VENV)/.installed package.json package-lock.json
