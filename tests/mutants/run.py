@@ -20,6 +20,8 @@ from tests.mutants.catalogue import Mutant
 ROOT: Final = Path(__file__).resolve().parents[2]
 TIMEOUT: Final = 120.0
 """Seconds for one test; each takes a few."""
+PLUGINS: Final = ("-p", "pytest_timeout", "-p", "_hypothesis_pytestplugin")
+"""What the tests and the settings in pyproject.toml need."""
 RED: Final = 1
 """pytest's exit code when tests ran and some failed."""
 ASSERTED: Final = ("assert", "AssertionError", "Failed: DID NOT RAISE")
@@ -79,6 +81,7 @@ def pytest(tree: Path, tests: Iterable[str], *, keep_bytecode: bool) -> tuple[in
     """Run tests of a copy; returns the exit code, the JUnit report's path and what was printed."""
     report = tree / "mutants.xml"
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV", "PYTHON"))}
+    env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # to import them all takes longer than most of the tests
     env["PYTHONPATH"] = str(tree)  # before the checkout that is installed in the environment
     if not keep_bytecode:
         env["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -91,6 +94,7 @@ def pytest(tree: Path, tests: Iterable[str], *, keep_bytecode: bool) -> tuple[in
             "--no-header",
             "-p",
             "no:cacheprovider",
+            *PLUGINS,
             f"--junit-xml={report}",
             *tests,
         ],
