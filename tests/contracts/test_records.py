@@ -91,10 +91,9 @@ def test_a_key_is_free_again_when_it_has_expired(stores: Stores, clock: FakeCloc
 
 
 @pytest.mark.parametrize(("fingerprint", "expected"), [("body", Replay("first")), ("other", Mismatch())])
-def test_of_two_at_once_one_is_stored(
+def test_one_that_was_cut_off_finds_the_one_stored_meanwhile(
     stores: Stores, clock: FakeClock, fingerprint: str, expected: Replay | Mismatch
 ) -> None:
-    """The second has looked for the key before the first commits."""
     first, second = Parts(clock), Parts(clock)
     stores.tap.arm(1, error=Interrupted)
     with pytest.raises(Interrupted):
