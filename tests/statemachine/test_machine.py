@@ -1,6 +1,5 @@
 """The adversary finds nothing; and each named sabotage of the engine, it finds."""
 
-import secrets
 from typing import Any
 
 import pytest
@@ -9,8 +8,11 @@ from tests.statemachine.hunt import hunt, hunt_for, over_fakes, over_moto
 from tests.statemachine.sabotage import SABOTAGES
 from tests.statemachine.watch import Violation
 
-SECONDS = 60
-SEEDS = 12
+SECONDS = 45
+SEED = 20_261_121
+"""The hunt of CI goes over the same ground each time; `make soak` takes a fresh seed."""
+SEEDS = 100
+"""A sabotage is found within the first few; ids are random, so no number of them is certain."""
 RUNS = 25
 
 
@@ -21,7 +23,7 @@ RUNS = 25
 @pytest.mark.promise(7)
 @pytest.mark.promise(8)
 def test_no_adversary_breaks_a_promise_over_the_fakes() -> None:
-    assert hunt_for(over_fakes(), SECONDS, secrets.randbits(48)) >= RUNS
+    assert hunt_for(over_fakes(), SECONDS, SEED) >= RUNS
 
 
 @pytest.mark.promise(1)
@@ -30,7 +32,7 @@ def test_no_adversary_breaks_a_promise_over_the_fakes() -> None:
 @pytest.mark.promise(7)
 @pytest.mark.promise(8)
 def test_no_adversary_breaks_a_promise_over_dynamodb(moto_dynamo: Any) -> None:
-    assert hunt_for(over_moto(moto_dynamo), SECONDS, secrets.randbits(48), runs=5) >= 5
+    assert hunt_for(over_moto(moto_dynamo), SECONDS, SEED, runs=5) >= 5
 
 
 @pytest.mark.parametrize("name", SABOTAGES)
