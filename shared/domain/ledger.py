@@ -216,7 +216,9 @@ def merge(
         state, attempt = Cell(cells[e.index] & 15), cells[e.index] >> 4
         ours = state is Cell.CLAIMED and attempt == e.attempt
         new = _GIVES[e.kind]
-        if new is Cell.RETRY and not (ours and holder):
+        if e.kind is Kind.RISKED and not (ours and holder and attempt < min(ledger.limit, MAX_ATTEMPTS)):
+            new = Cell.UNKNOWN  # there is no try left that its doubt could be risked for, and it did not surely fail
+        elif new is Cell.RETRY and not (ours and holder):
             new = Cell.DROPPED
         new = new if ours else join(state, attempt, new, e.attempt)
         if new is not state:

@@ -134,13 +134,19 @@ def test_a_claim_never_exceeds_the_limit_of_attempts() -> None:
         (Kind.INVALID, Cell.SKIPPED, Cell.SKIPPED),
         (Kind.UNKNOWN, Cell.UNKNOWN, Cell.UNKNOWN),
         (Kind.NOT_SENT, Cell.RETRY, Cell.DROPPED),
-        (Kind.RISKED, Cell.RETRY, Cell.DROPPED),
+        (Kind.RISKED, Cell.RETRY, Cell.UNKNOWN),
     ],
 )
 def test_what_an_outcome_makes_of_a_claimed_cell(kind: Kind, holder: Cell, late: Cell) -> None:
     entry = [Entry(0, 2, kind)]
     assert rules.merge(busy((C, 2)), entry, holder=True, route=ROUTE, at_lane="one").cell(0) == (holder, 2)
     assert rules.merge(busy((C, 2)), entry, holder=False, route=ROUTE, at_lane="one").cell(0) == (late, 2)
+
+
+def test_a_doubt_that_no_try_is_left_for_is_no_failure() -> None:
+    entries = [Entry(0, 2, Kind.RISKED), Entry(1, 3, Kind.RISKED)]
+    x = rules.merge(busy((C, 2), (C, 3), limit=3), entries, holder=True, route=ROUTE, at_lane="one")
+    assert [x.cell(i) for i in range(2)] == [(R, 2), (U, 3)]
 
 
 def test_a_late_word_never_undoes_a_higher_one_nor_touches_another_attempt() -> None:

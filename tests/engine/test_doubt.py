@@ -2,9 +2,11 @@
 
 import pytest
 
+from shared.domain.jobs import OnAmbiguous, Policy
 from shared.domain.outcomes import Throttled
 from shared.domain.states import Cell
 from tests.fakes.faults import Crash, When
+from tests.fakes.provider import Swallowed
 from tests.fakes.world import ACCOUNT, INVOCATION, LEASE_MARGIN, World, credential
 
 LEASE = INVOCATION + LEASE_MARGIN + 1
@@ -52,3 +54,17 @@ def test_a_resent_message_may_duplicate_although_two_crashes_left_no_detail() ->
     line = world.logs.line(world.job(job), 0, 0)
     assert line is not None
     assert line.may_duplicate
+
+
+def test_the_last_try_in_doubt_is_unknown_and_believes_the_provider_later() -> None:
+    """Whoever prefers a duplicate to a wait still must not read "failed" of a message that the provider has."""
+    world = World(credential("one", 10))
+    world.providers["one"].script("r0@example.com", [Swallowed()])
+    job = world.accept(1, policy=Policy(max_attempts=1, on_ambiguous=OnAmbiguous.FAIL_OVER)).id
+    world.settle()
+    assert world.cells(job) == [(Cell.UNKNOWN, 1)]
+    world.control.retry(job, ACCOUNT, frozenset({"failed"}))
+    world.settle()
+    assert len(world.oracle.taken) == 1
+    world.track("one", world.word(job, 0, "accepted"))
+    assert world.states(job) == [Cell.SENT]
