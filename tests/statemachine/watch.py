@@ -218,6 +218,9 @@ class Watch:
                 hidden = [a for a in taken if not self._excused(place, a)]
                 if hidden:
                     self.fail(f"{name}, and a provider has attempt {hidden[0]}")
+            doubt = self._ambiguous(place, attempt) and attempt not in self.given_up(place)
+            if state in (Cell.FAILED, Cell.DROPPED) and doubt:
+                self.fail(f"{name}, and nobody knows what came of that")
 
     def _sums(self, job: Job, ledgers: list[Ledger]) -> None:
         counts = tuple(job.counts[k] for k in COUNT_KEYS)
