@@ -82,7 +82,10 @@ class JobControl:
         changed = self._records.change(job, Change.RESUME, self._now())
         if changed.job is None:
             return None
-        planned = self._planner.plan(job.id) if changed.won else None
+        if changed.job.state is not JobState.READY:
+            # Somebody else's retry was faster, and the job may end without what was reopened just now: ask again.
+            return NotNow("job_in_progress", RETRY_AFTER)
+        planned = self._planner.plan(job.id)
         return Resumed(planned or changed.job, messages)
 
     def _mine(self, job_id: str, account: str) -> Job | None:

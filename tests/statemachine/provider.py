@@ -38,13 +38,13 @@ SAYS: Final[dict[Answer, Outcome]] = {
 
 
 class StagedProvider:
-    """`ports.Provider`. The first recipient of a call gets `answer`, the others are accepted."""
+    """`ports.Provider`. The first recipient of a call gets `answer`, the others `always`."""
 
     def __init__(self, stage: Stage, name: str, *, per_call: int, has_feedback: bool) -> None:
         self.name = name
         self.per_call = per_call
         self.has_feedback = has_feedback
-        self.answer = Answer.ACCEPTED
+        self.answer = self.always = Answer.ACCEPTED
         self.heard: Callable[[Ref, Answer], None] = lambda _ref, _answer: None
         self.hidden: Callable[[Ref], None] = lambda _ref: None
         self._stage = stage
@@ -61,6 +61,6 @@ class StagedProvider:
             raise
 
     def _one(self, place: int, ref: Ref) -> Outcome:
-        answer = self.answer if place == 0 else Answer.ACCEPTED
+        answer = self.answer if place == 0 and self.answer is not Answer.ACCEPTED else self.always
         self.heard(ref, answer)
         return SAYS[answer]
