@@ -31,6 +31,7 @@ def main() -> int:
         try:
             if asked.seed is not None:
                 hunt(target, asked.seed, runs=asked.runs)
+                sys.stdout.write(f"{asked.runs} runs, no promise broken\n")
                 return 0
             return _soak(target, asked.hours * 3600, asked.runs)
         except AssertionError as e:
