@@ -6,7 +6,7 @@ lost connection) or returns None when another worker was faster.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from shared.contracts import Word
 from shared.domain.chunks import Chunk, Recipient
@@ -14,7 +14,7 @@ from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger, Passing
-from shared.domain.outcomes import Entry, Outcome
+from shared.domain.outcomes import Entry, Finding, Outcome
 from shared.domain.pacing import Pace, Slots
 from shared.domain.queue import Expired, NotDue
 from shared.domain.states import Cell, Change
@@ -314,6 +314,27 @@ class Provider(Protocol):
             content: what to send.
             targets: at most `per_call`; none sees another.
             deadline: Unix seconds by which the answer must have come; too late to connect gives NotStarted.
+        """
+        ...
+
+
+@runtime_checkable
+class Resolver(Protocol):
+    """A provider that can tell what became of an attempt whose fate is not known."""
+
+    resolves_within: float
+    """Seconds after the attempt for which it can tell."""
+
+    def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:
+        """Find out what became of one attempt: by a look-up, or by the very same call under its idempotency key.
+
+        Never raises for what a provider answers, and never makes a provider take a message a second time.
+
+        Args:
+            content: what was sent.
+            target: the recipient; `ref` and `key` are those of the attempt.
+            at: Unix seconds when the attempt was made.
+            deadline: Unix seconds by which the answer must have come.
         """
         ...
 

@@ -50,6 +50,15 @@ class NotStarted:
 Outcome = Accepted | Rejected | Throttled | Unknown | NotStarted
 
 
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The provider proves that it never took the attempt: it is surely not sent."""
+
+
+Finding = Accepted | Absent | Unknown
+"""What a provider says of an attempt whose fate is not known; Unknown: it cannot tell, or not yet."""
+
+
 class Kind(StrEnum):
     """The outcome's letter in a window detail. Throttled and not started have none: their attempt is used again."""
 
