@@ -13,9 +13,10 @@ from shared.domain.chunks import Chunk, Recipient
 from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger, Passing
+from shared.domain.ledger import Ledger
 from shared.domain.outcomes import Entry, Finding, Outcome
 from shared.domain.pacing import Pace, Slots
+from shared.domain.passes import Passing
 from shared.domain.queue import Expired, NotDue
 from shared.domain.states import Cell, Change
 

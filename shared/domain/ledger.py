@@ -1,11 +1,12 @@
 """The ledger: the small mutable record of a chunk that alone holds its recipients' states.
 
 Everything here is a pure function from one ledger to the next; the store writes the result by compare-and-swap on
-`version`. Source: docs/protocol.md, rules L1 to L5, F and J2. None means "nothing to do" or "not allowed now".
+`version`; how a lease ends stands in `passes`. Source: docs/protocol.md, rules L1 to L3, F and J2. None means "nothing
+to do" or "not allowed now".
 """
 
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -240,98 +241,6 @@ def give_up(ledger: Ledger, *, route: Sequence[str]) -> Ledger:
     """Make UNKNOWN what is still CLAIMED when its lease ends: nobody will ever know more than feedback says."""
     lost = [Entry(i, ledger.cells[i] >> 4, Kind.UNKNOWN) for i in ledger.having(Cell.CLAIMED)]
     return merge(ledger, lost, holder=True, route=route, at_lane=ledger.lane) if lost else ledger
-
-
-# L4
-
-
-@dataclass(frozen=True, slots=True)
-class Passing:
-    """What release needs to know to start the next pass.
-
-    Attributes:
-        route: the job's route.
-        now: Unix milliseconds.
-        usable: whether a credential's breaker is closed.
-        delay: milliseconds to wait before a round, by its number (1 for the second).
-        throttled_until: the provider asked to wait until then (milliseconds), or 0.
-    """
-
-    route: Sequence[str]
-    now: int
-    delay: Callable[[int], int]
-    usable: Callable[[str], bool] = lambda _credential: True
-    throttled_until: int = 0
-
-
-def release(ledger: Ledger, passing: Passing) -> Ledger:
-    """End the lease: start the next pass if only RETRY is left, and become DONE or IDLE."""
-    out = _next_pass(ledger, passing)
-    status = LedgerStatus.IDLE if out.unfinished else LedgerStatus.DONE
-    return replace(
-        out,
-        status=status,
-        owner="",
-        seq=0,
-        until=0,
-        not_before=max(out.not_before, passing.throttled_until) if status is LedgerStatus.IDLE else out.not_before,
-        released_at=passing.now,
-        version=ledger.version + 1,
-    )
-
-
-def _next_pass(ledger: Ledger, passing: Passing) -> Ledger:
-    states = {b & 15 for b in ledger.cells}
-    if Cell.QUEUED in states or Cell.CLAIMED in states or Cell.RETRY not in states:
-        return ledger
-    limit = min(ledger.limit, MAX_ATTEMPTS)
-    cells = bytearray(ledger.cells)
-    for i, b in enumerate(cells):
-        if b & 15 == Cell.RETRY and b >> 4 >= limit:
-            cells[i] = b & 0xF0 | Cell.DROPPED
-    again = [i for i, b in enumerate(cells) if b & 15 == Cell.RETRY]
-    out = replace(ledger, cells=bytes(cells), dirty=True)
-    if not again:
-        return out
-    here = _route_index(passing.route, ledger.lane)
-    tried = tuple(dict.fromkeys((*ledger.tried, here))) if here >= 0 else ledger.tried
-    order = [(here + 1 + i) % len(passing.route) for i in range(len(passing.route))]
-    fresh = [i for i in order if i not in tried and passing.usable(passing.route[i])]
-    for i in again:
-        cells[i] = cells[i] & 0xF0 | Cell.QUEUED
-    if fresh:
-        return replace(out, cells=bytes(cells), tried=tried, lane=passing.route[fresh[0]], not_before=passing.now)
-    rounds = ledger.rounds + 1
-    return replace(
-        out,
-        cells=bytes(cells),
-        tried=(),
-        rounds=rounds,
-        lane=ledger.first_lane,
-        not_before=passing.now + passing.delay(rounds),
-    )
-
-
-# L5
-
-
-def take_over(ledger: Ledger, proof: Mapping[int, Entry], passing: Passing) -> Ledger | None:
-    """End an expired lease: each claimed cell becomes what the window's detail says of that attempt, else UNKNOWN.
-
-    Args:
-        ledger: as it is now.
-        proof: by recipient, the entry of the expired lease's last window detail.
-        passing: as for `release`.
-    """
-    if ledger.status is not LedgerStatus.BUSY or ledger.until >= passing.now:
-        return None
-    known = [
-        proof[i]
-        for i in ledger.having(Cell.CLAIMED)
-        if i in proof and proof[i].attempt == ledger.cells[i] >> 4 and proof[i].kind is not Kind.RISKED
-    ]
-    merged = give_up(merge(ledger, known, holder=True, route=passing.route, at_lane=ledger.lane), route=passing.route)
-    return replace(release(merged, passing), epoch=ledger.epoch + 1)
 
 
 # F, J2, J4

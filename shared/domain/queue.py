@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shared.domain import ledger as rules
-from shared.domain.ledger import Ledger, LedgerStatus, Passing
+from shared.domain import passes
+from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.outcomes import Entry
+from shared.domain.passes import Passing
 from shared.domain.states import Cell
 
 
@@ -143,7 +145,7 @@ class LedgerQueue(ABC):
                 requeued=[*requeued, *unbegun],
             )
             merged = rules.give_up(merged, route=passing.route)
-            new = rules.release(merged, passing)
+            new = passes.release(merged, passing)
             found = self._swap(current, new)
             if found is new or found is None:
                 return found
@@ -163,7 +165,7 @@ class LedgerQueue(ABC):
         """End a lease that ran out (L5); None if it has ended or moved on meanwhile."""
         current: Ledger | None = expired
         while current is not None and current.epoch == expired.epoch and current.seq == expired.seq:
-            new = rules.take_over(current, proof, passing)
+            new = passes.take_over(current, proof, passing)
             if new is None:
                 return None
             found = self._swap(current, new)

@@ -7,8 +7,9 @@ from shared.contracts import pointer
 from shared.domain import backoff
 from shared.domain.details import Detail
 from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger, LedgerStatus, Passing
+from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.outcomes import Entry, Kind
+from shared.domain.passes import Passing
 from shared.domain.states import ACTIVE, Cell
 from shared.ports import Clock, Lanes, LedgerStore, Records
 

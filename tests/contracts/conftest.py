@@ -9,7 +9,8 @@ from shared.domain.chunks import Chunk, Recipient
 from shared.domain.content import Content, Mailbox
 from shared.domain.ids import new_id
 from shared.domain.jobs import Job
-from shared.domain.ledger import BY_KEYS, Ledger, Passing
+from shared.domain.ledger import BY_KEYS, Ledger
+from shared.domain.passes import Passing
 from shared.domain.states import COUNT_KEYS, JobState
 from shared.ports import Idempotency, Mismatch, Replay, Stored
 from tests.fakes.clock import FakeClock

@@ -5,7 +5,8 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from shared.domain import ledger as rules
-from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus, Passing
+from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
+from shared.domain.passes import Passing
 from shared.domain.states import Cell
 
 ROUTE = ("one", "two", "three")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from shared.adapters.dynamo import codec
 from shared.domain import ledger as rules
+from shared.domain import passes
 from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.outcomes import Entry, Kind
 from shared.domain.states import COUNT_KEYS, MAX_ATTEMPTS, Cell
@@ -170,16 +171,16 @@ def test_a_requeued_recipient_uses_its_attempt_again() -> None:
 
 
 def test_queued_work_keeps_its_lane_and_retries_wait_for_it() -> None:
-    out = rules.release(busy((Q, 0), (R, 1)), passing())
+    out = passes.release(busy((Q, 0), (R, 1)), passing())
     assert (out.status, out.lane, out.not_before, out.owner, out.until) == (LedgerStatus.IDLE, "one", 0, "", 0)
     assert states(out) == [Q, R]
     assert out.released_at == NOW
 
 
 def test_a_pass_goes_on_to_the_next_credential_that_is_usable() -> None:
-    out = rules.release(busy((R, 1), (S, 1)), passing())
+    out = passes.release(busy((R, 1), (S, 1)), passing())
     assert (out.lane, out.tried, out.not_before, states(out)) == ("two", (0,), NOW, [Q, S])
-    out = rules.release(busy((R, 1)), passing(usable=lambda c: c != "two"))
+    out = passes.release(busy((R, 1)), passing(usable=lambda c: c != "two"))
     assert out.lane == "three"
 
 
@@ -187,32 +188,32 @@ def test_the_route_is_tried_once_around_then_rests_and_starts_where_it_began() -
     x = busy((R, 1), lane="two", first_lane="two")
     lanes = []
     for _ in range(4):
-        out = rules.release(x, passing())
+        out = passes.release(x, passing())
         lanes.append((out.lane, out.rounds, out.not_before))
         x = replace(out, cells=bytes([out.cells[0] & 0xF0 | R]), status=LedgerStatus.BUSY)
     assert lanes == [("three", 0, NOW), ("one", 0, NOW), ("two", 1, NOW + 10_000), ("three", 1, NOW)]
 
 
 def test_a_route_of_one_waits_between_rounds() -> None:
-    out = rules.release(ledger((R, 1), route=("one",), status=LedgerStatus.BUSY), passing(route=("one",)))
+    out = passes.release(ledger((R, 1), route=("one",), status=LedgerStatus.BUSY), passing(route=("one",)))
     assert (out.lane, out.rounds, out.not_before, out.status) == ("one", 1, NOW + 10_000, LedgerStatus.IDLE)
 
 
 def test_a_recipient_at_the_limit_is_given_up() -> None:
-    out = rules.release(busy((R, 6), (R, 5)), passing())
+    out = passes.release(busy((R, 6), (R, 5)), passing())
     assert states(out) == [D, Q]
-    out = rules.release(busy((R, 6), (S, 1)), passing())
+    out = passes.release(busy((R, 6), (S, 1)), passing())
     assert (states(out), out.status) == ([D, S], LedgerStatus.DONE)
 
 
 def test_a_provider_that_asks_to_wait_is_left_alone_until_then() -> None:
-    out = rules.release(busy((Q, 0)), passing(throttled_until=NOW + 700))
+    out = passes.release(busy((Q, 0)), passing(throttled_until=NOW + 700))
     assert out.not_before == NOW + 700
-    assert rules.release(busy((S, 1)), passing(throttled_until=NOW + 700)).not_before == 0
+    assert passes.release(busy((S, 1)), passing(throttled_until=NOW + 700)).not_before == 0
 
 
 def test_a_released_ledger_is_what_its_item_says() -> None:
-    out = rules.release(busy((R, 1), seq=4), passing())
+    out = passes.release(busy((R, 1), seq=4), passing())
     assert codec.ledger(codec.ledger_item(out)) == out
 
 
@@ -227,21 +228,21 @@ def test_a_takeover_believes_the_detail_of_the_attempt_and_nothing_else() -> Non
         2: Entry(2, 1, Kind.RISKED),
         4: Entry(4, 1, Kind.ACCEPTED),
     }
-    out = rules.take_over(x, proof, passing())
+    out = passes.take_over(x, proof, passing())
     assert out is not None
     assert states(out) == [S, U, U, U, Q]
     assert (out.status, out.epoch, out.owner) == (LedgerStatus.IDLE, 2, "")
 
 
 def test_a_takeover_starts_the_next_pass() -> None:
-    out = rules.take_over(busy((C, 1), until=NOW - 1), {0: Entry(0, 1, Kind.NOT_SENT)}, passing())
+    out = passes.take_over(busy((C, 1), until=NOW - 1), {0: Entry(0, 1, Kind.NOT_SENT)}, passing())
     assert out is not None
     assert (states(out), out.lane) == ([Q], "two")
 
 
 @pytest.mark.parametrize("x", [busy((C, 1), until=NOW), ledger((C, 1), until=NOW - 1)])
 def test_only_a_lease_that_ran_out_is_taken_over(x: Ledger) -> None:
-    assert rules.take_over(x, {}, passing()) is None
+    assert passes.take_over(x, {}, passing()) is None
 
 
 # J2, J4
@@ -324,10 +325,10 @@ def apply(x: Ledger, operation: Any, now: int) -> Ledger | None:
         requeued = x.having(C) if name == "throttle" else []
         known = [] if requeued else entries
         merged = rules.merge(x, known, holder=True, route=ROUTE, at_lane=x.lane, requeued=requeued)
-        return rules.release(rules.give_up(merged, route=ROUTE), passing(now))
+        return passes.release(rules.give_up(merged, route=ROUTE), passing(now))
     does: dict[str, Callable[[], Ledger | None]] = {
         "acquire": lambda: rules.acquire(x, lane=x.lane, owner="me", now=x.not_before, until=now + 500),
-        "expire": lambda: rules.take_over(x, {e.index: e for e in entries[: index + 1]}, passing(now)),
+        "expire": lambda: passes.take_over(x, {e.index: e for e in entries[: index + 1]}, passing(now)),
         "word": lambda: rules.join_words(x, [(index, attempt, word)], route=ROUTE, credential="two"),
         "late": lambda: rules.merge(x, [Entry(index, attempt, kind)], holder=False, route=ROUTE, at_lane="one"),
         "reopen": lambda: rules.reopen(x, (D,), 6),

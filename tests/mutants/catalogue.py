@@ -26,6 +26,7 @@ class Mutant:
 LEDGERS: Final = "shared/adapters/dynamo/ledgers.py"
 RECORDS: Final = "shared/adapters/dynamo/records.py"
 RULES: Final = "shared/domain/ledger.py"
+PASSES: Final = "shared/domain/passes.py"
 SEND: Final = "shared/engine/send.py"
 SENDGRID: Final = "shared/providers/sendgrid.py"
 
@@ -128,7 +129,7 @@ MUTANTS: Final = (
     Mutant(
         "takeover without a new epoch",
         3,
-        RULES,
+        PASSES,
         "return replace(release(merged, passing), epoch=ledger.epoch + 1)",
         "return release(merged, passing)",
         "tests/engine/test_crash.py::test_late_words_of_a_zombie_are_kept",

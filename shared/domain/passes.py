@@ -1,0 +1,215 @@
+"""Passes: which credential a chunk goes to next, and when it ends (L4, L5). Pure, like the ledger's other rules.
+
+A *pass* is one turn of a chunk at one credential; a *round* is one way around the route. Source: docs/protocol.md, L4.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from shared.domain.details import Detail, FeedbackDetail
+from shared.domain.feedback import SOFT, WordKind
+from shared.domain.ledger import Ledger, LedgerStatus, give_up, merge
+from shared.domain.outcomes import Entry, Kind
+from shared.domain.states import MAX_ATTEMPTS, Cell
+
+MAX_ROUNDS: Final = 100
+"""Rounds after which a chunk that no credential takes is given up: about a day of waiting for closed breakers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What the details tell of one message's attempts.
+
+    Attributes:
+        named: credentials that tried it.
+        spent: those that took it and then failed it: they never get it again.
+        failed_later: its last attempt was taken and failed later, so only credentials that never tried it may.
+    """
+
+    named: frozenset[str] = frozenset()
+    spent: frozenset[str] = frozenset()
+    failed_later: bool = False
+
+    def open_to(self, route: Sequence[str], *, owner_asked: bool = False) -> frozenset[int]:
+        """Return the places in the route that may still get the message.
+
+        `owner_asked`: its owner wanted it sent again, so that a route that is spent begins anew.
+        """
+        closed = self.named if self.failed_later else self.spent
+        left = frozenset(r for r, credential in enumerate(route) if credential not in closed)
+        return left or (frozenset(range(len(route))) if owner_asked and not self.failed_later else left)
+
+
+NO_PAST: Final = Past()
+
+
+def pasts(
+    ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDetail], *, again: frozenset[WordKind] = SOFT
+) -> dict[int, Past]:
+    """Return by recipient what a chunk's details tell of its attempts; who is left out was never tried.
+
+    Args:
+        ledger: the chunk's.
+        windows: its window details.
+        words: its feedback details.
+        again: words after which an attempt counts as failed.
+    """
+    named: dict[int, set[str]] = {}
+    spent: dict[int, set[str]] = {}
+    last: set[int] = set()
+    for w in windows:
+        for e in w.entries:
+            if e.attempt > 0:
+                named.setdefault(e.index, set()).add(w.credential)
+    for f in words:
+        for entry in f.entries:
+            if entry.index < len(ledger.cells) and not entry.secondary:
+                named.setdefault(entry.index, set()).add(f.credential)
+                if WordKind(entry.word) in again:
+                    spent.setdefault(entry.index, set()).add(f.credential)
+                    if entry.attempt == ledger.cells[entry.index] >> 4:
+                        last.add(entry.index)
+    return {i: Past(frozenset(names), frozenset(spent.get(i, ())), i in last) for i, names in named.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """What release needs to know to start the next pass.
+
+    Attributes:
+        route: the job's route.
+        now: Unix milliseconds.
+        usable: whether a credential's breaker is closed, or due to be probed.
+        delay: milliseconds to wait before a round, by its number (1 for the second).
+        throttled_until: the provider asked to wait until then (milliseconds), or 0.
+        leave: the lane's breaker is open: what is queued moves on as well, without an attempt.
+        past: what is known of a recipient's attempts; None if it is not known, so that it waits for the next release.
+    """
+
+    route: Sequence[str]
+    now: int
+    delay: Callable[[int], int]
+    usable: Callable[[str], bool] = lambda _credential: True
+    throttled_until: int = 0
+    leave: bool = False
+    past: Callable[[int], Past | None] = lambda _index: NO_PAST
+
+
+def release(ledger: Ledger, passing: Passing) -> Ledger:
+    """End the lease: start the next pass if nothing else is left, and become DONE or IDLE."""
+    out = next_pass(ledger, passing)
+    status = LedgerStatus.IDLE if out.unfinished else LedgerStatus.DONE
+    return replace(
+        out,
+        status=status,
+        owner="",
+        seq=0,
+        until=0,
+        not_before=max(out.not_before, passing.throttled_until) if status is LedgerStatus.IDLE else out.not_before,
+        released_at=passing.now,
+        version=ledger.version + 1,
+    )
+
+
+def take_over(ledger: Ledger, proof: Mapping[int, Entry], passing: Passing) -> Ledger | None:
+    """End an expired lease: each claimed cell becomes what the window's detail says of that attempt, else UNKNOWN.
+
+    Args:
+        ledger: as it is now.
+        proof: by recipient, the entry of the expired lease's last window detail.
+        passing: as for `release`.
+    """
+    if ledger.status is not LedgerStatus.BUSY or ledger.until >= passing.now:
+        return None
+    known = [
+        proof[i]
+        for i in ledger.having(Cell.CLAIMED)
+        if i in proof and proof[i].attempt == ledger.cells[i] >> 4 and proof[i].kind is not Kind.RISKED
+    ]
+    merged = give_up(merge(ledger, known, holder=True, route=passing.route, at_lane=ledger.lane), route=passing.route)
+    return replace(release(merged, passing), epoch=ledger.epoch + 1)
+
+
+def next_pass(ledger: Ledger, passing: Passing) -> Ledger:
+    """Give up what has no try left, and queue the rest at the next credential; nothing while work is queued here.
+
+    The first credential after the lane, in the order of the route, that is usable and that some waiting recipient has
+    not tried this round gets those recipients; the others keep waiting (RETRY) for a later pass. When there is none
+    the route starts again after a delay.
+    """
+    waiting = ledger.having(Cell.RETRY, Cell.QUEUED) if passing.leave else ledger.having(Cell.RETRY)
+    if not waiting or (ledger.having(Cell.QUEUED) and not passing.leave):
+        return ledger
+    plan = _Plan(ledger, passing, waiting)
+    if not plan.open:
+        return plan.result(ledger.lane, ())
+    here = plan.place(ledger.lane)
+    tried = tuple(dict.fromkeys((*ledger.tried, here))) if here >= 0 else ledger.tried
+    for place in plan.order(here + 1):
+        fresh = [i for i in plan.open if plan.may(i, place, tried)]
+        if fresh and passing.usable(passing.route[place]):
+            return replace(plan.result(passing.route[place], fresh), tried=tried, not_before=passing.now)
+    return plan.new_round()
+
+
+class _Plan:
+    """A chunk's waiting recipients on their way to the next pass."""
+
+    def __init__(self, ledger: Ledger, passing: Passing, waiting: Sequence[int]) -> None:
+        self._ledger = ledger
+        self._passing = passing
+        self._cells = bytearray(ledger.cells)
+        self._later: dict[int, bool] = {}
+        self.open: dict[int, frozenset[int]] = {}
+        """Recipient → places of the route that may get it."""
+        limit = min(ledger.limit, MAX_ATTEMPTS)
+        for i in waiting:
+            attempt = ledger.cells[i] >> 4
+            past = passing.past(i) if attempt else NO_PAST
+            places = past.open_to(passing.route, owner_asked=ledger.retries > 0) if past is not None else None
+            if attempt >= limit or places == frozenset():
+                self._put(i, Cell.DROPPED)
+                continue
+            self._put(i, Cell.RETRY)
+            if past is not None and places is not None:
+                self.open[i] = places
+                self._later[i] = past.failed_later
+
+    def _put(self, index: int, state: Cell) -> None:
+        self._cells[index] = self._cells[index] & 0xF0 | state
+
+    def place(self, credential: str) -> int:
+        """Return a credential's place in the route, -1 if it is not of it."""
+        return list(self._passing.route).index(credential) if credential in self._passing.route else -1
+
+    def order(self, start: int) -> list[int]:
+        """Return all places of the route from one on."""
+        n = len(self._passing.route)
+        return [(start + k) % n for k in range(n)]
+
+    def may(self, index: int, place: int, tried: Sequence[int]) -> bool:
+        """Tell whether a recipient may go to a place now. What failed later ignores the round that others are in."""
+        return place in self.open[index] and (self._later[index] or place not in tried)
+
+    def new_round(self) -> Ledger:
+        """Start the route again after a delay: at the first usable credential, or the first."""
+        rounds = self._ledger.rounds + 1
+        if rounds > MAX_ROUNDS:
+            for i in self.open:
+                self._put(i, Cell.DROPPED)
+            return self.result(self._ledger.lane, ())
+        wanted = [p for p in self.order(self.place(self._ledger.first_lane)) if any(p in x for x in self.open.values())]
+        place = next((p for p in wanted if self._passing.usable(self._passing.route[p])), wanted[0])
+        return replace(
+            self.result(self._passing.route[place], [i for i in self.open if place in self.open[i]]),
+            tried=(),
+            rounds=rounds,
+            not_before=self._passing.now + self._passing.delay(rounds),
+        )
+
+    def result(self, lane: str, queued: Iterable[int]) -> Ledger:
+        """Return the ledger with these recipients queued at a lane."""
+        for i in queued:
+            self._put(i, Cell.QUEUED)
+        return replace(self._ledger, cells=bytes(self._cells), lane=lane, dirty=True)
