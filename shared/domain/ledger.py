@@ -249,7 +249,10 @@ def give_up(ledger: Ledger, *, route: Sequence[str]) -> Ledger:
 def join_words(
     ledger: Ledger, words: Iterable[tuple[int, int, Cell]], *, route: Sequence[str], credential: str
 ) -> Ledger | None:
-    """Join words `(index, attempt, state)` of one credential by rank; None if no cell changes."""
+    """Join words `(index, attempt, state)` of one credential by rank; None if no cell changes.
+
+    A DONE ledger stays DONE, also with RETRY cells: `passes.reopen` starts their pass.
+    """
     cells = bytearray(ledger.cells)
     accepted = delivered = failed = 0
     for index, attempt, state in words:
@@ -259,7 +262,7 @@ def join_words(
             cells[index] = at << 4 | new
             accepted += old in (Cell.CLAIMED, Cell.UNKNOWN) and attempt == at
             delivered += new is Cell.DELIVERED
-            failed += new in (Cell.BOUNCED, Cell.DROPPED)
+            failed += new in (Cell.BOUNCED, Cell.DROPPED, Cell.RETRY)
     if bytes(cells) == ledger.cells:
         return None
     i = _route_index(route, credential)

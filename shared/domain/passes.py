@@ -42,18 +42,17 @@ class Past:
 
 
 NO_PAST: Final = Past()
+_FAILED_LATER: Final = SOFT | {WordKind.DEFERRED}
+"""Words that can move a message on to another credential."""
 
 
-def pasts(
-    ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDetail], *, again: frozenset[WordKind] = SOFT
-) -> dict[int, Past]:
+def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDetail]) -> dict[int, Past]:
     """Return by recipient what a chunk's details tell of its attempts; who is left out was never tried.
 
     Args:
-        ledger: the chunk's.
+        ledger: the chunk's, read before its details.
         windows: its window details.
         words: its feedback details.
-        again: words after which an attempt counts as failed.
     """
     named: dict[int, set[str]] = {}
     spent: dict[int, set[str]] = {}
@@ -66,7 +65,7 @@ def pasts(
         for entry in f.entries:
             if entry.index < len(ledger.cells) and not entry.secondary:
                 named.setdefault(entry.index, set()).add(f.credential)
-                if WordKind(entry.word) in again:
+                if WordKind(entry.word) in _FAILED_LATER:
                     spent.setdefault(entry.index, set()).add(f.credential)
                     if entry.attempt == ledger.cells[entry.index] >> 4:
                         last.add(entry.index)
@@ -84,7 +83,7 @@ class Passing:
         delay: milliseconds to wait before a round, by its number (1 for the second).
         throttled_until: the provider asked to wait until then (milliseconds), or 0.
         leave: the lane's breaker is open: what is queued moves on as well, without an attempt.
-        past: what is known of a recipient's attempts; None if it is not known, so that it waits for the next release.
+        pasts: what the chunk's details tell, read after the ledger that is given, and only if it is needed.
     """
 
     route: Sequence[str]
@@ -93,7 +92,7 @@ class Passing:
     usable: Callable[[str], bool] = lambda _credential: True
     throttled_until: int = 0
     leave: bool = False
-    past: Callable[[int], Past | None] = lambda _index: NO_PAST
+    pasts: Callable[[Ledger], Mapping[int, Past]] = lambda _ledger: {}
 
 
 def release(ledger: Ledger, passing: Passing) -> Ledger:
@@ -110,6 +109,14 @@ def release(ledger: Ledger, passing: Passing) -> Ledger:
         released_at=passing.now,
         version=ledger.version + 1,
     )
+
+
+def reopen(ledger: Ledger, passing: Passing) -> Ledger:
+    """Start a pass for what feedback put back to RETRY in a chunk that was DONE; the version stays (F)."""
+    if ledger.status is not LedgerStatus.DONE or not ledger.unfinished:
+        return ledger
+    out = next_pass(replace(ledger, tried=(), rounds=0), passing)
+    return replace(out, status=LedgerStatus.IDLE if out.unfinished else LedgerStatus.DONE)
 
 
 def take_over(ledger: Ledger, proof: Mapping[int, Entry], passing: Passing) -> Ledger | None:
@@ -164,17 +171,17 @@ class _Plan:
         self.open: dict[int, frozenset[int]] = {}
         """Recipient → places of the route that may get it."""
         limit = min(ledger.limit, MAX_ATTEMPTS)
+        pasts = passing.pasts(ledger) if any(ledger.cells[i] >> 4 for i in waiting) else {}
         for i in waiting:
             attempt = ledger.cells[i] >> 4
-            past = passing.past(i) if attempt else NO_PAST
-            places = past.open_to(passing.route, owner_asked=ledger.retries > 0) if past is not None else None
-            if attempt >= limit or places == frozenset():
-                self._put(i, Cell.DROPPED)
-                continue
-            self._put(i, Cell.RETRY)
-            if past is not None and places is not None:
+            past = pasts.get(i, NO_PAST)
+            places = past.open_to(passing.route, owner_asked=ledger.retries > 0)
+            if attempt < limit and places:
+                self._put(i, Cell.RETRY)
                 self.open[i] = places
                 self._later[i] = past.failed_later
+            else:
+                self._put(i, Cell.DROPPED)
 
     def _put(self, index: int, state: Cell) -> None:
         self._cells[index] = self._cells[index] & 0xF0 | state

@@ -4,12 +4,12 @@ import random
 from collections.abc import Sequence
 
 from shared.contracts import pointer
-from shared.domain import backoff
+from shared.domain import backoff, passes
 from shared.domain.details import Detail
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.outcomes import Entry, Kind
-from shared.domain.passes import Passing
+from shared.domain.passes import Passing, Past
 from shared.domain.states import ACTIVE, Cell
 from shared.ports import Clock, Lanes, LedgerStore, Records
 
@@ -33,7 +33,11 @@ class Recovery:
             now=int(self._clock.now() * 1000),
             delay=lambda n: round(backoff.round_delay(n, self._rng) * 1000),
             throttled_until=throttled_until,
+            pasts=self._pasts,
         )
+
+    def _pasts(self, ledger: Ledger) -> dict[int, Past]:
+        return passes.pasts(ledger, *self._records.details(ledger.job, ledger.chunk))
 
     def take_over(self, job: Job, expired: Ledger) -> Ledger | None:
         """End a lease that ran out (L5); None if it has not, or another was faster.

@@ -51,7 +51,7 @@ MUTANTS: Final = (
     Mutant(
         "a live lease is taken over",
         1,
-        RULES,
+        PASSES,
         "if ledger.status is not LedgerStatus.BUSY or ledger.until >= passing.now:",
         "if ledger.status is not LedgerStatus.BUSY:",
         "tests/contracts/test_ledgers.py::test_of_two_takeovers_one_wins[memory]",
