@@ -24,6 +24,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
+from shared.adapters.dial import connect_code, dial
 from shared.adapters.http_answer import Reader, time_left
 from shared.ports import AnswerLost, Clock, Http, NoTime, NotSent, Response
 
@@ -182,34 +183,17 @@ class HttpClient(Http):
         until = min(deadline, now + self._connect_timeout)
         try:
             sock = self._dial(origin, until)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             if isinstance(error, TimeoutError) and self._now() >= deadline:
                 raise NoTime("deadline") from None
-            raise NotSent(_connect_code(error)) from None
-        except UnicodeError:  # a label that no DNS name can have
-            raise NotSent("dns") from None
+            raise NotSent(connect_code(error)) from None
         return _Connection(sock, tls=origin.tls)
 
     def _dial(self, origin: _Origin, until: float) -> socket.socket:
-        found = socket.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
-        failure: OSError = TimeoutError()
-        for n, (family, kind, protocol, _, address) in enumerate(found):
-            left = until - self._now()
-            if left <= 0:
-                break
-            sock = socket.socket(family, kind, protocol)
-            try:
-                sock.settimeout(left / (len(found) - n))  # a dead address leaves time for the next
-                sock.connect(address)
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                if not origin.tls:
-                    return sock
-                sock.settimeout(max(0.001, until - self._now()))
-                return self._tls().wrap_socket(sock, server_hostname=origin.host)
-            except OSError as error:
-                sock.close()
-                failure = error
-        raise failure
+        def secure(sock: socket.socket) -> socket.socket:
+            return self._tls().wrap_socket(sock, server_hostname=origin.host) if origin.tls else sock
+
+        return dial(origin.host, origin.port, until, self._now, secure)
 
     def _tls(self) -> ssl.SSLContext:
         with self._lock:
@@ -280,17 +264,3 @@ def _head(method: str, target: str, host: str, headers: Mapping[str, str], lengt
     if text.count("\n") != len(lines) + 2 or text.count("\r") != len(lines) + 2:
         raise ValueError("a header must be one line")
     return (text + "\r\n\r\n").encode("latin-1")
-
-
-def _connect_code(error: OSError) -> str:
-    if isinstance(error, TimeoutError):
-        return "connect_timeout"
-    if isinstance(error, ssl.SSLError):
-        return "tls"
-    if isinstance(error, socket.gaierror):
-        return "dns"
-    if isinstance(error, ConnectionRefusedError):
-        return "connection_refused"
-    if isinstance(error, ConnectionError):
-        return "connection_closed"
-    return "unreachable"
