@@ -136,7 +136,7 @@ class Deployment:
         """Joins feedback."""
         from shared.engine.track import Tracker  # noqa: PLC0415
 
-        return Tracker(records=self.records, ledgers=self.ledgers, clock=self.clock)
+        return Tracker(records=self.records, ledgers=self.ledgers, recovery=self.recovery, clock=self.clock)
 
     @cached_property
     def sweeper(self) -> "Sweeper":

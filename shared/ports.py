@@ -18,6 +18,7 @@ from shared.domain.outcomes import Entry, Finding, Outcome
 from shared.domain.pacing import Pace, Slots
 from shared.domain.passes import Passing
 from shared.domain.queue import Expired, NotDue
+from shared.domain.smtp import Mail, Relay, Reply
 from shared.domain.states import Cell, Change
 
 
@@ -281,6 +282,22 @@ class Records(Protocol):
         """
         ...
 
+    def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
+        """Write a ledger in which a finished message waits again, and its job with it, in one transaction (F).
+
+        A LOGGED job becomes READY, a SENT one SENDING; another keeps its state, and its version moves on all the same,
+        so that a finaliser that has read the ledger before starts over.
+
+        Args:
+            old: the ledger as read, by its version.
+            new: what to write.
+            job: as read, by its version.
+
+        Returns:
+            False if one of the two has moved on.
+        """
+        ...
+
     def open_jobs(self, slots: Iterable[str]) -> Iterable[OpenJob]:
         """Walk the index of open jobs, oldest first within each slot."""
         ...
@@ -390,6 +407,26 @@ class Http(Protocol):
         """Make one request and return the answer, whatever its status; raises NotSent or AnswerLost.
 
         `body`: whole, or in parts, so that hundreds of requests in flight share one copy of a long part.
+        `deadline`: Unix seconds; checked just before connecting, and the whole exchange ends by then.
+        """
+        ...
+
+
+class Interrupted(NotSent):
+    """The server was lost in the midst of a transaction, before the message's end was written."""
+
+
+class Unfit(NotSent):
+    """The server cannot take this very message: it lacks an extension, or allows less; nothing was written of it."""
+
+
+class Smtp(Protocol):
+    """A transport that makes each SMTP transaction exactly once."""
+
+    def submit(self, relay: Relay, mail: Mail, *, deadline: float) -> Reply:
+        """Make one transaction and return the reply that decided it; raises NotSent or AnswerLost.
+
+        AnswerLost only if something of the end of the message was written: without it no server takes a message.
         `deadline`: Unix seconds; checked just before connecting, and the whole exchange ends by then.
         """
         ...

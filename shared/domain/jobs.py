@@ -30,11 +30,19 @@ class OnAmbiguous(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How hard a job tries. `retry_on`: feedback words after which another provider is tried."""
+    """How hard a job tries.
+
+    Attributes:
+        max_attempts: attempts a message may have.
+        retry_on: feedback words after which another provider is tried.
+        on_ambiguous: what to do with a message whose fate is not known.
+        deferred_after: seconds after an attempt from which a `deferred` counts, if `retry_on` names it.
+    """
 
     max_attempts: int = 6
     retry_on: tuple[str, ...] = ("dropped", "blocked", "failed_temporarily")
     on_ambiguous: OnAmbiguous = OnAmbiguous.HOLD
+    deferred_after: int = 14_400
 
 
 @dataclass(frozen=True, slots=True)

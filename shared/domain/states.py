@@ -148,6 +148,14 @@ TRANSITIONS: Final[dict[Change, tuple[frozenset[JobState], JobState]]] = {
 """Change → (states it may start from, state it ends in). Every job write's condition is generated from this table."""
 
 
+def reopened(state: JobState) -> JobState:
+    """Return the state of a job of which feedback reopened a message: work is left, so it is not finished."""
+    for sources, target in (TRANSITIONS[Change.REOPEN], TRANSITIONS[Change.REOPEN_SENT]):
+        if state in sources:
+            return target
+    return state
+
+
 def ending(*, exclusive: bool) -> tuple[frozenset[JobState], JobState]:
     """Return the transition of a job whose only chunk is done: FINISH, and with it LOG unless a credential is held."""
     return TRANSITIONS[Change.FINISH][0], TRANSITIONS[Change.FINISH if exclusive else Change.LOG][1]

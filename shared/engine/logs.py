@@ -225,12 +225,14 @@ def _line(
 
 
 def _doubtful(attempt: Attempt) -> bool:
-    """Tell whether the attempt may have been accepted: its fate is not known, and no later word says that it failed.
+    """Tell whether the attempt may have arrived, or yet arrive: no word says that it failed.
+
+    Its fate is not known, or it was accepted and only deferred for long, and its owner wanted it tried elsewhere then.
 
     So is one that no detail names: its worker was lost, and so was the word of who took over, or the worker woke and
     put a detail in its place that does not name those whom the provider asked to wait.
     """
-    return attempt.outcome == "unknown" and not any(WordKind(w.word) in SOFT for w in attempt.words)
+    return attempt.outcome in ("unknown", "accepted") and not any(WordKind(w.word) in SOFT for w in attempt.words)
 
 
 def _error(state: Cell, recipient: Recipient, attempts: tuple[Attempt, ...]) -> str | None:

@@ -1,20 +1,26 @@
 """Tracking: providers' words reach the cells by rank, in any order and any number of times (F)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.contracts import Word
-from shared.domain.details import FeedbackDetail, FeedbackEntry
+from shared.domain import ledger as rules
+from shared.domain import passes
+from shared.domain.details import Detail, FeedbackDetail, FeedbackEntry
 from shared.domain.feedback import SOFT, SUPPRESSES, WordKind, state_of
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger
-from shared.domain.states import Cell
-from shared.ports import Clock, LedgerStore, Records
+from shared.domain.ledger import Ledger, LedgerStatus
+from shared.domain.states import MAX_ATTEMPTS, RANK, Cell, reopened
+from shared.engine.recover import Recovery
+from shared.ports import Clock, LedgerStore, Records, Retriable
 
 LATER: Final = 15.0
 """Seconds after which a soft word about a call still under way is looked at again."""
+RACES: Final = 20
+"""How often a reopening starts over when others write meanwhile."""
+Said = tuple[Ref, WordKind, Word]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +41,15 @@ class Tracked:
 class Tracker:
     """Joins feedback into ledgers."""
 
-    def __init__(self, *, records: Records, ledgers: LedgerStore, clock: Clock) -> None:
+    def __init__(self, *, records: Records, ledgers: LedgerStore, recovery: Recovery, clock: Clock) -> None:
         self._records = records
         self._ledgers = ledgers
+        self._recovery = recovery
         self._clock = clock
 
     def track(self, credential: str, words: Sequence[Word]) -> Tracked:
         """Join the words of one credential: one compare-and-swap and one detail per chunk, whatever their number."""
-        chunks: dict[tuple[str, int], list[tuple[Ref, WordKind, Word]]] = {}
+        chunks: dict[tuple[str, int], list[Said]] = {}
         foreign = 0
         for word in words:
             ref = Ref.parse(word.ref)
@@ -66,15 +73,13 @@ class Tracker:
             later += waiting
         return Tracked(joined, foreign, tuple(later))
 
-    def _chunk(
-        self, job: Job, number: int, credential: str, about: Sequence[tuple[Ref, WordKind, Word]]
-    ) -> tuple[int, list[Word]]:
+    def _chunk(self, job: Job, number: int, credential: str, about: Sequence[Said]) -> tuple[int, list[Word]]:
         """Join what was said about one chunk; returns how many words were ours, and those that wait."""
         ledger = self._ledgers.read(job.id, number)
         if ledger is not None:
             about = [a for a in about if a[0].index < len(ledger.cells)]
         later: list[Word] = []
-        now: list[tuple[Ref, WordKind, Word]] = []
+        now: list[Said] = []
         for ref, kind, word in about:
             if ledger is not None and kind in SOFT and ledger.cell(ref.index) == (Cell.CLAIMED, ref.attempt):
                 later.append(word)
@@ -99,13 +104,64 @@ class Tracker:
         )
         ttl = ledger.ttl if ledger is not None else job.ttl
         self._records.put_feedback(FeedbackDetail(job.id, number, credential, entries, ttl))
-        states = [(r.index, r.attempt, st) for r, k, w in now if not w.secondary and (st := state_of(k)) is not None]
-        if ledger is not None and states:
-            self._ledgers.join(job.id, number, states, route=job.route, credential=credential)
+        if ledger is not None:
+            self._join(job, ledger, credential, [said for said in now if not said[2].secondary])
         self._suppress(job, number, now)
         return len(now), later
 
-    def _suppress(self, job: Job, number: int, words: Sequence[tuple[Ref, WordKind, Word]]) -> None:
+    def _join(self, job: Job, ledger: Ledger, credential: str, words: Sequence[Said]) -> None:
+        """Join words into the ledger: by one compare-and-swap, or with the job where a message is to be tried again."""
+        states = [(r.index, r.attempt, state) for r, k, _ in words if (state := state_of(k)) is not None]
+        if not any(_may_retry(job, ledger, said) for said in words):
+            if states:
+                self._ledgers.join(job.id, ledger.chunk, states, route=job.route, credential=credential)
+            return
+        for _ in range(RACES):
+            again = self._again(job, ledger, words)
+            joined = rules.join_words(
+                ledger,
+                [*((i, a, Cell.RETRY) for i, a in sorted(again)), *states],
+                route=job.route,
+                credential=credential,
+            )
+            if joined is None:
+                return
+            if not any(joined.cell(i)[0] is Cell.RETRY for i, _ in again):
+                self._ledgers.join(job.id, ledger.chunk, states, route=job.route, credential=credential)
+                return
+            new = passes.reopen(joined, self._recovery.passing(job.route))
+            if self._records.reopen(ledger, new, job):
+                if ledger.status is LedgerStatus.DONE:
+                    self._recovery.point(replace(job, state=reopened(job.state)), new)
+                return
+            current, stored = self._records.job(job.id), self._ledgers.read(job.id, ledger.chunk)
+            if current is None or stored is None:
+                return
+            job, ledger = current, stored
+        raise Retriable("others write all the time")
+
+    def _again(self, job: Job, ledger: Ledger, words: Sequence[Said]) -> set[tuple[int, int]]:
+        """Return (recipient, attempt) of what goes to a provider that has not tried it: by policy, and if one is left.
+
+        The details are read after the ledger, so that they name everybody who tried what it holds.
+        """
+        asked = [said for said in words if _may_retry(job, ledger, said)]
+        if not asked:
+            return set()
+        windows, feedback = self._records.details(job.id, ledger.chunk)
+        known = passes.pasts(ledger, windows, feedback)
+        begun = _begun(windows) if any(k is WordKind.DEFERRED for _, k, _ in asked) else {}
+        return {
+            (ref.index, ref.attempt)
+            for ref, kind, word in asked
+            if known.get(ref.index, passes.NO_PAST).named < set(job.route)
+            and (
+                kind is not WordKind.DEFERRED
+                or word.at - begun.get((ref.index, ref.attempt), word.at) >= job.policy.deferred_after
+            )
+        }
+
+    def _suppress(self, job: Job, number: int, words: Sequence[Said]) -> None:
         hard = [(r.index, k) for r, k, w in words if k in SUPPRESSES and not w.secondary]
         if not hard or job.test:
             return
@@ -126,6 +182,23 @@ def _names_id(ledger: Ledger, ref: Ref) -> bool:
     """
     state, attempt = ledger.cell(ref.index)
     return attempt == ref.attempt and state in _IDENTIFIED
+
+
+def _may_retry(job: Job, ledger: Ledger, said: Said) -> bool:
+    """Tell whether the job's policy has a message tried again after a word about its last attempt."""
+    ref, kind, _ = said
+    state, attempt = ledger.cell(ref.index)
+    return (
+        kind.value in job.policy.retry_on
+        and not job.stopped
+        and ref.attempt == attempt < min(ledger.limit, MAX_ATTEMPTS)
+        and RANK[state] < RANK[Cell.RETRY]
+    )
+
+
+def _begun(windows: Sequence[Detail]) -> dict[tuple[int, int], int]:
+    """Return (recipient, attempt) → Unix seconds when its window was over."""
+    return {(e.index, e.attempt): w.at // 1000 for w in windows for e in w.entries}
 
 
 _IDENTIFIED: Final = frozenset({Cell.SENT, Cell.RELAYED})

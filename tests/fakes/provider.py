@@ -2,7 +2,7 @@
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from shared.domain.content import Content
@@ -37,11 +37,11 @@ class Oracle:
         self.calls: list[tuple[float, str, int]] = []
         """(Unix seconds, provider, recipients) of every call that reached a provider."""
 
-    def times(self, job: str) -> dict[tuple[int, int], int]:
-        """Return (chunk, index) → how often that message was taken."""
+    def times(self, job: str, *, but: Collection[str] = ()) -> dict[tuple[int, int], int]:
+        """Return (chunk, index) → how often that message was taken. `but`: refs of attempts that do not count."""
         out: dict[tuple[int, int], int] = {}
         for t in self.taken:
-            if t.ref.job == job:
+            if t.ref.job == job and str(t.ref) not in but:
                 place = (t.ref.chunk, t.ref.index)
                 out[place] = out.get(place, 0) + 1
         return out

@@ -13,7 +13,7 @@ from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.jobs import Job, add_figures, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger
-from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending
+from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Replay, Stored
 from tests.fakes.faults import Tap
 from tests.fakes.ledgers import FakeLedgers
@@ -210,6 +210,18 @@ class FakeRecords:
             return new, after if finish is not None else None
 
         return self._atomic("fold", make)
+
+    def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
+        def make() -> bool:
+            stored = self._ledgers.items.get((old.job, old.chunk))
+            current = self.jobs.get(job.id)
+            if stored is None or current is None or (stored.version, current.version) != (old.version, job.version):
+                return False
+            self.jobs[job.id] = replace(current, state=reopened(current.state), version=current.version + 1)
+            self._ledgers.store(new)
+            return True
+
+        return self._atomic("reopen", make)
 
     def _add_stats(self, job: Job, delta: Sequence[int]) -> None:
         if job.test or not any(delta):

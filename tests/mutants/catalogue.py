@@ -113,8 +113,8 @@ MUTANTS: Final = (
         "no headroom for a call's size",
         2,
         "shared/domain/pacing.py",
-        "slots = HEADROOM * rate if c == 1 else min(HEADROOM * rate, rate - c)",
-        "slots = HEADROOM * rate if c == 1 else rate",
+        "return min(HEADROOM * rate, (rate + 1 - most) / _STRETCH) if most > 1 else HEADROOM * rate",
+        "return rate if most > 1 else HEADROOM * rate",
         "tests/engine/test_pace.py::test_four_workers_keep_the_rate[1000-150-3000]",
     ),
     Mutant(

@@ -104,6 +104,22 @@ def ledger(item: Mapping[str, Any]) -> Ledger:
     )
 
 
+def ledger_update(table: str, old: Ledger, new: Ledger) -> Item:
+    """Return the update of a ledger from `old` to `new` if its version is still that of `old`."""
+    before, after = ledger_fields(old), ledger_fields(new)
+    changes = {k: v for k, v in after.items() if before.get(k) != v}
+    expression, names, values = update(changes, [k for k in before if k not in after])
+    return {
+        "TableName": table,
+        "Key": keys.ledger(old.job, old.chunk),
+        "UpdateExpression": expression,
+        "ConditionExpression": "#version = :version",
+        "ExpressionAttributeNames": {**names, "#version": "version"},
+        "ExpressionAttributeValues": {**values, ":version": n(old.version)},
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
 # Jobs
 
 

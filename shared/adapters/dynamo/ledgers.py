@@ -27,20 +27,8 @@ class DynamoLedgers(LedgerQueue):
         self._db.batch_put([(self._table, codec.ledger_item(x)) for x in ledgers])
 
     def _swap(self, old: Ledger, new: Ledger) -> Ledger | None:
-        before, after = codec.ledger_fields(old), codec.ledger_fields(new)
-        changes = {k: v for k, v in after.items() if before.get(k) != v}
-        expression, names, values = codec.update(changes, [k for k in before if k not in after])
         try:
-            self._db.call(
-                "update_item",
-                TableName=self._table,
-                Key=keys.ledger(old.job, old.chunk),
-                UpdateExpression=expression,
-                ConditionExpression="#version = :version",
-                ExpressionAttributeNames={**names, "#version": "version"},
-                ExpressionAttributeValues={**values, ":version": codec.n(old.version)},
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            )
+            self._db.call("update_item", **codec.ledger_update(self._table, old, new))
         except ConditionFailed as lost:
             return codec.ledger(lost.item) if lost.item else None
         return new

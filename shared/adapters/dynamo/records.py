@@ -17,7 +17,7 @@ from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.jobs import Job, add_figures, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger
-from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending
+from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Replay, Stored
 
 CHUNK_CONTENT: Final = 3_000
@@ -300,6 +300,34 @@ class DynamoRecords:
         _, state = ending(exclusive=job.exclusive)
         at = finish if state is JobState.LOGGED else job.finished_at
         return new, replace(job, counts=counts, by=by, state=state, finished_at=at, version=job.version + 1)
+
+    def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
+        """Write a ledger in which a finished message waits again, and its job with it, in one transaction."""
+        target = reopened(job.state)
+        values: Item = {":one": n(1), ":version": n(job.version), ":to": s(target.value)}
+        expression = "SET #state = :to, version = version + :one"
+        if target is JobState.READY:
+            expression += ", open_pk = :open_pk, open_sk = :open_sk"
+            values |= {
+                ":open_pk": s(codec.open_slot(job, running=False)),
+                ":open_sk": s(keys.aged(job.created_at, job.id)),
+            }
+        update: Item = {
+            "TableName": self._records,
+            "Key": keys.job(job.id),
+            "UpdateExpression": expression,
+            "ConditionExpression": "version = :version",
+            "ExpressionAttributeNames": {"#state": "state"},
+            "ExpressionAttributeValues": values,
+        }
+        actions = [{"Update": codec.ledger_update(self._ops, old, new)}, {"Update": update}]
+        try:
+            self._db.call("transact_write_items", TransactItems=actions)
+        except Cancelled as lost:
+            if "ConditionalCheckFailed" in lost.codes:
+                return False
+            raise
+        return True
 
     def _mark_folded(self, old: Ledger, new: Ledger) -> Item:
         return {
