@@ -19,13 +19,17 @@ class Rejected:
         code: the provider's code, or ours in snake_case.
         permanent: true if no provider would take this message (bad recipient, bad content); false if another try,
             here or elsewhere, may succeed.
-        provider_down: true if the refusal is about the provider account, not the message (authentication, suspended,
-            connection refused): it opens the breaker.
+        provider_down: true if the provider refuses the account, not the message (authentication, suspended): no other
+            message will fare better, so it opens the breaker at once. A provider that could not be reached, or that
+            failed, is none of it: such calls open the breaker when there are several in a row.
+        about_message: true if it is not permanent and yet about this message, its sender or its call alone: it says
+            nothing against the provider.
     """
 
     code: str
     permanent: bool
     provider_down: bool = False
+    about_message: bool = False
 
 
 @dataclass(frozen=True, slots=True)

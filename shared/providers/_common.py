@@ -115,11 +115,18 @@ class Refusal:
     code: str
     permanent: bool = False
     provider_down: bool = False
+    about_message: bool = False
     scoped: bool = False
 
     def rejected(self, code: str = "") -> Rejected:
         """Return the outcome, with another code if one is given."""
-        return Rejected(code or self.code, self.permanent, self.provider_down)
+        return Rejected(code or self.code, self.permanent, self.provider_down, self.about_message)
+
+
+REPEATED: Final = Rejected("repeated_address", permanent=False, about_message=True)
+"""A target whose address stands before it in its call."""
+BATCH_REFUSED: Final = Rejected("batch_refused", permanent=False, about_message=True)
+"""A call of several was refused for one of them: the others are not to blame, and neither is the provider."""
 
 
 def post(
@@ -131,7 +138,7 @@ def post(
     except NoTime:
         return NotStarted()
     except NotSent as error:
-        return Rejected(str(error) or "not_sent", permanent=False, provider_down=True)
+        return Rejected(str(error) or "not_sent", permanent=False)
     except AnswerLost as error:
         return Unknown(str(error) or "answer_lost")
 

@@ -23,7 +23,9 @@ from shared.domain.ids import Ref
 from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Target
 from shared.providers._common import (
+    BATCH_REFUSED,
     REF_ARG,
+    REPEATED,
     TO_ARG,
     PerContent,
     Refusal,
@@ -53,6 +55,7 @@ _DOMAIN: Final = re.compile(r"(?=.{1,253}$)[a-z0-9](?:[a-z0-9_-]{0,62})(?:\.[a-z
 
 # What an answer means
 
+OPTIONS_TOO_LARGE: Final = Refusal("options_too_large", about_message=True)
 REFUSALS: Final[Mapping[int, Refusal]] = {
     400: Refusal("bad_request", permanent=True, scoped=True),
     401: Refusal("unauthorized", provider_down=True),
@@ -82,7 +85,7 @@ TEXTS: Final = (
     (re.compile(r"^\W*from\W+parameter", re.IGNORECASE), Refusal("invalid_from", permanent=True)),
     (re.compile(r"at least one of\W+text", re.IGNORECASE), Refusal("invalid_content", permanent=True)),
     (re.compile(r"^header ", re.IGNORECASE), Refusal("invalid_headers", permanent=True)),
-    (re.compile(r"limited to 16 ?kb", re.IGNORECASE), Refusal("options_too_large")),
+    (re.compile(r"limited to 16 ?kb", re.IGNORECASE), OPTIONS_TOO_LARGE),
 )
 """Texts of a 400, 401, 403, 420 or 429 that say more than the status, the first that fits; None: throttled. Mailgun
 says 400 for an allowance that is used up, and for what is wrong with the account or domain: neither may condemn a
@@ -144,7 +147,7 @@ class Mailgun:
         begun = targets[: _fewer(targets)]
         called = distinct(begun)
         outcomes = self._call(content, called, deadline)
-        outcomes = spread(begun, called, outcomes, Rejected("repeated_address", permanent=False))
+        outcomes = spread(begun, called, outcomes, REPEATED)
         return outcomes + [NotStarted()] * (len(targets) - len(begun))
 
     def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> list[Outcome]:
@@ -154,7 +157,7 @@ class Mailgun:
             return [Rejected(common.invalid, permanent=True)] * n
         own = _own(content, targets)
         if common.options + _options(own) > MAX_OPTIONS:
-            return [Rejected("options_too_large", permanent=False)] * n
+            return [OPTIONS_TOO_LARGE.rejected()] * n
         start = _parts(own, common.boundary) if common.boundary else _form(own) + b"&"
         headers = {"Authorization": self._authorization, "Content-Type": common.kind}
         body = joined(start, common.body)
@@ -180,7 +183,7 @@ class Mailgun:
             own = status != 500 and bool(answer.get("message"))  # noqa: PLR2004
             return [fault(status, own=own)] * n
         if refusal.scoped and n > 1:
-            return [Rejected("batch_refused", permanent=False)] * n
+            return [BATCH_REFUSED] * n
         return [refusal.rejected()] * n
 
     def _wait(self, headers: Mapping[str, str], said: str) -> float:

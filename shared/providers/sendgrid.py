@@ -13,7 +13,9 @@ from shared.domain.content import Content, Mailbox
 from shared.domain.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Target
 from shared.providers._common import (
+    BATCH_REFUSED,
     REF_ARG,
+    REPEATED,
     TO_ARG,
     PerContent,
     Refusal,
@@ -48,7 +50,7 @@ REFUSALS: Final[Mapping[int, Refusal]] = {
 """Status → meaning. 429 is throttling; all others: see `_common.fault`."""
 MESSAGES: Final = (
     (re.compile("credits exceeded", re.IGNORECASE), Refusal("credits_exceeded", provider_down=True)),
-    (re.compile("verified sender identity", re.IGNORECASE), Refusal("sender_not_verified")),
+    (re.compile("verified sender identity", re.IGNORECASE), Refusal("sender_not_verified", about_message=True)),
 )
 """Texts of 401 and 403 that say more than the status. A sender that this account has not verified concerns that sender
 alone: it must not open the breaker for all."""
@@ -91,7 +93,7 @@ class SendGrid:
             return [Rejected("no_api_key", permanent=False, provider_down=True)] * len(targets)
         called = distinct(targets)
         outcomes = self._call(content, called, deadline)
-        return spread(targets, called, outcomes, Rejected("repeated_address", permanent=False))
+        return spread(targets, called, outcomes, REPEATED)
 
     def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> list[Outcome]:
         n = len(targets)
@@ -192,7 +194,7 @@ def _scoped(refusal: Refusal, errors: Sequence[Mapping[str, str]], n: int) -> li
     places = [_PLACE.match(e["field"]) for e in errors]
     if n == 1 or not errors or not all(p and int(p[1]) < n for p in places):
         return [refusal.rejected(codes[0] if codes else "")] * n
-    outcomes: list[Outcome] = [Rejected("batch_refused", permanent=False)] * n
+    outcomes: list[Outcome] = [BATCH_REFUSED] * n
     for place, code in zip(places, codes, strict=True):
         if place:
             outcomes[int(place[1])] = refusal.rejected(code)

@@ -62,7 +62,7 @@ CASES = (
     Case("accepted", lambda o: isinstance(o, Accepted) and bool(o.id), frozenset({1})),
     Case("bad_recipient", _rejected(permanent=True, provider_down=False)),
     Case("unauthorized", _rejected(permanent=False, provider_down=True)),
-    Case("refused_connection", _rejected(permanent=False, provider_down=True)),
+    Case("refused_connection", _rejected(permanent=False, provider_down=False)),
     Case("unavailable", _rejected(permanent=False, provider_down=False)),
     Case("throttled", lambda o: isinstance(o, Throttled) and o.retry_after > 0),
     Case("gateway_error", lambda o: isinstance(o, Unknown)),

@@ -141,7 +141,7 @@ def test_equal_addresses_never_share_a_call() -> None:
     http = FakeHttp()
     targets = [target(0, "a@x.example"), target(1, "b@x.example"), target(2, "A@x.example")]
     outcomes = mailgun(http).send(CONTENT, targets, deadline=NOW + 5)
-    assert outcomes == [TAKEN, TAKEN, Rejected("repeated_address", permanent=False)]
+    assert outcomes == [TAKEN, TAKEN, Rejected("repeated_address", permanent=False, about_message=True)]
     assert http.form.fields["to"] == ["a@x.example", "b@x.example"]
 
 
@@ -201,7 +201,7 @@ def test_options_that_mailgun_would_refuse_are_not_sent() -> None:
     for size, sent in ((MAX_OPTIONS - ref - 4, 1), (MAX_OPTIONS - ref - 3, 0)):
         content = replace(CONTENT, headers=(("XX", "x" * size),))
         (outcome,) = mailgun(http).send(content, [target(0)], deadline=NOW + 5)
-        assert outcome == (TAKEN if sent else Rejected("options_too_large", permanent=False))
+        assert outcome == (TAKEN if sent else Rejected("options_too_large", permanent=False, about_message=True))
         assert len(http.requests) == 1
 
 
@@ -234,7 +234,7 @@ def test_the_base_url_may_be_another() -> None:
 
 HTML = b"<html><body>502 Bad Gateway</body></html>"
 NOT_ALLOWED = "Domain mg.sender.example is not allowed to send: "
-AGAIN = Rejected("batch_refused", permanent=False)
+AGAIN = Rejected("batch_refused", permanent=False, about_message=True)
 
 
 def down(code: str) -> Rejected:
@@ -274,7 +274,10 @@ def down(code: str) -> Rejected:
         (refusal(400, "cc parameter is not a valid address"), Rejected("invalid_copy", permanent=True)),
         (refusal(400, "Need at least one of 'text' or 'html'"), Rejected("invalid_content", permanent=True)),
         (refusal(400, "Header name must be pure ASCII: X-Ü"), Rejected("invalid_headers", permanent=True)),
-        (refusal(400, "Send options are limited to 16 kB total"), Rejected("options_too_large", permanent=False)),
+        (
+            refusal(400, "Send options are limited to 16 kB total"),
+            Rejected("options_too_large", permanent=False, about_message=True),
+        ),
         (refusal(400, NOT_ALLOWED + "The domain is unverified"), down("domain_not_allowed")),
         (refusal(400, NOT_ALLOWED + "Free accounts are for test purposes only"), down("domain_not_allowed")),
         (refusal(400, "Rejected: Only 10 recipients per request is allowed on probation."), down("batch_not_allowed")),
@@ -283,7 +286,7 @@ def down(code: str) -> Rejected:
         (refusal(400, "Domains are limited to 100 messages / hour"), Throttled(1)),
         (refusal(420, NOT_ALLOWED + "recipient limit exceeded"), Throttled(1)),
         (Response(429, {}, HTML), Throttled(1)),
-        (NotSent("connection_refused"), down("connection_refused")),
+        (NotSent("connection_refused"), Rejected("connection_refused", permanent=False)),
         (NoTime("deadline"), NotStarted()),
         (AnswerLost("read_timeout"), Unknown("read_timeout")),
     ],

@@ -43,7 +43,7 @@ def test_one_bad_address_never_takes_the_others_along(simulator: Simulator, http
         for n, outcome in zip(left, provider.send(CONTENT, targets, deadline=CLOCK.now() + FAR), strict=True):
             if isinstance(outcome, NotStarted):
                 continue
-            if outcome == Rejected("batch_refused", permanent=False):
+            if outcome == Rejected("batch_refused", permanent=False, about_message=True):
                 attempts[n] += 1
             else:
                 final[n] = outcome

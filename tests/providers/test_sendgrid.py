@@ -179,7 +179,11 @@ def test_equal_addresses_never_share_a_call() -> None:
     http = FakeHttp()
     targets = [target(0, "a@x.example"), target(1, "b@x.example"), target(2, "A@x.example")]
     outcomes = sendgrid(http).send(CONTENT, targets, deadline=NOW + 5)
-    assert outcomes == [Accepted("id-1"), Accepted("id-1"), Rejected("repeated_address", permanent=False)]
+    assert outcomes == [
+        Accepted("id-1"),
+        Accepted("id-1"),
+        Rejected("repeated_address", permanent=False, about_message=True),
+    ]
     assert [p["to"][0]["email"] for p in http.mail["personalizations"]] == ["a@x.example", "b@x.example"]
 
 
@@ -249,7 +253,7 @@ HTML = b"<html><body>502 Bad Gateway</body></html>"
         (refusal(401, ("authorization required", None)), Rejected("unauthorized", False, provider_down=True)),
         (refusal(401, ("Maximum credits exceeded", None)), Rejected("credits_exceeded", False, provider_down=True)),
         (refusal(403, ("access forbidden", None)), Rejected("forbidden", False, provider_down=True)),
-        (refusal(403, (UNVERIFIED, "from")), Rejected("sender_not_verified", False, provider_down=False)),
+        (refusal(403, (UNVERIFIED, "from")), Rejected("sender_not_verified", False, about_message=True)),
         (refusal(402, ("pay", None)), Rejected("payment_required", False, provider_down=True)),
         (refusal(404, ("Not Found", None)), Rejected("http_404", False, provider_down=True)),
         (Response(301, {"location": "https://elsewhere"}, b""), Rejected("http_301", False, provider_down=True)),
@@ -265,8 +269,8 @@ HTML = b"<html><body>502 Bad Gateway</body></html>"
         (Response(504, {}, b'{"errors": []}'), Unknown("http_504")),
         (Response(500, {}, b'{"errors": "x"}'), Unknown("http_500")),
         (Response(520, {}, HTML), Unknown("http_520")),
-        (NotSent("connection_refused"), Rejected("connection_refused", False, provider_down=True)),
-        (NotSent(), Rejected("not_sent", False, provider_down=True)),
+        (NotSent("connection_refused"), Rejected("connection_refused", permanent=False)),
+        (NotSent(), Rejected("not_sent", permanent=False)),
         (NoTime("deadline"), NotStarted()),
         (AnswerLost("read_timeout"), Unknown("read_timeout")),
         (AnswerLost(), Unknown("answer_lost")),
@@ -298,7 +302,7 @@ def test_a_429_says_how_long_to_wait(headers: dict[str, str], seconds: float) ->
 
 def test_only_the_recipient_that_is_named_is_condemned() -> None:
     bad = Rejected("invalid_recipient", permanent=True)
-    again = Rejected("batch_refused", permanent=False)
+    again = Rejected("batch_refused", permanent=False, about_message=True)
     answer = refusal(400, ("Does not contain a valid address.", "personalizations.2.to.0.email"))
     assert outcomes_of(answer, 4) == [again, again, bad, again]
     answer = refusal(400, ("no", "personalizations.0.to"), ("no", "personalizations.3"))
