@@ -1,5 +1,3 @@
-import datetime as dt
-import ipaddress
 import socket
 import ssl
 import threading
@@ -8,15 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from shared.adapters import http as under_test
 from shared.adapters.clock import SystemClock
 from shared.adapters.http import HttpClient
 from shared.adapters.http_answer import MAX_BODY
 from shared.ports import AnswerLost, NoTime, NotSent, Response
+from tests import certificates
 from tests.adapters.servers import OK, Conversation, answering, serving
 
 BODY = b'{"hello":1}'
@@ -386,37 +382,16 @@ def test_two_hundred_threads_share_a_client(client: HttpClient) -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A self-signed certificate of 127.0.0.1, with its key, as PEM."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
-    now = dt.datetime.now(dt.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    path = tmp_path_factory.mktemp("tls") / "server.pem"
-    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    path.write_bytes(pem + made.public_bytes(serialization.Encoding.PEM))
-    return path
+    return certificates.self_signed(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture
 def server_tls(certificate: Path) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    return context
+    return certificates.serving(certificate)
 
 
 def test_tls_with_keep_alive(clock: ShiftedClock, certificate: Path, server_tls: ssl.SSLContext) -> None:
-    client = HttpClient(clock, context=ssl.create_default_context(cafile=str(certificate)))
+    client = HttpClient(clock, context=certificates.trusting(certificate))
     with serving(context=server_tls) as server:
         for _ in range(3):
             assert post(client, server.url, body=(b"x" * 100_000, b"y")).status == 202
@@ -427,7 +402,7 @@ def test_tls_with_keep_alive(clock: ShiftedClock, certificate: Path, server_tls:
 def test_tls_with_a_lost_answer_arrives_once(
     clock: ShiftedClock, certificate: Path, server_tls: ssl.SSLContext
 ) -> None:
-    client = HttpClient(clock, context=ssl.create_default_context(cafile=str(certificate)))
+    client = HttpClient(clock, context=certificates.trusting(certificate))
     with serving(reset, context=server_tls) as server, pytest.raises(AnswerLost):
         post(client, server.url)
     assert len(server.requests) == 1
@@ -443,7 +418,7 @@ def test_an_untrusted_certificate_is_not_sent(client: HttpClient, server_tls: ss
 def test_a_certificate_of_another_name_is_not_sent(
     clock: ShiftedClock, certificate: Path, server_tls: ssl.SSLContext
 ) -> None:
-    client = HttpClient(clock, context=ssl.create_default_context(cafile=str(certificate)))
+    client = HttpClient(clock, context=certificates.trusting(certificate))
     with serving(context=server_tls) as server:
         with pytest.raises(NotSent, match="tls"):
             post(client, server.url.replace("127.0.0.1", "localhost"))
