@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from shared.contracts import Word
+from shared.domain.breaker import Breaker
 from shared.domain.chunks import Chunk, Recipient
 from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
@@ -78,6 +79,18 @@ class Pacer(Protocol):
             pace: the rate in force.
             lead: seconds that the caller needs before it can use the first slot.
         """
+        ...
+
+
+class Breakers(Protocol):
+    """The circuit breakers of credentials, shared by all processes."""
+
+    def read(self, credentials: Sequence[str]) -> dict[str, Breaker]:
+        """Return the breaker of each credential, closed if it was never opened; in one call, a moment old."""
+        ...
+
+    def swap(self, old: Breaker, new: Breaker) -> Breaker:
+        """Write `new` if the stored version is that of `old`; returns what is stored then, `new` or another's."""
         ...
 
 
@@ -179,19 +192,34 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What a worker checks before a claim. `paused`: by an operator, for the account or everything."""
+    """What a worker checks before a claim.
+
+    Attributes:
+        job: as it is stored.
+        paused: by an operator, for the account or everything.
+        breaker: of the lane that was asked for, a moment old.
+    """
 
     job: Job | None
     paused: bool
+    breaker: Breaker | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a worker needs to serve a chunk. `content`: None if it was not asked for, or has gone."""
+    """What a worker needs to serve a chunk.
+
+    Attributes:
+        job: as it is stored.
+        chunk: its recipients.
+        content: None if it was not asked for, or has gone.
+        breaker: of the lane that was asked for, a moment old.
+    """
 
     job: Job
     chunk: Chunk
     content: Content | None
+    breaker: Breaker | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,14 +254,17 @@ class Records(Protocol):
         """Return a job, consistent."""
         ...
 
-    def control(self, job: str, account: str) -> Control:
-        """Return the job and whether its account or everything is paused, in one consistent read."""
+    def control(self, job: str, account: str, *, lane: str = "") -> Control:
+        """Return the job and whether its account or everything is paused, in one consistent read.
+
+        `lane`: whose breaker is read with it.
+        """
         ...
 
-    def load(self, job: str, number: int, *, content: bool) -> Loaded | None:
+    def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
         """Return what a lease needs, in one consistent read; None when job or chunk have gone.
 
-        `content`: false if the caller has it already.
+        `content`: false if the caller has it already. `lane`: whose breaker is read with it.
         """
         ...
 

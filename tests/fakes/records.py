@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from shared.adapters.dynamo import keys
 from shared.domain import ledger as rules
+from shared.domain.breaker import Breaker
 from shared.domain.chunks import Chunk
 from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
@@ -15,6 +16,7 @@ from shared.domain.jobs import Job, add_figures, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger
 from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Replay, Stored
+from tests.fakes.breakers import FakeBreakers
 from tests.fakes.faults import Tap
 from tests.fakes.ledgers import FakeLedgers
 
@@ -38,7 +40,7 @@ class FakeRecords:
         paused: accounts that an operator paused; an empty name pauses everything.
     """
 
-    def __init__(self, ledgers: FakeLedgers, tap: Tap | None = None) -> None:
+    def __init__(self, ledgers: FakeLedgers, tap: Tap | None = None, breakers: FakeBreakers | None = None) -> None:
         self.jobs: dict[str, Job] = {}
         self.chunks: dict[tuple[str, int], Chunk] = {}
         self.contents: dict[str, Content] = {}
@@ -50,6 +52,7 @@ class FakeRecords:
         self.paused: set[str] = set()
         self._makers: dict[tuple[str, str], str] = {}
         self._ledgers = ledgers
+        self._breakers = breakers or FakeBreakers()
         self._tap = tap or Tap()
 
     def _atomic(self, name: str, operation: Callable[[], T]) -> T:
@@ -106,8 +109,14 @@ class FakeRecords:
     def job(self, job: str) -> Job | None:
         return self._atomic("job", lambda: self.jobs.get(job))
 
-    def control(self, job: str, account: str) -> Control:
-        return self._atomic("control", lambda: Control(self.jobs.get(job), bool(self.paused & {"", account})))
+    def control(self, job: str, account: str, *, lane: str = "") -> Control:
+        def found() -> Control:
+            return Control(self.jobs.get(job), bool(self.paused & {"", account}), self._breaker(lane))
+
+        return self._atomic("control", found)
+
+    def _breaker(self, lane: str) -> Breaker | None:
+        return self._breakers.of(lane) if lane else None
 
     def chunk(self, job: str, number: int) -> Chunk | None:
         return self._atomic("chunk", lambda: self.chunks.get((job, number)))
@@ -115,11 +124,12 @@ class FakeRecords:
     def content(self, job: str) -> Content | None:
         return self._atomic("content", lambda: self.contents.get(job))
 
-    def load(self, job: str, number: int, *, content: bool) -> Loaded | None:
+    def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
         def found() -> Loaded | None:
             if job not in self.jobs or (job, number) not in self.chunks:
                 return None
-            return Loaded(self.jobs[job], self.chunks[job, number], self.contents.get(job) if content else None)
+            stored = self.contents.get(job) if content else None
+            return Loaded(self.jobs[job], self.chunks[job, number], stored, self._breaker(lane))
 
         return self._atomic("load", found)
 

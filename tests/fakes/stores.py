@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from shared.domain.ledger import Ledger
-from shared.ports import LedgerStore, Pacer, Records
+from shared.ports import Breakers, LedgerStore, Pacer, Records
+from tests.fakes.breakers import FakeBreakers
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 from tests.fakes.ledgers import FakeLedgers
@@ -26,6 +27,8 @@ class Stores(Protocol):
     def records(self) -> Records: ...
     @property
     def pacer(self) -> Pacer: ...
+    @property
+    def breakers(self) -> Breakers: ...
 
     def pause(self, account: str) -> None:
         """Pause an account, or everything if the name is empty."""
@@ -46,7 +49,8 @@ class FakeStores:
     def __init__(self, clock: FakeClock, tap: Tap | None = None) -> None:
         self.tap = tap or Tap()
         self.ledgers = FakeLedgers(self.tap)
-        self.records = FakeRecords(self.ledgers, self.tap)
+        self.breakers = FakeBreakers(self.tap)
+        self.records = FakeRecords(self.ledgers, self.tap, self.breakers)
         self.pacer = FakePacer(clock, self.tap)
         self.listener: Callable[[Ledger], None] = lambda _ledger: None
         self.ledgers.listener = self._tell

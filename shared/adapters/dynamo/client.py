@@ -116,17 +116,23 @@ class Dynamo:
         """Return the items there are, in no order."""
         found: list[Item] = []
         for start in range(0, len(keys), BATCH_READ):
-            left: Any = {table: {"Keys": list(keys[start : start + BATCH_READ]), "ConsistentRead": consistent}}
-            for n in range(TRIES):
-                answer = self.call("batch_get_item", RequestItems=left)
-                found.extend(answer["Responses"].get(table, []))
-                left = answer.get("UnprocessedKeys")
-                if not left:
-                    break
-                self._sleep(random.random() * 0.025 * 2**n)  # noqa: S311 - jitter
-            else:
-                raise Retriable("batch_get_item: busy")
+            part = list(keys[start : start + BATCH_READ])
+            found += self.batch_get_from({table: {"Keys": part, "ConsistentRead": consistent}})
         return found
+
+    def batch_get_from(self, wanted: Mapping[str, Any]) -> list[Item]:
+        """Return the items there are of at most 100 in several tables, in no order; `wanted` as BatchGetItem has it."""
+        found: list[Item] = []
+        left: Any = wanted
+        for n in range(TRIES):
+            answer = self.call("batch_get_item", RequestItems=left)
+            for items in answer["Responses"].values():
+                found.extend(items)
+            left = answer.get("UnprocessedKeys")
+            if not left:
+                return found
+            self._sleep(random.random() * 0.025 * 2**n)  # noqa: S311 - jitter
+        raise Retriable("batch_get_item: busy")
 
     def batch_put(self, puts: Sequence[tuple[str, Item]]) -> None:
         """Put items into tables, in any order, without conditions."""

@@ -7,6 +7,7 @@ from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Item
 from shared.domain import chunks as chunk_codec
 from shared.domain import details as detail_codec
+from shared.domain.breaker import Breaker, BreakerState
 from shared.domain.chunks import Chunk
 from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.jobs import Job, OnAmbiguous, Policy
@@ -118,6 +119,34 @@ def ledger_update(table: str, old: Ledger, new: Ledger) -> Item:
         "ExpressionAttributeValues": {**values, ":version": n(old.version)},
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
+
+
+# Breakers
+
+
+def breaker_item(x: Breaker) -> Item:
+    """Return a breaker's item."""
+    out: Item = {**keys.breaker(x.credential), "state": s(x.state.value), "version": n(x.version)}
+    out |= {name: n(getattr(x, name)) for name in _BREAKER_NUMBERS if getattr(x, name)}
+    out |= {name: s(getattr(x, name)) for name in ("reason", "prober") if getattr(x, name)}
+    return out
+
+
+def breaker(credential: str, item: Mapping[str, Any] | None) -> Breaker:
+    """Read a breaker; closed if there is no item."""
+    if item is None:
+        return Breaker(credential)
+    return Breaker(
+        credential,
+        BreakerState(item["state"]["S"]),
+        reason=text(item, "reason"),
+        prober=text(item, "prober"),
+        version=number(item, "version"),
+        **{name: number(item, name) for name in _BREAKER_NUMBERS},
+    )
+
+
+_BREAKER_NUMBERS: Final = ("since", "failures", "probe_at", "delay", "probes")
 
 
 # Jobs

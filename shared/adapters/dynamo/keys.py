@@ -35,6 +35,7 @@ Key = dict[str, dict[str, str]]
 """A primary key in DynamoDB's own form: {"pk": {"S": …}, "sk": {"S": …}}."""
 
 JOB: Final = "JOB"
+BREAKER: Final = "BREAKER"
 CHUNK_PREFIX: Final = "C#"
 LEDGER_PREFIX: Final = "L#"
 WINDOW_PREFIX: Final = "W#"
@@ -175,7 +176,7 @@ def holder(credential: str) -> Key:
 
 def breaker(credential: str) -> Key:
     """A credential's circuit breaker, in `ops`."""
-    return key(f"P#{credential}", "BREAKER")
+    return key(f"P#{credential}", BREAKER)
 
 
 def open_slot(credential: str | None, shard: int, *, running: bool) -> str:

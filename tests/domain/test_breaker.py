@@ -1,0 +1,161 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.domain import breaker as rules
+from shared.domain.breaker import (
+    FIRST_DELAY,
+    MAX_DELAY,
+    PROBE_TIME,
+    PROBES,
+    STEADY,
+    Breaker,
+    BreakerState,
+    Verdict,
+    verdict,
+)
+from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+
+NOW = 1_790_000_000_000
+NEVER = Breaker("one")
+
+
+def opened(x: Breaker = NEVER, now: int = NOW, jitter: float = 0.0) -> Breaker:
+    out = rules.opened(x, reason="http_503", failures=5, now=now, jitter=jitter)
+    assert out is not None
+    return out
+
+
+def probing(x: Breaker, owner: str = "me") -> Breaker:
+    out = rules.probing(x, owner=owner, now=x.probe_at)
+    assert out is not None
+    return out
+
+
+def reopened(x: Breaker, now: int) -> Breaker:
+    out = rules.reopened(x, owner="me", reason="http_500", now=now, jitter=0.0)
+    assert out is not None
+    return out
+
+
+def closed(x: Breaker, now: int) -> Breaker:
+    out = rules.closed(x, owner="me", now=now)
+    assert out is not None
+    return out
+
+
+def test_a_breaker_opens_for_ten_seconds_and_says_why() -> None:
+    x = opened()
+    assert x == Breaker("one", BreakerState.OPEN, "http_503", NOW, 5, NOW + FIRST_DELAY, FIRST_DELAY, version=1)
+    assert [x.usable(NOW + ms) for ms in (0, 9_999, 10_000)] == [False, False, True]
+    assert rules.opened(x, reason="late", failures=5, now=NOW + 1, jitter=0.0) is None
+
+
+@pytest.mark.parametrize(("jitter", "wait"), [(-1.0, 8_000), (0.0, 10_000), (1.0, 12_000)])
+def test_delays_differ_by_a_fifth(jitter: float, wait: int) -> None:
+    assert opened(jitter=jitter).probe_at == NOW + wait
+
+
+def test_nobody_probes_before_the_time_and_only_one_at_a_time() -> None:
+    x = opened()
+    assert rules.probing(x, owner="me", now=x.probe_at - 1) is None
+    y = probing(x)
+    assert (y.state, y.prober, y.probes, y.since, y.version) == (BreakerState.HALF_OPEN, "me", PROBES, NOW, 2)
+    assert not y.usable(x.probe_at + PROBE_TIME - 1)
+    assert rules.probing(y, owner="you", now=x.probe_at + PROBE_TIME - 1) is None
+    assert rules.probing(NEVER, owner="me", now=NOW) is None
+
+
+def test_probes_of_which_nothing_is_heard_are_handed_to_another() -> None:
+    y = probing(opened())
+    z = rules.probing(y, owner="you", now=y.probe_at)
+    assert z is not None
+    assert (z.prober, z.probe_at) == ("you", y.probe_at + PROBE_TIME)
+    assert rules.closed(z, owner="me", now=y.probe_at + 1) is None
+    assert rules.reopened(z, owner="me", reason="x", now=y.probe_at + 1, jitter=0.0) is None
+
+
+def test_a_probe_that_fails_doubles_the_delay_up_to_five_minutes() -> None:
+    x = opened()
+    delays = []
+    for _ in range(7):
+        x = reopened(probing(x), x.probe_at)
+        delays.append(x.delay // 1000)
+    assert delays == [20, 40, 80, 160, 300, 300, 300]
+    assert (x.since, x.reason, x.failures) == (NOW, "http_500", 5)
+
+
+def test_probes_that_succeed_close_the_breaker() -> None:
+    x = closed(probing(opened()), NOW + 11_000)
+    assert (x.state, x.since, x.reason, x.probe_at, x.prober, x.probes) == (
+        BreakerState.CLOSED,
+        NOW + 11_000,
+        "http_503",
+        0,
+        "",
+        0,
+    )
+    assert x.usable(NOW)
+
+
+def test_one_that_flaps_goes_on_doubling_and_one_that_was_steady_starts_anew() -> None:
+    x = closed(probing(opened()), NOW + 11_000)
+    assert opened(x, NOW + 11_000 + STEADY - 1).delay == 2 * FIRST_DELAY
+    assert opened(x, NOW + 11_000 + STEADY).delay == FIRST_DELAY
+    long = replace(x, delay=MAX_DELAY)
+    assert opened(long, NOW + 12_000).delay == MAX_DELAY
+
+
+@pytest.mark.parametrize("x", [NEVER, opened(), closed(probing(opened()), NOW)])
+def test_only_the_prober_decides(x: Breaker) -> None:
+    assert rules.closed(x, owner="", now=NOW) is None
+    assert rules.reopened(x, owner="", reason="x", now=NOW, jitter=0.0) is None
+
+
+@given(st.lists(st.tuples(st.sampled_from("opcr"), st.integers(0, 400_000), st.sampled_from(["a", "b"]))))
+def test_a_breaker_never_rests_for_ever(moves: list[tuple[str, int, str]]) -> None:
+    """Whatever happens, it is closed or will be probed within its longest delay, and versions count the writes."""
+    x, now = NEVER, NOW
+    for move, wait, owner in moves:
+        now += wait
+        new = {
+            "o": lambda: rules.opened(x, reason="r", failures=5, now=now, jitter=1.0),  # noqa: B023 - called at once
+            "p": lambda: rules.probing(x, owner=owner, now=now),  # noqa: B023
+            "c": lambda: rules.closed(x, owner=owner, now=now),  # noqa: B023
+            "r": lambda: rules.reopened(x, owner=owner, reason="r", now=now, jitter=1.0),  # noqa: B023
+        }[move]()
+        if new is not None:
+            assert new.version == x.version + 1
+            x = new
+        assert x.usable(now + round(1.2 * MAX_DELAY))
+        assert (x.state is BreakerState.HALF_OPEN) == bool(x.prober) == bool(x.probes)
+
+
+# What calls say
+
+TAKEN = Accepted("id")
+BAD = Rejected("invalid_recipient", permanent=True)
+DOWN = Rejected("http_503", permanent=False)
+REFUSED = Rejected("unauthorized", permanent=False, provider_down=True)
+ITS_OWN = Rejected("batch_refused", permanent=False, about_message=True)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [
+        ([TAKEN], (Verdict.ALIVE, "")),
+        ([BAD], (Verdict.ALIVE, "")),
+        ([ITS_OWN, BAD], (Verdict.ALIVE, "")),
+        ([DOWN, TAKEN], (Verdict.ALIVE, "")),
+        ([DOWN, DOWN], (Verdict.FAILED, "http_503")),
+        ([Unknown("read_timeout")], (Verdict.FAILED, "read_timeout")),
+        ([ITS_OWN, DOWN], (Verdict.FAILED, "http_503")),
+        ([DOWN, REFUSED, DOWN], (Verdict.FATAL, "unauthorized")),
+        ([Throttled(3), NotStarted(), ITS_OWN], (Verdict.NOTHING, "")),
+        ([], (Verdict.NOTHING, "")),
+    ],
+)
+def test_what_a_call_says_of_its_provider(outcomes: list[Outcome], expected: tuple[Verdict, str]) -> None:
+    assert verdict(outcomes) == expected
