@@ -22,10 +22,14 @@ from shared.ports import Clock
 if TYPE_CHECKING:
     from shared.adapters.blobs import S3Blobs
     from shared.adapters.secrets import Secrets
+    from shared.adapters.smtp import SmtpClient
     from shared.adapters.sqs import SqsLanes, SqsQueue
+    from shared.engine.circuits import Circuits
     from shared.engine.log import Logger
     from shared.engine.plan import Planner
     from shared.engine.recover import Recovery
+    from shared.engine.retry import Retrier
+    from shared.engine.resolve import Resolution
     from shared.engine.send import Sender
     from shared.engine.sweep import Sweeper
     from shared.engine.track import Tracker
@@ -111,11 +115,27 @@ class Deployment:
         return Secrets(self.aws.client("secretsmanager"), self.settings.stage, self.clock)
 
     @cached_property
+    def circuits(self) -> "Circuits":
+        """The credentials' circuit breakers."""
+        from shared.adapters.dynamo.breakers import DynamoBreakers  # noqa: PLC0415
+        from shared.engine.circuits import Circuits  # noqa: PLC0415
+
+        breakers = DynamoBreakers(self.dynamo, self.env[contracts.ENV_OPS_TABLE])
+        return Circuits(breakers=breakers, clock=self.clock, rng=self.rng)
+
+    @cached_property
     def recovery(self) -> "Recovery":
         """Takeover of what a crash left."""
         from shared.engine.recover import Recovery  # noqa: PLC0415
 
-        return Recovery(records=self.records, ledgers=self.ledgers, lanes=self.lanes, clock=self.clock, rng=self.rng)
+        return Recovery(
+            records=self.records,
+            ledgers=self.ledgers,
+            lanes=self.lanes,
+            circuits=self.circuits,
+            clock=self.clock,
+            rng=self.rng,
+        )
 
     @cached_property
     def planner(self) -> "Planner":
@@ -130,6 +150,13 @@ class Deployment:
         from shared.engine.log import Logger  # noqa: PLC0415
 
         return Logger(records=self.records, ledgers=self.ledgers, recovery=self.recovery, clock=self.clock)
+
+    @cached_property
+    def retrier(self) -> "Retrier":
+        """Carries out owners' retries of large jobs."""
+        from shared.engine.retry import Retrier  # noqa: PLC0415
+
+        return Retrier(records=self.records, ledgers=self.ledgers, recovery=self.recovery, clock=self.clock)
 
     @cached_property
     def tracker(self) -> "Tracker":
@@ -155,6 +182,7 @@ class Deployment:
             planner=self.planner,
             recovery=self.recovery,
             logger=self.logger,
+            retrier=self.retrier,
             clock=self.clock,
             slots=slots,
         )
@@ -167,7 +195,9 @@ class Lane:
     deployment: Deployment
     credential: Credential
     _http: Any = None
+    _smtp: "SmtpClient | None" = None
     _secret: Mapping[str, str] | None = None
+    _made: "Provider | None" = None
     _sender: "Sender | None" = None
 
     def sender(self, call_timeout: float) -> "Sender":
@@ -179,19 +209,41 @@ class Lane:
 
             d = self.deployment
             self._secret = secret
+            self._made = self._provider(secret)
             self._sender = Sender(
                 records=d.records,
                 ledgers=d.ledgers,
                 pacer=DynamoPacer(d.dynamo, d.env[contracts.ENV_OPS_TABLE], d.clock),
                 lanes=d.lanes,
-                provider=self._provider(secret),
+                provider=self._made,
                 credential=self.credential,
                 recovery=d.recovery,
+                circuits=d.circuits,
                 clock=d.clock,
                 lease_margin=float(d.env[contracts.ENV_LEASE_MARGIN]),
                 call_timeout=call_timeout,
             )
         return self._sender
+
+    def resolution(self, call_timeout: float) -> "Resolution":
+        """Return what asks the lane's provider about doubts. `call_timeout`: seconds that a question may take."""
+        from shared.adapters.dynamo.pacer import DynamoPacer  # noqa: PLC0415
+        from shared.engine.resolve import Resolution  # noqa: PLC0415
+
+        d = self.deployment
+        self.sender(call_timeout)
+        if self._made is None:
+            raise RuntimeError("a sender without a provider")
+        return Resolution(
+            records=d.records,
+            ledgers=d.ledgers,
+            tracker=d.tracker,
+            pacer=DynamoPacer(d.dynamo, d.env[contracts.ENV_OPS_TABLE], d.clock),
+            provider=self._made,
+            credential=self.credential,
+            clock=d.clock,
+            call_timeout=call_timeout,
+        )
 
     def _provider(self, secret: Mapping[str, str]) -> "Provider":
         from shared.adapters.http import HttpClient  # noqa: PLC0415
@@ -201,8 +253,16 @@ class Lane:
         if self._http is None:
             self._http = HttpClient(d.clock)
         feedback = d.feedback if self.credential.provider == "test" else None
-        needs = registry.Needs(self._http, d.clock, secret, self.credential.base_url, feedback)
+        smtp = self._relay() if self.credential.provider == "smtp" else None
+        needs = registry.Needs(self._http, d.clock, secret, self.credential.base_url, feedback, smtp)
         return registry.provider(self.credential.provider)(needs)
+
+    def _relay(self) -> "SmtpClient":
+        from shared.adapters.smtp import SmtpClient  # noqa: PLC0415
+
+        if self._smtp is None:
+            self._smtp = SmtpClient(self.deployment.clock)
+        return self._smtp
 
 
 def lane(deployment: Deployment) -> Lane:

@@ -70,6 +70,16 @@ def secret_name(stage: str, credential_id: str) -> str:
     return f"{prefix(stage)}/credential/{credential_id}"
 
 
+def configuration_set_name(stage: str, credential_id: str) -> str:
+    """Return the name of the SES configuration set that the stack makes for a credential."""
+    return f"{prefix(stage)}-{credential_id}"
+
+
+def ses_topic_name(stage: str) -> str:
+    """Return the name of the SNS topic to which those configuration sets publish their events."""
+    return f"{prefix(stage)}-ses"
+
+
 @dataclass(frozen=True, slots=True)
 class Credential:
     """One provider account as declared in `cdk.json`. `rate`: messages per second; `accounts`: `*` or account ids."""
@@ -83,6 +93,10 @@ class Credential:
     workers: int = 2
     per_call: int = 0
     """Upper bound of recipients per provider call; 0: the provider's own limit and the rate decide."""
+    region: str = ""
+    """Of an AWS service; empty: the deployment's."""
+    configuration_set: str = ""
+    """SES: what ties a message to its events."""
 
     def open_to(self, account: str) -> bool:
         """Tell whether the account may send through this credential."""
@@ -124,6 +138,8 @@ class Settings:
                         "accounts": list(c.accounts),
                         "workers": c.workers,
                         "per_call": c.per_call,
+                        **({"region": c.region} if c.region else {}),
+                        **({"configuration_set": c.configuration_set} if c.configuration_set else {}),
                     }
                     for c in self.credentials
                 ],
@@ -159,6 +175,11 @@ class Settings:
 def pointer(job: str, chunk: int) -> str:
     """Return the body of a lane's message."""
     return json.dumps({"job": job, "chunk": chunk}, separators=(",", ":"))
+
+
+def question(job: str, chunk: int) -> str:
+    """Return the body of a lane's message that has its provider asked about a chunk's messages of unknown fate."""
+    return json.dumps({"job": job, "chunk": chunk, "resolve": True}, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)

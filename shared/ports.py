@@ -13,7 +13,7 @@ from shared.domain.breaker import Breaker
 from shared.domain.chunks import Chunk, Recipient
 from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
-from shared.domain.jobs import Job
+from shared.domain.jobs import Job, RetryRequest
 from shared.domain.ledger import Ledger
 from shared.domain.outcomes import Entry, Finding, Outcome
 from shared.domain.pacing import Pace, Slots
@@ -113,6 +113,10 @@ class LedgerStore(Protocol):
         """Return all of the job's ledgers, consistent, by number."""
         ...
 
+    def read_some(self, job: str, first: int, count: int) -> list[Ledger]:
+        """Return up to `count` of the job's ledgers from number `first` on, consistent, by number."""
+        ...
+
     def read(self, job: str, chunk: int) -> Ledger | None:
         """Return one ledger, consistent."""
         ...
@@ -149,8 +153,16 @@ class LedgerStore(Protocol):
         """Join feedback (F); the ledger as it is afterwards, None if there is none."""
         ...
 
+    def disprove(self, job: str, chunk: int, attempts: Iterable[tuple[int, int]]) -> Ledger | None:
+        """Give up doubtful attempts `(index, attempt)` that were proven absent and may not be made again (Resolve)."""
+        ...
+
     def reopen(self, job: str, chunk: int, states: Iterable[Cell], max_attempts: int) -> Ledger | None:
         """Queue cells again for the owner's retry (J4)."""
+        ...
+
+    def reopen_as_read(self, read: Ledger, states: Iterable[Cell], max_attempts: int) -> bool:
+        """Queue cells again if the ledger still is as it was read; False if it was written meanwhile."""
         ...
 
     def drop(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
@@ -301,6 +313,16 @@ class Records(Protocol):
             now: Unix milliseconds, recorded where the transition has a time; PLAN needs `not_before` to have come.
             reason: of a stop.
             strict: only if the job's version is still that of `job`.
+
+        RESUME needs the retry on its way to be that of `job`, and ends it.
+        """
+        ...
+
+    def set_retry(self, job: Job, request: RetryRequest | None) -> Changed:
+        """Record an owner's retry, or how far it is, or (None) withdraw it.
+
+        Only if the job is LOGGED and the retry on its way still is that of `job`. With one a job is in the index of
+        open jobs, as running.
         """
         ...
 
@@ -317,7 +339,8 @@ class Records(Protocol):
         """Write a ledger in which a finished message waits again, and its job with it, in one transaction (F).
 
         A LOGGED job becomes READY, a SENT one SENDING; another keeps its state, and its version moves on all the same,
-        so that a finaliser that has read the ledger before starts over.
+        so that a finaliser that has read the ledger before starts over. So does a LOGGED one with a retry on its way,
+        whose end makes it READY.
 
         Args:
             old: the ledger as read, by its version.
@@ -327,6 +350,17 @@ class Records(Protocol):
         Returns:
             False if one of the two has moved on.
         """
+        ...
+
+    def doubts(self, now: int) -> Iterable[str]:
+        """Walk the LOGGED jobs with messages of unknown fate about which a provider is to be asked by now (Unix ms).
+
+        A job is among them from LOG on, first after `doubt.LOOKS[0]`.
+        """
+        ...
+
+    def look_again(self, job: str, at: int | None) -> None:
+        """Ask about a LOGGED job's doubts again at `at` (Unix ms), or no more; in another state it stays as it is."""
         ...
 
     def open_jobs(self, slots: Iterable[str]) -> Iterable[OpenJob]:
@@ -368,6 +402,15 @@ class Provider(Protocol):
 
 
 @runtime_checkable
+class Sized(Protocol):
+    """A provider whose calls take fewer recipients with some contents."""
+
+    def per_call_of(self, content: Content) -> int:
+        """Return the most recipients in one call with this content, at most `per_call`."""
+        ...
+
+
+@runtime_checkable
 class Resolver(Protocol):
     """A provider that can tell what became of an attempt whose fate is not known."""
 
@@ -400,11 +443,20 @@ class WebhookReader(Protocol):
     """The receiving half of a provider."""
 
     def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:
-        """Check the signature over the raw body; raises BadSignature. Header names are lower-case."""
+        """Check the signature over the raw body; raises BadSignature, or Retriable. Header names are lower-case."""
         ...
 
     def words(self, headers: Mapping[str, str], body: bytes) -> Reading:
         """Return the body's words, normalised; events without our ref are left out. Raises BadEvents."""
+        ...
+
+
+@runtime_checkable
+class Fetching(Protocol):
+    """A webhook reader that fetches what its provider points to: a certificate, a confirmation."""
+
+    def fetch_by(self, http: "Http") -> None:
+        """Take the transport. Until then nothing is fetched, and nothing that needs it is believed."""
         ...
 
 

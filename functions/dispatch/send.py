@@ -20,11 +20,15 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     """Serve the pointers of one SQS event until their chunks end or the time does."""
     remaining = context.get_remaining_time_in_millis() / 1000
     lane = services.lane()
-    sender = lane.sender(min(CALL_TIMEOUT, remaining / 4))
+    call_timeout = min(CALL_TIMEOUT, remaining / 4)
+    sender = lane.sender(call_timeout)
     deadline = services.deployment().clock.now() + remaining
 
     def serve(record: Mapping[str, Any]) -> str:
         pointer = json.loads(record["body"])
+        if pointer.get("resolve"):
+            resolved = lane.resolution(call_timeout).resolve(pointer["job"], int(pointer["chunk"]), deadline=deadline)
+            return f"asked about {resolved.asked}: {resolved.accepted} accepted, {resolved.absent} absent"
         return sender.work(pointer["job"], int(pointer["chunk"]), owner=uuid4().hex, deadline=deadline).value
 
     failures = []

@@ -21,6 +21,8 @@ class WordKind(StrEnum):
     """Refused by the receiver for a reason other than the mailbox."""
     FAILED_TEMPORARILY = "failed_temporarily"
     """Given up by the provider after trying for long."""
+    ABSENT = "absent"
+    """Asked, the provider proved that it never took the attempt; counts for what is UNKNOWN, nothing else."""
 
 
 HARD: Final = frozenset({WordKind.BOUNCED, WordKind.COMPLAINED})

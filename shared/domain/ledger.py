@@ -271,6 +271,15 @@ def join_words(
     return _rewritten(replace(ledger, by=by), bytes(cells))
 
 
+def disprove(ledger: Ledger, attempts: Iterable[tuple[int, int]], state: Cell) -> Ledger | None:
+    """Give UNKNOWN cells whose attempt `(index, attempt)` was proven absent a state: RETRY, or DROPPED if not again."""
+    cells = bytearray(ledger.cells)
+    for index, attempt in attempts:
+        if cells[index] == attempt << 4 | Cell.UNKNOWN:
+            cells[index] = attempt << 4 | state
+    return _rewritten(ledger, bytes(cells)) if bytes(cells) != ledger.cells else None
+
+
 def fold(ledger: Ledger) -> tuple[Ledger, tuple[int, ...]] | None:
     """Return the ledger as folded and what to add to the job (as `figures` orders it); None if nothing changed."""
     now = figures(ledger)

@@ -1,7 +1,8 @@
 """The queue primitives over ledgers, once for every store.
 
-A store brings five methods (`_read`, `_list`, `_put`, `_swap`, `_lease`); the primitives, their recomputation after a
-lost race and the recognition of one's own write stand here, so that the fake and the real store cannot drift apart.
+A store brings six methods (`_read`, `_list`, `_list_some`, `_put`, `_swap`, `_lease`); the primitives, their
+recomputation after a lost race and the recognition of one's own write stand here, so that the fake and the real store
+cannot drift apart.
 Source: docs/protocol.md, "Writes" and "The queue primitives".
 """
 
@@ -43,6 +44,10 @@ class LedgerQueue(ABC):
         """Read a job's ledgers, consistently, by number."""
 
     @abstractmethod
+    def _list_some(self, job: str, first: int, count: int) -> list[Ledger]:
+        """Read up to `count` of a job's ledgers from a number on, consistently, by number."""
+
+    @abstractmethod
     def _put(self, ledgers: Sequence[Ledger]) -> None:
         """Store new ledgers."""
 
@@ -71,6 +76,10 @@ class LedgerQueue(ABC):
     def read_all(self, job: str) -> list[Ledger]:
         """Return all ledgers of a job."""
         return self._list(job)
+
+    def read_some(self, job: str, first: int, count: int) -> list[Ledger]:
+        """Return up to `count` ledgers of a job from number `first` on."""
+        return self._list_some(job, first, count)
 
     def list_queue(self, job: str) -> list[Ledger]:
         """Return the ledgers that wait for a worker."""
@@ -180,10 +189,20 @@ class LedgerQueue(ABC):
         """Join feedback (F); the ledger as it is afterwards, None if there is none."""
         return self._change(job, chunk, lambda x: rules.join_words(x, words, route=route, credential=credential))
 
+    def disprove(self, job: str, chunk: int, attempts: Iterable[tuple[int, int]]) -> Ledger | None:
+        """Give up doubtful attempts that were proven absent and may not be made again (Resolve)."""
+        wanted = tuple(attempts)
+        return self._change(job, chunk, lambda x: rules.disprove(x, wanted, Cell.DROPPED))
+
     def reopen(self, job: str, chunk: int, states: Iterable[Cell], max_attempts: int) -> Ledger | None:
         """Queue cells again for the owner's retry (J4)."""
         wanted = tuple(states)
         return self._change(job, chunk, lambda x: rules.reopen(x, wanted, max_attempts))
+
+    def reopen_as_read(self, read: Ledger, states: Iterable[Cell], max_attempts: int) -> bool:
+        """Queue cells again if the ledger still is as it was read (J4); False if it was written meanwhile."""
+        new = rules.reopen(read, tuple(states), max_attempts)
+        return new is None or self._swap(read, new) is new
 
     def drop(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
         """Skip recipients that still wait."""

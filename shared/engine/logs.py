@@ -188,11 +188,12 @@ def _attempts(
     for (index, number), (credential, entries) in said.items():
         known = out.setdefault(index, {}).get(number)
         ordered = tuple(sorted(set(entries), key=lambda e: (e.at, e.word)))
+        absent = known is not None and known.outcome == "unknown" and all(e.word == WordKind.ABSENT for e in ordered)
         out[index][number] = Attempt(
             n=number,
             credential_id=known.credential_id if known else credential,
             at_ms=known.at_ms if known else ordered[0].at * 1000,
-            outcome=known.outcome if known else "unknown",
+            outcome="not_sent" if absent else known.outcome if known else "unknown",
             code=known.code if known else "",
             provider_message_id=(known.provider_message_id if known else "")
             or next((e.id for e in ordered if e.id), ""),

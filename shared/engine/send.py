@@ -15,16 +15,18 @@ from shared.domain.backoff import MAX_QUEUE_DELAY
 from shared.domain.chunks import Chunk
 from shared.domain.content import Content
 from shared.domain.details import Detail
-from shared.domain.ids import Ref
 from shared.domain.jobs import Job, OnAmbiguous
 from shared.domain.ledger import Ledger
 from shared.domain.outcomes import Accepted, Entry, Kind, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.domain.pacing import Pace, Slots, pace
 from shared.domain.queue import Expired, NotDue
 from shared.domain.states import ACTIVE, Cell, Change, JobState
+from shared.engine.circuits import Circuits
+from shared.engine.gate import FULL, SHUT, Gate
 from shared.engine.pool import Crew, Pending, Pool
 from shared.engine.recover import Recovery
-from shared.ports import Clock, Lanes, LedgerStore, Loaded, Pacer, Provider, Records, Retriable, Target
+from shared.engine.targets import target
+from shared.ports import Clock, Lanes, LedgerStore, Loaded, Pacer, Provider, Records, Retriable
 
 CALL_TIMEOUT: Final = 10.0
 """Seconds that a provider call may take; what is slower than that is `unknown`."""
@@ -76,6 +78,8 @@ class _Lease:
     requeued: list[int]
     throttled_until: int = 0
     paused: bool = False
+    leave: bool = False
+    """The provider is left alone now: what is queued moves on."""
 
 
 class Sender:
@@ -91,6 +95,7 @@ class Sender:
         provider: Provider,
         credential: Credential,
         recovery: Recovery,
+        circuits: Circuits,
         clock: Clock,
         lease_margin: float,
         call_timeout: float = CALL_TIMEOUT,
@@ -103,6 +108,7 @@ class Sender:
         self._provider = provider
         self._credential = credential
         self._recovery = recovery
+        self._gate = Gate(credential.id, circuits, clock)
         self._clock = clock
         self._lease_margin = lease_margin
         self._call_timeout = call_timeout
@@ -127,11 +133,12 @@ class Sender:
         if isinstance(ledger, Did):
             return ledger
         kept = self._contents.get(job_id)
-        loaded = self._records.load(job_id, number, content=kept is None)
+        loaded = self._records.load(job_id, number, content=kept is None, lane=self._credential.id)
         content = kept or self._keep(job_id, loaded)
         if loaded is None or content is None:
             return Did.NOTHING  # the job's items have reached the end of their retention
         lease = _Lease(loaded.job, loaded.chunk, content, ledger, [], [])
+        self._gate.see(loaded.breaker)
         try:
             with self._pool(self._threads(lease.job)) as pool:
                 if not self._windows(lease, pool, deadline):
@@ -177,8 +184,11 @@ class Sender:
         """Work through windows until the lease should end; False if it was lost to a takeover."""
         while True:
             left = len(lease.ledger.having(Cell.QUEUED))
-            rate = self._pace(lease.job)
+            rate = self._gate.narrow(self._pace(lease.job))
             if not left or self._clock.now() + self._window_time(rate) > deadline:
+                return True
+            lease.leave = self._gate.bars(lease.ledger.owner)
+            if lease.leave:
                 return True
             k = min(left, rate.window)
             slots = self._reserve(k, rate, ahead=self._prepare.seconds)
@@ -186,6 +196,8 @@ class Sender:
             woken = self._clock.now()
             if not self._may_claim(lease):
                 return True
+            rate = self._gate.narrow(rate)  # the breaker may have opened or closed since
+            k = min(k, rate.window)
             claimed = self._ledgers.claim(lease.ledger, lease.results, k, route=lease.job.route)
             if claimed is None:
                 lease.results = []
@@ -208,7 +220,7 @@ class Sender:
 
     def _may_claim(self, lease: _Lease) -> bool:
         """Read the job and the controls after the lease was taken; an ENQUEUED job becomes SENDING by that read."""
-        control = self._records.control(lease.job.id, lease.job.account)
+        control = self._records.control(lease.job.id, lease.job.account, lane=self._credential.id)
         job = control.job
         if job is None:
             return False
@@ -221,7 +233,9 @@ class Sender:
             if changed.job is None or changed.job.state is not JobState.SENDING:
                 return False
             lease.job = changed.job
-        return True
+        self._gate.see(control.breaker)
+        lease.leave = not self._gate.admit(lease.ledger.owner)
+        return not lease.leave
 
     def _pace(self, job: Job) -> Pace:
         c = self._credential
@@ -255,7 +269,9 @@ class Sender:
             waiting = self._round(lease, waiting, slots, rate.late, pool, deadline)
             if not waiting:
                 return
-            if self._clock.now() > deadline - MARGIN - self._call_timeout:
+            self._gate.wait(lease.ledger.owner)
+            lease.leave = self._gate.shut(lease.ledger.owner)
+            if lease.leave or self._clock.now() > deadline - MARGIN - self._call_timeout:
                 for group in waiting:
                     lease.requeued.extend(group)
                 return
@@ -275,11 +291,14 @@ class Sender:
         pool: Pool,
         deadline: float,
     ) -> list[list[int]]:
-        """Start each call at its slot and wait for all; returns the groups whose slot was missed, so burned."""
+        """Start each call at its slot and wait for all; returns the groups whose slot was missed, so burned.
+
+        A slot is burned, too, if the gate is full; once it is shut no call begins.
+        """
         futures: list[tuple[list[int], Pending[list[Outcome] | None]]] = []
         missed: list[list[int]] = []
         position = 0
-        for group in groups:
+        for n, group in enumerate(groups):
             now = self._clock.now()
             while position < slots.count and slots.at(position) < now - late:
                 position += 1
@@ -289,7 +308,14 @@ class Sender:
             at = slots.at(position)
             position += len(group)
             self._clock.sleep(at - now)
-            futures.append((group, pool.submit(self._call, lease, group, at + late, deadline)))
+            ticket = self._gate.enter(lease.ledger.owner)
+            if ticket == SHUT:
+                missed.extend(groups[n:])
+                break
+            if ticket == FULL:
+                missed.append(group)
+                continue
+            futures.append((group, pool.submit(self._call, lease, group, at + late, deadline, ticket)))
         for group, future in futures:
             outcomes = future.result()
             if outcomes is None:
@@ -299,26 +325,30 @@ class Sender:
                     self._settle(lease, index, outcome)
         return missed
 
-    def _call(self, lease: _Lease, group: Sequence[int], latest: float, deadline: float) -> list[Outcome] | None:
+    def _call(
+        self, lease: _Lease, group: Sequence[int], latest: float, deadline: float, ticket: int
+    ) -> list[Outcome] | None:
         """Make one provider call; None if its slot was missed before it began."""
+        said: list[Outcome] | None = None
+        try:
+            if self._clock.now() > latest:
+                return None
+            said = self._ask(lease, group, deadline)
+            return [Unknown("internal_fault")] * len(group) if said is None else said
+        finally:
+            self._gate.leave(ticket, lease.ledger.owner, said or ())
+
+    def _ask(self, lease: _Lease, group: Sequence[int], deadline: float) -> list[Outcome] | None:
+        """Call the provider; None if its adapter has a fault, which says nothing of the provider."""
         now = self._clock.now()
-        if now > latest:
-            return None
-        targets = [
-            Target(
-                ref=str(Ref(lease.ledger.job, lease.ledger.chunk, i, lease.ledger.cells[i] >> 4)),
-                recipient=lease.chunk.recipients[i],
-                key=f"{lease.ledger.job}-{lease.ledger.chunk}-{i}-{lease.ledger.retries}",
-            )
-            for i in group
-        ]
+        targets = [target(lease.ledger, lease.chunk, i) for i in group]
         try:
             return self._provider.send(
                 lease.content, targets, deadline=min(now + self._call_timeout, deadline - MARGIN)
             )
         except Exception as fault:  # noqa: BLE001 - a fault of an adapter must not take the window's other results along
             _LOG.error("provider fault", extra={"ref": targets[0].ref, "fault": type(fault).__name__})
-            return [Unknown("internal_fault")] * len(group)
+            return None
 
     # L3
 
@@ -359,7 +389,7 @@ class Sender:
     # L4
 
     def _release(self, lease: _Lease) -> None:
-        passing = self._recovery.passing(lease.job.route, throttled_until=lease.throttled_until)
+        passing = self._recovery.passing(lease.job.route, throttled_until=lease.throttled_until, leave=lease.leave)
         if not lease.requeued and not lease.ledger.having(Cell.QUEUED):
             released = self._ledgers.send_done(lease.ledger, lease.results, passing)
         else:

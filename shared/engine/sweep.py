@@ -4,13 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from shared.contracts import question
 from shared.domain import ledger as rules
+from shared.domain.doubt import due, next_look
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.states import ACTIVE, JobState
+from shared.domain.states import ACTIVE, Cell, JobState
 from shared.engine.log import Logger
 from shared.engine.plan import Planner
 from shared.engine.recover import Recovery
+from shared.engine.retry import Retrier
 from shared.ports import Clock, Lanes, LedgerStore, Records
 
 LOST_AFTER_MS: Final = 3_600_000
@@ -18,17 +21,20 @@ LOST_AFTER_MS: Final = 3_600_000
 a slow lane, where a million recipients wait for days."""
 MAX_LEDGERS: Final = 1_000
 """Ledgers of one job looked at in one run."""
+INTERVAL: Final = 60.0
+"""Seconds between two runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a run did. `complete`: it saw every open job before its time was over."""
+    """What a run did. `asked`: chunks whose providers are asked about doubts; `complete`: it saw every open job."""
 
     planned: int
     taken_over: int
     folded: int
     pointed: int
     logged: int
+    asked: int
     complete: bool
 
 
@@ -44,6 +50,7 @@ class Sweeper:
         planner: Planner,
         recovery: Recovery,
         logger: Logger,
+        retrier: Retrier,
         clock: Clock,
         slots: Sequence[str],
     ) -> None:
@@ -54,13 +61,14 @@ class Sweeper:
         self._planner = planner
         self._recovery = recovery
         self._logger = logger
+        self._retrier = retrier
         self._clock = clock
         self._slots = slots
         self._cursor: dict[str, int] = {}
 
     def sweep(self, deadline: float) -> Swept:
         """Look at every open job once, until `deadline` (Unix seconds)."""
-        done = {"planned": 0, "taken_over": 0, "folded": 0, "pointed": 0, "logged": 0}
+        done = {"planned": 0, "taken_over": 0, "folded": 0, "pointed": 0, "logged": 0, "asked": 0}
         empty: dict[str, bool] = {}
         for entry in self._records.open_jobs(self._slots):
             if self._clock.now() > deadline:
@@ -69,11 +77,17 @@ class Sweeper:
                 done["planned"] += self._planner.plan(entry.job) is not None
                 continue
             job = self._records.job(entry.job)
+            if job is not None and job.retry is not None:
+                done["planned"] += self._retrier.carry_on(job.id, deadline) and self._planner.plan(job.id) is not None
             if job is None or job.state in (JobState.READY, JobState.LOGGED):
                 continue
             for x in self._some(job):
                 self._one(job, x, done, empty)
             done["logged"] += self._logger.finalise(job.id) is JobState.LOGGED
+        for name in self._records.doubts(int(self._clock.now() * 1000)):
+            if self._clock.now() > deadline:
+                return Swept(**done, complete=False)
+            done["asked"] += self._look(name)
         return Swept(**done, complete=True)
 
     def _some(self, job: Job) -> list[Ledger]:
@@ -93,10 +107,32 @@ class Sweeper:
                 return
             done["taken_over"] += 1  # and pointed to, if work is left
             current = taken
+        elif x.status is LedgerStatus.DONE and due(self._clock.now() - x.released_at / 1000, INTERVAL):
+            done["asked"] += bool(x.having(Cell.UNKNOWN)) and self._ask(job, x)
         elif x.status is LedgerStatus.IDLE and job.state in ACTIVE and self._lost(job, x, empty):
             done["pointed"] += self._recovery.point(job, x)
         if rules.fold(current) is not None:
             done["folded"] += self._records.fold(current, job) is not None
+
+    def _look(self, name: str) -> int:
+        """Have providers asked about a finished job's doubts, and note when to ask again; returns how many chunks."""
+        job = self._records.job(name)
+        if job is None or job.state is not JobState.LOGGED:
+            return 0
+        elapsed = self._clock.now() - job.finished_at / 1000
+        doubtful = [x for x in self._ledgers.read_all(name) if x.having(Cell.UNKNOWN)]
+        following = next_look(elapsed) if doubtful else None
+        self._records.look_again(name, job.finished_at + round(following * 1000) if following else None)
+        return sum(self._ask(job, x) for x in doubtful)
+
+    def _ask(self, job: Job, x: Ledger) -> bool:
+        """Have the providers of a chunk's doubtful attempts asked, each in its own lane."""
+        doubts = {(i, x.cells[i] >> 4) for i in x.having(Cell.UNKNOWN)}
+        windows, _ = self._records.details(job.id, x.chunk)
+        made = {w.credential for w in windows for e in w.entries if (e.index, e.attempt) in doubts}
+        for credential in sorted(made):
+            self._lanes[credential].send([question(job.id, x.chunk)], group=job.id)
+        return bool(made)
 
     def _lost(self, job: Job, x: Ledger, empty: dict[str, bool]) -> bool:
         """Tell whether the ledger's pointer seems lost: its lane is empty, or nothing happened for an hour."""

@@ -112,27 +112,24 @@ class Tracker:
     def _join(self, job: Job, ledger: Ledger, credential: str, words: Sequence[Said]) -> None:
         """Join words into the ledger: by one compare-and-swap, or with the job where a message is to be tried again."""
         states = [(r.index, r.attempt, state) for r, k, _ in words if (state := state_of(k)) is not None]
-        if not any(_may_retry(job, ledger, said) for said in words):
-            if states:
-                self._ledgers.join(job.id, ledger.chunk, states, route=job.route, credential=credential)
-            return
+        absent = {(r.index, r.attempt) for r, k, _ in words if k is WordKind.ABSENT}
         for _ in range(RACES):
             again = self._again(job, ledger, words)
-            joined = rules.join_words(
-                ledger,
-                [*((i, a, Cell.RETRY) for i, a in sorted(again)), *states],
-                route=job.route,
-                credential=credential,
-            )
-            if joined is None:
-                return
-            if not any(joined.cell(i)[0] is Cell.RETRY for i, _ in again):
-                self._ledgers.join(job.id, ledger.chunk, states, route=job.route, credential=credential)
+            retries = [(i, a, Cell.RETRY) for i, a in sorted(again - absent)]
+            joined = rules.join_words(ledger, [*retries, *states], route=job.route, credential=credential) or ledger
+            joined = rules.disprove(joined, again & absent, Cell.RETRY) or joined
+            if not any(joined.cell(i) == (Cell.RETRY, a) for i, a in again):
+                if states:
+                    self._ledgers.join(job.id, ledger.chunk, states, route=job.route, credential=credential)
+                if absent:
+                    self._ledgers.disprove(job.id, ledger.chunk, absent)
                 return
             new = passes.reopen(joined, self._recovery.passing(job.route))
             if self._records.reopen(ledger, new, job):
                 if ledger.status is LedgerStatus.DONE:
                     self._recovery.point(replace(job, state=reopened(job.state)), new)
+                if absent - again:
+                    self._ledgers.disprove(job.id, ledger.chunk, absent - again)
                 return
             current, stored = self._records.job(job.id), self._ledgers.read(job.id, ledger.chunk)
             if current is None or stored is None:
@@ -154,10 +151,13 @@ class Tracker:
         return {
             (ref.index, ref.attempt)
             for ref, kind, word in asked
-            if known.get(ref.index, passes.NO_PAST).named < set(job.route)
-            and (
-                kind is not WordKind.DEFERRED
-                or word.at - begun.get((ref.index, ref.attempt), word.at) >= job.policy.deferred_after
+            if kind is WordKind.ABSENT
+            or (
+                known.get(ref.index, passes.NO_PAST).named < set(job.route)
+                and (
+                    kind is not WordKind.DEFERRED
+                    or word.at - begun.get((ref.index, ref.attempt), word.at) >= job.policy.deferred_after
+                )
             )
         }
 
@@ -185,15 +185,14 @@ def _names_id(ledger: Ledger, ref: Ref) -> bool:
 
 
 def _may_retry(job: Job, ledger: Ledger, said: Said) -> bool:
-    """Tell whether the job's policy has a message tried again after a word about its last attempt."""
+    """Tell whether a message may be tried again after a word about its last attempt: by policy, or as it was absent."""
     ref, kind, _ = said
     state, attempt = ledger.cell(ref.index)
-    return (
-        kind.value in job.policy.retry_on
-        and not job.stopped
-        and ref.attempt == attempt < min(ledger.limit, MAX_ATTEMPTS)
-        and RANK[state] < RANK[Cell.RETRY]
-    )
+    if job.stopped or not ref.attempt == attempt < min(ledger.limit, MAX_ATTEMPTS):
+        return False
+    if kind is WordKind.ABSENT:
+        return state is Cell.UNKNOWN
+    return kind.value in job.policy.retry_on and RANK[state] < RANK[Cell.RETRY]
 
 
 def _begun(windows: Sequence[Detail]) -> dict[tuple[int, int], int]:

@@ -82,6 +82,7 @@ def test_every_word_has_its_meaning() -> None:
         WordKind.DROPPED: Cell.DROPPED,
         WordKind.BLOCKED: Cell.DROPPED,
         WordKind.FAILED_TEMPORARILY: Cell.DROPPED,
+        WordKind.ABSENT: None,
     }
     assert not HARD & SOFT
 

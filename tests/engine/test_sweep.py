@@ -7,7 +7,7 @@ from shared.engine.sweep import LOST_AFTER_MS, Swept
 from tests.fakes.faults import Crash, When
 from tests.fakes.world import INVOCATION, LEASE_MARGIN, World, credential
 
-NOTHING = Swept(planned=0, taken_over=0, folded=0, pointed=0, logged=0, complete=True)
+NOTHING = Swept(planned=0, taken_over=0, folded=0, pointed=0, logged=0, asked=0, complete=True)
 
 
 @pytest.fixture

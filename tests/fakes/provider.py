@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shared.domain.content import Content
 from shared.domain.ids import Ref
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Unknown
+from shared.domain.outcomes import Absent, Accepted, Finding, NotStarted, Outcome, Unknown
 from shared.ports import Target
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
@@ -112,3 +112,25 @@ class FakeProvider:
         if isinstance(said, Swallowed):
             return Unknown("timeout")
         return said or Accepted(f"{self.name}-{target.ref}")
+
+
+class ResolvingProvider(FakeProvider):
+    """A provider that can be asked: it says what the oracle knows, after a while.
+
+    Attributes:
+        sure_after: seconds after an attempt from which it can prove that it never took it; None: it never can.
+    """
+
+    resolves_within = 86_400.0
+    sure_after: float | None = 1_800.0
+
+    def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:
+        if self._clock.now() >= deadline:
+            return Unknown("no_time")
+        return self._tap(f"provider.{self.name}.resolve", lambda: self._find(target, at))
+
+    def _find(self, target: Target, at: float) -> Finding:
+        if target.ref in self._oracle.refs():
+            return Accepted(f"{self.name}-{target.ref}")
+        sure = self.sure_after is not None and self._clock.now() - at >= self.sure_after
+        return Absent() if sure else Unknown("too_early")

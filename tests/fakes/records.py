@@ -12,7 +12,8 @@ from shared.domain.breaker import Breaker
 from shared.domain.chunks import Chunk
 from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
-from shared.domain.jobs import Job, add_figures, stats_of
+from shared.domain.doubt import LOOKS
+from shared.domain.jobs import Job, RetryRequest, add_figures, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger
 from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Replay, Stored
@@ -50,6 +51,7 @@ class FakeRecords:
         self.stats: dict[tuple[str, str, str, int], Counter[str]] = {}
         self.suppressions: dict[tuple[str, str], Suppression] = {}
         self.paused: set[str] = set()
+        self.looks: dict[str, int] = {}
         self._makers: dict[tuple[str, str], str] = {}
         self._ledgers = ledgers
         self._breakers = breakers or FakeBreakers()
@@ -138,11 +140,34 @@ class FakeRecords:
             yield from self._atomic("open_jobs", lambda slot=slot: self._open(slot))  # type: ignore[misc]
 
     def _open(self, slot: str) -> list[OpenJob]:
-        there = [j for j in self.jobs.values() if j.state is not JobState.LOGGED and _slot(j) == slot]
+        there = [j for j in self.jobs.values() if (j.retry or j.state is not JobState.LOGGED) and _slot(j) == slot]
         return [
             OpenJob(j.id, j.state is not JobState.READY, j.not_before, j.created_at, j.campaign)
             for j in sorted(there, key=lambda j: (j.created_at, j.id))
         ]
+
+    def doubts(self, now: int) -> Iterable[str]:
+        def found() -> list[str]:
+            there = [(at, name) for name, at in self.looks.items() if self.jobs[name].state is JobState.LOGGED]
+            return [name for at, name in sorted(there) if at <= now]
+
+        yield from self._atomic("doubts", found)
+
+    def look_again(self, job: str, at: int | None) -> None:
+        def put() -> None:
+            if self.jobs[job].state is JobState.LOGGED and job in self.looks:
+                if at is None:
+                    del self.looks[job]
+                else:
+                    self.looks[job] = at
+
+        self._atomic("look_again", put)
+
+    def _finished(self, job: Job) -> None:
+        """Note a job that is LOGGED now: its doubts are to be asked about."""
+        self.looks.pop(job.id, None)
+        if job.counts["unknown"]:
+            self.looks[job.id] = job.finished_at + LOOKS[0] * 1000
 
     # Details
 
@@ -181,6 +206,7 @@ class FakeRecords:
                 or stored.state not in sources
                 or (strict and stored.version != job.version)
                 or (change is Change.PLAN and stored.not_before > now)
+                or (change is Change.RESUME and stored.retry != job.retry)
             ):
                 return Changed(won=False, job=stored)
             new = replace(stored, state=target, version=stored.version + 1)
@@ -188,12 +214,27 @@ class FakeRecords:
                 new = replace(new, planned_at=now, stopped=False)
             elif change is Change.LOG:
                 new = replace(new, finished_at=now)
+            elif change is Change.RESUME:
+                new = replace(new, retry=None)
             elif change is Change.STOP:
                 new = replace(new, stopped=True, stopped_at=now, stop_reason=reason)
             self.jobs[job.id] = new
+            if change is Change.LOG:
+                self._finished(new)
             return Changed(won=True, job=new)
 
         return self._atomic(f"change.{change.value}", make)
+
+    def set_retry(self, job: Job, request: RetryRequest | None) -> Changed:
+        def make() -> Changed:
+            stored = self.jobs.get(job.id)
+            if stored is None or stored.state is not JobState.LOGGED or stored.retry != job.retry:
+                mine = stored is not None and stored.state is JobState.LOGGED and stored.retry == request
+                return Changed(won=mine, job=stored)
+            self.jobs[job.id] = replace(stored, retry=request, version=stored.version + 1)
+            return Changed(won=True, job=self.jobs[job.id])
+
+        return self._atomic("set_retry", make)
 
     def fold(self, ledger: Ledger, job: Job, *, finish: int | None = None) -> tuple[Ledger, Job | None] | None:
         folded = rules.fold(ledger)
@@ -215,6 +256,8 @@ class FakeRecords:
                 at = finish if target is JobState.LOGGED else after.finished_at
                 after = replace(after, state=target, finished_at=at)
             self.jobs[job.id] = after
+            if after.state is JobState.LOGGED and current.state is not JobState.LOGGED:
+                self._finished(after)
             self._ledgers.store(new)
             self._add_stats(job, delta)
             return new, after if finish is not None else None
@@ -227,7 +270,8 @@ class FakeRecords:
             current = self.jobs.get(job.id)
             if stored is None or current is None or (stored.version, current.version) != (old.version, job.version):
                 return False
-            self.jobs[job.id] = replace(current, state=reopened(current.state), version=current.version + 1)
+            state = current.state if current.retry else reopened(current.state)
+            self.jobs[job.id] = replace(current, state=state, version=current.version + 1)
             self._ledgers.store(new)
             return True
 

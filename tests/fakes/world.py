@@ -23,12 +23,15 @@ from shared.domain.jobs import SHARDS, Job, Policy
 from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.states import Cell, JobState
 from shared.engine.accept import Accepted, Acceptor, BatchRequest
+from shared.engine.circuits import Circuits
 from shared.engine.control import JobControl
 from shared.engine.log import Folded, Logger
 from shared.engine.logs import Logs
 from shared.engine.plan import Planner
 from shared.engine.pool import Pool
 from shared.engine.recover import Recovery
+from shared.engine.resolve import Resolution, Resolved
+from shared.engine.retry import Retrier
 from shared.engine.send import Did, Sender
 from shared.engine.sweep import Sweeper, Swept
 from shared.engine.track import LATER, Tracked, Tracker
@@ -88,6 +91,7 @@ class World:
         seed: int = 0,
         clock: FakeClock | None = None,
         provider_limit: int = 1,
+        provider: type[FakeProvider] = FakeProvider,
     ) -> None:
         declared = credentials or (credential("one"), credential("two"))
         self.clock = clock or FakeClock()
@@ -98,8 +102,7 @@ class World:
         self.lanes = FakeLanes(self.clock, self.tap)
         self.oracle = Oracle()
         self.providers = {
-            c.id: FakeProvider(self.clock, self.oracle, name=c.id, per_call=provider_limit, tap=self.tap)
-            for c in declared
+            c.id: provider(self.clock, self.oracle, name=c.id, per_call=provider_limit, tap=self.tap) for c in declared
         }
         self.stream: deque[Ledger] = deque()
         self.stores.listener = self._streamed
@@ -115,19 +118,29 @@ class World:
         """Start all functions anew: what they knew in memory is gone, what is stored stays."""
         stores = {"records": self.records, "ledgers": self.ledgers}
         common: dict[str, Any] = {**stores, "clock": self.clock}
-        self.recovery = Recovery(lanes=self.lanes, rng=random.Random(self._seed), **common)  # noqa: S311 - jitter
+        rng = random.Random(self._seed)  # noqa: S311 - jitter
+        self.circuits = Circuits(breakers=self.stores.breakers, clock=self.clock, rng=rng)
+        self.recovery = Recovery(lanes=self.lanes, circuits=self.circuits, rng=rng, **common)
         self.planner = Planner(lanes=self.lanes, **common)
         self.logger = Logger(recovery=self.recovery, **common)
         self.tracker = Tracker(recovery=self.recovery, **common)
-        self.control = JobControl(planner=self.planner, **common)
+        self.retrier = Retrier(recovery=self.recovery, **common)
+        self.control = JobControl(planner=self.planner, retrier=self.retrier, **common)
         self.logs = Logs(**common)
-        self.acceptor = Acceptor(records=self.records, lanes=self.lanes, settings=self.settings, clock=self.clock)
+        self.acceptor = Acceptor(
+            records=self.records,
+            lanes=self.lanes,
+            circuits=self.circuits,
+            settings=self.settings,
+            clock=self.clock,
+        )
         owners = [None, *(c.id for c in self.settings.credentials)]
         self.sweeper = Sweeper(
             lanes=self.lanes,
             planner=self.planner,
             recovery=self.recovery,
             logger=self.logger,
+            retrier=self.retrier,
             slots=[
                 keys.open_slot(c, shard, running=running)
                 for c in owners
@@ -144,6 +157,7 @@ class World:
         *,
         clock: Clock | None = None,
         pacer: Pacer | None = None,
+        circuits: Circuits | None = None,
         pool: Callable[[int], Pool] = FakePool,
         declared: Credential | None = None,
     ) -> Sender:
@@ -156,6 +170,7 @@ class World:
             provider=self.providers[lane],
             credential=declared or self.settings.credential(lane),
             recovery=self.recovery,
+            circuits=circuits or self.circuits,
             clock=clock or self.clock,
             lease_margin=LEASE_MARGIN,
             pool=pool,
@@ -204,6 +219,10 @@ class World:
         if message is None:
             return None
         where = json.loads(message.body)
+        if where.get("resolve"):
+            self.lanes[lane].delete(message)
+            self.resolve(lane, where["job"], where["chunk"])
+            return Did.NOTHING
         visible_at = self.clock.now() + VISIBILITY
         deadline = self.clock.now() + INVOCATION
         worker = sender or self.senders[lane]
@@ -215,11 +234,26 @@ class World:
         self.lanes[lane].delete(message)
         return did
 
+    def resolve(self, lane: str, job: str, chunk: int) -> Resolved:
+        """Ask a lane's provider about the doubts of a chunk."""
+        resolution = Resolution(
+            records=self.records,
+            ledgers=self.ledgers,
+            tracker=self.tracker,
+            pacer=self.pacer,
+            provider=self.providers[lane],
+            credential=self.settings.credential(lane),
+            clock=self.clock,
+        )
+        return resolution.resolve(job, chunk, deadline=self.clock.now() + INVOCATION)
+
     def log(self) -> Folded | None:
         """Fold the next record of the ledgers' stream; None if there is none."""
         if not self.stream:
             return None
         folded = self.logger.fold(self.stream[0])
+        if folded.retrying:
+            self.retrier.carry_on(self.stream[0].job, self.clock.now() + 20)
         self.stream.popleft()
         return folded
 

@@ -55,6 +55,8 @@ class Batch:
     seconds: int
 
 
+SAID: Final = tuple(k for k in WordKind if k is not WordKind.ABSENT)
+"""What providers say by themselves."""
 some = st.integers(0, 7)
 answers = st.sampled_from([Answer.ACCEPTED, Answer.ACCEPTED, *Answer])
 runs = st.builds(
@@ -213,7 +215,7 @@ class Machine(RuleBasedStateMachine):
     # Providers' words
 
     @precondition(lambda self: self.room() and self.watch.taken)
-    @rule(n=some, kinds=st.lists(st.sampled_from(WordKind), min_size=1, max_size=3), lane=some, then=runs)
+    @rule(n=some, kinds=st.lists(st.sampled_from(SAID), min_size=1, max_size=3), lane=some, then=runs)
     def word(self, n: int, kinds: list[WordKind], lane: int, then: Run) -> None:
         """A provider says something of an attempt that it took, however early, late or contradictory."""
         attempts = [(place, a) for place, taken in self.watch.taken.items() for a in taken]
@@ -234,6 +236,16 @@ class Machine(RuleBasedStateMachine):
             self.go_on(self.track(due[0][1], *due[0][2]), then)
         else:
             self.go_on(self.track(*self.words[-1 - n % len(self.words)]), then)
+
+    @precondition(lambda self: self.room() and self.watch.lost)
+    @rule(n=some, lane=some, then=runs)
+    def absent(self, n: int, lane: int, then: Run) -> None:
+        """A provider is asked about an attempt that it never took, and proves it."""
+        ref = self.watch.lost[-1 - n % len(self.watch.lost)]
+        word = Word(str(ref), WordKind.ABSENT.value, int(self.world.clock.now()))
+        name = self.names[lane % len(self.names)]
+        self.words.append((name, word))
+        self.go_on(self.track(name, word), then)
 
     @precondition(room)
     @rule(n=some, kind=st.sampled_from(WordKind), how=st.integers(0, 2))

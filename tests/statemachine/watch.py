@@ -81,6 +81,16 @@ class Watch:
         """Note a word that a provider is about to say."""
         self.words.setdefault(place, set()).add((attempt, kind))
 
+    def _reopens(self, job: Job) -> bool:
+        """Tell whether words about a job may have it run again."""
+        gave_up = any(place[0] == job.id and k in SOFT for place, said in self.words.items() for _, k in said)
+        return not job.stopped and (gave_up or any(ref.job == job.id for ref in self.lost))
+
+    @property
+    def lost(self) -> list[Ref]:
+        """The attempts that were lost on the way: their provider can prove that it never took them."""
+        return [ref for ref, answer in self.answers.items() if answer is Answer.LOST]
+
     def given_up(self, place: Place) -> set[int]:
         """Return the attempts of a message that their provider gave up."""
         return self._said_of(place, SOFT)
@@ -149,7 +159,8 @@ class Watch:
         cells = {state for x in ledgers for state, _ in map(x.cell, range(len(x.cells)))}
         if (old.state, new.state) not in _LEGAL:
             self.fail(f"job {old.state} -> {new.state}")
-        if new.state is JobState.READY and new.id not in self.asked | self.asking:
+        asked = new.id in self.asked | self.asking
+        if new.state is JobState.READY and not asked and not self._reopens(old):
             self.fail("a job runs again, and nobody asked")
         if new.state is JobState.STOPPED:
             self.asked.discard(new.id)
@@ -173,7 +184,8 @@ class Watch:
             lost += now is Cell.UNKNOWN and not self._ambiguous(place, attempt)
             if was in (Cell.SKIPPED, Cell.BOUNCED) or (was is Cell.DELIVERED and now is not Cell.BOUNCED):
                 self.fail(f"message {new.chunk}.{i} was {was.name} and is {now.name}")
-            if was is Cell.UNKNOWN and now in _OPEN and place not in self.named:
+            known = at in self.given_up(place) or Ref(*place, at) in self.lost
+            if was is Cell.UNKNOWN and now in _OPEN and place not in self.named and not known:
                 self.fail(f"message {new.chunk}.{i} of unknown fate is {now.name}, and its owner named it not")
             if was in (Cell.QUEUED, Cell.RETRY, Cell.DROPPED) and now is Cell.SENT and at == attempt:
                 self.fail(f"message {new.chunk}.{i} says sent of an attempt that was given up")
@@ -219,7 +231,8 @@ class Watch:
                 if hidden:
                     self.fail(f"{name}, and a provider has attempt {hidden[0]}")
             doubt = self._ambiguous(place, attempt) and attempt not in self.given_up(place)
-            if state in (Cell.FAILED, Cell.DROPPED) and doubt:
+            proven = state is Cell.DROPPED and Ref(*place, attempt) in self.lost
+            if state in (Cell.FAILED, Cell.DROPPED) and doubt and not proven:
                 self.fail(f"{name}, and nobody knows what came of that")
 
     def _sums(self, job: Job, ledgers: list[Ledger]) -> None:

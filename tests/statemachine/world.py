@@ -13,6 +13,7 @@ from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger
 from shared.domain.states import Cell, JobState
 from shared.engine import accept
+from shared.engine.circuits import Circuits
 from shared.engine.pool import Pool
 from shared.engine.send import Sender
 from shared.engine.sweep import Sweeper
@@ -91,6 +92,7 @@ class StagedWorld(World):
         *,
         clock: Clock | None = None,
         pacer: Pacer | None = None,
+        circuits: Circuits | None = None,
         pool: Callable[[int], Pool] | None = None,
     ) -> Sender:
         """Return a new sender of a lane: a process of its own."""
@@ -102,6 +104,7 @@ class StagedWorld(World):
             provider=self.staged[lane],
             credential=self.settings.credential(lane),
             recovery=self.recovery,
+            circuits=circuits or self.circuits,
             clock=clock or self.clock,
             lease_margin=LEASE_MARGIN,
             pool=pool or (lambda _size: StagePool(self.stage)),

@@ -16,6 +16,7 @@ Table `records` (pk, sk):
 | was this request made before? | `I#account / sha256(key)` |
 | is everything paused? | `SYS / CONTROL` |
 | open jobs, oldest first (index `open`) | `credential#READY or RUN`, `shared#READY or RUN#0-15` / `created_at#job` |
+| finished jobs with doubts, by when to ask next (index `open`) | `doubt#0-15` / `at#job` |
 | an account's jobs of a kind, newest first (index `mine`) | `account#kind / created_at#job` |
 | which accounts are there? (operators) | `ACCOUNTS / account` |
 
@@ -183,6 +184,11 @@ def open_slot(credential: str | None, shard: int, *, running: bool) -> str:
     """Partition of the index `open`: by credential for jobs that reserve it, else by shard."""
     phase = "RUN" if running else "READY"
     return f"{credential}#{phase}" if credential else f"shared#{phase}#{shard}"
+
+
+def doubt_slot(shard: int) -> str:
+    """Partition of the index `open` with finished jobs that have messages of unknown fate, by when to ask next."""
+    return f"doubt#{shard}"
 
 
 def aged(created_at_ms: int, job_id: str) -> str:

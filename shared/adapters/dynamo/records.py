@@ -16,7 +16,8 @@ from shared.domain.breaker import Breaker
 from shared.domain.chunks import Chunk
 from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
-from shared.domain.jobs import Job, add_figures, stats_of
+from shared.domain.doubt import LOOKS
+from shared.domain.jobs import SHARDS, Job, RetryRequest, add_figures, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger
 from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Replay, Stored
@@ -26,6 +27,9 @@ CHUNK_CONTENT: Final = 3_000
 would make the chunk dear to read for those who want its recipients alone."""
 INLINE_CONTENT: Final = 350_000
 """Bytes of packed content that still fit DynamoDB's 400 KB item; larger contents go to the bucket."""
+
+
+DOUBT_SETS: Final = ("open_pk = :open_pk", "open_sk = :open_sk")
 
 
 class Blobs(Protocol):
@@ -210,6 +214,36 @@ class DynamoRecords:
                     campaign=codec.text(item, "campaign"),
                 )
 
+    def doubts(self, now: int) -> Iterable[str]:
+        """Walk the LOGGED jobs with messages of unknown fate about which a provider is to be asked by now."""
+        for shard in range(SHARDS):
+            for item in self._db.query(
+                self._records,
+                IndexName=INDEX_OPEN,
+                KeyConditionExpression="open_pk = :pk AND open_sk < :end",
+                ExpressionAttributeValues={":pk": s(keys.doubt_slot(shard)), ":end": s(f"{now + 1:015d}")},
+            ):
+                yield item["open_sk"]["S"].partition("#")[2]
+
+    def look_again(self, job: str, at: int | None) -> None:
+        """Ask about a LOGGED job's doubts again at `at`, or no more."""
+        change = "SET version = version + :one" + (", open_sk = :at" if at is not None else " REMOVE open_pk, open_sk")
+        values: Item = {":one": n(1), ":logged": s(JobState.LOGGED.value)}
+        if at is not None:
+            values[":at"] = s(keys.aged(at, job))
+        try:
+            self._db.call(
+                "update_item",
+                TableName=self._records,
+                Key=keys.job(job),
+                UpdateExpression=change,
+                ConditionExpression="#state = :logged AND attribute_exists(open_pk) AND attribute_not_exists(retry)",
+                ExpressionAttributeNames={"#state": "state"},
+                ExpressionAttributeValues=values,
+            )
+        except ConditionFailed:
+            return  # its owner or feedback has reopened it
+
     # Details
 
     def put_detail(self, detail: Detail, *, if_absent: bool = False) -> None:
@@ -270,10 +304,17 @@ class DynamoRecords:
         elif change is Change.LOG:
             sets.append("finished_at = :now")
             values[":now"] = n(now)
-            removes += ["open_pk", "open_sk"]
+            if job.counts["unknown"]:
+                sets += DOUBT_SETS
+                values |= _doubt_values(job, now)
+            else:
+                removes += ["open_pk", "open_sk"]
         elif change is Change.STOP:
             sets += ["stopped = :true", "stopped_at = :now", "stop_reason = :reason"]
             values |= {":true": {"BOOL": True}, ":now": n(now), ":reason": s(reason)}
+        elif change is Change.RESUME:
+            condition += " AND " + _same_retry(job, values)
+            removes.append("retry")
         if change in (Change.PLAN, Change.STOP, Change.RESUME, Change.REOPEN):
             sets += ["open_pk = :open_pk", "open_sk = :open_sk"]
             values[":open_pk"] = s(codec.open_slot(job, running=target is not JobState.READY))
@@ -293,6 +334,37 @@ class DynamoRecords:
             )
         except ConditionFailed as lost:
             return Changed(won=False, job=codec.job(lost.item) if lost.item else None)
+        return Changed(won=True, job=codec.job(answer["Attributes"]))
+
+    def set_retry(self, job: Job, request: RetryRequest | None) -> Changed:
+        """Record an owner's retry, or how far it is, or withdraw it."""
+        values: Item = {":one": n(1), ":logged": s(JobState.LOGGED.value)}
+        condition = "#state = :logged AND " + _same_retry(job, values)
+        if request is None:
+            change = "SET version = version + :one REMOVE retry, open_pk, open_sk"
+        else:
+            change = "SET version = version + :one, retry = :retry, open_pk = :open_pk, open_sk = :open_sk"
+            values |= {
+                ":retry": codec.retry_map(request),
+                ":open_pk": s(codec.open_slot(job, running=True)),
+                ":open_sk": s(keys.aged(job.created_at, job.id)),
+            }
+        try:
+            answer = self._db.call(
+                "update_item",
+                TableName=self._records,
+                Key=keys.job(job.id),
+                UpdateExpression=change,
+                ConditionExpression=condition,
+                ExpressionAttributeNames={"#state": "state"},
+                ExpressionAttributeValues=values,
+                ReturnValues="ALL_NEW",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ConditionFailed as lost:
+            stored = codec.job(lost.item) if lost.item else None
+            mine = stored is not None and stored.state is JobState.LOGGED and stored.retry == request
+            return Changed(won=mine, job=stored)  # ours, if only its answer was lost
         return Changed(won=True, job=codec.job(answer["Attributes"]))
 
     def fold(self, ledger: Ledger, job: Job, *, finish: int | None = None) -> tuple[Ledger, Job | None] | None:
@@ -319,7 +391,7 @@ class DynamoRecords:
 
     def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
         """Write a ledger in which a finished message waits again, and its job with it, in one transaction."""
-        target = reopened(job.state)
+        target = job.state if job.retry else reopened(job.state)
         values: Item = {":one": n(1), ":version": n(job.version), ":to": s(target.value)}
         expression = "SET #state = :to, version = version + :one"
         if target is JobState.READY:
@@ -386,7 +458,11 @@ class DynamoRecords:
             if target is JobState.LOGGED:
                 sets.append("finished_at = :now")
                 values[":now"] = n(finish)
-                removes = " REMOVE open_pk, open_sk"
+                if job.counts["unknown"] + delta[COUNT_KEYS.index("unknown")]:
+                    sets += DOUBT_SETS
+                    values |= _doubt_values(job, finish)
+                else:
+                    removes = " REMOVE open_pk, open_sk"
             condition = f"version = :version AND #state IN ({', '.join(f':f{i}' for i in range(len(sources)))})"
         update: Item = {
             "TableName": self._records,
@@ -432,6 +508,19 @@ class DynamoRecords:
         except Cancelled as lost:
             if "ConditionalCheckFailed" not in lost.codes:
                 raise  # else the first reason stands
+
+
+def _doubt_values(job: Job, now: int) -> Item:
+    at = now + LOOKS[0] * 1000
+    return {":open_pk": s(keys.doubt_slot(job.shard)), ":open_sk": s(keys.aged(at, job.id))}
+
+
+def _same_retry(job: Job, values: Item) -> str:
+    """Return the condition that the retry on its way is still that of `job`, and add what it compares with."""
+    if job.retry is None:
+        return "attribute_not_exists(retry)"
+    values[":before"] = codec.retry_map(job.retry)
+    return "retry = :before"
 
 
 def _idempotency_key(key: Idempotency) -> keys.Key:

@@ -1,0 +1,119 @@
+"""Resolving doubts: the provider is asked what became of attempts whose fate is not known (Resolve).
+
+It runs in the credential's lane, which has its secret and its pace. What it finds is a word like any other: accepted,
+or proven absent, which the tracker joins.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shared.contracts import Credential, Word
+from shared.domain.content import Content
+from shared.domain.details import Detail
+from shared.domain.feedback import WordKind
+from shared.domain.ids import Ref
+from shared.domain.ledger import Ledger
+from shared.domain.outcomes import Absent, Accepted, Finding
+from shared.domain.pacing import pace
+from shared.domain.states import Cell
+from shared.engine.send import CALL_TIMEOUT, MARGIN
+from shared.engine.targets import target
+from shared.engine.track import Tracker
+from shared.ports import Clock, LedgerStore, Loaded, Pacer, Provider, Records, Resolver
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """How many attempts were asked about, and what was found; the rest the provider cannot tell, or not yet."""
+
+    asked: int = 0
+    accepted: int = 0
+    absent: int = 0
+
+
+class Resolution:
+    """Asks one credential's provider."""
+
+    def __init__(
+        self,
+        *,
+        records: Records,
+        ledgers: LedgerStore,
+        tracker: Tracker,
+        pacer: Pacer,
+        provider: Provider,
+        credential: Credential,
+        clock: Clock,
+        call_timeout: float = CALL_TIMEOUT,
+    ) -> None:
+        self._records = records
+        self._ledgers = ledgers
+        self._tracker = tracker
+        self._pacer = pacer
+        self._provider = provider
+        self._credential = credential
+        self._clock = clock
+        self._call_timeout = call_timeout
+
+    def resolve(self, job_id: str, number: int, *, deadline: float) -> Resolved:
+        """Ask about each attempt of a chunk that is UNKNOWN and was this credential's, until `deadline` (Unix seconds).
+
+        Two that ask at once change nothing: a look-up reads, and a call under its key is the same call.
+        """
+        if not isinstance(self._provider, Resolver):
+            return Resolved()
+        ledger = self._ledgers.read(job_id, number)
+        doubts = ledger.having(Cell.UNKNOWN) if ledger is not None else []
+        loaded = self._records.load(job_id, number, content=True) if doubts else None
+        if ledger is None or loaded is None or loaded.content is None:
+            return Resolved()
+        windows, _ = self._records.details(job_id, number)
+        made = _made(windows, ledger, self._credential.id)
+        words: list[Word] = []
+        asked = accepted = absent = 0
+        for index in doubts:
+            at = made.get(index)
+            now = self._clock.now()
+            if at is None or now - at > self._provider.resolves_within:
+                continue
+            if now + self._call_timeout + MARGIN > deadline:
+                break
+            finding = self._ask(self._provider, ledger, loaded, loaded.content, index, at, deadline)
+            ref = str(Ref(job_id, number, index, ledger.cells[index] >> 4))
+            asked += 1
+            if isinstance(finding, Accepted):
+                accepted += 1
+                words.append(Word(ref, WordKind.ACCEPTED.value, int(at), finding.id))
+            elif isinstance(finding, Absent):
+                absent += 1
+                words.append(Word(ref, WordKind.ABSENT.value, int(at)))
+        if words:
+            self._tracker.track(self._credential.id, words)
+        return Resolved(asked, accepted, absent)
+
+    def _ask(
+        self,
+        resolver: Resolver,
+        ledger: Ledger,
+        loaded: Loaded,
+        content: Content,
+        index: int,
+        at: float,
+        deadline: float,
+    ) -> Finding:
+        c = self._credential
+        slots = self._pacer.reserve(c.id, 1, pace(c.rate, 1, c.per_call, loaded.job.rate), lead=0.0)
+        self._clock.sleep(slots.first - self._clock.now())
+        until = min(self._clock.now() + self._call_timeout, deadline - MARGIN)
+        return resolver.resolve(content, target(ledger, loaded.chunk, index), at=at, deadline=until)
+
+
+def _made(windows: Sequence[Detail], ledger: Ledger, credential: str) -> dict[int, float]:
+    """Return by recipient when its present attempt was made, in Unix seconds, if it was this credential's."""
+    made = {
+        e.index: (w.credential, w.at / 1000)
+        for w in windows
+        for e in w.entries
+        if e.attempt == ledger.cells[e.index] >> 4
+    }
+    return {i: at for i, (who, at) in made.items() if who == credential}
