@@ -1,0 +1,67 @@
+"""What is handed to an SMTP server and what it says (RFC 5321)."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Tls(StrEnum):
+    """How a connection to an SMTP server is made private: by STARTTLS, from its first byte, or not at all."""
+
+    STARTTLS = "starttls"
+    IMPLICIT = "implicit"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Relay:
+    """An SMTP server and how to speak to it. No `username`: no AUTH."""
+
+    host: str
+    port: int
+    tls: Tls
+    username: str = ""
+    password: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """One SMTP transaction.
+
+    Attributes:
+        sender: the envelope's.
+        recipients: the envelope's, at least one.
+        data: the message (RFC 5322) in parts, its lines and itself ending in CRLF, dots not yet doubled.
+        utf8: it needs SMTPUTF8 (RFC 6531).
+    """
+
+    sender: str
+    recipients: tuple[str, ...]
+    data: tuple[bytes, ...]
+    utf8: bool = False
+
+
+class Step(StrEnum):
+    """Where in a conversation an SMTP server gave its last reply."""
+
+    GREETING = "greeting"
+    EHLO = "ehlo"
+    STARTTLS = "starttls"
+    AUTH = "auth"
+    MAIL = "mail"
+    RCPT = "rcpt"
+    DATA = "data"
+    END = "end"
+    """After the message's final dot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The reply that decided a transaction: 2xx after the final dot, else 4xx or 5xx and nothing was sent.
+
+    `code`: three digits; `text`: its lines, joined by spaces; `recipient`: of the envelope, by number, at RCPT.
+    """
+
+    step: Step
+    code: int
+    text: str
+    recipient: int = 0

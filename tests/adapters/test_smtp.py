@@ -1,0 +1,548 @@
+"""What the SMTP transport says of a transaction is what the server knows of it, wherever the conversation breaks."""
+
+import ssl
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shared.adapters import smtp as under_test
+from shared.adapters.clock import SystemClock
+from shared.adapters.smtp import SmtpClient
+from shared.adapters.smtp_session import MAX_REPLY, Session
+from shared.domain.smtp import Mail, Relay, Reply, Step, Tls
+from shared.ports import AnswerLost, Interrupted, NoTime, NotSent, Unfit
+from tests import certificates
+from tests.adapters.relays import Say, closed_port, drip, drop, half, hang, relay, reset, starttls_injecting
+from tests.adapters.servers import Conversation, Server, serving
+
+MAIL = Mail("news@sender.example", ("ann@example.com",), (b"Subject: x\r\n", b"\r\n.dot\r\nend\r\n"))
+WIRE = b"Subject: x\r\n\r\n..dot\r\nend\r\n.\r\n"
+SOON = 0.3
+"""Seconds: enough for a conversation on loopback, and nobody waits for long."""
+PIPELINING = pytest.mark.parametrize("extensions", ["", "PIPELINING"])
+
+
+class ShiftedClock(SystemClock):
+    """The system's clock, that a test can put forward."""
+
+    ahead = 0.0
+
+    def now(self) -> float:
+        return super().now() + self.ahead
+
+
+@pytest.fixture
+def clock() -> ShiftedClock:
+    return ShiftedClock()
+
+
+@pytest.fixture
+def client(clock: ShiftedClock, certificate: Path) -> Iterator[SmtpClient]:
+    made = SmtpClient(clock, context=certificates.trusting(certificate))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return certificates.self_signed(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def server_tls(certificate: Path) -> ssl.SSLContext:
+    return certificates.serving(certificate)
+
+
+def plain(server: Server) -> Relay:
+    return Relay("127.0.0.1", server.port, Tls.NONE)
+
+
+def submit(client: SmtpClient, server: Server | Relay, mail: Mail = MAIL, seconds: float = 10) -> Reply:
+    to = plain(server) if isinstance(server, Server) else server
+    return client.submit(to, mail, deadline=client._now() + seconds)
+
+
+@PIPELINING
+def test_it_makes_one_transaction(client: SmtpClient, extensions: str) -> None:
+    commands: list[bytes] = []
+    with serving(relay(extensions=extensions, commands=commands)) as server:
+        assert submit(client, server) == Reply(Step.END, 250, "2.0.0 Ok: queued as 4F0")
+        assert server.requests == [WIRE]
+    assert commands == [
+        b"EHLO [127.0.0.1]\r\n",
+        b"MAIL FROM:<news@sender.example>\r\n",
+        b"RCPT TO:<ann@example.com>\r\n",
+        b"DATA\r\n",
+    ]
+
+
+@PIPELINING
+def test_a_connection_is_used_again_without_a_word_between(client: SmtpClient, extensions: str) -> None:
+    commands: list[bytes] = []
+    with serving(relay(extensions=extensions, commands=commands)) as server:
+        for _ in range(5):
+            assert submit(client, server).code == 250
+        assert (server.connections, server.requests) == (1, [WIRE] * 5)
+    assert [c.split()[0] for c in commands] == [b"EHLO", *[b"MAIL", b"RCPT", b"DATA"] * 5]
+
+
+# Broken before the end of the message is written: surely not sent
+
+BEFORE = ["GREETING", "EHLO", "MAIL", "RCPT", "DATA"]
+BROKEN: dict[str, tuple[Say, str]] = {
+    "drop": (drop, "connection_closed|connection_reset"),
+    "reset": (reset, "connection_closed|connection_reset"),
+    "hang": (hang, "read_timeout"),
+    "drip": (drip, "read_timeout|malformed_reply"),
+    "half a reply": (half, "connection_closed|connection_reset"),
+    "garbage": (b"HTTP/1.1 400 Bad Request\r\n", "malformed_reply"),
+    "no number": (b"abc\r\n", "malformed_reply"),
+    "interim": (b"199 x\r\n", "malformed_reply"),
+    "boundless": (b"2" * (MAX_REPLY + 5000), "malformed_reply"),
+    "boundless lines": (b"250-x\r\n" * MAX_REPLY, "malformed_reply"),
+}
+
+
+@pytest.mark.promise(1)
+@PIPELINING
+@pytest.mark.parametrize("step", BEFORE)
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_conversation_broken_before_the_message_is_surely_not_sent(
+    client: SmtpClient, step: str, how: str, extensions: str
+) -> None:
+    say, code = BROKEN[how]
+    with serving(relay(extensions=extensions, say={step: say})) as server:
+        with pytest.raises(NotSent, match=code) as caught:
+            submit(client, server, seconds=SOON if say in (hang, drip) else 10)
+        assert isinstance(caught.value, Interrupted) is (step in ("MAIL", "RCPT", "DATA"))
+        assert not isinstance(caught.value, NoTime)
+        assert server.requests == []
+        assert server.connections == 1
+
+
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("how", [drop, reset, hang])
+@pytest.mark.parametrize("tls", [Tls.NONE, Tls.STARTTLS])
+def test_a_conversation_broken_within_the_message_is_surely_not_sent(
+    client: SmtpClient, server_tls: ssl.SSLContext, how: Say, tls: Tls
+) -> None:
+    long = replace(MAIL, data=(b"x" * 70 + b"\r\n",) * 300_000)
+    with serving(relay(extensions="STARTTLS", tls=server_tls, say={"BODY": how})) as server:
+        with pytest.raises(Interrupted, match=r"connection_reset|write_timeout"):
+            submit(client, Relay("127.0.0.1", server.port, tls), long, seconds=SOON if how is hang else 10)
+        assert server.requests == []
+
+
+def test_a_message_that_is_not_written_by_the_deadline_is_not_ended(client: SmtpClient, clock: ShiftedClock) -> None:
+    def late(c: Conversation) -> None:
+        clock.ahead += 11
+        c.say(b"354 go on\r\n")
+
+    with serving(relay(say={"DATA": late})) as server:
+        with pytest.raises(Interrupted, match="timeout"):
+            submit(client, server, seconds=10)
+        assert server.requests == []
+
+
+# Broken after it: the server may have it
+
+AFTER: dict[str, tuple[Say, str]] = {**BROKEN, "asks for more": (b"354 more\r\n", "malformed_reply")}
+
+
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("tls", [Tls.NONE, Tls.STARTTLS])
+@pytest.mark.parametrize("how", AFTER)
+def test_a_reply_lost_after_the_message_is_told_and_it_arrives_once(
+    client: SmtpClient, server_tls: ssl.SSLContext, how: str, tls: Tls
+) -> None:
+    say, code = AFTER[how]
+    with serving(relay(extensions="STARTTLS", tls=server_tls, say={"END": say})) as server:
+        with pytest.raises(AnswerLost, match=code):
+            submit(client, Relay("127.0.0.1", server.port, tls), seconds=SOON if say in (hang, drip) else 10)
+        assert server.requests == [WIRE]
+        assert server.connections == 1
+
+
+@pytest.mark.promise(1)
+def test_a_reply_lost_on_a_used_connection_is_not_asked_for_again(client: SmtpClient) -> None:
+    answers = iter([b"250 ok\r\n", b""])
+
+    def once(c: Conversation) -> None:
+        answer = next(answers)
+        if not answer:
+            drop(c)
+        c.say(answer)
+
+    with serving(relay(say={"END": once})) as server:
+        assert submit(client, server).code == 250
+        with pytest.raises(AnswerLost, match="connection_"):
+            submit(client, server)
+        assert server.requests == [WIRE] * 2
+        assert server.connections == 1
+
+
+# The server's own word
+
+REFUSALS = [
+    ("GREETING", Step.GREETING, 0),
+    ("EHLO", Step.EHLO, 0),
+    ("MAIL", Step.MAIL, 0),
+    ("RCPT", Step.RCPT, 0),
+    ("DATA", Step.DATA, 0),
+    ("END", Step.END, 1),
+]
+
+
+@pytest.mark.promise(1)
+@PIPELINING
+@pytest.mark.parametrize(("verb", "step", "heard"), REFUSALS)
+@pytest.mark.parametrize("code", [421, 450, 550])
+def test_a_refusal_is_returned_with_its_step(
+    client: SmtpClient, verb: str, step: Step, heard: int, code: int, extensions: str
+) -> None:
+    said = f"{code}-4.7.1 first\r\n{code} second\r\n".encode()
+    with serving(relay(extensions=extensions, say={verb: said})) as server:
+        assert submit(client, server) == Reply(step, code, "4.7.1 first second")
+        assert len(server.requests) == heard
+
+
+@PIPELINING
+@pytest.mark.parametrize("verb", ["MAIL", "RCPT", "DATA"])
+def test_a_refused_transaction_is_reset_before_the_next(client: SmtpClient, verb: str, extensions: str) -> None:
+    commands: list[bytes] = []
+    answers = iter([b"550 no\r\n"])
+    usual = b"354 go\r\n" if verb == "DATA" else b"250 ok\r\n"
+    say: dict[str, Say] = {verb: lambda _: next(answers, usual)}
+    with serving(relay(extensions=extensions, say=say, commands=commands)) as server:
+        assert submit(client, server).code == 550
+        assert server.requests == []
+        assert submit(client, server).code == 250
+        assert submit(client, server).code == 250
+        assert (server.connections, server.requests) == (1, [WIRE] * 2)
+    verbs = [c.split()[0] for c in commands]
+    assert verbs.count(b"RSET") == 1
+    assert verbs[verbs.index(b"RSET") + 1] == b"MAIL"
+
+
+@PIPELINING
+def test_all_of_the_envelope_or_nothing(client: SmtpClient, extensions: str) -> None:
+    answers = iter([b"250 ok\r\n", b"550 5.1.1 who\r\n", b"250 ok\r\n"])
+    three = replace(MAIL, recipients=("a@x.example", "b@x.example", "c@x.example"))
+    with serving(relay(extensions=extensions, say={"RCPT": lambda _: next(answers)})) as server:
+        assert submit(client, server, three) == Reply(Step.RCPT, 550, "5.1.1 who", recipient=1)
+        assert server.requests == []
+
+
+def test_long_envelopes_are_not_written_in_one_go(client: SmtpClient) -> None:
+    many = replace(MAIL, recipients=tuple(f"reader{n}@{'x' * 60}.example" for n in range(2000)))
+    with serving(relay(extensions="PIPELINING")) as server:
+        assert submit(client, server, many).code == 250
+
+
+# Extensions
+
+
+def test_the_server_is_told_the_size(client: SmtpClient) -> None:
+    commands: list[bytes] = []
+    with serving(relay(extensions="SIZE 1000", commands=commands)) as server:
+        submit(client, server)
+        with pytest.raises(Unfit, match="too_large"):
+            submit(client, server, replace(MAIL, data=(b"x" * 999 + b"\r\n",)))
+        assert server.connections == 1
+    assert [c for c in commands if c.startswith(b"MAIL")] == [b"MAIL FROM:<news@sender.example> SIZE=25\r\n"]
+
+
+@pytest.mark.parametrize("extensions", ["SIZE", "SIZE 0", "SIZE x"])
+def test_no_limit_is_no_limit(client: SmtpClient, extensions: str) -> None:
+    with serving(relay(extensions=extensions)) as server:
+        assert submit(client, server).code == 250
+
+
+def test_an_address_in_another_script_needs_smtputf8(client: SmtpClient) -> None:
+    commands: list[bytes] = []
+    greek = replace(MAIL, recipients=("δοκιμή@example.com",), utf8=True)
+    with serving(relay(extensions="8BITMIME", commands=commands)) as server:
+        with pytest.raises(Unfit, match="smtputf8_not_offered"):
+            submit(client, server, greek)
+        assert [c.split()[0] for c in commands] == [b"EHLO"]
+    with serving(relay(extensions="8BITMIME,SMTPUTF8", commands=commands)) as server:
+        assert submit(client, server, greek).code == 250
+    assert b"MAIL FROM:<news@sender.example> BODY=8BITMIME SMTPUTF8\r\n" in commands
+    assert "RCPT TO:<δοκιμή@example.com>\r\n".encode() in commands
+
+
+@pytest.mark.parametrize(
+    "address", ["", "a@b\r\nRSET", "a@b\nc", "a b@c", "a@b>", "<a@b", "a@b\x00", "a@b\u2028", "\ud800"]
+)
+def test_an_address_cannot_smuggle_a_command(client: SmtpClient, address: str) -> None:
+    with serving(relay()) as server:
+        with pytest.raises(ValueError, match="one word"):
+            submit(client, server, replace(MAIL, recipients=(address,)))
+        with pytest.raises(ValueError, match="one word"):
+            submit(client, server, replace(MAIL, sender=address))
+        assert server.connections == 0
+
+
+# TLS and AUTH
+
+
+def with_login(server: Server, tls: Tls, password: str = "") -> Relay:
+    return Relay("127.0.0.1", server.port, tls, "ann", password or "pä ss")
+
+
+def test_starttls_before_anything_is_told(client: SmtpClient, server_tls: ssl.SSLContext) -> None:
+    commands: list[bytes] = []
+    script = relay(
+        extensions="STARTTLS,AUTH PLAIN LOGIN", tls=server_tls, say={"AUTH": b"235 ok\r\n"}, commands=commands
+    )
+    with serving(script) as server:
+        for _ in range(3):
+            assert submit(client, with_login(server, Tls.STARTTLS)).code == 250
+        assert (server.connections, len(server.requests)) == (1, 3)
+        client.close()
+    verbs = [c.split()[0] for c in commands]
+    assert verbs[:4] == [b"EHLO", b"STARTTLS", b"EHLO", b"AUTH"]
+    assert commands[3] == b"AUTH PLAIN AGFubgBww6Qgc3M=\r\n"
+
+
+def test_tls_from_the_first_byte(client: SmtpClient, server_tls: ssl.SSLContext) -> None:
+    with serving(relay(), context=server_tls) as server:
+        for _ in range(3):
+            assert submit(client, Relay("127.0.0.1", server.port, Tls.IMPLICIT)).code == 250
+        assert server.connections == 1
+        client.close()
+
+
+@pytest.mark.parametrize("extensions", ["", "AUTH PLAIN"])
+def test_without_starttls_nothing_is_told(client: SmtpClient, extensions: str) -> None:
+    commands: list[bytes] = []
+    with (
+        serving(relay(extensions=extensions, commands=commands)) as server,
+        pytest.raises(NotSent, match="starttls_not_offered"),
+    ):
+        submit(client, with_login(server, Tls.STARTTLS))
+    assert [c.split()[0] for c in commands] == [b"EHLO"]
+
+
+@pytest.mark.parametrize("say", [b"454 4.7.0 no TLS now\r\n", b"502 5.5.1 what\r\n"])
+def test_starttls_refused(client: SmtpClient, say: bytes) -> None:
+    with serving(relay(extensions="STARTTLS", say={"STARTTLS": say})) as server:
+        assert submit(client, with_login(server, Tls.STARTTLS)).step is Step.STARTTLS
+        assert server.requests == []
+
+
+def test_what_is_said_in_plain_behind_the_consent_to_tls_is_not_believed(client: SmtpClient) -> None:
+    with (
+        serving(relay(extensions="STARTTLS", say={"STARTTLS": starttls_injecting})) as server,
+        pytest.raises(NotSent, match="tls"),
+    ):
+        submit(client, with_login(server, Tls.STARTTLS))
+
+
+@pytest.mark.parametrize("tls", [Tls.STARTTLS, Tls.IMPLICIT])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_certificate_that_is_not_trusted_or_of_another_name(
+    clock: ShiftedClock, certificate: Path, server_tls: ssl.SSLContext, tls: Tls, host: str
+) -> None:
+    client = SmtpClient(clock, context=None if host == "127.0.0.1" else certificates.trusting(certificate))
+    implicit = server_tls if tls is Tls.IMPLICIT else None
+    with serving(relay(extensions="STARTTLS", tls=server_tls), context=implicit) as server:
+        with pytest.raises(NotSent, match="tls"):
+            submit(client, Relay(host, server.port, tls, "ann", "secret"))
+        assert server.requests == []
+
+
+def test_a_handshake_that_hangs(client: SmtpClient) -> None:
+    def silent(c: Conversation) -> None:
+        c.say(b"220 go\r\n")
+        hang(c)
+
+    with (
+        serving(relay(extensions="STARTTLS", say={"STARTTLS": silent})) as server,
+        pytest.raises(NotSent, match="tls_timeout"),
+    ):
+        submit(client, Relay("127.0.0.1", server.port, Tls.STARTTLS), seconds=0.3)
+
+
+def challenges(*says: bytes) -> Say:
+    """Answer AUTH by challenges, one after another."""
+
+    def action(c: Conversation) -> None:
+        for say in says[:-1]:
+            c.say(say)
+            while not c.sock.recv(4096).endswith(b"\r\n"):
+                continue
+        c.say(says[-1])
+
+    return action
+
+
+@pytest.mark.parametrize(
+    ("extensions", "say", "started"),
+    [
+        ("AUTH PLAIN LOGIN", b"235 ok\r\n", b"AUTH PLAIN AGFubgBww6Qgc3M=\r\n"),
+        ("AUTH=plain", b"235 ok\r\n", b"AUTH PLAIN AGFubgBww6Qgc3M=\r\n"),
+        ("AUTH PLAIN", challenges(b"334 \r\n", b"235 ok\r\n"), b"AUTH PLAIN AGFubgBww6Qgc3M=\r\n"),
+        ("AUTH CRAM-MD5 LOGIN", challenges(b"334 VXNlcm5hbWU6\r\n", b"334 x\r\n", b"235 ok\r\n"), b"AUTH LOGIN\r\n"),
+    ],
+)
+def test_auth_on_loopback_needs_no_tls(client: SmtpClient, extensions: str, say: Say, started: bytes) -> None:
+    commands: list[bytes] = []
+    with serving(relay(extensions=extensions, say={"AUTH": say}, commands=commands)) as server:
+        assert submit(client, with_login(server, Tls.NONE)).code == 250
+    assert commands[1] == started
+
+
+def test_auth_elsewhere_needs_tls(client: SmtpClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Session, "is_loopback", False)
+    commands: list[bytes] = []
+    with (
+        serving(relay(extensions="AUTH PLAIN", commands=commands)) as server,
+        pytest.raises(NotSent, match="auth_needs_tls"),
+    ):
+        submit(client, with_login(server, Tls.NONE))
+    assert [c.split()[0] for c in commands] == [b"EHLO"]
+
+
+@pytest.mark.parametrize("extensions", ["", "AUTH", "AUTH CRAM-MD5 XOAUTH2"])
+def test_auth_that_is_not_offered(client: SmtpClient, extensions: str) -> None:
+    with serving(relay(extensions=extensions)) as server:
+        with pytest.raises(NotSent, match="auth_not_offered"):
+            submit(client, with_login(server, Tls.NONE))
+        assert server.requests == []
+
+
+@pytest.mark.parametrize("code", [421, 454, 535])
+def test_auth_refused(client: SmtpClient, code: int) -> None:
+    with serving(relay(extensions="AUTH PLAIN", say={"AUTH": f"{code} 5.7.8 no\r\n".encode()})) as server:
+        assert submit(client, with_login(server, Tls.NONE)) == Reply(Step.AUTH, code, "5.7.8 no")
+        assert server.requests == []
+
+
+def test_a_password_is_shown_nowhere() -> None:
+    assert "secret" not in repr(Relay("a", 1, Tls.NONE, "ann", "secret"))
+
+
+# Before a connection, and connections that do not live for ever
+
+
+def test_refused(client: SmtpClient) -> None:
+    with pytest.raises(NotSent, match="connection_refused") as caught:
+        submit(client, Relay("127.0.0.1", closed_port(), Tls.NONE))
+    assert not isinstance(caught.value, (NoTime, Interrupted))
+
+
+@pytest.mark.parametrize("host", ["nowhere.invalid", "a" * 64 + ".example"])
+def test_a_name_that_does_not_resolve(client: SmtpClient, host: str) -> None:
+    with pytest.raises(NotSent, match="dns"):
+        submit(client, Relay(host, 25, Tls.NONE))
+
+
+def test_the_deadline_is_checked_before_connecting_and_before_the_transaction(client: SmtpClient) -> None:
+    commands: list[bytes] = []
+    with serving(relay(commands=commands)) as server:
+        with pytest.raises(NoTime):
+            submit(client, server, seconds=0)
+        assert server.connections == 0
+        submit(client, server)
+        with pytest.raises(NoTime):
+            submit(client, server, seconds=-1)
+        assert submit(client, server).code == 250
+        assert (server.connections, len(server.requests)) == (1, 2)
+
+
+@pytest.mark.parametrize("stale", [drop, reset, b"421 4.4.2 idle for too long\r\n", b"421 4.7.0 too many mails\r\n"])
+@pytest.mark.parametrize("verb", ["MAIL", "RSET"])
+@PIPELINING
+def test_a_used_connection_of_no_use_any_more_is_replaced(
+    client: SmtpClient, stale: Say, verb: str, extensions: str
+) -> None:
+    begun = threading.Event()
+
+    def mail(c: Conversation) -> None:
+        if not begun.is_set():
+            begun.set()
+            c.say(b"550 no\r\n" if verb == "RSET" else b"250 ok\r\n")
+        elif callable(stale):
+            stale(c)
+        else:
+            c.say(stale)
+
+    first: dict[str, Say] = {"MAIL": mail, **({"RSET": stale} if verb == "RSET" else {})}
+    with serving(relay(extensions=extensions, first=first)) as server:
+        assert submit(client, server).code == (550 if verb == "RSET" else 250)
+        heard = len(server.requests)
+        assert submit(client, server).code == 250
+        assert (server.connections, len(server.requests)) == (2, heard + 1)
+
+
+def test_a_used_connection_that_the_server_has_closed_is_replaced(client: SmtpClient) -> None:
+    closed = threading.Event()
+
+    def end(c: Conversation) -> None:
+        c.say(b"250 ok\r\n421 4.4.2 bye\r\n")
+        closed.set()
+        drop(c)
+
+    with serving(relay(first={"END": end})) as server:
+        assert submit(client, server).code == 250
+        assert closed.wait(5)
+        assert submit(client, server).code == 250
+        assert (server.connections, len(server.requests)) == (2, 2)
+
+
+def test_a_connection_idle_for_long_is_ended_politely(client: SmtpClient, clock: ShiftedClock) -> None:
+    quit_said = threading.Event()
+
+    def bye(c: Conversation) -> None:
+        quit_said.set()
+
+    with serving(relay(first={"QUIT": bye})) as server:
+        submit(client, server)
+        clock.ahead += under_test.IDLE_SECONDS - 1
+        submit(client, server)
+        assert server.connections == 1
+        clock.ahead += under_test.IDLE_SECONDS + 1
+        submit(client, server)
+        assert server.connections == 2
+        assert quit_said.wait(5)
+
+
+def test_connections_of_an_old_password_are_ended_too(client: SmtpClient, clock: ShiftedClock) -> None:
+    script = relay(extensions="AUTH PLAIN", say={"AUTH": b"235 ok\r\n"})
+    with serving(script) as server:
+        submit(client, with_login(server, Tls.NONE, "old"))
+        submit(client, with_login(server, Tls.NONE, "new"))
+        assert server.connections == 2
+        clock.ahead += under_test.IDLE_SECONDS + 1
+        submit(client, with_login(server, Tls.NONE, "new"))
+        assert [len(pool) for pool in client._idle.values()] == [0, 1]
+
+
+def test_a_connection_carries_so_many_messages(client: SmtpClient) -> None:
+    with serving(relay(extensions="PIPELINING")) as server:
+        for _ in range(under_test.MAX_TRANSACTIONS + 1):
+            assert submit(client, server).code == 250
+        assert server.connections == 2
+
+
+def test_after_421_a_connection_is_not_used_again(client: SmtpClient) -> None:
+    with serving(relay(first={"RCPT": b"421 4.3.2 shutting down\r\n"})) as server:
+        assert submit(client, server).code == 421
+        assert submit(client, server).code == 250
+        assert server.connections == 2
+
+
+def test_fifty_threads_share_a_client(client: SmtpClient) -> None:
+    def one(n: int) -> int:
+        return submit(client, server, replace(MAIL, data=(b"%d\r\n" % n,)), 60).code
+
+    with serving(relay(extensions="PIPELINING")) as server, ThreadPoolExecutor(50) as pool:
+        assert set(pool.map(one, range(1000))) == {250}
+        assert server.connections <= 60
+        client.close()
+    assert sorted(int(r.partition(b"\r\n")[0]) for r in server.requests) == list(range(1000))
