@@ -82,6 +82,7 @@ class StagedWorld(World):
             planner=self.planner,
             recovery=self.recovery,
             logger=self.logger,
+            retrier=self.retrier,
             clock=self.clock,
             slots=[keys.open_slot(None, 0, running=running) for running in (False, True)],
         )
