@@ -35,10 +35,12 @@ from shared.domain.outcomes import Entry, Kind
 from shared.domain.pacing import pace
 from shared.domain.states import Cell
 from shared.engine.accept import Accepted, Acceptor, BatchRequest
+from shared.engine.circuits import Circuits
 from shared.engine.recover import Recovery
 from shared.engine.send import Sender
 from shared.providers.registry import Needs, provider
 from simulator.run import SimulatorProcess
+from tests.fakes.breakers import FakeBreakers
 from tests.fakes.faults import Tap
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.queues import FakeLanes, FakePacer
@@ -81,7 +83,10 @@ def run(messages: int, per_call: int, distance: float) -> dict[str, float]:
         records = FakeRecords(ledgers, tap)
         lanes = FakeLanes(clock)
         settings = Settings("bench", (credential,), {"email": (NAME,)})
-        recovery = Recovery(records=records, ledgers=ledgers, lanes=lanes, clock=clock, rng=random.Random(1))
+        circuits = Circuits(breakers=FakeBreakers(tap), clock=clock, rng=random.Random(1))
+        recovery = Recovery(
+            records=records, ledgers=ledgers, lanes=lanes, circuits=circuits, clock=clock, rng=random.Random(1)
+        )
         http = HttpClient(clock)
         sender = Sender(
             records=records,
@@ -91,10 +96,11 @@ def run(messages: int, per_call: int, distance: float) -> dict[str, float]:
             provider=provider("sendgrid")(Needs(http, clock, {"api_key": KEY}, credential.base_url)),
             credential=credential,
             recovery=recovery,
+            circuits=circuits,
             clock=clock,
             lease_margin=30,
         )
-        acceptor = Acceptor(records=records, lanes=lanes, settings=settings, clock=clock)
+        acceptor = Acceptor(records=records, lanes=lanes, circuits=circuits, settings=settings, clock=clock)
 
         def send(count: int) -> None:
             accepted = acceptor.accept(_request(count))
@@ -156,7 +162,9 @@ def adapter(rounds: int = 200) -> float:
     records = FakeRecords(ledgers)
     lanes: Any = FakeLanes(clock)  # type: ignore[arg-type]
     settings = Settings("bench", (Credential(NAME, "sendgrid", "email", RATE, per_call=1),), {"email": (NAME,)})
-    accepted = Acceptor(records=records, lanes=lanes, settings=settings, clock=clock).accept(_request(500))
+    circuits = Circuits(breakers=FakeBreakers(), clock=clock, rng=random.Random(1))
+    acceptor = Acceptor(records=records, lanes=lanes, circuits=circuits, settings=settings, clock=clock)
+    accepted = acceptor.accept(_request(500))
     if not isinstance(accepted, Accepted):
         raise TypeError("not accepted")
     job = accepted.job

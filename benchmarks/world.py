@@ -211,7 +211,9 @@ class World:
     def accept_request(self, request: BatchRequest) -> str:
         """Accept a valid batch and return its job."""
         d = self.deployment
-        acceptor = Acceptor(records=d.records, lanes=d.lanes, settings=self.config, clock=self.clock)
+        acceptor = Acceptor(
+            records=d.records, lanes=d.lanes, circuits=d.circuits, settings=self.config, clock=self.clock
+        )
         answer = acceptor.accept(request)
         if not isinstance(answer, Accepted):
             raise TypeError("a repeated key")

@@ -48,7 +48,13 @@ def build(deployment: Deployment) -> ApiServices:
         answers=Answers(client, table, clock),
         credentials=CredentialStates(client, deployment.env[ENV_OPS_TABLE], clock),
         records=records,
-        acceptor=Acceptor(records=records, lanes=deployment.lanes, settings=deployment.settings, clock=clock),
+        acceptor=Acceptor(
+            records=records,
+            lanes=deployment.lanes,
+            circuits=deployment.circuits,
+            settings=deployment.settings,
+            clock=clock,
+        ),
         control=JobControl(records=records, ledgers=ledgers, planner=deployment.planner, clock=clock),
         logs=Logs(records=records, ledgers=ledgers, clock=clock),
     )

@@ -15,6 +15,7 @@ from shared.domain.ids import new_id
 from shared.domain.jobs import Job, Policy, first_credential
 from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.states import COUNT_KEYS, JobState
+from shared.engine.circuits import Circuits
 from shared.ports import Clock, Idempotency, Lanes, Mismatch, Records, Replay, Retriable
 
 DAY_MS: Final = 86_400_000
@@ -61,9 +62,10 @@ class Accepted:
 class Acceptor:
     """Turns requests into jobs."""
 
-    def __init__(self, *, records: Records, lanes: Lanes, settings: Settings, clock: Clock) -> None:
+    def __init__(self, *, records: Records, lanes: Lanes, circuits: Circuits, settings: Settings, clock: Clock) -> None:
         self._records = records
         self._lanes = lanes
+        self._circuits = circuits
         self._settings = settings
         self._clock = clock
 
@@ -84,7 +86,8 @@ class Acceptor:
         ttl = (due + max(30, self._settings.jobs_days) * DAY_MS) // 1000
         parts = self._split(request)
         chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(parts)]
-        ledgers = [self._ledger(c, request, job_id, ttl) for c in chunks]
+        usable = self._circuits.open_to(request.route)
+        ledgers = [self._ledger(c, request, first_credential(job_id, c.number, usable), ttl) for c in chunks]
         job = self._job(request, job_id, now, ttl, ledgers)
         answer = _answer(job, request.recipients)
         key = None
@@ -106,13 +109,13 @@ class Acceptor:
         size = chunking.chunk_size(len(request.recipients), len(request.route), slowest)
         return chunking.split(request.recipients, size)
 
-    def _ledger(self, chunk: Chunk, request: BatchRequest, job_id: str, ttl: int) -> Ledger:
+    def _ledger(self, chunk: Chunk, request: BatchRequest, lane: str, ttl: int) -> Ledger:
         return rules.create(
-            job=job_id,
+            job=chunk.job,
             chunk=chunk.number,
             skipped=[i for i, r in enumerate(chunk.recipients) if r.skip],
             size=len(chunk.recipients),
-            lane=first_credential(job_id, chunk.number, request.route),
+            lane=lane,
             route=request.route,
             limit=request.policy.max_attempts,
             ttl=ttl,

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from typing import Final
 
 from shared.contracts import pointer
 from shared.domain import backoff, passes
@@ -11,30 +12,57 @@ from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.outcomes import Entry, Kind
 from shared.domain.passes import Passing, Past
 from shared.domain.states import ACTIVE, Cell
+from shared.engine.circuits import Circuits
 from shared.ports import Clock, Lanes, LedgerStore, Records
+
+PROMPT_ROUNDS: Final = 20
+"""Rounds that wait for probes alone: over an hour of a breaker's delays."""
+SPREAD_MS: Final = 2000
+"""Milliseconds over which the chunks that wait for one breaker come back: the first of them probes."""
 
 
 class Recovery:
     """Ends leases that ran out and sends lost pointers again."""
 
     def __init__(
-        self, *, records: Records, ledgers: LedgerStore, lanes: Lanes, clock: Clock, rng: random.Random
+        self,
+        *,
+        records: Records,
+        ledgers: LedgerStore,
+        lanes: Lanes,
+        circuits: Circuits,
+        clock: Clock,
+        rng: random.Random,
     ) -> None:
         self._records = records
         self._ledgers = ledgers
         self._lanes = lanes
+        self._circuits = circuits
         self._clock = clock
         self._rng = rng
 
-    def passing(self, route: Sequence[str], *, throttled_until: int = 0) -> Passing:
-        """Return what a release needs to know now."""
+    def passing(self, route: Sequence[str], *, throttled_until: int = 0, leave: bool = False) -> Passing:
+        """Return what a release needs to know now; `leave`: the lane's breaker is open."""
         return Passing(
             route=route,
             now=int(self._clock.now() * 1000),
-            delay=lambda n: round(backoff.round_delay(n, self._rng) * 1000),
+            usable=lambda credential: self._circuits.usable(credential, route),
+            delay=lambda n: self._delay(n, route, leave=leave),
             throttled_until=throttled_until,
+            leave=leave,
             pasts=self._pasts,
         )
+
+    def _delay(self, n: int, route: Sequence[str], *, leave: bool) -> int:
+        """Return the milliseconds before round n: never less than until a breaker of the route is to be probed.
+
+        Who leaves a lane has not tried it, so that nothing but the probes is to be waited for. In a long outage the
+        rounds become as rare as those of messages that were tried: there must be an end to them.
+        """
+        due = self._circuits.due_in(route)
+        if leave and due and n <= PROMPT_ROUNDS:
+            return due + round(self._rng.uniform(0, SPREAD_MS))
+        return max(due, round(backoff.round_delay(n, self._rng) * 1000))
 
     def _pasts(self, ledger: Ledger) -> dict[int, Past]:
         return passes.pasts(ledger, *self._records.details(ledger.job, ledger.chunk))

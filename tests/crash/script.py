@@ -95,7 +95,9 @@ class Process:
         self.lane = Lane(self.d, fast)
         slow = Credential(CREDENTIAL, "sendgrid", "email", place.shape.per_chunk / 30, base)
         chunky = Settings("crash", (slow,), {"email": (CREDENTIAL,)})
-        self.acceptor = Acceptor(records=self.d.records, lanes=self.d.lanes, settings=chunky, clock=clock)
+        self.acceptor = Acceptor(
+            records=self.d.records, lanes=self.d.lanes, circuits=self.d.circuits, settings=chunky, clock=clock
+        )
         self.control = JobControl(records=self.d.records, ledgers=self.d.ledgers, planner=self.d.planner, clock=clock)
 
     def accept(self) -> str:

@@ -1,0 +1,115 @@
+"""What this process knows of the credentials' breakers, and its moves on them.
+
+Reads are a moment old and never stand in anybody's way: a breaker that cannot be read is as it was last known, or
+closed. Writes are compare-and-swaps whose loser goes on from what the winner wrote.
+"""
+
+import logging
+import random
+import threading
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from shared.domain import breaker as rules
+from shared.domain.breaker import Breaker
+from shared.ports import Breakers, Clock, Retriable
+
+KEPT: Final = 2.0
+"""Seconds for which a breaker that was read is believed."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Circuits:
+    """The breakers as one process sees them; safe for threads."""
+
+    def __init__(self, *, breakers: Breakers, clock: Clock, rng: random.Random) -> None:
+        self._breakers = breakers
+        self._clock = clock
+        self._rng = rng
+        self._known: dict[str, tuple[float, Breaker]] = {}
+        self._lock = threading.Lock()
+
+    # Reading
+
+    def usable(self, credential: str, among: Sequence[str] = ()) -> bool:
+        """Tell whether work may be sent to a credential: its breaker is closed, or waits for somebody to probe.
+
+        `among`: others that will probably be asked for too; what is not known of them is read in the same call.
+        """
+        return self._look([credential, *among])[credential].usable(self._now())
+
+    def open_to(self, route: Sequence[str]) -> Sequence[str]:
+        """Return the usable credentials of a route, all of them if none is."""
+        known = self._look(route)
+        now = self._now()
+        return [c for c in route if known[c].usable(now)] or route
+
+    def due_in(self, route: Sequence[str]) -> int:
+        """Return the milliseconds until the first credential of a route is usable, 0 if one is."""
+        now = self._now()
+        return min((0 if x.closed else max(0, x.probe_at - now) for x in self._look(route).values()), default=0)
+
+    def learn(self, breaker: Breaker) -> Breaker:
+        """Take in a breaker that was read elsewhere or written; returns the newest that is known."""
+        with self._lock:
+            _, known = self._known.get(breaker.credential, (0.0, breaker))
+            newest = breaker if breaker.version >= known.version else known
+            self._known[breaker.credential] = (self._clock.now(), newest)
+        return newest
+
+    def _look(self, credentials: Sequence[str]) -> dict[str, Breaker]:
+        fresh = self._clock.now() - KEPT
+        wanted = [c for c in dict.fromkeys(credentials) if self._known.get(c, (0.0, None))[0] < fresh]
+        if wanted:
+            try:
+                for x in self._breakers.read(wanted).values():
+                    self.learn(x)
+            except Retriable:
+                _LOG.warning("breakers not read", extra={"credentials": wanted})
+        return {c: self._known[c][1] if c in self._known else Breaker(c) for c in credentials}
+
+    # Moves
+
+    def open(self, credential: str, reason: str, failures: int) -> Breaker:
+        """Open a closed breaker; returns what is stored then.
+
+        Raises:
+            Retriable: it may be open or not; opening it again is safe.
+        """
+        return self._move(
+            credential,
+            lambda x: rules.opened(x, reason=reason, failures=failures, now=self._now(), jitter=self._jitter()),
+        )
+
+    def probe(self, credential: str, owner: str) -> Breaker:
+        """Ask for the probes of a breaker that is due; returns what is stored then: see `Breaker.probed_by`."""
+        return self._move(credential, lambda x: rules.probing(x, owner=owner, now=self._now()))
+
+    def close(self, credential: str, owner: str) -> Breaker:
+        """Close a breaker after its owner's probes succeeded; returns what is stored then."""
+        return self._move(credential, lambda x: rules.closed(x, owner=owner, now=self._now()))
+
+    def reopen(self, credential: str, owner: str, reason: str) -> Breaker:
+        """Open a breaker again after one of its owner's probes failed; returns what is stored then."""
+        return self._move(
+            credential,
+            lambda x: rules.reopened(x, owner=owner, reason=reason, now=self._now(), jitter=self._jitter()),
+        )
+
+    def _move(self, credential: str, rule: Callable[[Breaker], Breaker | None]) -> Breaker:
+        _, current = self._known.get(credential, (0.0, Breaker(credential)))
+        while True:
+            new = rule(current)
+            if new is None:
+                return current
+            found = self.learn(self._breakers.swap(current, new))
+            if found == new:
+                _LOG.warning("breaker", extra={"credential": credential, "state": new.state, "reason": new.reason})
+                return new
+            current = found
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)
+
+    def _jitter(self) -> float:
+        return 2 * self._rng.random() - 1
