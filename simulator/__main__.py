@@ -14,7 +14,7 @@ from typing import Any
 import uvloop
 
 from simulator.model import BadRequest
-from simulator.registry import PROVIDERS
+from simulator.registry import providers
 from simulator.run import serve
 from simulator.world import Options
 
@@ -37,7 +37,13 @@ def main(arguments: list[str] | None = None) -> None:
         action="append",
         default=[],
         metavar="PROVIDER=PATH",
-        help="PEM of its signing key; made if missing",
+        help="its signing key; made if missing",
+    )
+    parser.add_argument(
+        "--key-folder",
+        type=Path,
+        metavar="PATH",
+        help="folder of the signing keys of all other providers, PROVIDER.pem, so that a restart signs as before",
     )
     parser.add_argument(
         "--listen",
@@ -54,13 +60,13 @@ def main(arguments: list[str] | None = None) -> None:
         seed=options.seed or secrets.token_hex(8),
         webhook_url_template=options.webhook_url_template,
         keys=keys,
-        key_files={provider: Path(path) for provider, path in _pairs(parser, options.key_file)},
+        key_files=_key_files(options.key_folder, _pairs(parser, options.key_file)),
     )
     listen = []
     for name in options.listen:
         credential, _, port = name.partition("=")
         provider, _, credential = credential.partition("/")
-        if provider not in PROVIDERS or not credential or not (port or "0").isdecimal():
+        if provider not in providers() or not credential or not (port or "0").isdecimal():
             parser.error(f"--listen {name}: PROVIDER/CREDENTIAL[=PORT]")
         listen.append((provider, credential, int(port or 0)))
     # A million log lines are long-lived objects: collecting less often keeps pauses out of the measured times.
@@ -89,11 +95,16 @@ async def _serve(settings: Options, port: int, listen: list[tuple[str, str, int]
     await serve(settings, port=port, listen=listen, ready=ready, stop=stop)
 
 
+def _key_files(folder: Path | None, files: list[tuple[str, str]]) -> dict[str, Path]:
+    kept = {name: folder / f"{name}.pem" for name in providers()} if folder is not None else {}
+    return kept | {provider: Path(path) for provider, path in files}
+
+
 def _pairs(parser: argparse.ArgumentParser, values: list[str]) -> list[tuple[str, str]]:
     pairs = [tuple(value.partition("=")[::2]) for value in values]
     for provider, value in pairs:
-        if provider not in PROVIDERS or not value:
-            parser.error(f"{provider}={value}: expected PROVIDER=VALUE with one of {', '.join(PROVIDERS)}")
+        if provider not in providers() or not value:
+            parser.error(f"{provider}={value}: expected PROVIDER=VALUE with one of {', '.join(providers())}")
     return [(provider, value) for provider, value in pairs]
 
 

@@ -78,7 +78,9 @@ class App:
             credential.id,
             credential.keys,
             token(world.options.seed, provider.name, credential.id, call.n),
+            now,
             lambda ref: world.log.find(provider.name, credential.id, ref),
+            credential.memory,
         )
         answer = provider.receive(request, context)
         rule = None
@@ -91,7 +93,10 @@ class App:
         if answer.messages:
             world.log.accept(call, answer.messages)
             credential.courier.take(answer.messages)
-        await _finish(call, answer.reply, rule, credential.faults.latency, connection, receive, send)
+        try:
+            await _finish(call, answer.reply, rule, credential.faults.latency, connection, receive, send)
+        finally:
+            call.finished = True
 
 
 def _interfere(rule: Rule, answer: Answer, credential: Credential) -> Answer:

@@ -3,8 +3,7 @@
 Sources (documentation.mailgun.com/docs/mailgun): api-reference/send/mailgun/messages and …/events,
 user-manual/sending-messages/batch-sending, user-manual/webhooks/webhook-payloads and …/securing-webhooks.
 
-The account has every domain but those that begin with `unknown.`. The Events API knows of acceptance only: whether a
-message was taken, by `user-variables`, recipient or message id; what became of it is told by webhooks.
+The account has every domain but those that begin with `unknown.`. The Events API is in `mailgun_log.py`.
 """
 
 import base64
@@ -19,13 +18,13 @@ from dataclasses import dataclass
 from email.utils import getaddresses
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qsl
 
 from pydantic_core import from_json
 
 from simulator import forms
 from simulator.forms import Form
 from simulator.mail import render, valid
+from simulator.mailgun_log import REF_VARIABLES, events
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
 
 JSON_TYPE: Final = [(b"content-type", b"application/json")]
@@ -34,11 +33,8 @@ DOMAIN: Final = "mg.posthaste.example"
 MAX_BODY: Final = 25 * 2**20
 MAX_RECIPIENTS: Final = 1000
 MAX_OPTIONS: Final = 16 * 1024
-MAX_EVENTS: Final = 300
 ROLES: Final = ("to", "cc", "bcc")
-REF_VARIABLES: Final = ("posthaste_ref", "ref")
-"""Names of the `v:` value that carries our ref."""
-_PATH: Final = re.compile(r"/v3/([^/]{1,253})/(messages|events)")
+_PATH: Final = re.compile(r"/v3/([^/]{1,253})/(messages|events(?=$|/))(?:(?<=events)/([^/]+))?")
 _DOMAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)+")
 _PLAIN: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",<>]*)<([^<>\s]*)>|([^\s",<>]+)')
 """One mailbox of the common kinds, in angle brackets or alone."""
@@ -163,13 +159,13 @@ class Mailgun:
             return Answer(Reply(200, [(b"content-type", b"text/html")], b"Mailgun Magnificent API"))
         if not _authorized(request.header(b"authorization"), context.keys):
             return Answer(self.refusal(Mode.UNAUTHORIZED, 401, 0))
-        domain, what = path.groups()
+        domain, what, page = path.groups()
         if not _DOMAIN.fullmatch(domain) or domain.startswith("unknown."):
             return Answer(_message(404, f"Domain not found: {domain}"))
         if request.method != ("POST" if what == "messages" else "GET"):
             return Answer(_message(405, "Method not allowed"))
         if what == "events":
-            return Answer(_events(request, context))
+            return Answer(events(request, context, domain, page or ""))
         if request.size > MAX_BODY:
             return Answer(_message(413, "request size exceeds 25MiB limit"))
         try:
@@ -337,40 +333,4 @@ def _values(variables: dict[str, dict[str, Any]], address: str) -> dict[str, str
     return {**own, "%recipient%": address, "%recipient_email%": address}
 
 
-# The Events API
-
-
-def _events(request: Request, context: Context) -> Reply:
-    """Return the acceptance of messages, oldest first, by the filters that a look-up needs."""
-    wanted = dict(parse_qsl(request.query.decode("latin-1"), keep_blank_values=True))
-    try:
-        variables = json.loads(wanted.get("user-variables", "{}"))
-        limit = min(MAX_EVENTS, int(wanted.get("limit", "100")))
-    except ValueError:
-        return _message(400, "invalid filter")
-    if not isinstance(variables, dict):
-        return _message(400, "invalid filter")
-    ref = next((str(variables[name]) for name in REF_VARIABLES if name in variables), "")
-    lines = [
-        line
-        for line in context.find(ref)
-        if bool(ref) == bool(variables)
-        and wanted.get("message-id", "").strip("<>") in ("", line["message_id"])
-        and wanted.get("recipient", "").lower() in ("", line["recipient"].lower())
-        and wanted.get("event", "accepted") == "accepted"
-    ]
-    items = [
-        {
-            "event": "accepted",
-            "id": f"{line['message_id'].partition('@')[0]}.{line['seq']}",
-            "timestamp": line["at"],
-            "log-level": "info",
-            "method": "HTTP",
-            "recipient": line["recipient"],
-            "message": {"headers": {"message-id": line["message_id"], "subject": line["subject"]}},
-            "user-variables": {REF_VARIABLES[0]: line["ref"]} if line["ref"] else {},
-        }
-        for line in lines[:limit]
-    ]
-    body = json.dumps({"items": items, "paging": {}}, separators=(",", ":")).encode()
-    return Reply(200, list(JSON_TYPE), body)
+PROVIDER: Final = Mailgun

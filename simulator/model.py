@@ -1,6 +1,6 @@
 """What the parts of the simulator hand to each other, and the seam that a provider fills.
 
-A provider is one class in one file with the members of `Provider`, and one line in `registry.py`.
+A provider is one class in one file with the members of `Provider`, which the file names `PROVIDER`.
 """
 
 import time
@@ -88,6 +88,8 @@ class Call:
         fault: the mode that was injected, or `ok`.
         accepted: recipients accepted, whatever was answered.
         answered: the whole answer was written to a connection that was still open.
+        finished: it is over, whether answered or not.
+        slack: seconds by which it may have arrived before `at`, because the simulator was busy.
     """
 
     n: int
@@ -98,7 +100,9 @@ class Call:
     fault: Mode = Mode.OK
     accepted: int = 0
     answered: bool = False
+    finished: bool = False
     message_id: str = ""
+    slack: float = 0.0
 
 
 @dataclass(slots=True)
@@ -144,17 +148,31 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a provider may know of a call beside the request. `id`: a fresh provider's id, a function of the seed."""
+    """What a provider may know of a call beside the request.
+
+    Attributes:
+        credential: whose call it is.
+        keys: the accepted API keys.
+        id: a fresh provider's id, a function of the seed.
+        at: arrival in Unix seconds.
+        find: returns the log lines of this credential that carry a ref (any, if it is empty), for look-ups.
+        memory: what the provider keeps for this credential from call to call; a reset empties it.
+    """
 
     credential: str
     keys: frozenset[str]
     id: str
+    at: float
     find: Callable[[str], list[dict[str, Any]]]
-    """Log lines of this credential that carry a ref (any, if it is empty), for providers with a look-up."""
+    memory: dict[str, Any]
 
 
 class Provider(Protocol):
-    """One provider's wire format. Methods are pure functions of their arguments: they may run in any thread."""
+    """One provider's wire format. Methods are functions of their arguments alone, and may run in any thread.
+
+    `receive` runs in one thread, and may keep what it needs in the context's memory. It is called before a fault can
+    interfere: what it answers with messages is accepted only when a message's `call` is set.
+    """
 
     name: str
     roots: frozenset[str]

@@ -397,3 +397,6 @@ def _fits(args: dict[str, Any], where: str) -> None:
             f"{where}.custom_args",
             "#message.custom_args",
         )
+
+
+PROVIDER: Final = SendGrid

@@ -11,7 +11,7 @@ from simulator.faults import Faults, Injector
 from simulator.listener import Listener
 from simulator.log import Log
 from simulator.model import BadRequest, Clock, Provider
-from simulator.registry import PROVIDERS
+from simulator.registry import providers
 from simulator.webhooks import Courier, Webhooks
 
 CREDENTIAL_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
@@ -31,6 +31,8 @@ class Credential:
     faults: Injector
     courier: Courier
     listener: Listener | None = None
+    memory: dict[str, Any] = field(default_factory=dict)
+    """What the provider keeps for it, see `Context`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class World:
         self.log = Log()
         self.pool = ThreadPoolExecutor(POST_THREADS, "webhooks")
         files = options.key_files or {}
-        self.providers: dict[str, Provider] = {name: make(files.get(name)) for name, make in PROVIDERS.items()}
+        self.providers: dict[str, Provider] = {name: make(files.get(name)) for name, make in providers().items()}
         self.credentials: dict[tuple[str, str], Credential] = {}
 
     def credential(self, provider_name: str, credential_id: str) -> Credential:
@@ -132,6 +134,7 @@ class World:
         for credential in list(self.credentials.values()):
             await self.set_faults(credential, Faults())
             credential.courier.drop()
+            credential.memory.clear()
 
     async def close(self) -> None:
         """Stop deliveries and listeners."""

@@ -15,9 +15,6 @@ from simulator.client import ControlClient, ControlError
 
 NAME: Final = "simulator"
 START_SECONDS: Final = 20.0
-SIGNING: Final = ("sendgrid", "mailgun")
-"""Providers whose webhook keys are kept in a file, so that a restarted simulator signs as before."""
-
 POSTING: Final = {"batch_ms": 200, "parallel": 2}
 """Few, larger webhook posts, as the vendors make them: every worker they start costs half a second of a core."""
 
@@ -33,8 +30,8 @@ def begin(paths: Paths) -> Process:
     if recorded is not None and processes.alive(recorded):
         return recorded
     port = processes.choose_port(paths, NAME)
-    files = [f"--key-file={name}={paths.home / 'state' / f'{name}.pem'}" for name in SIGNING]
-    command = [sys.executable, "-m", "simulator", "--port", str(port), *files]
+    keys = f"--key-folder={paths.home / 'state'}"  # a restarted simulator signs as before
+    command = [sys.executable, "-m", "simulator", "--port", str(port), keys]
     return processes.start(paths, NAME, command, emulator.plain_environment(paths), port)
 
 

@@ -215,18 +215,71 @@ def test_the_vendors_sdk_finds_what_was_accepted(sim: Simulator, vendor: Client)
         assert answer.status_code == 200
         return [item["recipient"] for item in answer.json()["items"]]
 
-    assert found() == ["ada@example.com", "bob@example.com"]
-    assert found(user_variables='{"posthaste_ref": "job-1-1-1"}') == ["bob@example.com"]
-    assert found(user_variables='{"posthaste_ref": "job-1-2-1"}') == []
-    assert found(user_variables='{"other": "job-1-1-1"}') == []
-    assert found(recipient="ADA@example.com") == ["ada@example.com"]
+    assert found() == ["bob@example.com", "ada@example.com"]
+    assert found(begin="0", ascending="yes") == ["ada@example.com", "bob@example.com"]
+    assert found(recipient="ada@example.com") == ["ada@example.com"]
+    assert found(recipient="ADA@example.com OR bob@example.com") == ["bob@example.com"]
+    assert found(recipient='"ada@example.com" OR "bob@example.com"', begin="0", end=str(2**40)) == [
+        "ada@example.com",
+        "bob@example.com",
+    ]
     assert found(message_id=ids[1]) == ["bob@example.com"]
     assert found(message_id=f"<{ids[0]}>", recipient="bob@example.com") == []
     assert found(event="delivered") == []
-    assert found(limit="1") == ["ada@example.com"]
-    assert vendor.events.get(domain=DOMAIN).json()["items"][0]["user-variables"] == {"posthaste_ref": "job-1-0-1"}
-    for query in ("limit=x", "user-variables=[]", "user-variables={"):
-        assert call(sim, "GET", f"/v3/{DOMAIN}/events?{query}").status == 400
+    assert found(event="delivered OR accepted", limit="1") == ["bob@example.com"]
+    first = vendor.events.get(domain=DOMAIN, filters={"recipient": "ada@example.com"}).json()["items"][0]
+    assert first["user-variables"] == {"posthaste_ref": "job-1-0-1"}
+    assert first["message"]["headers"]["message-id"] == ids[0]
+
+
+def test_a_time_range_bounds_the_events_and_gives_their_order(sim: Simulator) -> None:
+    send(sim)
+    (at,) = [line["at"] for line in log(sim)]
+
+    def count(query: str) -> int:
+        return len(call(sim, "GET", f"/v3/{DOMAIN}/events?{query}").json()["items"])
+
+    assert count(f"begin={at - 1}&end={at + 1}") == 1
+    assert count(f"begin={at + 1}&end={at - 1}") == 1
+    assert count(f"begin={at + 1}&end={at + 2}") == 0
+    assert count(f"begin={at - 2}&end={at - 1}") == 0
+    assert count(f"begin={at - 1}&ascending=yes") == 1
+    assert count(f"begin={at - 1}&ascending=no") == 0
+    assert count("begin=Fri%2C%2013%20Dec%202013%2009%3A00%3A00%20-0000&ascending=yes") == 1
+
+
+def test_other_domains_have_events_of_their_own(sim: Simulator) -> None:
+    send(sim)
+    assert call(sim, "GET", "/v3/other.example.com/events").json()["items"] == []
+
+
+@pytest.mark.parametrize("query", ["", "&begin=0&ascending=yes"])
+def test_pages_are_followed_until_an_empty_one(sim: Simulator, query: str) -> None:
+    for n in range(5):
+        send(sim, mail(to=f"a{n}@example.com"))
+    base = sim.base_url(PROVIDER, CREDENTIAL)
+    pages, url = [], f"{base}/v3/{DOMAIN}/events?limit=2{query}"
+    for _ in range(4):
+        answer = call(sim, "GET", url.removeprefix(base)).json()
+        pages.append([item["recipient"].partition("@")[0] for item in answer["items"]])
+        url = answer["paging"]["next"]
+        assert set(answer["paging"]) == {"previous", "first", "last", "next"}
+    one_by_one = ["a0", "a1", "a2", "a3", "a4"] if query else ["a4", "a3", "a2", "a1", "a0"]
+    assert pages == [one_by_one[:2], one_by_one[2:4], one_by_one[4:], []]
+    assert call(sim, "GET", answer["paging"]["next"].removeprefix(base)).json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("?limit=x", "?limit=301", "?limit=0", "?begin=1", "?begin=x&end=2", "?recipient=", "?recipient=a%20b"),
+        *("?recipient=a%20OR", "?user-variables={}", "?unknown=1", "/x", "/AAAA"),
+    ],
+)
+def test_what_is_not_documented_is_refused(sim: Simulator, query: str) -> None:
+    answer = call(sim, "GET", f"/v3/{DOMAIN}/events{query}")
+    assert answer.status == 400
+    assert answer.json()["message"]
 
 
 # Webhooks

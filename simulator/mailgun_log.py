@@ -1,0 +1,154 @@
+"""Mailgun's Events API: `GET /v3/{domain}/events`, and its pages.
+
+Sources (documentation.mailgun.com/docs/mailgun): api-reference/send/mailgun/events, user-manual/events/time-range
+and …/filter-expressions.
+
+It knows of acceptance only; what became of a message is told by webhooks. A field that Mailgun does not document is a
+400, so that nobody relies on one. Of filter expressions there are words, quoted or not, and `OR`; a recipient's case
+matters, as nothing says that it does not.
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from simulator.model import Context, Reply, Request
+
+REF_VARIABLES: Final = ("posthaste_ref", "ref")
+"""Names of the `v:` value that carries our ref."""
+MAX_EVENTS: Final = 300
+DEFAULT_EVENTS: Final = 100
+FIELDS: Final = frozenset(
+    [
+        *("begin", "end", "ascending", "limit", "pretty", "event", "list", "attachment", "from", "message-id"),
+        *("subject", "to", "size", "recipient", "recipients", "tags", "severity"),
+    ]
+)
+_WORD: Final = re.compile(r'"([^"]*)"|(\S+)')
+_JSON: Final = [(b"content-type", b"application/json")]
+
+
+class Invalid(Exception):
+    """A query that Mailgun refuses with 400."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked for. `begin`, `end`: Unix seconds; `filters`: field → any of these values."""
+
+    begin: float
+    end: float
+    ascending: bool
+    limit: int
+    filters: Mapping[str, frozenset[str]]
+
+    def takes(self, event: Mapping[str, Any]) -> bool:
+        """Tell whether an event is asked for."""
+        headers = event["message"]["headers"]
+        values = {
+            "event": event["event"],
+            "recipient": event["recipient"],
+            "message-id": headers["message-id"],
+            "subject": headers["subject"],
+        }
+        low, high = min(self.begin, self.end), max(self.begin, self.end)
+        return low <= event["timestamp"] <= high and all(
+            values.get(field) in wanted for field, wanted in self.filters.items()
+        )
+
+
+def events(request: Request, context: Context, domain: str, page: str) -> Reply:
+    """Answer a query, or for a page of one. `page`: its name, as the answer before gave it; empty: the first."""
+    try:
+        text, after = _page(page) if page else (request.query.decode("latin-1"), None)
+        query = _query(text, context.at)
+    except Invalid as e:
+        return _reply(400, {"message": str(e)})
+    found = [(line["seq"], _event(line)) for line in context.find("") if line["message_id"].endswith(f"@{domain}")]
+    found = [(seq, event) for seq, event in found if query.takes(event)]
+    if not query.ascending:
+        found.reverse()
+    if after is not None:
+        found = [(seq, event) for seq, event in found if (seq > after if query.ascending else seq < after)]
+    shown = found[: query.limit]
+    end = 2**53 if query.ascending else 0
+    last = shown[-1][0] if shown else (end if after is None else after)
+    place = f"http://{request.header(b'host')}/mailgun/{context.credential}/v3/{domain}/events"
+    following = f"{place}/{_name(text, last)}"
+    paging = {"previous": f"{place}/{_name(text, end)}", "first": f"{place}?{text}", "last": following}
+    return _reply(200, {"items": [event for _, event in shown], "paging": {**paging, "next": following}})
+
+
+def _event(line: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "event": "accepted",
+        "id": f"{line['message_id'].partition('@')[0]}.{line['seq']}",
+        "timestamp": line["at"],
+        "log-level": "info",
+        "method": "HTTP",
+        "recipient": line["recipient"],
+        "message": {"headers": {"message-id": line["message_id"], "subject": line["subject"]}},
+        "user-variables": {REF_VARIABLES[0]: line["ref"]} if line["ref"] else {},
+    }
+
+
+def _query(text: str, now: float) -> Query:
+    wanted = dict(parse_qsl(text, keep_blank_values=True))
+    unknown = sorted(set(wanted) - FIELDS)
+    if unknown:
+        raise Invalid(f"unknown filter field: {unknown[0]}")
+    begin = _time(wanted.get("begin", ""), now)
+    ascending = wanted.get("ascending", "")
+    if "end" in wanted:
+        end = _time(wanted["end"], now)
+    elif "begin" in wanted and ascending not in ("yes", "no"):
+        raise Invalid("either 'end' or 'ascending' must be given")
+    else:
+        end = float("inf") if ascending == "yes" else 0.0
+    limit = wanted.get("limit", str(DEFAULT_EVENTS))
+    if not limit.isdecimal() or not 0 < int(limit) <= MAX_EVENTS:
+        raise Invalid("'limit' parameter is not a number between 1 and 300")
+    named = {name: wanted[name] for name in wanted if name in ("event", "recipient", "message-id", "subject")}
+    filters = {name: _values(value) for name, value in named.items()}
+    if "begin" not in wanted and ascending == "yes":
+        begin = 0.0
+    return Query(begin, end, end > begin, int(limit), filters)
+
+
+def _values(expression: str) -> frozenset[str]:
+    """Return the values of a filter expression; `Invalid` for what is not made of words and `OR`."""
+    words = [quoted or plain.strip("<>") for quoted, plain in _WORD.findall(expression)]
+    if not words or len(words) % 2 == 0 or any(word != "OR" for word in words[1::2]):
+        raise Invalid("invalid filter expression")
+    return frozenset(words[::2])
+
+
+def _time(text: str, now: float) -> float:
+    if not text:
+        return now
+    try:
+        return float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else parsedate_to_datetime(text).timestamp()
+    except ValueError:
+        raise Invalid("invalid timestamp") from None
+
+
+def _name(text: str, after: int) -> str:
+    return base64.urlsafe_b64encode(json.dumps([text, after]).encode()).decode()
+
+
+def _page(name: str) -> tuple[str, int]:
+    try:
+        text, after = json.loads(base64.urlsafe_b64decode(name))
+    except (binascii.Error, ValueError, TypeError):
+        raise Invalid("invalid page") from None
+    return str(text), int(after)
+
+
+def _reply(status: int, body: Mapping[str, Any]) -> Reply:
+    return Reply(status, list(_JSON), json.dumps(body, separators=(",", ":")).encode())
