@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final, Generic, TypeVar
 
 from shared.domain.content import Content, Mailbox
-from shared.domain.outcomes import NotStarted, Outcome, Rejected, Unknown
+from shared.domain.outcomes import NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, Http, NoTime, NotSent, Response, Target
 
 REF_ARG: Final = "posthaste_ref"
@@ -133,8 +133,15 @@ def post(
     http: Http, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
 ) -> Response | Outcome:
     """Make the one request of a call; an outcome if there is no answer."""
+    return exchange(http, "POST", url, headers=headers, body=body, deadline=deadline)
+
+
+def exchange(
+    http: Http, method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
+) -> Response | Outcome:
+    """Make one request; an outcome if there is no answer."""
     try:
-        return http.request("POST", url, headers=headers, body=body, deadline=deadline)
+        return http.request(method, url, headers=headers, body=body, deadline=deadline)
     except NoTime:
         return NotStarted()
     except NotSent as error:
@@ -160,6 +167,15 @@ def fault(status: int, *, own: bool) -> Outcome:
     if status >= 400 or status in REDIRECTS:  # noqa: PLR2004
         return Rejected(f"http_{status}", permanent=False, provider_down=True)
     return Unknown("malformed_answer")
+
+
+def doubt(outcome: Outcome) -> Unknown:
+    """Return why a look-up told nothing: what befalls it says nothing of the attempt that it asks about."""
+    if isinstance(outcome, Unknown):
+        return outcome
+    if isinstance(outcome, Throttled):
+        return Unknown("throttled")
+    return Unknown(outcome.code if isinstance(outcome, Rejected) else "no_time")
 
 
 def wait(after: str, now: float, *, otherwise: float = 0.0) -> float:

@@ -1,4 +1,4 @@
-"""Mailgun: mail by the v3 API; its feedback is read in `mailgun_events`.
+"""Mailgun: mail by the v3 API; its feedback is read in `mailgun_events`, its list of events in `mailgun_lookup`.
 
 Sources (documentation.mailgun.com/docs/mailgun): api-reference/send/mailgun/messages (fields, limits),
 user-manual/sending-messages/batch-sending (`recipient-variables`), quickstart-guide/responses (statuses); the old user
@@ -20,7 +20,7 @@ from urllib.parse import quote_plus
 
 from shared.domain.content import Attachment, Content
 from shared.domain.ids import Ref
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.outcomes import Accepted, Finding, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Target
 from shared.providers._common import (
     BATCH_REFUSED,
@@ -40,6 +40,7 @@ from shared.providers._common import (
     wait,
 )
 from shared.providers.mailgun_events import MAX_MESSAGE_ID, MailgunWebhooks
+from shared.providers.mailgun_lookup import RESOLVES_WITHIN, look_up
 from shared.providers.registry import Needs
 
 BASE_URL: Final = "https://api.mailgun.net"
@@ -111,7 +112,7 @@ class _Common:
 
 
 class Mailgun:
-    """Mail through one domain of a Mailgun account. Implements `ports.Provider`; safe for threads.
+    """Mail through one domain of a Mailgun account. Implements `ports.Provider` and `ports.Resolver`; safe for threads.
 
     Args:
         http: the transport.
@@ -123,6 +124,7 @@ class Mailgun:
     name = "mailgun"
     per_call = PER_CALL
     has_feedback = True
+    resolves_within = RESOLVES_WITHIN
 
     def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
         self._http = http
@@ -131,7 +133,8 @@ class Mailgun:
         self._missing = None if _DOMAIN.fullmatch(domain) else _NO_DOMAIN
         if not key or not key.isascii() or not key.isprintable():
             self._missing = _NO_KEY
-        self._url = f"{(base_url or BASE_URL).rstrip('/')}/v3/{domain}/messages"
+        self._domain_url = f"{(base_url or BASE_URL).rstrip('/')}/v3/{domain}"
+        self._url = f"{self._domain_url}/messages"
         self._authorization = "Basic " + base64.b64encode(f"api:{key}".encode("utf-8", "replace")).decode()
         self._common = PerContent(_common)
 
@@ -149,6 +152,13 @@ class Mailgun:
         outcomes = self._call(content, called, deadline)
         outcomes = spread(begun, called, outcomes, REPEATED)
         return outcomes + [NotStarted()] * (len(targets) - len(begun))
+
+    def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:  # noqa: ARG002 - of the port
+        """Look for the attempt in the Events API, see `mailgun_lookup`; it only reads. See `ports.Resolver`."""
+        if self._missing:
+            return Unknown(self._missing.code)
+        url, headers = f"{self._domain_url}/events", {"Authorization": self._authorization}
+        return look_up(self._http, url, headers, target, at=at, now=self._clock.now(), deadline=deadline)
 
     def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> list[Outcome]:
         n = len(targets)

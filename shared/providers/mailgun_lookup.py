@@ -1,0 +1,120 @@
+"""Mailgun's Events API: whether it ever took an attempt.
+
+Sources (documentation.mailgun.com/docs/mailgun): api-reference/send/mailgun/events (fields, paging),
+user-manual/events/event-polling (when a result can be trusted), …/filter-field and …/filter-expressions.
+
+Only documented filters are used, time and recipient: our `v:` value is compared here, because a filter that Mailgun
+does not know might hide what it took, and absence must be proven.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from shared.domain.ids import Ref
+from shared.domain.outcomes import Absent, Accepted, Finding, Unknown
+from shared.ports import Http, Response, Target
+from shared.providers._common import REF_ARG, clean, doubt, exchange, fault
+from shared.providers.mailgun_events import MAX_MESSAGE_ID
+
+RESOLVES_WITHIN: Final = 23 * 3600.0
+"""Seconds. The least that Mailgun keeps events is a day (accounts without a plan)."""
+SETTLED: Final = 1800.0 + 120.0
+"""Seconds after an attempt until its absence is proof. Events reach the storage late and out of order; a page is
+trustworthy from "half an hour" on (event-polling). Two minutes more, for a request that Mailgun itself took late."""
+EARLIER: Final = 3600.0
+"""Seconds before an attempt's recorded time that are searched: a record may be as young as the end of its lease."""
+AHEAD: Final = 60.0
+"""Seconds that Mailgun's clock may be ahead of ours."""
+LIMIT: Final = 300
+MAX_PAGES: Final = 20
+"""6,000 events about one recipient in a day; more cannot be told."""
+_SIMPLE: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._+-]*@)([A-Za-z0-9.-]+)")
+"""Addresses that mean themselves in a filter expression; what it would make of others is not documented."""
+_PAGE: Final = re.compile(r"/events/([A-Za-z0-9_=%.~-]{1,4096})$")
+
+_FOUND: Final = 200
+
+
+def look_up(
+    http: Http, url: str, headers: Mapping[str, str], target: Target, *, at: float, now: float, deadline: float
+) -> Finding:
+    """Search the events about a recipient for an attempt's ref, page by page until an empty one.
+
+    Args:
+        http: the transport.
+        url: of the domain's events.
+        headers: with the authorization; they go nowhere else than to `url`.
+        target: the attempt.
+        at: Unix seconds when it was made, at the latest.
+        now: Unix seconds.
+        deadline: Unix seconds by which the last answer must have come.
+
+    Returns:
+        Accepted with Mailgun's id if any event is about the attempt: what Mailgun says of a message it has taken;
+        Absent if there is none, late enough to be proof; Unknown otherwise.
+    """
+    if now - at > RESOLVES_WITHIN:
+        return Unknown("too_late")
+    address = _SIMPLE.fullmatch(target.recipient.address)
+    if address is None:
+        return Unknown("cannot_look_up")
+    # whether case matters is not documented, nor in which the address is kept
+    spellings = dict.fromkeys((address[0], address[1] + address[2].lower(), address[0].lower()))
+    wanted = {
+        "begin": f"{at - EARLIER:.0f}",
+        "end": f"{now + AHEAD:.0f}",
+        "limit": str(LIMIT),
+        "recipient": " OR ".join(spellings),
+    }
+    page = f"{url}?{urlencode(wanted)}"
+    for _ in range(MAX_PAGES):
+        response = exchange(http, "GET", page, headers=headers, body=b"", deadline=deadline)
+        if not isinstance(response, Response):
+            return doubt(response)
+        if response.status != _FOUND:
+            return doubt(fault(response.status, own=False))
+        items, following = _read(response.body)
+        if items is None:
+            return Unknown("malformed_answer")
+        if not items:
+            return Absent() if now - at >= SETTLED else Unknown("too_early")
+        finding = _find(items, target.ref)
+        if finding is not None:
+            return finding
+        if not following:
+            return Unknown("malformed_answer")
+        page = f"{url}/{following}"
+    return Unknown("too_many_events")
+
+
+def _read(body: bytes) -> tuple[list[Mapping[str, Any]] | None, str]:
+    """Return a page's events, and the name of the next page; None if the body is not Mailgun's."""
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        return None, ""
+    items = answer.get("items") if isinstance(answer, dict) else None
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        return None, ""
+    paging = answer.get("paging")
+    following = paging.get("next") if isinstance(paging, dict) else None
+    found = _PAGE.search(following) if isinstance(following, str) else None
+    return items, found[1] if found else ""
+
+
+def _find(items: list[Mapping[str, Any]], ref: str) -> Finding | None:
+    """Return what a page says of an attempt; None if nothing."""
+    for item in items:
+        variables = item.get("user-variables")
+        value = variables.get(REF_ARG) if isinstance(variables, dict) else None
+        if value == ref:
+            message = item.get("message")
+            headers = message.get("headers") if isinstance(message, dict) else None
+            name = headers.get("message-id") if isinstance(headers, dict) else None
+            return Accepted(clean(name, MAX_MESSAGE_ID).strip("<> "))
+        if value is not None and (not isinstance(value, str) or Ref.parse(value) is None):
+            return Unknown("unreadable_event")  # ours, and it does not say which attempt: it may be this one
+    return None

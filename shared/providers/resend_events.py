@@ -1,0 +1,181 @@
+"""Resend's feedback: one event per post, signed as Standard Webhooks are (by Svix).
+
+Sources (resend.com/docs): webhooks/verify-webhooks-requests (signature), webhooks/retries-and-replays,
+webhooks/event-types and webhooks/emails/* (events), dashboard/emails/email-bounces (types); the specification of the
+signature: standardwebhooks.com. The secret's `webhook_signing_secret`: `whsec_` and base64; several, separated by
+commas, while it is rotated.
+"""
+
+import base64
+import binascii
+import hmac
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from shared.contracts import Word
+from shared.domain.feedback import WordKind
+from shared.domain.ids import Ref
+from shared.ports import BadEvents, BadSignature, Reading
+from shared.providers._common import (
+    MAX_AHEAD,
+    MAX_AT,
+    MAX_ID,
+    MAX_TEXT,
+    REF_ARG,
+    TO_ARG,
+    clean,
+    digest,
+    digits,
+    keys,
+    redacted,
+)
+
+ID_HEADER: Final = "svix-id"
+TIMESTAMP_HEADER: Final = "svix-timestamp"
+SIGNATURE_HEADER: Final = "svix-signature"
+PREFIX: Final = "whsec_"
+MAX_AGE: Final = 300.0
+"""Seconds, as the vendor's SDKs have it: each try of a post is signed anew, with its own time."""
+MAX_SIGNATURES: Final = 16
+"""More than a rotation needs; what is beyond is not looked at."""
+
+EVENTS: Final[Mapping[str, WordKind]] = {
+    "email.sent": WordKind.ACCEPTED,
+    "email.delivered": WordKind.DELIVERED,
+    "email.delivery_delayed": WordKind.DEFERRED,
+    "email.complained": WordKind.COMPLAINED,
+    "email.suppressed": WordKind.BOUNCED,
+    "email.failed": WordKind.DROPPED,
+}
+"""`email.bounced` is told apart by type. `email.suppressed`: Resend remembers that the address bounced, complained or
+was taken off by hand; that holds with every provider, so the word is hard and suppresses. `email.failed` (a quota is
+used up, the domain is not verified) is about this account. The others (scheduled, opened, clicked, received) change no
+state, and neither do events of domains, contacts and suppressions."""
+REFUSED: Final = frozenset({"messagetoolarge", "contentrejected", "attachmentrejected", "messagerejected"})
+"""Subtypes of a bounce, in lower case, that are about the message: the mailbox may be as good as any."""
+DETAILS: Final = ("bounce", "suppressed", "failed")
+"""Where an event says why, by the name of the object."""
+
+
+class ResendWebhooks:
+    """Reads Resend's posts. Implements `ports.WebhookReader`; safe for threads."""
+
+    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:
+        """Check HMAC-SHA256 over `id.timestamp.body` with any of the secret's keys, in constant time.
+
+        Raises:
+            BadSignature: `no_key`, `unsigned`, `too_old`, `too_new` or `wrong_signature`.
+        """
+        known = [key for key in map(_key, keys(secret.get("webhook_signing_secret", ""))) if key]
+        if not known:
+            raise BadSignature("no_key")
+        name, timestamp = headers.get(ID_HEADER, ""), headers.get(TIMESTAMP_HEADER, "")
+        signatures = _signatures(headers.get(SIGNATURE_HEADER, ""))
+        if not name or not digits(timestamp) or not signatures:
+            raise BadSignature("unsigned")
+        if int(timestamp) < now - MAX_AGE:
+            raise BadSignature("too_old")
+        if int(timestamp) > now + MAX_AHEAD:
+            raise BadSignature("too_new")
+        signed = b"%s.%s.%s" % (name.encode("utf-8", "replace"), timestamp.encode(), body)
+        made = [hmac.digest(key, signed, "sha256") for key in known]
+        # No early end: how long it takes tells nothing about which key or signature came near.
+        if not sum([hmac.compare_digest(ours, theirs) for ours in made for theirs in signatures]):
+            raise BadSignature("wrong_signature")
+
+    def words(self, headers: Mapping[str, str], body: bytes) -> Reading:
+        """Return the word of a post, if it is ours. An event without a time of its own gets that of the post.
+
+        Raises:
+            BadEvents: the body is not a JSON object with a text `type` and an object `data`.
+        """
+        try:
+            post = json.loads(body)
+        except (ValueError, RecursionError):
+            raise BadEvents("not_json") from None
+        if (
+            not isinstance(post, dict)
+            or not isinstance(post.get("type"), str)
+            or not isinstance(post.get("data"), dict)
+        ):
+            raise BadEvents("no_event")
+        sent = headers.get(TIMESTAMP_HEADER, "")
+        word = _word(post["type"], post["data"], _seconds(post.get("created_at")) or (int(sent) if digits(sent) else 0))
+        return Reading(1, [] if word is None else [word])
+
+
+def _key(text: str) -> bytes:
+    """Return a signing secret's bytes; none if it is not one."""
+    try:
+        return base64.b64decode(text.removeprefix(PREFIX), validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _signatures(text: str) -> list[bytes]:
+    """Return the signatures of version 1, of those separated by spaces; other versions are other schemes."""
+    found = []
+    for part in text.split(" ", MAX_SIGNATURES)[:MAX_SIGNATURES]:
+        version, _, signature = part.partition(",")
+        if version == "v1":
+            try:
+                found.append(base64.b64decode(signature, validate=True))
+            except (binascii.Error, ValueError):
+                continue
+    return [signature for signature in found if signature]
+
+
+def _word(name: str, data: Mapping[str, Any], at: int) -> Word | None:
+    """Normalise one event; None if it is not ours or changes nothing."""
+    tags = _inner(data, "tags")
+    ref = tags.get(REF_ARG)
+    if not isinstance(ref, str) or Ref.parse(ref) is None:
+        return None
+    kind = _bounce(_inner(data, "bounce")) if name == "email.bounced" else EVENTS.get(name)
+    if kind is None:
+        return None
+    why: Mapping[str, Any] = next((inner for place in DETAILS if (inner := _inner(data, place))), {})
+    code = clean(why.get("subType") or why.get("type") or why.get("reason"), MAX_ID)
+    if name == "email.bounced" and why.get("type") != "Permanent":
+        code = f"{clean(why.get('type'), MAX_ID)}_{code}".strip("_")[:MAX_ID]
+    detail = redacted(clean(why.get("message"), MAX_TEXT))
+    return Word(ref, kind.value, at, clean(data.get("email_id"), MAX_ID), code, detail, _secondary(ref, tags, data))
+
+
+def _bounce(bounce: Mapping[str, Any]) -> WordKind:
+    """Judge a bounce by type and subtype; an undetermined one says nothing against the mailbox."""
+    kind, subtype = bounce.get("type"), bounce.get("subType")
+    if isinstance(subtype, str) and subtype.lower() in REFUSED:
+        return WordKind.BLOCKED
+    if kind == "Permanent":
+        return WordKind.BOUNCED
+    return WordKind.FAILED_TEMPORARILY if kind in ("Transient", "Temporary") else WordKind.BLOCKED
+
+
+def _secondary(ref: str, tags: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
+    """Tell whether an event is about copies alone: `to` names the recipients that it is about."""
+    to = data.get("to")
+    if TO_ARG not in tags or not isinstance(to, list) or not to:
+        return False
+    addresses = [str(one).rpartition("<")[2].rstrip("> ") for one in to]
+    return tags[TO_ARG] not in [digest(ref, address) for address in addresses]
+
+
+def _inner(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return an object within an object; empty if there is none."""
+    inner = value.get(name)
+    return inner if isinstance(inner, dict) else {}
+
+
+def _seconds(text: object) -> int:
+    """Return an ISO 8601 time in Unix seconds; 0 if it is none."""
+    if not isinstance(text, str):
+        return 0
+    try:
+        moment = datetime.fromisoformat(text)
+        at = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
+        return 0
+    return at if 0 < at <= MAX_AT else 0
