@@ -9,10 +9,11 @@ VENV := .venv
 PY := $(VENV)/bin/python
 UV := $(VENV)/bin/uv
 PYTEST := $(PY) -m pytest -q
+LANES := --lanes tests/deployed/lanes.json
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links
 
-.PHONY: help setup run demo up down status test test-unit test-deployed lint lint-infra check bench mutants crash soak \
+.PHONY: help setup run demo up down status test test-unit test-deployed lint lint-infra check bench mutants crash kill soak \
 	browser openapi lock clean
 
 help: ## show this list
@@ -64,7 +65,7 @@ test-unit: setup ## tests that need no local cloud
 	$(PYTEST) -m "not deployed" -n auto
 
 test-deployed: setup ## tests against a local cloud that is started for them and stopped afterwards
-	POSTHASTE_LOCAL=.local/test $(PY) -m infra.local with -- $(PYTEST) -m deployed tests/deployed
+	POSTHASTE_LOCAL=.local/test $(PY) -m infra.local with $(LANES) -- $(PYTEST) -m deployed tests/deployed
 
 lint: setup ## style, types and import rules
 	$(PY) -m ruff check .
@@ -85,6 +86,9 @@ mutants: setup ## sabotage the code in a dozen ways; each must turn a promise te
 
 crash: setup ## kill a process at every AWS and provider call it makes, in every scenario; prints points by outcomes
 	$(PY) -m tests.crash
+
+kill: setup ## kill senders in the middle of their windows on a local cloud, KILLS times (default 20); prints a table
+	POSTHASTE_LOCAL=.local/kill $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed --kills $(or $(KILLS),20)
 
 soak: setup ## let a random adversary drive the engine for HOURS (default 1), over STORES=fakes or moto
 	$(PY) -m tests.statemachine --hours $(or $(HOURS),1) --stores $(or $(STORES),fakes)

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 from simulator.model import Call, Message
+from simulator.pulse import Pulse
 
 INBOX_MESSAGES: Final = 2_000
 INBOX_BYTES: Final = 64 * 2**20
@@ -73,6 +74,7 @@ class Log:
         self.calls: list[Call] = []
         self.rows: list[Row] = []
         self.last_call = 0
+        self.pulse = Pulse()
         self._last_row = 0
         self._inbox: deque[list[Message]] = deque()
         self._inbox_messages = 0
@@ -81,7 +83,7 @@ class Log:
     def call(self, at: float, provider: str, credential: str) -> Call:
         """Record an arrival (Unix seconds)."""
         self.last_call += 1
-        call = Call(self.last_call, at, provider, credential)
+        call = Call(self.last_call, at, provider, credential, slack=self.pulse.slack())
         self.calls.append(call)
         return call
 
@@ -135,6 +137,7 @@ class Log:
                 "accepted": c.accepted,
                 "answered": c.answered,
                 "message_id": c.message_id,
+                "slack": c.slack,
             }
             for c in found
         ]

@@ -44,6 +44,7 @@ async def serve(
         stop: set it to end.
     """
     world = World(options)
+    world.log.pulse.start()
     control = Control(world)
     config = Config(
         App(world, control),

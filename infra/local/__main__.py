@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import FrameType
 
 from infra.local import cloud, newsletter
@@ -30,6 +31,8 @@ def main(arguments: Sequence[str]) -> int:
     ):
         commands.add_parser(name, help=meaning)
     within = commands.add_parser("with", help="start it, run a command, stop it")
+    for parsed in (commands.choices["up"], within):
+        parsed.add_argument("--lanes", type=Path, help="a JSON list of credentials beside those of cdk.json")
     within.add_argument("words", nargs=argparse.REMAINDER)
     options = parser.parse_args(arguments)
     _forget_the_developers_aws()
@@ -38,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         match options.command:
             case "up":
-                _show(cloud.up(where))
+                _show(cloud.up(where, options.lanes))
             case "down":
                 cloud.down(where)
             case "status":
@@ -48,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
             case "demo":
                 _demo(where)
             case _:
-                return _with(where, [w for w in options.words if w != "--"] or ["true"])
+                return _with(where, [w for w in options.words if w != "--"] or ["true"], options.lanes)
     except LocalCloudError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -58,11 +61,11 @@ def main(arguments: Sequence[str]) -> int:
 
 
 @contextlib.contextmanager
-def _lent(where: Paths) -> Iterator[Cloud]:
+def _lent(where: Paths, lanes: Path | None = None) -> Iterator[Cloud]:
     """Bring the cloud up, and stop it afterwards if it did not run before."""
     ran_before = cloud.runs(where)
     try:
-        yield cloud.up(where)
+        yield cloud.up(where, lanes)
     finally:
         if not ran_before:
             cloud.down(where)
@@ -100,8 +103,8 @@ def _demo(where: Paths) -> None:
         )
 
 
-def _with(where: Paths, words: Sequence[str]) -> int:
-    with _lent(where) as running:
+def _with(where: Paths, words: Sequence[str], lanes: Path | None) -> int:
+    with _lent(where, lanes) as running:
         environment = {**os.environ, **running.env, ENV_LOCAL: str(where.home)}
         return subprocess.run(words, env=environment, check=False).returncode
 

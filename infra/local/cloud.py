@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from infra.local import accounts, completion, deploy, emulator, processes, providers
@@ -32,8 +33,12 @@ class Cloud:
         return processes.read(self.paths)[providers.NAME].port
 
 
-def up(paths: Paths) -> Cloud:
+def up(paths: Paths, lanes: Path | None = None) -> Cloud:
     """Start what does not run, deploy what has changed, and write the `env` file.
+
+    Args:
+        paths: the cloud's files.
+        lanes: a file with a JSON list of credentials that this cloud has beside those of `cdk.json`.
 
     Returns:
         The running cloud. Calling this again is cheap: nothing is deployed while the sources are those deployed last.
@@ -50,7 +55,7 @@ def up(paths: Paths) -> Cloud:
             emulator.wait(paths, machines[0])
             providers.wait(paths, machines[1])
         cloud_port, simulator_port = (machine.port for machine in machines)
-        context = ("target=local", f"simulator_url={providers.url(simulator_port)}")
+        context = ("target=local", f"simulator_url={providers.url(simulator_port)}", *deploy.more_lanes(lanes))
         mark = deploy.fingerprint(context)
         if not deploy.up_to_date(paths, mark):
             with step("synthesise" + (" and bootstrap" if fresh else "")):

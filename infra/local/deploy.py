@@ -53,6 +53,25 @@ def fingerprint(context: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
+def more_lanes(file: Path | None) -> list[str]:
+    """Return the context argument that adds a file's credentials to the checkout's settings; none without a file.
+
+    Raises:
+        LocalCloudError: the file holds no list, or cannot be read.
+    """
+    if file is None:
+        return []
+    try:
+        more = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise LocalCloudError(f"lanes: {error}") from error
+    if not isinstance(more, list):
+        raise LocalCloudError(f"lanes: {file} holds no list")
+    settings = json.loads((ROOT / "cdk.json").read_text(encoding="utf-8"))["context"]["posthaste"]
+    settings["credentials"] += more
+    return [f"posthaste={json.dumps(settings)}"]
+
+
 def up_to_date(paths: Paths, mark: str) -> bool:
     """Tell whether this fingerprint is what was deployed last."""
     return _read(paths.deployed) == mark

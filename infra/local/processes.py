@@ -71,6 +71,21 @@ def group(pid: int) -> dict[int, str]:
     return {member: started for member in members if (started := started_at(member)) is not None}
 
 
+def carries(pid: int, name: str, value: str) -> bool:
+    """Tell whether a process was started with a variable of this value; False where that cannot be read."""
+    try:
+        return f"{name}={value}".encode() in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def kill(pid: int, born: str) -> bool:
+    """Send SIGKILL to exactly the process that started at `born`; tell whether it still ran."""
+    there = started_at(pid) == born
+    _signal(pid, born, signal.SIGKILL)
+    return there
+
+
 def read(paths: Paths) -> dict[str, Process]:
     """Return the recorded processes by name, living or not; an unreadable record counts as none."""
     try:
@@ -213,12 +228,7 @@ def _signal(pid: int, born: str, number: signal.Signals) -> None:
 
 def _marked(pid: int, paths: Paths) -> bool:
     """Tell whether a process carries this cloud's mark; without /proc the group alone has to do."""
-    if not (_PROC / "self").exists():
-        return True
-    try:
-        return f"{ENV_LOCAL}={paths.home}".encode() in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
-    except OSError:
-        return False
+    return not (_PROC / "self").exists() or carries(pid, ENV_LOCAL, str(paths.home))
 
 
 def _stat(pid: int) -> list[str] | None:

@@ -2,7 +2,7 @@
 
 import http.client
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -57,15 +57,44 @@ class Api:
         assert answer.status == 200, (path, answer.status, answer.body)
         return answer.body
 
-    def finished(self, job: str) -> dict[str, Any]:
-        """Wait until a job is logged and nothing of it is open; every look must add up to its total."""
+    def post(self, recipients: Sequence[str], lane: str) -> str:
+        """Send a short mail to each recipient through one lane; return the id of the batch, which is its job's."""
+        body = {
+            "from": "news@example.com",
+            "to": list(recipients),
+            "subject": "Hello",
+            "text": "Hello",
+            "route": [lane],
+        }
+        answer = self.call("POST", "/batches", body)
+        assert answer.status == 202, answer
+        job: str = answer.body["job_id"]
+        return job
+
+    def lines(self, batch: str) -> list[dict[str, Any]]:
+        """Return all log lines of a batch, in list order."""
+        found: list[dict[str, Any]] = []
+        cursor = ""
+        while True:
+            page = self.get(f"/batches/{batch}/logs?limit=1000" + (f"&cursor={cursor}" if cursor else ""))
+            found += page["items"]
+            cursor = page["next_cursor"] or ""
+            if not cursor:
+                return found
+
+    def finished(self, job: str, leaves: Collection[str] = ()) -> dict[str, Any]:
+        """Wait until a job is logged and nothing of it is open; every look must add up to its total.
+
+        `leaves`: open states that stay: `sent` where no feedback comes, `queued` of a job that was stopped.
+        """
+        waits = [state for state in OPEN if state not in leaves]
         seen: list[dict[str, Any]] = []
 
         def done() -> bool:
             found = self.get(f"/jobs/{job}")
             seen.append(found)
             assert sum(found["counts"][state] for state in STATES) == found["total"], found
-            return found["state"] == "LOGGED" and not any(found["counts"][state] for state in OPEN)
+            return found["state"] == "LOGGED" and not any(found["counts"][state] for state in waits)
 
         assert processes.wait_for(done, FINAL_SECONDS, pause=0.1), seen[-1]
         return seen[-1]

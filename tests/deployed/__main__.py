@@ -1,0 +1,86 @@
+"""`python -m tests.deployed`: the long form of the drills on a running local cloud; prints what happened.
+
+Twenty kills on two lanes side by side, then the rates of three lanes with their senders killed meanwhile. Exits with 1
+if a promise was broken, or if so few kills left an unknown message that the run proves little.
+"""
+
+import argparse
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from infra.local import cloud as local_cloud
+from infra.local import deploy
+from infra.local.console import LocalCloudError, say
+from infra.local.paths import paths
+from simulator.client import ControlClient
+from tests.deployed import kills, rates
+from tests.deployed.api import Api
+from tests.deployed.inside import Inside, NoLane
+
+KILL_LANES: Final = ("sendgrid-main", "rate-150")
+RATE_LANES: Final = {"rate-1": 40, "rate-10": 60, "rate-150": 60}
+"""Lane → seconds of its rate."""
+LEAST_UNKNOWN: Final = 4
+"""Of so many kills at least one must leave a message unknown."""
+
+
+def shoot(inside: Inside, api: Api, control: ControlClient, count: int, seed: int) -> list[str]:
+    """Kill senders; return what is wrong."""
+    begun = time.monotonic()
+    each = -(-count // len(KILL_LANES))
+    with ThreadPoolExecutor() as pool:
+        ranges = [kills.Range(inside, api, control, lane, seed + i) for i, lane in enumerate(KILL_LANES)]
+        reports = list(pool.map(lambda found: found.run(each), ranges))
+    shots = [shot for report in reports for shot in report.shots]
+    for n, report in enumerate(reports):
+        say(report.table() if n == 0 else report.table().partition("\n")[2])
+    left = sum(shot.unknown > 0 for shot in shots)
+    say(
+        f"\n{len(shots)} kills, {sum(s.inside for s in shots)} between the first and the last accepted message of a "
+        f"window, {left} left messages unknown ({sum(s.unknown for s in shots)} of {sum(s.total for s in shots)}); "
+        f"{sum(r.samples for r in reports)} reads of counts meanwhile; {time.monotonic() - begun:.0f} s\n"
+    )
+    wrong = [fault for report in reports for fault in report.faults()]
+    if left * LEAST_UNKNOWN < len(shots):
+        wrong.append(f"only {left} of {len(shots)} kills left a message unknown")
+    return wrong
+
+
+def pace(inside: Inside, api: Api, control: ControlClient, seed: int) -> list[str]:
+    """Measure rates while senders are killed; return what is wrong."""
+    with ThreadPoolExecutor() as pool:
+        begun = [
+            pool.submit(rates.judged, inside, api, control, lane, seconds=seconds, kills=3, seed=seed)
+            for lane, seconds in RATE_LANES.items()
+        ]
+        runs = [future.result() for future in begun]
+    for run in runs:
+        say(run.row())
+    return [run.row() for run in runs if run.certain > run.rate + 1 or not run.killed]
+
+
+def main() -> int:
+    """Run all; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.deployed", description=__doc__)
+    parser.add_argument("--kills", type=int, default=20, help="how often a sender is killed")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="of where to aim")
+    options = parser.parse_args()
+    try:
+        cloud = local_cloud.current(paths())
+        port = int(cloud.env["AWS_ENDPOINT_URL"].rpartition(":")[2])
+        inside = Inside.of(cloud, deploy.stacks(cloud.paths, port), port)
+        api, control = Api(cloud.api, cloud.env["POSTHASTE_API_KEY"]), ControlClient(cloud.env["SIMULATOR_URL"])
+        say(f"seed {options.seed}")
+        wrong = shoot(inside, api, control, options.kills, options.seed)
+        wrong += pace(inside, api, control, options.seed)
+    except (LocalCloudError, NoLane) as error:
+        wrong = [str(error)]
+    for text in wrong:
+        say(f"WRONG: {text}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""The deployed system from inside, as the emulator's root user: its tables, its queues and its functions' processes."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+from infra.local import accounts, deploy, emulator, processes
+from infra.local.cloud import Cloud
+from infra.local.paths import ENV_LOCAL
+from shared import contracts
+from shared.adapters.blobs import S3Blobs
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.ledgers import DynamoLedgers
+from shared.adapters.dynamo.records import DynamoRecords
+from shared.contracts import Credential
+from shared.domain.pacing import WINDOW
+
+
+class NoLane(Exception):
+    """This cloud lacks a lane of lanes.json."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Handles of a running local cloud; safe for threads."""
+
+    cloud: Cloud
+    port: int
+    deployment: accounts.Deployment
+    records: DynamoRecords
+    ledgers: DynamoLedgers
+    sqs: Any
+    functions: Any
+    names: dict[str, str]
+    """Function name by its handler, the senders' by their lane."""
+
+    @classmethod
+    def of(cls, cloud: Cloud, stacks: list[deploy.Stack], port: int) -> Self:
+        """Look into a cloud."""
+        deployment = accounts.describe(stacks, port)
+        dynamo = Dynamo(deploy.client("dynamodb", port))
+        environment = deployment.environment
+        ops = environment[contracts.ENV_OPS_TABLE]
+        blobs = S3Blobs(lambda: deploy.client("s3", port), environment.get(contracts.ENV_BUCKET, ""))
+        functions = deploy.client("lambda", port)
+        names = {}
+        for stack in stacks:
+            for name, _ in stack.of_type("AWS::Lambda::Function"):
+                found = functions.get_function_configuration(FunctionName=name)
+                variables = found.get("Environment", {}).get("Variables", {})
+                names[variables.get(contracts.ENV_LANE, found["Handler"])] = name
+        return cls(
+            cloud=cloud,
+            port=port,
+            deployment=deployment,
+            records=DynamoRecords(dynamo, records=environment[contracts.ENV_RECORDS_TABLE], ops=ops, blobs=blobs),
+            ledgers=DynamoLedgers(dynamo, ops),
+            sqs=deploy.client("sqs", port),
+            functions=functions,
+            names=names,
+        )
+
+    def lane(self, credential: str) -> Credential:
+        """Return a lane's credential; NoLane if this cloud was started without it."""
+        try:
+            return self.deployment.settings.credential(credential)
+        except KeyError:
+            raise NoLane(f"no lane {credential}: start the cloud with `--lanes tests/deployed/lanes.json`") from None
+
+    def window(self, credential: str) -> int:
+        """Return the most messages that a lease of a lane may have in flight: a second of the rate, at most 200."""
+        return min(WINDOW, math.floor(self.lane(credential).rate))
+
+    def queue(self, credential: str) -> str:
+        """Return the URL of a lane's queue; its dead-letter queue's is this + `-dlq`."""
+        name = contracts.lane_queue_name(self.deployment.settings.stage, credential)
+        url: str = self.sqs.get_queue_url(QueueName=name)["QueueUrl"]
+        return url
+
+    def waiting(self, url: str) -> int:
+        """Return how many messages a queue holds, those in work included."""
+        wanted = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        found = self.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=wanted)["Attributes"]
+        return sum(int(found[name]) for name in wanted)
+
+    def sweep(self) -> None:
+        """Run the sweeper once, as its schedule does every minute."""
+        done = self.functions.invoke(FunctionName=self.names[contracts.HANDLERS["sweep"]], Payload=b"{}")
+        assert "FunctionError" not in done, done["Payload"].read()
+
+    def consume(self, credential: str, *, on: bool) -> None:
+        """Switch a lane's event source on or off."""
+        found = self.functions.list_event_source_mappings(FunctionName=self.names[credential])["EventSourceMappings"]
+        for source in found:
+            self.functions.update_event_source_mapping(UUID=source["UUID"], Enabled=on)
+
+    def workers(self, credential: str) -> dict[int, str]:
+        """Return pid → start time of the living worker processes of a lane's sender: of this cloud, of this lane."""
+        parent = processes.read(self.cloud.paths)[emulator.NAME]
+        return {
+            pid: born
+            for pid, born in processes.group(parent.pid).items()
+            if processes.carries(pid, contracts.ENV_LANE, credential)
+            and processes.carries(pid, ENV_LOCAL, str(self.cloud.paths.home))
+        }
+
+    def kill(self, credential: str) -> int:
+        """`kill -9` every worker process of a lane's sender; return how many there were."""
+        return sum(processes.kill(pid, born) for pid, born in self.workers(credential).items())

@@ -1,0 +1,235 @@
+"""`kill -9` of senders in the middle of their windows, and what became of every message; the oracle has the last word.
+
+A shot posts a batch, waits until the oracle has accepted a random number of its messages that lies well inside a
+window, and kills the lane's worker processes. The next shot follows at once, while the leases of the last one run out,
+are taken over by the sweeper, and what was never claimed is sent. Half the recipients never give feedback, so that
+their fate stays unknown; of the others a delivery tells it.
+"""
+
+import random
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from infra.local import processes
+from shared.domain.ledger import LedgerStatus
+from shared.domain.pacing import pace
+from simulator.client import ControlClient
+from tests.deployed.api import OPEN, STATES, Api
+from tests.deployed.inside import Inside
+from tests.deployed.oracle import Oracle
+
+CHUNK = 500
+SIZES = (CHUNK, 900)
+"""Recipients of every second shot: one chunk, so one lease, and two, which a worker may hold side by side."""
+LOST = "worker_lost"
+SILENT = "silent"
+"""The simulator says nothing of recipients that begin so."""
+POLL_SECONDS = 0.05
+AIM_SECONDS = 60
+SETTLE_SECONDS = 150
+"""A lease lasts 25 s; the sweeper's own schedule would take a minute more."""
+
+
+@dataclass(slots=True)
+class Shot:
+    """One kill.
+
+    Attributes:
+        seen: messages of the job that the oracle had accepted just before.
+        killed: processes that got the signal.
+        at: when, in Unix seconds.
+        leases: its leases that ended without the results of their last window.
+        inside: some of that window was accepted and some was not, so the kill fell between its first and last.
+        accepted: messages that the oracle has in the end, of `total`; `unknown` are unknown then.
+        seconds: from the kill until the job was logged.
+        wrong: what breaks a promise.
+    """
+
+    lane: str
+    job: str
+    seen: int
+    killed: int
+    at: float
+    leases: int = 0
+    inside: bool = False
+    total: int = 0
+    accepted: int = 0
+    unknown: int = 0
+    seconds: float = 0.0
+    wrong: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Report:
+    """What came of all shots. `samples`: reads of counts while it went on, `wrong`: those that did not add up."""
+
+    shots: list[Shot]
+    samples: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    def faults(self) -> list[str]:
+        """Return everything that breaks a promise."""
+        return self.wrong + [f"{shot.job}: {text}" for shot in self.shots for text in shot.wrong]
+
+    def table(self) -> str:
+        """Return a row for each shot."""
+        head = f"{'lane':<14} {'job':<28} {'seen':>4} {'killed':>6} {'leases':>6} {'inside':>6} {'accepted':>8} "
+        lines = [head + f"{'unknown':>7} {'logged after':>12}"]
+        lines += [
+            f"{s.lane:<14} {s.job:<28} {s.seen:>4} {s.killed:>6} {s.leases:>6} {'yes' if s.inside else 'no':>6} "
+            f"{s.accepted:>8} {s.unknown:>7} {s.seconds:>10.1f} s" + "".join(f"\n    WRONG: {w}" for w in s.wrong)
+            for s in self.shots
+        ]
+        return "\n".join(lines)
+
+
+class Range:
+    """Kills on one lane."""
+
+    def __init__(self, inside: Inside, api: Api, control: ControlClient, lane: str, seed: int) -> None:
+        self._inside = inside
+        self._api = api
+        self._control = control
+        self._oracle = Oracle(control, lane)
+        self._lane = lane
+        self._window = inside.window(lane)
+        self._rng = random.Random(seed)  # noqa: S311 - where to aim
+        self._recipients: dict[str, list[str]] = {}
+        self._ended = threading.Event()
+        self._failed: list[BaseException] = []
+
+    def run(self, shots: int) -> Report:
+        """Fire and judge."""
+        report = Report([])
+        watch = [threading.Thread(target=self._guard, args=(what, report)) for what in (self._poll, self._recover)]
+        for thread in watch:
+            thread.start()
+        try:
+            report.shots += [self._fire(SIZES[n % 2]) for n in range(shots)]
+            for shot in report.shots:
+                self._settle(shot)
+        finally:
+            self._ended.set()
+            for thread in watch:
+                thread.join()
+        if self._failed:
+            raise self._failed[0]
+        for shot in report.shots:
+            self._judge(shot)
+        return report
+
+    def _fire(self, size: int) -> Shot:
+        tag = uuid.uuid4().hex[:8]
+        recipients = [f"{(SILENT, 'ann')[i % 2]}+{tag}.{i}@example.com" for i in range(size)]
+        job = self._api.post(recipients, self._lane)
+        self._recipients[job] = recipients
+        window = pace(self._inside.lane(self._lane).rate, 1000).window
+        aim = self._rng.randrange(CHUNK // window) * window + self._rng.randrange(window // 8, window // 2)
+        seen = 0
+
+        def aimed() -> bool:
+            nonlocal seen
+            seen = len(self._oracle.of(job))
+            return seen >= aim
+
+        if not processes.wait_for(aimed, AIM_SECONDS, pause=0.005):
+            raise TimeoutError(f"{job}: {seen} of {aim} messages accepted after {AIM_SECONDS} s")
+        return Shot(self._lane, job, seen, self._inside.kill(self._lane), time.time())
+
+    def _settle(self, shot: Shot) -> None:
+        found: dict[str, Any] = {}
+
+        def logged() -> bool:
+            nonlocal found
+            found = self._api.get(f"/jobs/{shot.job}")
+            return bool(found["state"] == "LOGGED") and self._heard(shot, found)
+
+        if not processes.wait_for(logged, SETTLE_SECONDS, pause=0.2):
+            shot.wrong.append(f"not finished after {SETTLE_SECONDS} s: {found['state']} {found['counts']}")
+        shot.seconds = time.time() - shot.at
+
+    def _heard(self, shot: Shot, found: dict[str, Any]) -> bool:
+        """Tell whether every delivery has been heard of."""
+        loud = sum(not row["recipient"].startswith(SILENT) for row in self._oracle.of(shot.job))
+        return bool(found["counts"]["delivered"] >= loud)
+
+    def _guard(self, what: Any, report: Report) -> None:
+        try:
+            while not self._ended.wait(POLL_SECONDS):
+                what(report)
+        except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
+            self._failed.append(error)
+            self._ended.set()
+
+    def _poll(self, report: Report) -> None:
+        """Read the counts of the jobs, one after the other."""
+        jobs = list(self._recipients)
+        if not jobs:
+            return
+        job = jobs[report.samples % len(jobs)]
+        found = self._api.get(f"/batches/{job}")
+        report.samples += 1
+        total = len(self._recipients[job])
+        if sum(found["counts"][state] for state in STATES) != total:
+            report.wrong.append(f"{job}: the counts do not add up to {total}: {found['counts']}")
+
+    def _recover(self, _report: Report) -> None:
+        """Run the sweeper as soon as a lease has run out; its own schedule is a minute."""
+        now = time.time() * 1000
+        ledgers = [x for job in list(self._recipients) for x in self._inside.ledgers.read_all(job)]
+        if any(x.status is LedgerStatus.BUSY and x.until < now for x in ledgers):
+            self._inside.sweep()
+
+    def _judge(self, shot: Shot) -> None:
+        """Compare the job's log with the oracle's."""
+        times = self._oracle.times(shot.job)
+        lines = {line["recipient"]: line for line in self._api.lines(shot.job)}
+        lost = self._lost(shot)
+        wanted = self._recipients[shot.job]
+        shot.total = len(wanted)
+        shot.accepted = len(times)
+        shot.unknown = sum(line["state"] == "unknown" for line in lines.values())
+        shot.leases = len(lost)
+        shot.inside = any(
+            0 < sum(wanted[i] in times for i in indices if i % 2 == 0) < sum(i % 2 == 0 for i in indices)
+            for indices in lost
+        )
+        tell = shot.wrong.append
+        if twice := [name for name, n in times.items() if n > 1]:
+            tell(f"{len(twice)} messages accepted more than once")
+        if strangers := set(times) - set(wanted):
+            tell(f"{len(strangers)} messages accepted that nobody asked for")
+        if set(lines) != set(wanted):
+            tell(f"{len(lines)} log lines for {len(wanted)} recipients")
+        if many := [len(indices) for indices in lost if len(indices) > self._window]:
+            tell(f"more than a window of {self._window} unknown by one lease: {many}")
+        bad = Counter(text for name, line in lines.items() if (text := _fault(line, accepted=name in times)))
+        shot.wrong += [f"{n} messages {text}" for text, n in bad.items()]
+        found = self._api.get(f"/batches/{shot.job}")["counts"]
+        if Counter(line["state"] for line in lines.values()) != Counter({k: n for k, n in found.items() if n}):
+            tell(f"the counts are not the log's: {found}")
+
+    def _lost(self, shot: Shot) -> Sequence[Sequence[int]]:
+        """Return the places in the list of each window whose claimant was lost without a trace of its results."""
+        chunks = range(-(-len(self._recipients[shot.job]) // CHUNK))
+        windows = [d for n in chunks for d in self._inside.records.details(shot.job, n)[0]]
+        return [found for d in windows if (found := [d.chunk * CHUNK + e.index for e in d.entries if e.code == LOST])]
+
+
+def _fault(line: dict[str, Any], *, accepted: bool) -> str:
+    """Return what is wrong with a message in the end, or nothing."""
+    state = line["state"]
+    if state in OPEN and state != "sent":
+        return f"are still {state}"
+    if state == "unknown":
+        if accepted and not line["recipient"].startswith(SILENT):
+            return "are unknown though their delivery was told"
+        return "" if any(a["code"] == LOST for a in line["attempts"]) else "are unknown without a reason"
+    if state not in ("sent", "delivered"):
+        return f"are {state}"
+    return "" if accepted else f"are {state} but were never accepted"
