@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from shared.engine.log import Logger
     from shared.engine.plan import Planner
     from shared.engine.recover import Recovery
-    from shared.engine.retry import Retrier
     from shared.engine.resolve import Resolution
+    from shared.engine.retry import Retrier
     from shared.engine.send import Sender
     from shared.engine.sweep import Sweeper
     from shared.engine.track import Tracker
     from shared.ports import Provider
+    from shared.providers.registry import AwsAccount
 
 
 class Deployment:
@@ -254,8 +255,26 @@ class Lane:
             self._http = HttpClient(d.clock)
         feedback = d.feedback if self.credential.provider == "test" else None
         smtp = self._relay() if self.credential.provider == "smtp" else None
-        needs = registry.Needs(self._http, d.clock, secret, self.credential.base_url, feedback, smtp)
+        aws = self._account() if self.credential.provider == "ses" else None
+        needs = registry.Needs(
+            self._http, d.clock, secret, self.credential.base_url, feedback, smtp, self.credential, aws
+        )
         return registry.provider(self.credential.provider)(needs)
+
+    def _account(self) -> "AwsAccount":
+        """Return the function's own account; botocore keeps the role's keys current."""
+        from shared.providers.registry import AwsAccount, AwsKeys  # noqa: PLC0415
+
+        session = self.deployment.aws.session
+
+        def keys() -> AwsKeys | None:
+            found = session.get_credentials()
+            if found is None:
+                return None
+            now = found.get_frozen_credentials()
+            return AwsKeys(now.access_key or "", now.secret_key or "", now.token or "")
+
+        return AwsAccount(session.get_config_variable("region") or "", keys)
 
     def _relay(self) -> "SmtpClient":
         from shared.adapters.smtp import SmtpClient  # noqa: PLC0415

@@ -455,7 +455,7 @@ class WebhookReader(Protocol):
 class Fetching(Protocol):
     """A webhook reader that fetches what its provider points to: a certificate, a confirmation."""
 
-    def fetch_by(self, http: "Http") -> None:
+    def fetch_by(self, http: "Http", clock: Clock) -> None:
         """Take the transport. Until then nothing is fetched, and nothing that needs it is believed."""
         ...
 

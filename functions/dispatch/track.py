@@ -7,8 +7,9 @@ from aws_lambda_powertools import Logger
 
 from functions.dispatch import services
 from functions.dispatch.services import Answer
-from shared.contracts import Word, dump_feedback, load_feedback
+from shared.contracts import Settings, Word, dump_feedback, load_feedback
 from shared.engine.track import LATER
+from shared.ports import BadEvents
 
 logger = Logger()
 
@@ -24,8 +25,8 @@ def handler(event: Mapping[str, Any], _context: Any) -> Answer:
     failures = []
     for record in event["Records"]:
         try:
-            credential, some = load_feedback(record["body"])
-        except (ValueError, KeyError, TypeError, IndexError):
+            credential, some = _read(d.settings, record["body"])
+        except (ValueError, KeyError, TypeError, IndexError, BadEvents):
             logger.exception("not a feedback message", message_id=record["messageId"])
             failures.append({"itemIdentifier": record["messageId"]})
             continue
@@ -44,3 +45,18 @@ def handler(event: Mapping[str, Any], _context: Any) -> Answer:
         joined, foreign, later = joined + tracked.joined, foreign + tracked.foreign, later + len(tracked.later)
     logger.info("tracked", joined=joined, foreign=foreign, later=later, failed=len(failures))
     return {"batchItemFailures": failures}
+
+
+def _read(settings: Settings, body: str) -> tuple[str, list[Word]]:
+    """Return the credential and words of a message: our own, or one of SNS about an event of SES.
+
+    An event of SES names its credential; one that names none, or none of ours, has no words for us.
+    """
+    try:
+        return load_feedback(body)
+    except KeyError:
+        from shared.providers.ses_events import from_topic  # noqa: PLC0415 - only deployments with SES need it
+
+        credential, some = from_topic(body)
+        known = any(c.id == credential and c.provider == "ses" for c in settings.credentials)
+        return credential, some if known else []

@@ -12,7 +12,7 @@ from shared.adapters.clock import SystemClock
 from shared.adapters.secrets import Secrets
 from shared.adapters.sqs import SqsQueue
 from shared.contracts import Settings, Word
-from shared.ports import Clock, Queue, WebhookReader
+from shared.ports import Clock, Fetching, Queue, WebhookReader
 from shared.providers import registry
 
 MAX_MESSAGE_BYTES: Final = 200_000
@@ -50,7 +50,12 @@ def build(env: Mapping[str, str], client: Callable[[str], Any] | None = None) ->
 
     def reader(name: str) -> WebhookReader:
         if name not in readers:
-            readers[name] = registry.webhooks(name)
+            found = registry.webhooks(name)
+            if isinstance(found, Fetching):
+                from shared.adapters.http import HttpClient  # noqa: PLC0415 - most providers' posts need no transport
+
+                found.fetch_by(HttpClient(clock, connect_timeout=2, read_timeout=3), clock)
+            readers[name] = found
         return readers[name]
 
     return Services(

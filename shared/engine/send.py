@@ -26,7 +26,7 @@ from shared.engine.gate import FULL, SHUT, Gate
 from shared.engine.pool import Crew, Pending, Pool
 from shared.engine.recover import Recovery
 from shared.engine.targets import target
-from shared.ports import Clock, Lanes, LedgerStore, Loaded, Pacer, Provider, Records, Retriable
+from shared.ports import Clock, Lanes, LedgerStore, Loaded, Pacer, Provider, Records, Retriable, Sized
 
 CALL_TIMEOUT: Final = 10.0
 """Seconds that a provider call may take; what is slower than that is `unknown`."""
@@ -140,7 +140,7 @@ class Sender:
         lease = _Lease(loaded.job, loaded.chunk, content, ledger, [], [])
         self._gate.see(loaded.breaker)
         try:
-            with self._pool(self._threads(lease.job)) as pool:
+            with self._pool(self._threads(lease)) as pool:
                 if not self._windows(lease, pool, deadline):
                     return Did.NOTHING
         except Retriable:
@@ -184,7 +184,7 @@ class Sender:
         """Work through windows until the lease should end; False if it was lost to a takeover."""
         while True:
             left = len(lease.ledger.having(Cell.QUEUED))
-            rate = self._gate.narrow(self._pace(lease.job))
+            rate = self._gate.narrow(self._pace(lease))
             if not left or self._clock.now() + self._window_time(rate) > deadline:
                 return True
             lease.leave = self._gate.bars(lease.ledger.owner)
@@ -237,16 +237,17 @@ class Sender:
         lease.leave = not self._gate.admit(lease.ledger.owner)
         return not lease.leave
 
-    def _pace(self, job: Job) -> Pace:
-        c = self._credential
-        return pace(c.rate, self._provider.per_call, c.per_call, job.rate, leases=LEASES * c.workers)
+    def _pace(self, lease: _Lease) -> Pace:
+        c, provider = self._credential, self._provider
+        most = provider.per_call_of(lease.content) if isinstance(provider, Sized) else provider.per_call
+        return pace(c.rate, most, c.per_call, lease.job.rate, leases=LEASES * c.workers)
 
     def _window_time(self, rate: Pace) -> float:
         """Seconds that a window may take: the wait for slots, the window itself, the last call, the writes."""
         return 2.0 + rate.window * rate.spacing + self._call_timeout + MARGIN
 
-    def _threads(self, job: Job) -> int:
-        rate = self._pace(job)
+    def _threads(self, lease: _Lease) -> int:
+        rate = self._pace(lease)
         return max(1, -(-rate.window // rate.per_call))
 
     def _keep(self, job: str, loaded: Loaded | None) -> Content | None:

@@ -5,13 +5,31 @@ A provider's file exposes `PROVIDER`, a factory, and `WEBHOOKS`, a factory or No
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Final
 
-from shared.ports import Clock, Http, Provider, Queue, WebhookReader
+from shared.contracts import Credential
+from shared.ports import Clock, Http, Provider, Queue, Smtp, WebhookReader
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class AwsKeys:
+    """Keys that sign requests to AWS. `token`: of temporary ones."""
+
+    access_key: str
+    secret_key: str = field(repr=False)
+    token: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AwsAccount:
+    """The account the function runs in. `keys`: of the function's role, always current; None if there are none."""
+
+    region: str
+    keys: Callable[[], AwsKeys | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +42,9 @@ class Needs:
         secret: the credential's secret, {} until the operator fills it in.
         base_url: from the settings; empty: the provider's own.
         feedback: the feedback queue, for the built-in test provider alone.
+        smtp: the transport of the SMTP relay alone.
+        credential: as declared in the settings.
+        aws: the function's own account, for providers that are AWS services.
     """
 
     http: Http
@@ -31,6 +52,9 @@ class Needs:
     secret: Mapping[str, str]
     base_url: str = ""
     feedback: Queue | None = None
+    smtp: Smtp | None = None
+    credential: Credential | None = None
+    aws: AwsAccount | None = None
 
 
 ProviderFactory = Callable[[Needs], Provider]

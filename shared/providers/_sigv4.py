@@ -1,0 +1,75 @@
+"""AWS Signature Version 4 of POST requests without a query, by the standard library alone.
+
+Source: docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html. botocore's own signer builds
+a request object for each signature, at ten times the price; a test holds the two together.
+"""
+
+import hashlib
+import hmac
+import time
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+from shared.providers.registry import AwsKeys
+
+_ALGORITHM: Final = "AWS4-HMAC-SHA256"
+_STANDARD: Final = {"http": 80, "https": 443}
+
+
+class Signer:
+    """Signs posts to one URL; safe for threads.
+
+    Args:
+        url: whole, without a query.
+        region: of the service, e.g. `eu-central-1`.
+        service: its signing name, e.g. `ses`.
+        content_type: of every body.
+    """
+
+    def __init__(self, url: str, *, region: str, service: str, content_type: str) -> None:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        if parts.port not in (None, _STANDARD.get(parts.scheme)):
+            host = f"{host}:{parts.port}"
+        self._type = content_type
+        self._scope = f"{region}/{service}/aws4_request"
+        self._region, self._service = region, service
+        self._head = f"POST\n{quote(parts.path or '/', safe='/~')}\n\ncontent-type:{content_type}\nhost:{host}\n"
+        self._kept: tuple[tuple[str, str], bytes] = (("", ""), b"")
+
+    def headers(self, keys: AwsKeys, body_hash: str, now: float) -> dict[str, str]:
+        """Return the headers of one post, beside Host.
+
+        Args:
+            keys: whose signature it is.
+            body_hash: SHA-256 of the whole body in hexadecimal.
+            now: Unix seconds; AWS refuses a signature that is 5 minutes off.
+        """
+        at = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
+        day = at[:8]
+        named, token = "content-type;host;x-amz-date", ""
+        if keys.token:
+            named, token = f"{named};x-amz-security-token", f"x-amz-security-token:{keys.token}\n"
+        request = f"{self._head}x-amz-date:{at}\n{token}\n{named}\n{body_hash}"
+        digest = hashlib.sha256(request.encode()).hexdigest()
+        text = f"{_ALGORITHM}\n{at}\n{day}/{self._scope}\n{digest}"
+        signature = hmac.digest(self._key(keys.secret_key, day), text.encode(), "sha256").hex()
+        made = {
+            "Content-Type": self._type,
+            "X-Amz-Date": at,
+            "Authorization": f"{_ALGORITHM} Credential={keys.access_key}/{day}/{self._scope}, "
+            f"SignedHeaders={named}, Signature={signature}",
+        }
+        if keys.token:
+            made["X-Amz-Security-Token"] = keys.token
+        return made
+
+    def _key(self, secret: str, day: str) -> bytes:
+        """Return the day's signing key; two threads may both derive it."""
+        known, key = self._kept
+        if known != (secret, day):
+            key = f"AWS4{secret}".encode()
+            for part in (day, self._region, self._service, "aws4_request"):
+                key = hmac.digest(key, part.encode(), "sha256")
+            self._kept = ((secret, day), key)
+        return key

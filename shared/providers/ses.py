@@ -1,0 +1,284 @@
+"""Amazon SES: mail by the v2 API; its feedback is read in `ses_events`.
+
+Sources (docs.aws.amazon.com/ses/latest): APIReference-V2/API_SendEmail, …/API_SendBulkEmail (limits, errors, statuses
+of entries), …/CommonErrors, dg/send-personalized-email-api (1 MB), dg/manage-sending-quotas-errors (texts).
+The secret may stay empty: then the sender function's role signs. Otherwise `access_key_id` and `secret_access_key`
+(and `session_token`), and `region` if it is neither the settings' nor the deployment's.
+
+One recipient goes by SendEmail. Several go by SendBulkEmail, each as an entry of its own that sees no other and has its
+own status; there the content is an inline template, so what Handlebars would take for a tag is passed as a value.
+Requests are signed here and go out by our own transport: botocore's client repeats calls and hides how they failed.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from shared.domain.content import Content
+from shared.domain.ids import Ref
+from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.ports import Clock, Http, Response, Target
+from shared.providers._common import (
+    BATCH_REFUSED,
+    JOIN,
+    MAX_ID,
+    PerContent,
+    Refusal,
+    clean,
+    fault,
+    post,
+    spread,
+    wait,
+)
+from shared.providers._sigv4 import Signer
+from shared.providers.registry import AwsKeys, Needs
+from shared.providers.ses_events import SesWebhooks
+from shared.providers.ses_request import SMTPUTF8, bulk, entries, entry, simple
+
+PER_CALL: Final = 50
+"""Entries of one SendBulkEmail."""
+MAX_INLINE: Final = 900_000
+"""Bytes of a content in a call of several: SES takes 1 MB with an inline template, and the entries need their part."""
+FEWER: Final[Mapping[int, int]] = {1: PER_CALL, 2: PER_CALL, 3: 12, 4: 3}
+"""Attempt → targets in a call; later ones go alone. A malformed address refuses a whole call and SES does not say which
+it is, so calls shrink until it is alone."""
+_REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
+
+# What an answer means
+
+_DOWN: Final = {"provider_down": True}
+ERRORS: Final[Mapping[str, Refusal | None]] = {
+    "TooManyRequestsException": None,
+    "ThrottlingException": None,
+    "Throttling": None,
+    "LimitExceededException": None,
+    "AccountSuspendedException": Refusal("account_suspended", **_DOWN),
+    "SendingPausedException": Refusal("sending_paused", **_DOWN),
+    "MailFromDomainNotVerifiedException": Refusal("mail_from_not_verified", about_message=True),
+    "MessageRejected": Refusal("message_rejected", permanent=True, scoped=True),
+    "BadRequestException": Refusal("bad_request", permanent=True, scoped=True),
+    "ValidationException": Refusal("bad_request", permanent=True, scoped=True),
+    "NotFoundException": Refusal("configuration_set_not_found", **_DOWN),
+    "RequestEntityTooLargeException": Refusal("too_large", permanent=True),
+}
+"""Name of an error → meaning, if its text does not say more; None: throttled."""
+ENTRIES: Final[Mapping[str, Refusal | None]] = {
+    "MESSAGE_REJECTED": Refusal("message_rejected", permanent=True),
+    "MAIL_FROM_DOMAIN_NOT_VERIFIED": Refusal("mail_from_not_verified", about_message=True),
+    "CONFIGURATION_SET_NOT_FOUND": Refusal("configuration_set_not_found", **_DOWN),
+    "TEMPLATE_NOT_FOUND": Refusal("template_not_found", about_message=True),
+    "ACCOUNT_SUSPENDED": Refusal("account_suspended", **_DOWN),
+    "ACCOUNT_THROTTLED": None,
+    "ACCOUNT_DAILY_QUOTA_EXCEEDED": Refusal("daily_quota_exceeded", **_DOWN),
+    "INVALID_SENDING_POOL_NAME": Refusal("invalid_sending_pool", **_DOWN),
+    "ACCOUNT_SENDING_PAUSED": Refusal("sending_paused", **_DOWN),
+    "CONFIGURATION_SET_SENDING_PAUSED": Refusal("sending_paused", **_DOWN),
+    "INVALID_PARAMETER": Refusal("bad_request", permanent=True),
+    "TRANSIENT_FAILURE": Refusal("transient_failure"),
+    "FAILED": Refusal("failed"),
+}
+"""Status of an entry → meaning; all but SUCCESS are surely not sent. None: throttled."""
+TEXTS: Final = (
+    (re.compile(r"daily (?:message|sending) quota", re.IGNORECASE), Refusal("daily_quota_exceeded", **_DOWN)),
+    (
+        re.compile(r"not verified|failed the check", re.IGNORECASE),
+        Refusal("identity_not_verified", about_message=True),
+    ),
+    (re.compile(r"sending paused|sending is disabled", re.IGNORECASE), Refusal("sending_paused", **_DOWN)),
+)
+"""Texts that say more than a name. An identity that this account has not verified (a sender; in the sandbox a recipient
+too) concerns these messages alone, and another provider may well know it."""
+CODES: Final[Mapping[int, str]] = {401: "unauthorized", 403: "forbidden"}
+
+_ACCEPTED: Final = 200
+_LOST: Final = Unknown("malformed_answer")
+_NO_REGION: Final = Rejected("no_region", permanent=False, provider_down=True)
+_NO_KEYS: Final = Rejected("no_aws_keys", permanent=False, provider_down=True)
+
+
+class Ses:
+    """Mail through SES in one region of one AWS account. Implements `ports.Provider`; safe for threads.
+
+    Args:
+        http: the transport.
+        url: of the API, without the path.
+        region: that requests are signed for; unknown: every message is refused, and nothing is sent.
+        keys: whose signature it is; None: the same.
+        configuration_set: what publishes the events; empty: there will be none.
+        credential: travels with the events, so that they are known by themselves.
+        clock: for signatures and delays.
+    """
+
+    name = "ses"
+    per_call = PER_CALL
+    has_feedback = True
+
+    def __init__(
+        self,
+        http: Http,
+        url: str,
+        *,
+        region: str,
+        keys: Callable[[], AwsKeys | None],
+        configuration_set: str,
+        credential: str,
+        clock: Clock,
+    ) -> None:
+        self._http = http
+        self._clock = clock
+        self._keys = keys
+        self._region = region
+        self._one = _Call(url + "/v2/email/outbound-emails", region)
+        self._many = _Call(url + "/v2/email/outbound-bulk-emails", region)
+        self._credential = credential
+        self._simple = PerContent(lambda content: simple(content, configuration_set))
+        self._bulk = PerContent(lambda content: bulk(content, configuration_set))
+
+    def per_call_of(self, content: Content) -> int:
+        """Return the most recipients in a call with this content; see `ports.Sized`."""
+        least = len(content.html) + len(content.text) + sum([len(a.data) for a in content.attachments])
+        if content.cc or content.bcc or least > MAX_INLINE or len(self._bulk(content).body) > MAX_INLINE:
+            return 1
+        return PER_CALL
+
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
+        """Call SendEmail or SendBulkEmail once.
+
+        Targets beyond what their attempt (see `FEWER`) or the content allows come back as not started, those whose
+        address is not ASCII as refused for now. Arguments and result: see `ports.Provider`.
+        """
+        if not _REGION.fullmatch(self._region):
+            return [_NO_REGION] * len(targets)
+        begun = targets[: min(_fewer(targets), self.per_call_of(content) if len(targets) > 1 else 1)]
+        called = [t for t in begun if t.recipient.address.isascii()]
+        outcomes = self._call(content, called, deadline) if called else []
+        return spread(begun, called, outcomes, SMTPUTF8) + [NotStarted()] * (len(targets) - len(begun))
+
+    def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> list[Outcome]:
+        n = len(targets)
+        keys = self._keys()
+        if keys is None:
+            return [_NO_KEYS] * n
+        part = self._simple(content) if n == 1 else self._bulk(content)
+        if part.refused is not None:
+            return [part.refused] * n
+        own = entry(content, targets[0], self._credential) if n == 1 else entries(targets, self._credential)
+        whole = part.hash.copy()
+        whole.update(own)
+        call = self._one if n == 1 else self._many
+        response = post(
+            self._http,
+            call.url,
+            headers=call.signer.headers(keys, whole.hexdigest(), self._clock.now()),
+            body=part.body + own if len(part.body) <= JOIN else (part.body, own),
+            deadline=deadline,
+        )
+        return self._outcomes(response, n) if isinstance(response, Response) else [response] * n
+
+    def _outcomes(self, response: Response, n: int) -> list[Outcome]:
+        answer = _answer(response.body)
+        if response.status != _ACCEPTED:
+            return [self._failure(response, answer, n)] * n
+        if n == 1:
+            return [_accepted(answer)]
+        results = answer.get("BulkEmailEntryResults")
+        if not isinstance(results, list) or len(results) != n:
+            return [_LOST] * n
+        return [self._result(r) if isinstance(r, dict) else _LOST for r in results]
+
+    def _result(self, result: Mapping[str, Any]) -> Outcome:
+        status = result.get("Status")
+        if status == "SUCCESS":
+            return _accepted(result)
+        if not isinstance(status, str) or status not in ENTRIES:
+            return _LOST
+        return self._judged(ENTRIES[status], _text(result, "Error"), {})
+
+    def _failure(self, response: Response, answer: Mapping[str, Any], n: int) -> Outcome:
+        status = response.status
+        name = _error_name(response.headers.get("x-amzn-errortype", ""), answer)
+        said = _text(answer, "message") or _text(answer, "Message")
+        if status in CODES:
+            return Rejected(CODES[status], permanent=False, provider_down=True)
+        if status == 429:  # noqa: PLR2004 - Too Many Requests
+            return self._judged(None, said, response.headers)
+        if status == 413:  # noqa: PLR2004 - Content Too Large
+            name = name or "RequestEntityTooLargeException"
+        if status >= 500 or name not in ERRORS:  # noqa: PLR2004 - a server's fault
+            return fault(status, own=bool(name))
+        refusal = ERRORS[name]
+        judged = self._judged(refusal, said, response.headers)
+        scoped = refusal is not None and refusal.scoped and isinstance(judged, Rejected) and judged.permanent
+        return BATCH_REFUSED if n > 1 and scoped else judged
+
+    def _judged(self, refusal: Refusal | None, said: str, headers: Mapping[str, str]) -> Outcome:
+        special = next((found for pattern, found in TEXTS if pattern.search(said)), None)
+        if special is not None:
+            return special.rejected()
+        if refusal is None:
+            return Throttled(wait(headers.get("retry-after", ""), self._clock.now()))
+        return refusal.rejected()
+
+
+class _Call:
+    """An operation's address and signer."""
+
+    def __init__(self, url: str, region: str) -> None:
+        self.url = url
+        self.signer = Signer(url, region=region, service="ses", content_type="application/json")
+
+
+def _fewer(targets: Sequence[Target]) -> int:
+    """Return how many targets the latest of their attempts lets into a call."""
+    if len(targets) == 1:
+        return 1
+    refs = [Ref.parse(t.ref) for t in targets]
+    return FEWER.get(max([ref.attempt if ref else 1 for ref in refs]), 1)
+
+
+def _answer(body: bytes) -> dict[str, Any]:
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def _text(answer: Mapping[str, Any], name: str) -> str:
+    value = answer.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _error_name(header: str, answer: Mapping[str, Any]) -> str:
+    """Return the name of an error: `aws.protocols#Name:http://…` in a header, or in the body; empty: not SES's."""
+    text = header or _text(answer, "__type") or _text(answer, "code")
+    return text.partition(":")[0].rpartition("#")[2].strip()
+
+
+def _accepted(answer: Mapping[str, Any]) -> Outcome:
+    message = clean(answer.get("MessageId"), MAX_ID)
+    return Accepted(message) if message else _LOST
+
+
+def _build(needs: Needs) -> Ses:
+    secret, declared = needs.secret, needs.credential
+    region = (declared.region if declared else "") or secret.get("region", "").strip()
+    region = region or (needs.aws.region if needs.aws else "")
+    access, private = secret.get("access_key_id", "").strip(), secret.get("secret_access_key", "").strip()
+    keys = AwsKeys(access, private, secret.get("session_token", "").strip()) if access and private else None
+    role = needs.aws.keys if needs.aws else lambda: None
+    domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    return Ses(
+        needs.http,
+        (needs.base_url or f"https://email.{region}.{domain}").rstrip("/"),
+        region=region,
+        keys=(lambda: keys) if keys else role,
+        configuration_set=declared.configuration_set if declared else "",
+        credential=declared.id if declared else "",
+        clock=needs.clock,
+    )
+
+
+PROVIDER: Final = _build
+WEBHOOKS: Final = SesWebhooks
