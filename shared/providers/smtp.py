@@ -1,0 +1,261 @@
+"""An SMTP relay: mail by RFC 5321 to a server of the operator's choice, which says nothing of it afterwards.
+
+Sources: RFC 5321 4.2 (reply codes), 3463 with the IANA registry of enhanced status codes, and what Postfix, Exim,
+Exchange, Amazon SES and Gmail say. The secret: `username` and `password`, or `auth` = `none` for a relay that asks for
+neither. The base URL: `smtp://host:587` (STARTTLS, required), `smtps://host:465` (TLS from the first byte), or
+`smtp+plain://host:25`, which the settings allow for loopback and private addresses alone.
+
+One message is one transaction: its recipient, cc and bcc get the same mail, or none of them does.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+from shared.domain.content import Content, Mailbox
+from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.smtp import Mail, Relay, Reply, Step, Tls
+from shared.ports import AnswerLost, Clock, NoTime, NotSent, Smtp, Target, Unfit
+from shared.providers._common import MAX_ID, PerContent, Refusal, copies, wait
+from shared.providers.registry import Needs
+from shared.providers.smtp_message import Unsendable, common, message_id, own
+
+SCHEMES: Final[Mapping[str, tuple[Tls, int]]] = {
+    "smtp": (Tls.STARTTLS, 587),
+    "smtps": (Tls.IMPLICIT, 465),
+    "smtp+plain": (Tls.NONE, 25),
+}
+"""Scheme of the base URL → TLS and the port if it names none."""
+PAUSE: Final = 30.0
+"""Seconds to wait when a server wants fewer mails or connections and does not say until when."""
+
+# What a reply means
+
+UNAUTHORIZED: Final = Rejected("unauthorized", permanent=False, provider_down=True)
+UNFIT: Final[Mapping[str, Refusal]] = {
+    "smtputf8_not_offered": Refusal("smtputf8_not_offered", permanent=True),
+    "too_large": Refusal("too_large", permanent=True),
+}
+TEXTS: Final = (
+    (
+        re.compile(
+            r"relay(?:ing)?\b.{0,20}\b(?:denied|not permitted|not allowed|prohibited)|unable to relay|cannot relay"
+            r"|authentication (?:is )?required|not authenticated",
+            re.IGNORECASE,
+        ),
+        Refusal("relay_denied", provider_down=True),
+    ),
+    (
+        re.compile(
+            r"sending .{0,20}\b(?:paused|suspended|disabled|blocked)"
+            r"|(?:your|this) (?:account|user) .{0,10}\b(?:paused|suspended|disabled|blocked|deactivated)",
+            re.IGNORECASE,
+        ),
+        Refusal("account_disabled", provider_down=True),
+    ),
+    (
+        re.compile(
+            r"\b(?:rate|sending|daily|hourly|submission) ?(?:sending )?(?:rate|limit|quota)|quota ?exceeded|throttl"
+            r"|slow down|too (?:many (?!recipients|hops|errors|received)|fast|quick|much mail)|concurrent connections",
+            re.IGNORECASE,
+        ),
+        None,
+    ),
+)
+"""Texts that say more than the code, the first that fits; None: too fast if the code is 4xx, an allowance used up if it
+is 5xx. None of them may condemn a message. Not asked of what enhanced codes x.1 and x.2 say of one mailbox."""
+SUBJECTS: Final[Mapping[str, Refusal]] = {
+    "1": Refusal("", permanent=True),
+    "2": Refusal("", permanent=True),
+    "3": Refusal(""),
+    "4": Refusal("", permanent=True),
+    "5": Refusal(""),
+    "6": Refusal("", permanent=True),
+    "7": Refusal("", about_message=True),
+}
+"""Subject of an enhanced code 5.x.y → meaning: address, mailbox, the server itself, routing, protocol, content, policy.
+A policy is this server's, another may think better of the message."""
+OF_MESSAGE: Final = frozenset("1267")
+"""Subjects of an enhanced code 4.x.y that say nothing against the server: a mailbox that is full, a grey list."""
+MISFITS: Final = frozenset({"starttls_not_offered", "auth_not_offered", "auth_needs_tls"})
+"""What no message through this credential will ever get past."""
+TOO_LARGE: Final = frozenset({"5.2.3", "5.3.4"})
+BASIC: Final = frozenset({550, 551, 552, 553, 554})
+"""Codes of RCPT that condemn the recipient, where no enhanced code says more. 500 to 504 are about the command."""
+SETUP: Final = frozenset({Step.GREETING, Step.EHLO, Step.STARTTLS, Step.AUTH})
+"""Steps before there is a message."""
+_TOO_BIG: Final = 552
+_BUSY: Final = 450
+_PERMANENT: Final = 500
+_SUCCESS: Final = 300
+_AUTH_WANTED: Final = 530
+_ENHANCED: Final = re.compile(r"([245]\.\d{1,3}\.\d{1,3})\b")
+_AFTER: Final = re.compile(r"\b(?:in|after) (\d{1,5}) ?(s|m)(?:ec|in)?", re.IGNORECASE)
+
+# What a server calls the message
+
+IDS: Final = (
+    re.compile(r"\bqueued as <?([^\s<>;,]+)", re.IGNORECASE),  # Postfix and those that speak like it
+    re.compile(r"\bid=<?([^\s<>;,]+)"),  # Exim
+    re.compile(r"\bInternalId=(\d+)"),  # Exchange
+    re.compile(r"^(?:2\.\d\.\d )?(\S+) Message accepted for delivery", re.IGNORECASE),  # Sendmail, OpenSMTPD
+    re.compile(r"\bqp (\d+)"),  # qmail
+    re.compile(r"^(?:2\.\d\.\d )?Ok:? +(?!id=|queued\b)([A-Za-z0-9-]{12,100})$", re.IGNORECASE),  # Amazon SES
+)
+"""The first that fits the reply to the final dot; none: our Message-ID."""
+
+_ADDRESS: Final = re.compile(r"[^\x00-\x20\x7f-\xa0<>\u2028\u2029\ud800-\udfff]+")
+
+
+class SmtpRelay:
+    """Mail through one SMTP server. Implements `ports.Provider`; safe for threads.
+
+    Args:
+        smtp: the transport.
+        base_url: see `SCHEMES`; without it every message is refused, and nothing is sent.
+        secret: with `username` and `password`, or `auth` = `none`; without them the same.
+        clock: for the header Date.
+    """
+
+    name = "smtp"
+    per_call = 1
+    has_feedback = False
+
+    def __init__(self, smtp: Smtp, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
+        self._smtp = smtp
+        self._clock = clock
+        found = _relay(base_url, secret)
+        self._relay = found if isinstance(found, Relay) else None
+        self._missing = Rejected(found if isinstance(found, str) else "", permanent=False, provider_down=True)
+        self._common = PerContent(_common)
+
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
+        """Make one transaction, for the only target. Arguments and result: see `ports.Provider`."""
+        if self._relay is None:
+            return [self._missing] * len(targets)
+        first, *others = targets
+        return [self._send(self._relay, content, first, deadline)] + [NotStarted() for _ in others]
+
+    def _send(self, relay: Relay, content: Content, target: Target, deadline: float) -> Outcome:
+        shared = self._common(content)
+        if isinstance(shared, Rejected):
+            return shared
+        mail = self._mail(content, shared, target)
+        if isinstance(mail, Rejected):
+            return mail
+        try:
+            reply = self._smtp.submit(relay, mail, deadline=deadline)
+        except NoTime:
+            return NotStarted()
+        except Unfit as error:
+            return UNFIT.get(str(error), Refusal("not_sent")).rejected()
+        except NotSent as error:
+            return Rejected(str(error) or "not_sent", permanent=False, provider_down=str(error) in MISFITS)
+        except AnswerLost as error:
+            return Unknown(str(error) or "answer_lost")
+        if reply.code < _SUCCESS:
+            return Accepted(queue_id(reply.text) or message_id(target.ref, content.sender.address).strip("<>"))
+        return judged(reply)
+
+    def _mail(self, content: Content, shared: bytes, target: Target) -> Mail | Rejected:
+        to = target.recipient.address
+        roles = dict(copies(content, to))
+        others = [box for boxes in roles.values() for box in boxes]
+        sender = content.sender.address
+        for address, code in [(sender, "invalid_from"), (to, "invalid_recipient")] + [
+            (box.address, "invalid_copy") for box in others
+        ]:
+            if _ADDRESS.fullmatch(address) is None:
+                return Rejected(code, permanent=True)
+        shown = Mailbox(to, target.recipient.display)
+        head = own(shown, roles.get("cc", []), target.ref, sender, self._clock.now())
+        written = "".join([sender, to, *(box.address for box in others)])
+        utf8 = not (written.isascii() and (content.reply_to is None or content.reply_to.address.isascii()))
+        return Mail(sender, (to, *(box.address for box in others)), (head, shared), utf8)
+
+
+def _relay(base_url: str, secret: Mapping[str, str]) -> Relay | str:
+    """Return whom to connect to, or the code of what is missing."""
+    parts = urlsplit(base_url)
+    if parts.scheme not in SCHEMES or not parts.hostname:
+        return "no_base_url"
+    tls, usual = SCHEMES[parts.scheme]
+    try:
+        relay = Relay(parts.hostname, parts.port or usual, tls)
+    except ValueError:  # the port
+        return "no_base_url"
+    username, password = secret.get("username", "").strip(), secret.get("password", "")
+    if username and password:
+        return Relay(relay.host, relay.port, tls, username, password)
+    return relay if secret.get("auth", "").strip().lower() == "none" else "no_password"
+
+
+def _common(content: Content) -> bytes | Rejected:
+    try:
+        return common(content)
+    except Unsendable as error:
+        return Rejected(str(error), permanent=True)
+
+
+def queue_id(text: str) -> str:
+    """Return what a server calls the message in its reply to the final dot; empty if it does not say."""
+    found = next((match for pattern in IDS if (match := pattern.search(text))), None)
+    name = found[1].rstrip(".)]") if found else ""
+    return name if len(name) <= MAX_ID and name.isascii() and name.isprintable() else ""
+
+
+def judged(reply: Reply) -> Outcome:
+    """Return what a refusal means: surely not sent, and whether another try or another provider may do better."""
+    if reply.code == _AUTH_WANTED:
+        return UNAUTHORIZED
+    first = _ENHANCED.match(reply.text.lstrip())
+    status = first[1] if first and first[1][0] == str(reply.code)[0] else ""
+    code = status or f"smtp_{reply.code}"
+    of_mailbox = reply.step is Step.RCPT and status[2:3] in ("1", "2")
+    special = None if of_mailbox else next((pair for pair in TEXTS if pair[0].search(reply.text)), None)
+    if special and special[1]:
+        return special[1].rejected()
+    if special:
+        if reply.code >= _PERMANENT:
+            return Rejected("quota_exceeded", permanent=False, provider_down=True)
+        return Throttled(_pause(reply.text))
+    if reply.step is Step.AUTH and reply.code >= _PERMANENT:
+        return UNAUTHORIZED
+    if reply.step in SETUP:
+        return Rejected(code, permanent=False, provider_down=reply.code >= _PERMANENT)
+    if reply.code < _PERMANENT:
+        mailbox_busy = reply.step is Step.RCPT and reply.code == _BUSY and not status
+        return Rejected(code, permanent=False, about_message=mailbox_busy or status[2:3] in OF_MESSAGE)
+    return _final(reply, status, code)
+
+
+def _final(reply: Reply, status: str, code: str) -> Rejected:
+    """Judge a 5xx of the transaction: whether it condemns the recipient or the content, or only this way of sending."""
+    if status in TOO_LARGE or (reply.code == _TOO_BIG and not status and reply.step is not Step.RCPT):
+        return Rejected("too_large", permanent=True)
+    if reply.step is Step.MAIL:
+        return Rejected("sender_refused", permanent=False, about_message=True)  # others may let this sender
+    if reply.step is Step.RCPT:
+        unsaid = Refusal("", permanent=reply.code in BASIC)
+        code = "invalid_copy" if reply.recipient else code  # nobody gets the mail without the copy
+    else:
+        unsaid = Refusal("", about_message=True)
+    return SUBJECTS.get(status[2:3], unsaid).rejected(code)
+
+
+def _pause(text: str) -> float:
+    """Return the seconds that a text asks for: "try again in 5 minutes"."""
+    found = _AFTER.search(text)
+    seconds = float(found[1]) * (60 if found[2].lower() == "m" else 1) if found else PAUSE
+    return wait("", 0.0, otherwise=seconds)
+
+
+def _build(needs: Needs) -> SmtpRelay:
+    if needs.smtp is None:
+        raise ValueError("the SMTP relay needs its transport")
+    return SmtpRelay(needs.smtp, needs.base_url, needs.secret, needs.clock)
+
+
+PROVIDER: Final = _build
+WEBHOOKS: Final = None

@@ -1,0 +1,94 @@
+"""The contract of all providers, held by the SMTP relay against a real server."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from shared.adapters.clock import SystemClock
+from shared.adapters.http import HttpClient
+from shared.adapters.smtp import SmtpClient
+from shared.ports import Provider, Resolver
+from shared.providers import registry
+from shared.providers.registry import Needs
+from tests.adapters.relays import closed_port
+from tests.providers.contract import CASES, Case, check_case, check_many, check_refused_together
+from tests.providers.relay import NEVER, PASSWORD, USER, Faults, RelayServer
+
+FAULTS = {
+    "unavailable": Faults(rcpt="451 4.3.0 Temporary lookup failure"),
+    "throttled": Faults(end="450 4.7.0 Too many messages, slow down; try again in 7 seconds"),
+    "gateway_error": Faults(end="HTTP/1.1 502 Bad Gateway"),
+    "gateway_error_accepted": Faults(end="HTTP/1.1 504 Gateway Timeout", accept=True),
+    "reset": Faults(drop="end"),
+    "accepted_and_dropped": Faults(drop="end", accept=True),
+    "slow": Faults(slow=NEVER),
+}
+
+
+class RelayBench:
+    """The SMTP relay on loopback, with AUTH."""
+
+    classes = frozenset({c.name for c in CASES})
+
+    def __init__(self, relay: RelayServer, transport: SmtpClient) -> None:
+        self.relay = relay
+        self.transport = transport
+        self.provider = self.made(relay.port, PASSWORD)
+
+    def made(self, port: int, password: str) -> Provider:
+        clock = SystemClock()
+        secret = {"username": USER, "password": password}
+        needs = Needs(HttpClient(clock), clock, secret, f"smtp+plain://127.0.0.1:{port}", smtp=self.transport)
+        return registry.provider("smtp")(needs)
+
+    def now(self) -> float:
+        return time.time()
+
+    def accepted(self) -> list[str]:
+        return [d.ref for d in self.relay.deliveries]
+
+    def ids(self) -> list[str]:
+        return [f"4F{n}" for n, _ in enumerate(self.relay.deliveries, 1)]
+
+    @contextmanager
+    def bring(self, case: str) -> Iterator[None]:
+        self.relay.faults = FAULTS.get(case, Faults())
+        usual = self.provider
+        if case == "unauthorized":
+            self.provider = self.made(self.relay.port, "wrong")
+        elif case == "refused_connection":
+            self.provider = self.made(closed_port(), PASSWORD)
+        yield
+        self.relay.faults = Faults()
+        self.provider = usual
+
+
+@pytest.fixture
+def bench() -> Iterator[RelayBench]:
+    with RelayServer(auth=True) as relay:
+        transport = SmtpClient(SystemClock())
+        yield RelayBench(relay, transport)
+        transport.close()
+
+
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in CASES])
+@pytest.mark.parametrize("warm", [False, True])
+def test_every_class_of_outcome(bench: RelayBench, case: Case, *, warm: bool) -> None:
+    if warm:
+        check_many(bench)
+        bench.relay.deliveries.clear()
+    check_case(bench, case)
+
+
+@pytest.mark.parametrize("case", ["unavailable", "throttled", "unauthorized", "refused_connection"])
+def test_a_refused_call_is_not_delivered(bench: RelayBench, case: str) -> None:
+    check_refused_together(bench, case)
+
+
+def test_what_it_says_of_itself(bench: RelayBench) -> None:
+    assert bench.provider.per_call == 1
+    assert not bench.provider.has_feedback
+    assert not isinstance(bench.provider, Resolver)
