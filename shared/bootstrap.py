@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from shared.engine.recover import Recovery
     from shared.engine.resolve import Resolution
     from shared.engine.retry import Retrier
+    from shared.engine.retry import Retrier
     from shared.engine.send import Sender
     from shared.engine.sweep import Sweeper
     from shared.engine.track import Tracker

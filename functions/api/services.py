@@ -55,7 +55,9 @@ def build(deployment: Deployment) -> ApiServices:
             settings=deployment.settings,
             clock=clock,
         ),
-        control=JobControl(records=records, ledgers=ledgers, planner=deployment.planner, clock=clock),
+        control=JobControl(
+            records=records, ledgers=ledgers, planner=deployment.planner, retrier=deployment.retrier, clock=clock
+        ),
         logs=Logs(records=records, ledgers=ledgers, clock=clock),
     )
 

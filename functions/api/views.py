@@ -76,7 +76,7 @@ class Tally(View):
     failed: int
 
 
-WaitingFor = Literal["scheduled", "paused", "rate"]
+WaitingFor = Literal["scheduled", "paused", "rate", "retry"]
 
 
 class JobView(View):
@@ -290,6 +290,8 @@ def _rate(job: Job, settings: Settings) -> float | None:
 def _waiting(job: Job, queued: int, now_ms: int, *, paused: bool) -> WaitingFor | None:
     if job.state is JobState.READY and job.not_before > now_ms:
         return "scheduled"
+    if job.retry is not None:
+        return "retry"
     if paused and job.state in ACTIVE | {JobState.READY}:
         return "paused"
     return "rate" if job.state in ACTIVE and queued else None

@@ -1,4 +1,4 @@
-"""The `ops` stream: ledgers that changed and that nobody works on are folded into their jobs."""
+"""The `ops` stream: ledgers that changed and that nobody works on are folded into their jobs; large retries go on."""
 
 import base64
 from collections.abc import Mapping
@@ -10,6 +10,8 @@ from functions.dispatch import services
 from shared.adapters.dynamo import codec
 
 logger = Logger()
+RETRY_SECONDS = 20.0
+"""Spent on a large retry in one go: the ledgers it queues again come here in turn, and call for the next."""
 
 
 def handler(event: Mapping[str, Any], _context: Any) -> dict[str, list[dict[str, str]]]:
@@ -22,11 +24,17 @@ def handler(event: Mapping[str, Any], _context: Any) -> dict[str, list[dict[str,
         image = record["dynamodb"].get("NewImage")
         if image is not None and "cells" in image:
             newest[image["pk"]["S"], image["sk"]["S"]] = image
-    fold = services.deployment().logger.fold
+    d = services.deployment()
     states = {}
+    retrying = set()
     for image in newest.values():
         ledger = codec.ledger(codec.from_stream(image, base64.b64decode))
-        state = fold(ledger).state
-        states[ledger.job] = state.value if state else None
+        folded = d.logger.fold(ledger)
+        states[ledger.job] = folded.state.value if folded.state else None
+        if folded.retrying:
+            retrying.add(ledger.job)
+    until = d.clock.now() + RETRY_SECONDS
+    for job in sorted(retrying):
+        d.retrier.carry_on(job, until)
     logger.info("folded", ledgers=len(newest), jobs=states)
     return {"batchItemFailures": []}

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from shared.domain.ledger import BY_KEYS
-from shared.domain.states import COUNT_KEYS, JobState, MessageState
+from shared.domain.states import COUNT_KEYS, Cell, JobState, MessageState
 
 SHARDS: Final = 16
 """Shards of the index of open jobs without reservation, and of a day's stats: spreads the writes of many jobs."""
@@ -46,6 +46,21 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
+class RetryRequest:
+    """An owner's retry of a job with many chunks, while it is carried out.
+
+    Attributes:
+        states: cells that it queues again.
+        asked_at: Unix milliseconds.
+        next: the first chunk that it has not come to.
+    """
+
+    states: tuple[Cell, ...]
+    asked_at: int
+    next: int
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """A unit of sending. Times are Unix milliseconds, 0 where a thing has not happened.
 
@@ -56,6 +71,7 @@ class Job:
         counts: by COUNT_KEYS, as folded; they add up to `total`.
         by: credential → its four numbers of BY_KEYS.
         stopped: set by stop, removed by plan; a stopped job is not reopened by feedback.
+        retry: a retry on its way; as long as there is one the job is LOGGED, and open to the sweeper.
         ttl: Unix seconds when the stored items may go.
     """
 
@@ -86,6 +102,7 @@ class Job:
     stopped_at: int = 0
     stop_reason: str = ""
     finished_at: int = 0
+    retry: RetryRequest | None = None
     version: int = 1
 
     @property

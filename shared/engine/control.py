@@ -1,27 +1,38 @@
 """Stop, resume and retry of jobs of every kind (J4)."""
 
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from shared.domain.jobs import Job, StopReason
+from shared.domain import ledger as rules
+from shared.domain.jobs import Job, RetryRequest, StopReason
 from shared.domain.states import Cell, Change, JobState
 from shared.engine.plan import Planner
-from shared.ports import Clock, LedgerStore, Records
+from shared.engine.retry import Retrier
+from shared.ports import Clock, LedgerStore, Records, Retriable
 
 MIN_LIFE_MS: Final = 15 * 86_400_000
 """Retention that must be left for a resume or a retry: its feedback needs the items."""
 RETRY_AFTER: Final = 5
 """Seconds a client is asked to wait while a job is on its way to LOGGED."""
+AT_ONCE: Final = 200
+"""Chunks up to which a retry is carried out while its caller waits; that of a larger job is recorded on it."""
 INCLUDES: Final = {"unsent": (), "failed": (Cell.DROPPED,), "unknown": (Cell.UNKNOWN,)}
 """What a retry may name, and the cells it reopens; unsent ones are QUEUED already."""
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """The job goes on with `messages` messages; 0: there was nothing to do and nothing changed."""
+    """The job goes on with `messages` messages; 0: there was nothing to do and nothing changed.
+
+    `recorded`: it will, as soon as all its chunks have been made ready; as of now it is LOGGED.
+    """
 
     job: Job
     messages: int
+    recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +46,26 @@ class NotNow:
 class JobControl:
     """What owners do with jobs."""
 
-    def __init__(self, *, records: Records, ledgers: LedgerStore, planner: Planner, clock: Clock) -> None:
+    def __init__(
+        self, *, records: Records, ledgers: LedgerStore, planner: Planner, retrier: Retrier, clock: Clock
+    ) -> None:
         self._records = records
         self._ledgers = ledgers
         self._planner = planner
+        self._retrier = retrier
         self._clock = clock
 
     def stop(self, job_id: str, account: str, reason: StopReason = StopReason.USER) -> Job | None:
         """Stop a job; unchanged if it is SENT, STOPPED or LOGGED. None: the account has no such job.
 
-        From here at most the windows already claimed go out.
+        From here at most the windows already claimed go out. A retry that is on its way is withdrawn.
         """
         job = self._mine(job_id, account)
+        while job is not None and job.retry is not None:
+            withdrawn = self._records.set_retry(job, None)
+            if withdrawn.won:
+                return withdrawn.job
+            job = withdrawn.job
         if job is None:
             return None
         return self._records.change(job, Change.STOP, self._now(), reason=reason.value).job
@@ -69,14 +88,44 @@ class JobControl:
         if job.state is not JobState.LOGGED:
             stopping = job.state is JobState.STOPPED
             return NotNow("stopping" if stopping else "job_in_progress", RETRY_AFTER)
+        if job.retry is not None:
+            return NotNow("job_in_progress", RETRY_AFTER)
         if job.ttl * 1000 - self._now() < MIN_LIFE_MS:
             return NotNow("expired", None)
-        states = tuple(s for name in include for s in INCLUDES[name])
+        states = tuple(s for name in sorted(include) for s in INCLUDES[name])
+        if states and job.chunks > AT_ONCE:
+            return self._record(job, states)
         messages = 0
         for x in self._ledgers.read_all(job.id):
             current = self._ledgers.reopen(job.id, x.chunk, states, job.policy.max_attempts) if states else x
             if current is not None:
                 messages += len(current.having(Cell.QUEUED, Cell.RETRY))
+        return self._resume(job, messages)
+
+    def _record(self, job: Job, states: Sequence[Cell]) -> Resumed | NotNow | None:
+        """Record a retry on its job and carry out its first slice; the log function goes on with the next."""
+        first = None
+        messages = 0
+        for x in self._ledgers.read_all(job.id):
+            new = rules.reopen(x, states, job.policy.max_attempts)
+            if new is not None and first is None:
+                first = x.chunk
+            messages += len((new or x).having(Cell.QUEUED, Cell.RETRY))
+        if first is None:
+            return self._resume(job, messages)
+        asked = self._records.set_retry(job, RetryRequest(tuple(states), self._now(), first))
+        if asked.job is None:
+            return None
+        if not asked.won:
+            return NotNow("job_in_progress", RETRY_AFTER)
+        try:
+            self._retrier.step(job.id)  # the stream of its ledgers calls the log function
+        except Retriable:
+            _LOG.warning("retry left to the sweeper", extra={"job": job.id})  # it is recorded, so it will be done
+        return Resumed(asked.job, messages, recorded=True)
+
+    def _resume(self, job: Job, messages: int) -> Resumed | NotNow | None:
+        """Start a job whose ledgers are ready, if they hold anything to send."""
         if messages == 0:
             return Resumed(job, 0)
         changed = self._records.change(job, Change.RESUME, self._now())

@@ -19,10 +19,17 @@ KNOWN_JOBS: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What folding one ledger led to; `state` is the job's afterwards, None if the job has gone."""
+    """What folding one ledger led to.
+
+    Attributes:
+        folded: whether anything was added to the job.
+        state: the job's afterwards, None if it has gone.
+        retrying: an owner's retry of the job is on its way, to be carried on.
+    """
 
     folded: bool
     state: JobState | None
+    retrying: bool = False
 
 
 class Logger:
@@ -53,7 +60,8 @@ class Logger:
                 ended = done[1] if done[1].state is JobState.LOGGED else self._log(done[1])
                 return Folded(folded=True, state=ended.state)
         folded = self._records.fold(ledger, job) is not None
-        return Folded(folded=folded, state=self.finalise(ledger.job, hint=True))
+        after = self._close(ledger.job, hint=True)
+        return Folded(folded, after.state if after else None, retrying=after is not None and after.retry is not None)
 
     def _remember(self, job: Job) -> None:
         """Keep a job's unchanging fields (account, route, age), which is all that folding one of many needs."""
@@ -68,17 +76,22 @@ class Logger:
             job_id: the job.
             hint: look at the ledgers only if the folded counts say that it may be finished.
         """
+        job = self._close(job_id, hint=hint)
+        return job.state if job else None
+
+    def _close(self, job_id: str, *, hint: bool) -> Job | None:
+        """Finalise a job and return it as it is then; None also if others write all the time."""
         for _ in range(ROUNDS):
             job = self._records.job(job_id)
             if job is None:
                 return None
             if job.state in (JobState.READY, JobState.LOGGED):
-                return job.state
+                return job
             if hint and job.state in ACTIVE and not job.quiet:
-                return job.state
+                return job
             verdict = self._settle(job)
             if verdict is _Verdict.WAIT:
-                return job.state
+                return job
             if verdict is _Verdict.CHANGED:
                 continue
             if job.state in ACTIVE:
@@ -88,7 +101,7 @@ class Logger:
                 job = changed.job
             logged = self._log(job)
             if logged.state is JobState.LOGGED:
-                return logged.state
+                return logged
         return None
 
     def _settle(self, job: Job) -> "_Verdict":

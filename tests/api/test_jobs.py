@@ -4,6 +4,7 @@ import pytest
 
 from shared.contracts import Credential, Settings
 from shared.domain.states import JobState
+from shared.engine import control, retry
 from tests.api.conftest import Api
 from tests.fakes.clock import FakeClock
 
@@ -112,6 +113,23 @@ def test_retry_sends_what_was_given_up(api: Api, base: str) -> None:
     api.world.settle()
     assert len(api.world.oracle.taken) == 3
     assert api.call("POST", f"/{base}/{job}/retry").json["messages"] == 0
+
+
+@BASES
+def test_a_large_retry_is_recorded(api: Api, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control, "AT_ONCE", 1)
+    monkeypatch.setattr(retry, "SLICE", 1)
+    job = api.logged([f"r{i}@example.org" for i in range(4)], retry_on=[])
+    for taken in list(api.world.oracle.taken):
+        word = api.world.word(job, taken.ref.index, "blocked", chunk=taken.ref.chunk)
+        api.world.track(taken.provider, word)
+    got = api.call("POST", f"/{base}/{job}/retry")
+    assert (got.status, got.json) == (202, {"job_id": job, "state": "LOGGED", "messages": 4})
+    assert api.call("GET", f"/{base}/{job}").json["waiting_for"] == "retry"
+    assert api.call("POST", f"/{base}/{job}/resume").code == "job_in_progress"
+    api.world.settle()
+    found = api.call("GET", f"/{base}/{job}").json
+    assert (found["state"], found["counts"]["sent"], found["waiting_for"]) == ("LOGGED", 4, None)
 
 
 def test_a_retry_names_what_it_may(api: Api) -> None:

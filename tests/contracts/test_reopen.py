@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.jobs import Job
+from shared.domain.jobs import Job, RetryRequest
 from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.states import Cell, Change, JobState
 from shared.ports import OpenJob
@@ -60,6 +60,17 @@ def test_ledger_and_job_move_together(stores: Stores, clock: FakeClock, state: J
     assert stored is not None
     assert (stored.state, stored.version) == (after, job.version + 1)
     assert not stores.records.reopen(old, new, job)
+
+
+def test_a_job_with_a_retry_on_its_way_stays_logged(stores: Stores, clock: FakeClock) -> None:
+    job, old, new = at(stores, clock, JobState.LOGGED)
+    asked = stores.records.set_retry(job, RetryRequest((Cell.DROPPED,), clock.ms, 0))
+    assert not stores.records.reopen(old, new, job)
+    assert asked.job is not None
+    assert stores.records.reopen(old, new, asked.job)
+    stored = stores.records.job(job.id)
+    assert stored is not None
+    assert (stored.state, stored.retry) == (JobState.LOGGED, asked.job.retry)
 
 
 def test_a_reopened_job_is_open_again(stores: Stores, clock: FakeClock) -> None:

@@ -98,7 +98,13 @@ class Process:
         self.acceptor = Acceptor(
             records=self.d.records, lanes=self.d.lanes, circuits=self.d.circuits, settings=chunky, clock=clock
         )
-        self.control = JobControl(records=self.d.records, ledgers=self.d.ledgers, planner=self.d.planner, clock=clock)
+        self.control = JobControl(
+            records=self.d.records,
+            ledgers=self.d.ledgers,
+            planner=self.d.planner,
+            retrier=self.d.retrier,
+            clock=clock,
+        )
 
     def accept(self) -> str:
         """Post the batch as its client would and return the job's id."""

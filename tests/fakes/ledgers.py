@@ -40,6 +40,14 @@ class FakeLedgers(LedgerQueue):
 
         return self._tap("ledgers.list", found)
 
+    def _list_some(self, job: str, first: int, count: int) -> list[Ledger]:
+        def found() -> list[Ledger]:
+            with self.lock:
+                wanted = [k for k in sorted(self.items) if k[0] == job and first <= k[1] < first + count]
+                return [self.items[k] for k in wanted]
+
+        return self._tap("ledgers.list_some", found)
+
     def _put(self, ledgers: Sequence[Ledger]) -> None:
         def put() -> None:
             with self.lock:

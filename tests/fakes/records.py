@@ -148,14 +148,15 @@ class FakeRecords:
 
     def doubts(self, now: int) -> Iterable[str]:
         def found() -> list[str]:
-            there = [(at, name) for name, at in self.looks.items() if self.jobs[name].state is JobState.LOGGED]
+            jobs = self.jobs
+            there = [(at, x) for x, at in self.looks.items() if jobs[x].state is JobState.LOGGED and not jobs[x].retry]
             return [name for at, name in sorted(there) if at <= now]
 
         yield from self._atomic("doubts", found)
 
     def look_again(self, job: str, at: int | None) -> None:
         def put() -> None:
-            if self.jobs[job].state is JobState.LOGGED and job in self.looks:
+            if self.jobs[job].state is JobState.LOGGED and self.jobs[job].retry is None and job in self.looks:
                 if at is None:
                     del self.looks[job]
                 else:

@@ -100,7 +100,8 @@ def _restarted(found: Resumed | NotNow | None) -> Answer:
     if isinstance(found, NotNow):
         headers = {"Retry-After": json.dumps(found.retry_after)} if found.retry_after is not None else {}
         raise Problem(found.code, headers=headers)
-    return Restarted(job_id=found.job.id, state=found.job.state, messages=found.messages).answer()
+    view = Restarted(job_id=found.job.id, state=found.job.state, messages=found.messages)
+    return view.answer(202 if found.recorded else 200)
 
 
 def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRoute, ...]:
@@ -140,11 +141,12 @@ def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRou
             name=f"retry{name}",
             tag=tag,
             summary="Send again what failed or was never sent",
+            description="A large job (over 200 chunks) is made ready while its state still is LOGGED: 202.",
             scope=Scope.SEND,
             handler=retrier(kind),
             query=Nothing,
             body=Retry,
-            answers={200: Restarted},
+            answers={200: Restarted, 202: Restarted},
             problems=not_now,
         ),
         Route(

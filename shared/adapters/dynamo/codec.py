@@ -10,9 +10,9 @@ from shared.domain import details as detail_codec
 from shared.domain.breaker import Breaker, BreakerState
 from shared.domain.chunks import Chunk
 from shared.domain.details import Detail, FeedbackDetail
-from shared.domain.jobs import Job, OnAmbiguous, Policy
+from shared.domain.jobs import Job, OnAmbiguous, Policy, RetryRequest
 from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus, pack, unpack
-from shared.domain.states import COUNT_KEYS, JobState
+from shared.domain.states import COUNT_KEYS, Cell, JobState
 
 
 def n(value: float) -> dict[str, str]:
@@ -227,8 +227,19 @@ def job(item: Mapping[str, Any]) -> Job:
         stopped_at=number(item, "stopped_at"),
         stop_reason=text(item, "stop_reason"),
         finished_at=number(item, "finished_at"),
+        retry=_retry(item["retry"]["M"]) if "retry" in item else None,
         version=number(item, "version"),
     )
+
+
+def retry_map(x: RetryRequest) -> Item:
+    """Return the attribute that holds an owner's retry."""
+    return {"M": {"states": {"L": [n(state) for state in x.states]}, "asked_at": n(x.asked_at), "next": n(x.next)}}
+
+
+def _retry(fields: Mapping[str, Any]) -> RetryRequest:
+    states = tuple(Cell(int(state["N"])) for state in fields["states"]["L"])
+    return RetryRequest(states, number(fields, "asked_at"), number(fields, "next"))
 
 
 def open_slot(x: Job, *, running: bool) -> str:

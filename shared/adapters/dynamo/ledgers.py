@@ -23,6 +23,20 @@ class DynamoLedgers(LedgerQueue):
         items = self._db.partition(self._table, keys.job_pk(job), keys.LEDGER_PREFIX)
         return [codec.ledger(x) for x in items]
 
+    def _list_some(self, job: str, first: int, count: int) -> list[Ledger]:
+        page = self._db.call(
+            "query",
+            TableName=self._table,
+            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
+            ExpressionAttributeValues={
+                ":pk": {"S": keys.job_pk(job)},
+                ":first": keys.ledger(job, first)["sk"],
+                ":last": keys.ledger(job, first + count - 1)["sk"],
+            },
+            ConsistentRead=True,
+        )
+        return [codec.ledger(x) for x in page["Items"]]
+
     def _put(self, ledgers: Sequence[Ledger]) -> None:
         self._db.batch_put([(self._table, codec.ledger_item(x)) for x in ledgers])
 

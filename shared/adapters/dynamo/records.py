@@ -340,7 +340,10 @@ class DynamoRecords:
         """Record an owner's retry, or how far it is, or withdraw it."""
         values: Item = {":one": n(1), ":logged": s(JobState.LOGGED.value)}
         condition = "#state = :logged AND " + _same_retry(job, values)
-        if request is None:
+        if request is None and job.retry is not None and job.counts["unknown"]:
+            change = "SET version = version + :one, " + ", ".join(DOUBT_SETS) + " REMOVE retry"
+            values |= _doubt_values(job, job.retry.asked_at)
+        elif request is None:
             change = "SET version = version + :one REMOVE retry, open_pk, open_sk"
         else:
             change = "SET version = version + :one, retry = :retry, open_pk = :open_pk, open_sk = :open_sk"
