@@ -13,8 +13,8 @@ from shared.domain.chunks import Recipient
 from shared.domain.content import Content, Mailbox
 from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
-from shared.ports import BadEvents, Provider, Target, WebhookReader
+from shared.domain.outcomes import Absent, Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.ports import BadEvents, Provider, Resolver, Target, WebhookReader
 
 JOB = "0123456789abcdefghjkmnpqrs"
 CONTENT = Content(Mailbox("news@sender.example", "News"), "Hello", html="<p>Hello</p>", text="Hello")
@@ -40,6 +40,9 @@ class Bench(Protocol):
 
     def accepted(self) -> list[str]:
         """Return the refs of all recipients that the far side has accepted, in order."""
+
+    def ids(self) -> list[str]:
+        """Return the far side's ids of the same recipients."""
 
     def bring(self, case: str) -> AbstractContextManager[None]:
         """Make the far side behave as the case says."""
@@ -97,12 +100,63 @@ def check_many(bench: Bench) -> None:
 
 def check_refused_together(bench: Bench, case: str) -> None:
     """What befalls a call befalls all its targets."""
-    targets = [target(n) for n in range(3)]
+    targets = [target(n) for n in range(min(bench.provider.per_call, 3))]
     with bench.bring(case):
         outcomes = bench.provider.send(CONTENT, targets, deadline=bench.now() + FAR)
-    assert len(outcomes) == 3
+    assert len(outcomes) == len(targets)
     assert len(set(outcomes)) == 1
     assert bench.accepted() == []
+
+
+# What became of an attempt of unknown fate
+
+
+HOUR = 3600.0
+"""Seconds: an attempt so long ago is settled, and can still be told."""
+LOST = ("accepted_and_dropped", "gateway_error_accepted", "slow", "reset", "gateway_error")
+"""Cases of `CASES` that leave a fate unknown."""
+
+
+def check_resolve(bench: Bench, case: str, outage: str) -> None:
+    """The truth is told, whatever befell the first question; and nothing is ever taken twice.
+
+    A provider that answers by key has taken the message once afterwards, if not before; one that looks it up says that
+    it is absent, and has not taken it.
+    """
+    provider = bench.provider
+    assert isinstance(provider, Resolver)
+    one = target(0)
+    with bench.bring(case):
+        (outcome,) = provider.send(CONTENT, [one], deadline=bench.now() + (0.3 if case == "slow" else FAR))
+    assert isinstance(outcome, Unknown)
+    at, taken = bench.now() - HOUR, bench.accepted()
+    if outage:
+        with bench.bring(outage):
+            found = provider.resolve(CONTENT, one, at=at, deadline=bench.now() + (0.3 if outage == "slow" else FAR))
+        assert isinstance(found, Unknown)
+        assert found.reason
+    assert provider.resolve(CONTENT, one, at=at, deadline=bench.now()) == Unknown("no_time")
+    found = Unknown("in_progress")
+    while found == Unknown("in_progress"):
+        found = provider.resolve(CONTENT, one, at=at, deadline=bench.now() + FAR)
+    if taken:
+        assert bench.accepted() == taken == [one.ref]
+    assert found == (Accepted(bench.ids()[0]) if bench.accepted() else Absent())
+    assert bench.accepted().count(one.ref) <= 1
+    assert provider.resolve(CONTENT, one, at=at, deadline=bench.now() + FAR) == found
+    assert bench.accepted().count(one.ref) <= 1
+
+
+def check_resolve_in_vain(bench: Bench) -> None:
+    """An attempt that is too long ago is not asked about: a key that has gone would send the message again."""
+    provider = bench.provider
+    assert isinstance(provider, Resolver)
+    with bench.bring("accepted_and_dropped"):
+        provider.send(CONTENT, [target(0)], deadline=bench.now() + FAR)
+    at = bench.now() - provider.resolves_within - 1
+    assert isinstance(provider.resolve(CONTENT, target(0), at=at, deadline=bench.now() + FAR), Unknown)
+    assert isinstance(provider.resolve(CONTENT, target(1), at=at, deadline=bench.now() + FAR), Unknown)
+    assert bench.accepted() == [target(0).ref]
 
 
 def check_reading(reader: WebhookReader, body: bytes) -> None:

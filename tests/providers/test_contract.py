@@ -8,12 +8,25 @@ import pytest
 from shared.adapters.clock import SystemClock
 from shared.adapters.http import HttpClient
 from shared.contracts import load_feedback
-from shared.ports import Provider
+from shared.ports import Provider, Resolver
 from shared.providers import registry
 from shared.providers.registry import Needs
 from simulator.run import Simulator
-from tests.providers.contract import CASES, Bench, Case, check_case, check_many, check_refused_together
+from tests.providers.contract import (
+    CASES,
+    LOST,
+    Bench,
+    Case,
+    check_case,
+    check_many,
+    check_refused_together,
+    check_resolve,
+    check_resolve_in_vain,
+)
 
+SIMULATED = ("sendgrid", "mailgun", "resend", "ses")
+"""Providers whose far side is the simulator; a new one is named here and is held to all of it."""
+RESOLVERS = ("mailgun", "resend")
 NAMES = itertools.count()
 FAULTS: dict[str, dict[str, Any]] = {
     "unavailable": {"mode": "503"},
@@ -51,6 +64,9 @@ class SimulatorBench:
 
     def accepted(self) -> list[str]:
         return [line["ref"] for line in self.simulator.control.log(self.name, self.credential)]
+
+    def ids(self) -> list[str]:
+        return [line["message_id"] for line in self.simulator.control.log(self.name, self.credential)]
 
     @contextmanager
     def bring(self, case: str) -> Iterator[None]:
@@ -91,17 +107,20 @@ class TestBench:
         words = [w for body in self.queue.bodies for w in load_feedback(body)[1]]
         return [w.ref for w in words if w.word == "accepted"]
 
+    def ids(self) -> list[str]:
+        return [f"test-{ref}" for ref in self.accepted()]
+
     @contextmanager
     def bring(self, case: str) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=["sendgrid", "mailgun", "test"])
+@pytest.fixture(params=[*SIMULATED, "test"])
 def bench(request: pytest.FixtureRequest, simulator: Simulator, http: HttpClient) -> Bench:
     return TestBench() if request.param == "test" else SimulatorBench(simulator, http, request.param)
 
 
-CASES_OF = {"sendgrid": SimulatorBench.classes, "mailgun": SimulatorBench.classes, "test": TestBench.classes}
+CASES_OF = {**dict.fromkeys(SIMULATED, SimulatorBench.classes), "test": TestBench.classes}
 
 
 @pytest.mark.promise(1)
@@ -123,7 +142,7 @@ def test_a_full_call(bench: Bench) -> None:
     check_many(bench)
 
 
-@pytest.mark.parametrize("bench", ["sendgrid", "mailgun"], indirect=True)
+@pytest.mark.parametrize("bench", SIMULATED, indirect=True)
 @pytest.mark.parametrize("case", ["unavailable", "throttled", "unauthorized", "refused_connection", "reset"])
 def test_one_fate_for_all_of_a_call(bench: Bench, case: str) -> None:
     check_refused_together(bench, case)
@@ -133,3 +152,34 @@ def test_the_provider_names_itself(bench: Bench) -> None:
     assert bench.provider.per_call >= 1
     assert bench.provider.has_feedback
     assert registry.provider(bench.provider.name) is not None
+
+
+def test_who_can_tell_of_unknown_fates(bench: Bench) -> None:
+    assert isinstance(bench.provider, Resolver) is (bench.provider.name in RESOLVERS)
+
+
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("bench", RESOLVERS, indirect=True)
+@pytest.mark.parametrize("case", LOST)
+def test_the_fate_of_an_attempt_is_found_out(bench: Bench, case: str) -> None:
+    check_resolve(bench, case, "")
+
+
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("bench", RESOLVERS, indirect=True)
+@pytest.mark.parametrize("case", ["accepted_and_dropped", "reset"])
+@pytest.mark.parametrize(
+    "outage",
+    [
+        *("unavailable", "throttled", "unauthorized", "refused_connection"),
+        *("gateway_error", "gateway_error_accepted", "reset", "accepted_and_dropped", "slow"),
+    ],
+)
+def test_a_question_that_fails_tells_nothing(bench: Bench, case: str, outage: str) -> None:
+    check_resolve(bench, case, outage)
+
+
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("bench", RESOLVERS, indirect=True)
+def test_what_is_too_long_ago_is_not_asked_about(bench: Bench) -> None:
+    check_resolve_in_vain(bench)

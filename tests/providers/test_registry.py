@@ -9,13 +9,19 @@ from shared.providers import registry
 from shared.providers.mailgun import Mailgun
 from shared.providers.mailgun_events import MailgunWebhooks
 from shared.providers.registry import Needs
+from shared.providers.resend import Resend
+from shared.providers.resend_events import ResendWebhooks
 from shared.providers.sendgrid import SendGrid
 from shared.providers.sendgrid_events import SendGridWebhooks
 
 
 @pytest.mark.parametrize(
     ("name", "sends", "reads"),
-    [("sendgrid", SendGrid, SendGridWebhooks), ("mailgun", Mailgun, MailgunWebhooks)],
+    [
+        ("sendgrid", SendGrid, SendGridWebhooks),
+        ("mailgun", Mailgun, MailgunWebhooks),
+        ("resend", Resend, ResendWebhooks),
+    ],
 )
 def test_a_provider_is_found_by_its_name(name: str, sends: type, reads: type) -> None:
     clock = SystemClock()
@@ -26,7 +32,21 @@ def test_a_provider_is_found_by_its_name(name: str, sends: type, reads: type) ->
 
 
 @pytest.mark.parametrize(
-    "name", ["", "nothing", "Sendgrid", "../x", "registry", "_common", "sendgrid.x", "os", "sendgrid_", "é"]
+    "name",
+    [
+        "",
+        "nothing",
+        "resend_events",
+        "mailgun_lookup",
+        "Sendgrid",
+        "../x",
+        "registry",
+        "_common",
+        "sendgrid.x",
+        "os",
+        "sendgrid_",
+        "é",
+    ],
 )
 def test_an_unknown_name(name: str) -> None:
     with pytest.raises(KeyError):
