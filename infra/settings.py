@@ -1,6 +1,7 @@
 """`cdk.json`'s `posthaste` → a validated deployment; anything wrong is one clear line, before the synth begins."""
 
 import ast
+import ipaddress
 import json
 import math
 import re
@@ -55,6 +56,10 @@ LOG_DAYS: Final = (
 CREDENTIAL_ID: Final = re.compile(r"[a-z0-9-]{1,32}")
 STAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
 LOOPBACK: Final = ("127.0.0.1", "localhost")
+RELAY: Final = "smtp"
+"""The provider whose server is the operator's own choice, and whose base URL is no web address."""
+RELAY_SCHEMES: Final = ("smtp", "smtps", "smtp+plain")
+"""STARTTLS, TLS from the first byte, and neither."""
 
 Channel = Literal["email", "sms", "voice"]
 
@@ -223,14 +228,15 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
         where = f"credentials[{i}]"
         if c.provider not in known:
             raise SettingsError(f"{where}.provider: {c.provider!r} is unknown; there are {', '.join(known) or 'none'}")
-        base = f"{simulator_url.rstrip('/')}/{c.provider}/{c.id}" if simulator_url else c.base_url
+        simulated = simulator_url and c.provider != RELAY
+        base = f"{simulator_url.rstrip('/')}/{c.provider}/{c.id}" if simulated else c.base_url
         credentials.append(
             contracts.Credential(
                 id=c.id,
                 provider=c.provider,
                 channel=c.channel,
                 rate=c.rate,
-                base_url=_url(f"{where}.base_url", base, place),
+                base_url=(_relay_url if c.provider == RELAY else _url)(f"{where}.base_url", base, place),
                 accounts=("*",) if c.accounts == "*" else tuple(c.accounts),
                 workers=c.workers or workers(c.rate),
                 per_call=c.per_call,
@@ -290,3 +296,31 @@ def _url(where: str, value: str, target: Target) -> str:
     if parts.query or parts.fragment or parts.username:
         raise SettingsError(f"{where}: {value!r} has more than scheme, host, port and path")
     return value.rstrip("/")
+
+
+def _relay_url(where: str, value: str, target: Target) -> str:
+    """Check an SMTP relay's address; one on another machine is spoken to in plain only if that is a private address."""
+    parts = urlsplit(value)
+    try:
+        known = parts.scheme in RELAY_SCHEMES and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # the port
+        known = False
+    if not known:
+        raise SettingsError(f"{where}: a relay is smtp://host:587, smtps://host:465 or smtp+plain://host:25")
+    if parts.path.strip("/") or parts.query or parts.fragment or parts.username is not None:
+        raise SettingsError(f"{where}: {parts.scheme}://… has more than scheme, host and port; the secret has the rest")
+    host = parts.hostname or ""
+    if target is Target.LOCAL and not _is_near(host, loopback=True):
+        raise SettingsError(f"{where}: the local cloud relays to this machine alone, not to {host!r}")
+    if parts.scheme == "smtp+plain" and not _is_near(host):
+        raise SettingsError(f"{where}: smtp+plain is for loopback and private addresses, and {host!r} is neither")
+    return value.rstrip("/")
+
+
+def _is_near(host: str, *, loopback: bool = False) -> bool:
+    """Tell whether a host is this machine, or (unless `loopback`) an address of a private network."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    return address.is_loopback or (address.is_private and not address.is_unspecified and not loopback)

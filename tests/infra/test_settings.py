@@ -158,6 +158,67 @@ def test_the_simulator_takes_the_place_of_every_provider() -> None:
     ]
 
 
+def relayed(url: str, target: str = "aws", simulator_url: str = "") -> str:
+    raw = copy.deepcopy(SETTINGS)
+    credential(provider="smtp", base_url=url)(raw)
+    found = read(raw, target=target, simulator_url=simulator_url, known=["sendgrid", "smtp"])
+    return found.settings.credentials[0].base_url
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("smtp://relay.example:587", "smtp://relay.example:587"),
+        ("smtp://relay.example/", "smtp://relay.example"),
+        ("smtps://relay.example:465", "smtps://relay.example:465"),
+        ("smtp+plain://10.1.2.3:25", "smtp+plain://10.1.2.3:25"),
+        ("smtp+plain://[fd00::1]:25", "smtp+plain://[fd00::1]:25"),
+        ("smtp+plain://localhost:2525", "smtp+plain://localhost:2525"),
+    ],
+)
+def test_a_relay_is_where_its_operator_says(url: str, expected: str) -> None:
+    assert relayed(url) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("", "credentials[0].base_url: a relay is smtp://host:587, smtps://host:465 or smtp+plain://host:25"),
+        ("https://relay.example", "a relay is smtp://host:587"),
+        ("relay.example:587", "a relay is smtp://host:587"),
+        ("smtp://", "a relay is smtp://host:587"),
+        ("smtp://relay.example:0", "a relay is smtp://host:587"),
+        ("smtp://relay.example:65536", "a relay is smtp://host:587"),
+        ("smtp://relay.example:x", "a relay is smtp://host:587"),
+        ("smtp://relay.example/path", "has more than scheme, host and port"),
+        ("smtp://relay.example?tls=none", "has more than scheme, host and port"),
+        ("smtp+plain://relay.example:25", "smtp+plain is for loopback and private addresses, and 'relay.example' is"),
+        ("smtp+plain://8.8.8.8:25", "smtp+plain is for loopback and private addresses"),
+        ("smtp+plain://0.0.0.0:25", "smtp+plain is for loopback and private addresses"),
+    ],
+)
+def test_a_relay_that_cannot_be_used(url: str, expected: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        relayed(url)
+    assert expected in str(caught.value)
+
+
+def test_a_password_in_a_relay_s_address_is_refused_and_not_repeated() -> None:
+    for url in ("smtp://ann:hunter2@relay.example:587", "smtp//ann:hunter2@relay.example", "mail://:hunter2@x:1"):
+        with pytest.raises(SettingsError) as caught:
+            relayed(url)
+        assert "hunter2" not in str(caught.value)
+
+
+def test_the_local_cloud_relays_to_this_machine_alone() -> None:
+    simulator = "http://127.0.0.1:8000"
+    for url in ("smtp+plain://127.0.0.1:2525", "smtp+plain://localhost:2525", "smtp://[::1]:587"):
+        assert relayed(url, "local", simulator) == url
+    for url in ("smtp://relay.example:587", "smtp+plain://10.1.2.3:25"):
+        with pytest.raises(SettingsError, match="the local cloud relays to this machine alone"):
+            relayed(url, "local", simulator)
+
+
 def test_only_this_machine_may_be_plain_http() -> None:
     with pytest.raises(SettingsError, match="is not an https address"):
         read(SETTINGS, target="local", simulator_url="http://192.0.2.1:8000", known=["sendgrid"])
