@@ -29,20 +29,16 @@ LEAST_UNKNOWN: Final = 4
 def shoot(inside: Inside, api: Api, control: ControlClient, count: int, seed: int) -> list[str]:
     """Kill senders; return what is wrong."""
     begun = time.monotonic()
-    each = -(-count // len(KILL_LANES))
-    with ThreadPoolExecutor() as pool:
-        ranges = [kills.Range(inside, api, control, lane, seed + i) for i, lane in enumerate(KILL_LANES)]
-        reports = list(pool.map(lambda found: found.run(each), ranges))
-    shots = [shot for report in reports for shot in report.shots]
-    for n, report in enumerate(reports):
-        say(report.table() if n == 0 else report.table().partition("\n")[2])
+    report = kills.drill(inside, api, control, KILL_LANES, -(-count // len(KILL_LANES)), seed)
+    shots = report.shots
     left = sum(shot.unknown > 0 for shot in shots)
+    say(report.table())
     say(
         f"\n{len(shots)} kills, {sum(s.inside for s in shots)} between the first and the last accepted message of a "
-        f"window, {left} left messages unknown ({sum(s.unknown for s in shots)} of {sum(s.total for s in shots)}); "
-        f"{sum(r.samples for r in reports)} reads of counts meanwhile; {time.monotonic() - begun:.0f} s\n"
+        f"window; {left} left messages unknown, {sum(s.unknown for s in shots)} of {sum(s.total for s in shots)}; "
+        f"{report.samples} reads of counts meanwhile; {time.monotonic() - begun:.0f} s\n"
     )
-    wrong = [fault for report in reports for fault in report.faults()]
+    wrong = report.faults()
     if left * LEAST_UNKNOWN < len(shots):
         wrong.append(f"only {left} of {len(shots)} kills left a message unknown")
     return wrong

@@ -83,6 +83,13 @@ class Inside:
         found = self.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=wanted)["Attributes"]
         return sum(int(found[name]) for name in wanted)
 
+    def redeliver_after(self, credential: str, seconds: int) -> int:
+        """Change how long a lane's pointers stay invisible after a delivery; return what it was."""
+        url, name = self.queue(credential), "VisibilityTimeout"
+        before = int(self.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name])
+        self.sqs.set_queue_attributes(QueueUrl=url, Attributes={name: str(seconds)})
+        return before
+
     def sweep(self) -> None:
         """Run the sweeper once, as its schedule does every minute."""
         done = self.functions.invoke(FunctionName=self.names[contracts.HANDLERS["sweep"]], Payload=b"{}")

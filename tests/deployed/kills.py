@@ -11,9 +11,10 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from infra.local import processes
 from shared.domain.ledger import LedgerStatus
@@ -30,9 +31,15 @@ LOST = "worker_lost"
 SILENT = "silent"
 """The simulator says nothing of recipients that begin so."""
 POLL_SECONDS = 0.05
-AIM_SECONDS = 60
-SETTLE_SECONDS = 150
-"""A lease lasts 25 s; the sweeper's own schedule would take a minute more."""
+RECOVER_SECONDS = 1.0
+AIM_SECONDS = 120
+SETTLE_SECONDS = 240
+"""A lease lasts 25 s, which takes its time on a busy machine."""
+UNFINISHED = 5
+"""Jobs of a lane at once: as many as shots are fired while a lease runs out."""
+REDELIVER_SECONDS = 30
+"""A pointer whose worker was killed comes back a little after its lease has run out, instead of after two minutes. So
+some leases are taken over by the sweeper and some by a worker, and none is waited for longer than need be."""
 
 
 @dataclass(slots=True)
@@ -88,46 +95,113 @@ class Report:
         return "\n".join(lines)
 
 
+class Watch:
+    """Reads the counts of all unfinished jobs in turn while a drill goes on, and takes over leases that ran out."""
+
+    def __init__(self, inside: Inside, api: Api) -> None:
+        self._inside = inside
+        self._api = api
+        self._open: dict[str, int] = {}
+        self._ended = threading.Event()
+        self._failed: list[BaseException] = []
+        self._threads = [
+            threading.Thread(target=self._guard, args=(self._poll, POLL_SECONDS)),
+            threading.Thread(target=self._guard, args=(self._recover, RECOVER_SECONDS)),
+        ]
+        self.samples = 0
+        self.wrong: list[str] = []
+
+    def add(self, job: str, total: int) -> None:
+        """Begin to watch a job."""
+        self._open[job] = total
+
+    def drop(self, job: str) -> None:
+        """Watch a job no more."""
+        del self._open[job]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+        if self._failed:
+            raise self._failed[0]
+
+    def _guard(self, step: Callable[[], None], pause: float) -> None:
+        try:
+            while not self._ended.wait(pause):
+                step()
+        except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
+            self._failed.append(error)
+
+    def _poll(self) -> None:
+        jobs = list(self._open.items())
+        if not jobs:
+            return
+        job, total = jobs[self.samples % len(jobs)]
+        found = self._api.get(f"/batches/{job}")
+        self.samples += 1
+        if sum(found["counts"][state] for state in STATES) != total:
+            self.wrong.append(f"{job}: the counts do not add up to {total}: {found['counts']}")
+
+    def _recover(self) -> None:
+        """Run the sweeper as soon as a lease has run out; its own schedule is a minute."""
+        now = time.time() * 1000
+        ledgers = [x for job in list(self._open) for x in self._inside.ledgers.read_all(job)]
+        if any(x.status is LedgerStatus.BUSY and x.until < now for x in ledgers):
+            self._inside.sweep()
+
+
+def drill(inside: Inside, api: Api, control: ControlClient, lanes: Sequence[str], shots: int, seed: int) -> Report:
+    """Fire so many shots on each lane, side by side, and judge what came of them."""
+    with Watch(inside, api) as watch, ThreadPoolExecutor(len(lanes)) as pool:
+        ranges = [Range(inside, api, control, watch, lane, seed + n) for n, lane in enumerate(lanes)]
+        fired = [shot for found in pool.map(lambda r: r.run(shots), ranges) for shot in found]
+    return Report(fired, watch.samples, watch.wrong)
+
+
 class Range:
     """Kills on one lane."""
 
-    def __init__(self, inside: Inside, api: Api, control: ControlClient, lane: str, seed: int) -> None:
+    def __init__(self, inside: Inside, api: Api, control: ControlClient, watch: Watch, lane: str, seed: int) -> None:
         self._inside = inside
         self._api = api
-        self._control = control
         self._oracle = Oracle(control, lane)
+        self._watch = watch
         self._lane = lane
         self._window = inside.window(lane)
         self._rng = random.Random(seed)  # noqa: S311 - where to aim
         self._recipients: dict[str, list[str]] = {}
-        self._ended = threading.Event()
-        self._failed: list[BaseException] = []
 
-    def run(self, shots: int) -> Report:
-        """Fire and judge."""
-        report = Report([])
-        watch = [threading.Thread(target=self._guard, args=(what, report)) for what in (self._poll, self._recover)]
-        for thread in watch:
-            thread.start()
+    def run(self, count: int) -> list[Shot]:
+        """Fire so many shots and judge each when its job is finished."""
+        before = self._inside.redeliver_after(self._lane, REDELIVER_SECONDS)
+        shots: list[Shot] = []
+        settled = 0
         try:
-            report.shots += [self._fire(SIZES[n % 2]) for n in range(shots)]
-            for shot in report.shots:
+            for n in range(count):
+                if n - settled == UNFINISHED:
+                    self._settle(shots[settled])
+                    settled += 1
+                shots.append(self._fire(SIZES[n % 2]))
+            for shot in shots[settled:]:
                 self._settle(shot)
         finally:
-            self._ended.set()
-            for thread in watch:
-                thread.join()
-        if self._failed:
-            raise self._failed[0]
-        for shot in report.shots:
+            self._inside.redeliver_after(self._lane, before)
+        for shot in shots:
             self._judge(shot)
-        return report
+        return shots
 
     def _fire(self, size: int) -> Shot:
         tag = uuid.uuid4().hex[:8]
         recipients = [f"{(SILENT, 'ann')[i % 2]}+{tag}.{i}@example.com" for i in range(size)]
         job = self._api.post(recipients, self._lane)
         self._recipients[job] = recipients
+        self._watch.add(job, size)
         window = pace(self._inside.lane(self._lane).rate, 1000).window
         aim = self._rng.randrange(CHUNK // window) * window + self._rng.randrange(window // 8, window // 2)
         seen = 0
@@ -137,7 +211,7 @@ class Range:
             seen = len(self._oracle.of(job))
             return seen >= aim
 
-        if not processes.wait_for(aimed, AIM_SECONDS, pause=0.005):
+        if not processes.wait_for(aimed, AIM_SECONDS, pause=0.02):
             raise TimeoutError(f"{job}: {seen} of {aim} messages accepted after {AIM_SECONDS} s")
         return Shot(self._lane, job, seen, self._inside.kill(self._lane), time.time())
 
@@ -152,38 +226,12 @@ class Range:
         if not processes.wait_for(logged, SETTLE_SECONDS, pause=0.2):
             shot.wrong.append(f"not finished after {SETTLE_SECONDS} s: {found['state']} {found['counts']}")
         shot.seconds = time.time() - shot.at
+        self._watch.drop(shot.job)
 
     def _heard(self, shot: Shot, found: dict[str, Any]) -> bool:
         """Tell whether every delivery has been heard of."""
         loud = sum(not row["recipient"].startswith(SILENT) for row in self._oracle.of(shot.job))
         return bool(found["counts"]["delivered"] >= loud)
-
-    def _guard(self, what: Any, report: Report) -> None:
-        try:
-            while not self._ended.wait(POLL_SECONDS):
-                what(report)
-        except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
-            self._failed.append(error)
-            self._ended.set()
-
-    def _poll(self, report: Report) -> None:
-        """Read the counts of the jobs, one after the other."""
-        jobs = list(self._recipients)
-        if not jobs:
-            return
-        job = jobs[report.samples % len(jobs)]
-        found = self._api.get(f"/batches/{job}")
-        report.samples += 1
-        total = len(self._recipients[job])
-        if sum(found["counts"][state] for state in STATES) != total:
-            report.wrong.append(f"{job}: the counts do not add up to {total}: {found['counts']}")
-
-    def _recover(self, _report: Report) -> None:
-        """Run the sweeper as soon as a lease has run out; its own schedule is a minute."""
-        now = time.time() * 1000
-        ledgers = [x for job in list(self._recipients) for x in self._inside.ledgers.read_all(job)]
-        if any(x.status is LedgerStatus.BUSY and x.until < now for x in ledgers):
-            self._inside.sweep()
 
     def _judge(self, shot: Shot) -> None:
         """Compare the job's log with the oracle's."""

@@ -20,6 +20,7 @@ SPARE_SECONDS: Final = 30
 LEASE_SECONDS: Final = 25
 SHIFT_SECONDS: Final = 0.05
 """By how much a busy machine may delay a call between the sender's last look at the clock and its first byte."""
+SWEEP_SECONDS: Final = 5
 RUNS: Final = 3
 
 
@@ -79,17 +80,19 @@ def run(
     rng = random.Random(seed)  # noqa: S311 - when to kill
     due = sorted(rng.uniform(0.1, 0.9) * total for _ in range(kills))
     most = killed = 0
+    swept = begun
     stats: dict[str, Any] = {}
 
     def over() -> bool:
-        nonlocal most, killed, stats
+        nonlocal most, killed, stats, swept
         stats = control.stats(credential=lane, since=begun)
         most = max(most, len(inside.workers(lane)))
         if due and stats["accepted"] >= due[0]:
             due.pop(0)
             killed += inside.kill(lane)
-        if killed:
+        if killed and time.time() > swept + SWEEP_SECONDS:
             inside.sweep()
+            swept = time.time()
         quiet = time.time() - stats["last_at"] if stats["last_at"] else 0
         return stats["accepted"] >= total or (killed > 0 and quiet > 2 * LEASE_SECONDS)
 
