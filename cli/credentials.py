@@ -1,5 +1,6 @@
-"""`posthaste credential set`: a provider account's secret, from a file, a pipe or a hidden prompt to Secrets Manager.
+"""`posthaste credential …`: which provider accounts there are and how they do, and their secrets.
 
+`set` takes a provider account's secret from a file, a pipe or a hidden prompt to Secrets Manager.
 The secret never stands on a command line, where other users and the shell's history would see it, and is never shown:
 no message here repeats any part of what was read.
 """
@@ -12,13 +13,17 @@ from typing import Annotated, Final
 
 import typer
 
+from cli.batches import installed_version
+from cli.client import Api
 from cli.deployment import Aws, Stage, aws_errors, deployment
+from cli.environment import api_target
 from cli.errors import Misused
-from cli.output import Json, emit, say
+from cli.output import Json, emit, say, surroundings, table, tell
 from shared.contracts import TEST_CREDENTIAL
 
 app = typer.Typer(help="Provider accounts, declared in cdk.json.", no_args_is_help=True)
 
+COLUMNS: Final = ("id", "provider", "channel", "rate", "in_flight", "breaker", "reason", "since")
 MAX_SECRET: Final = 65_536
 """Bytes, the limit of Secrets Manager."""
 EXAMPLE: Final = '{"api_key": "…", "webhook_public_key": "…"}'
@@ -28,6 +33,22 @@ _ID: Final = re.compile(r"[a-z][a-z0-9-]{0,62}")
 @app.callback()
 def _group() -> None:
     """Provider accounts, declared in cdk.json."""
+
+
+@app.command("list")
+def list_credentials(ctx: typer.Context, json: Json = False) -> None:
+    """List the provider accounts open to the account: rates, what is in flight, and breakers, over the HTTP API."""
+    api = Api(api_target(), surroundings(ctx).clock, tell, installed_version())
+    ctx.call_on_close(api.close)
+    answer = api.get("/credentials")
+    if json:
+        emit(answer)
+        return
+    rows = []
+    for item in answer.get("items", []):
+        breaker = item["breaker"]
+        rows.append({**item, "breaker": breaker["state"], "reason": breaker["reason"], "since": breaker["since"]})
+    table(COLUMNS, rows, empty="no credential is open to this account")
 
 
 @app.command("set")

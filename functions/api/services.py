@@ -11,6 +11,7 @@ from shared.adapters.dynamo.suppressions import Suppressions
 from shared.bootstrap import Deployment
 from shared.contracts import ENV_OPS_TABLE, Settings
 from shared.engine.accept import Acceptor
+from shared.engine.circuits import Circuits
 from shared.engine.control import JobControl
 from shared.engine.logs import Logs
 from shared.ports import Clock, Records
@@ -32,6 +33,7 @@ class ApiServices:
     acceptor: Acceptor
     control: JobControl
     logs: Logs
+    circuits: Circuits
 
 
 def build(deployment: Deployment) -> ApiServices:
@@ -59,6 +61,7 @@ def build(deployment: Deployment) -> ApiServices:
             records=records, ledgers=ledgers, planner=deployment.planner, retrier=deployment.retrier, clock=clock
         ),
         logs=Logs(records=records, ledgers=ledgers, clock=clock),
+        circuits=deployment.circuits,
     )
 
 

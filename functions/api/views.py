@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
@@ -11,6 +11,7 @@ from shared.adapters.dynamo.credentials import CredentialState
 from shared.adapters.dynamo.stats import Day
 from shared.adapters.dynamo.suppressions import Suppression
 from shared.contracts import Credential, Settings
+from shared.domain.breaker import BreakerState
 from shared.domain.jobs import Job, public_counts
 from shared.domain.ledger import BY_KEYS
 from shared.domain.states import ACTIVE, JobState, MessageState, Status
@@ -76,7 +77,7 @@ class Tally(View):
     failed: int
 
 
-WaitingFor = Literal["scheduled", "paused", "rate", "retry"]
+WaitingFor = Literal["scheduled", "paused", "breaker", "rate", "retry"]
 
 
 class JobView(View):
@@ -211,6 +212,16 @@ class Removed(View):
     removed: bool = Field(description="False: it was not suppressed.")
 
 
+class BreakerView(View):
+    """Whether a provider is used, or left alone because its calls failed."""
+
+    state: Literal["closed", "open", "half_open"] = Field(
+        description="closed: used. open: left alone. half_open: a few messages probe whether it works again."
+    )
+    reason: str | None = Field(description="Code of the failure that opened it; null while it is closed.")
+    since: Time | None = Field(description="When it was opened, or closed again; null if it never opened.")
+
+
 class CredentialView(View):
     """A provider account that is open to the account."""
 
@@ -219,7 +230,7 @@ class CredentialView(View):
     channel: str
     rate: float = Field(description="Messages per second, never exceeded.")
     in_flight: int = Field(description="Messages whose time slots are reserved and not yet past.")
-    breaker: str = Field(description="closed, open or half_open.")
+    breaker: BreakerView
     paused: bool
 
 
@@ -231,7 +242,13 @@ class CredentialPage(View):
 
 
 def job_view(
-    job: Job, settings: Settings, now_ms: int, live: LiveCounts | None = None, *, paused: bool = False
+    job: Job,
+    settings: Settings,
+    now_ms: int,
+    live: LiveCounts | None = None,
+    *,
+    paused: bool = False,
+    left_alone: bool = False,
 ) -> JobView:
     """Return a job as clients see it.
 
@@ -241,12 +258,13 @@ def job_view(
         now_ms: Unix milliseconds.
         live: counts computed from the ledgers; those folded into the job otherwise.
         paused: whether its account or everything is paused.
+        left_alone: whether the breakers of its whole route are open.
     """
     counts = live.counts if live else public_counts(job.counts)
     by = live.by if live else {c: dict(zip(BY_KEYS, job.by[c], strict=True)) for c in job.route}
     left = counts["queued"] + counts["sending"]
     rate = _rate(job, settings)
-    waiting = _waiting(job, counts["queued"], now_ms, paused=paused)
+    waiting = _waiting(job, counts["queued"], now_ms, paused=paused, left_alone=left_alone)
     moving = job.state in ACTIVE or waiting == "scheduled"
     eta = max(now_ms, job.not_before) + 1000 * left / rate if left and rate and moving and waiting != "paused" else 0
     return JobView(
@@ -287,14 +305,16 @@ def _rate(job: Job, settings: Settings) -> float | None:
     return (min(total, job.rate) if job.rate else total) or None
 
 
-def _waiting(job: Job, queued: int, now_ms: int, *, paused: bool) -> WaitingFor | None:
+def _waiting(job: Job, queued: int, now_ms: int, *, paused: bool, left_alone: bool) -> WaitingFor | None:
     if job.state is JobState.READY and job.not_before > now_ms:
         return "scheduled"
     if job.retry is not None:
         return "retry"
     if paused and job.state in ACTIVE | {JobState.READY}:
         return "paused"
-    return "rate" if job.state in ACTIVE and queued else None
+    if job.state not in ACTIVE or not queued:
+        return None
+    return "breaker" if left_alone else "rate"
 
 
 def log_line(line: LogLine) -> LogLineView:
@@ -338,6 +358,13 @@ def suppression_view(found: Suppression) -> SuppressionView:
     return SuppressionView(address=found.address, reason=found.reason, created_at=_moment(found.at))
 
 
+_BREAKERS: Final[Mapping[BreakerState, Literal["closed", "open", "half_open"]]] = {
+    BreakerState.CLOSED: "closed",
+    BreakerState.OPEN: "open",
+    BreakerState.HALF_OPEN: "half_open",
+}
+
+
 def credential_view(credential: Credential, state: CredentialState) -> CredentialView:
     """Return a credential as clients see it: never its secret, its address or whom else it is open to."""
     return CredentialView(
@@ -346,6 +373,10 @@ def credential_view(credential: Credential, state: CredentialState) -> Credentia
         channel=credential.channel,
         rate=credential.rate,
         in_flight=round(state.ahead * credential.rate),
-        breaker=state.breaker,
+        breaker=BreakerView(
+            state=_BREAKERS[state.breaker.state],
+            reason=None if state.breaker.closed else state.breaker.reason,
+            since=at(state.breaker.since),
+        ),
         paused=state.paused,
     )

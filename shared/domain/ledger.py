@@ -161,18 +161,19 @@ def claim(
 ) -> tuple[Ledger, list[int]]:
     """Merge the last window's results and claim the first k QUEUED cells, in one step.
 
+    Those with the fewest attempts come first: else the same recipients would be every probe of a long outage and use
+    up their attempts.
+
     Returns:
         The next ledger and the claimed indices; their attempt is in the new cells.
     """
     merged = merge(ledger, results, holder=True, route=route, at_lane=at_lane)
     cells = bytearray(merged.cells)
-    claimed: list[int] = []
-    for i, b in enumerate(cells):
-        if len(claimed) == k:
-            break
-        if b & 15 == Cell.QUEUED and (b >> 4) < min(merged.limit, MAX_ATTEMPTS):
-            cells[i] = ((b >> 4) + 1) << 4 | Cell.CLAIMED
-            claimed.append(i)
+    limit = min(merged.limit, MAX_ATTEMPTS)
+    waiting = [i for i, b in enumerate(cells) if b & 15 == Cell.QUEUED and b >> 4 < limit]
+    claimed = sorted(sorted(waiting, key=cells.__getitem__)[:k])
+    for i in claimed:
+        cells[i] = ((cells[i] >> 4) + 1) << 4 | Cell.CLAIMED
     by = _count(merged.by, _route_index(route, at_lane), "tried", len(claimed))
     out = replace(merged, cells=bytes(cells), by=by, seq=ledger.seq + 1, dirty=True, version=ledger.version + 1)
     return out, claimed

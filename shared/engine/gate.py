@@ -20,8 +20,9 @@ from shared.ports import Clock, Retriable
 CAREFUL: Final = 4
 """Calls in flight while none has succeeded since the start, or since the last failure. A worker of a dead provider
 fails `THRESHOLD` + `CAREFUL` - 1 calls at the most."""
-GROWTH: Final = 2
-"""By how much a success raises the bound while that is needed: it triples with each round trip."""
+BOUND: Final = 50
+"""Calls in flight after a success; it doubles with each success while more are needed, so that a provider that stops
+answering at full speed is sent no more than twice what it was used to."""
 IDLE: Final = 10.0
 """Seconds without a success after which the provider must show again that it is alive."""
 POLL: Final = 0.010
@@ -50,7 +51,9 @@ class Gate:
         self._in_flight = 0
         self._ticket = 1
         """Counts the breaker's states: what a call of an earlier one says is not news."""
-        self._bound = CAREFUL
+        self._bound = BOUND
+        self._wanted = False
+        """Whether more calls were wanted than the bound allows, since it was raised."""
         self._failures = 0
         self._reason = ""
         self._tripped = False
@@ -96,6 +99,7 @@ class Gate:
             if self._shut(owner):
                 return SHUT
             if self._full():
+                self._wanted = self._in_flight >= self._bound
                 return FULL
             self._in_flight += 1
             self._probes -= not self._breaker.closed
@@ -148,8 +152,9 @@ class Gate:
             if probing:
                 self._successes += 1
                 return _Move.CLOSE if self._successes == ENOUGH else None
-            if 2 * self._in_flight >= self._bound:
-                self._bound += GROWTH
+            if self._wanted:
+                self._bound *= 2
+                self._wanted = False
             return None
         self._failures += 1
         self._reason = reason
@@ -167,7 +172,7 @@ class Gate:
                 return
             self._breaker = breaker
             self._ticket += 1
-            self._bound = CAREFUL
+            self._bound = BOUND
             self._failures = self._successes = 0
             self._tripped = False
             self._alive_at = 0.0

@@ -219,6 +219,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         acceptor=world.acceptor,
         control=world.control,
         logs=world.logs,
+        circuits=world.circuits,
     )
     account = services.accounts.create_account("Mine", ["example.com"])
     key, _ = services.accounts.create_key(account)

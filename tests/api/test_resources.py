@@ -6,7 +6,9 @@ import pytest
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.suppressions import BY_KEY, Suppressions
+from shared.domain import breaker as rules
 from shared.domain.addresses import address_hash
+from shared.domain.breaker import Breaker
 from tests.api.conftest import Api
 from tests.contracts.conftest import Parts
 from tests.fakes.clock import FakeClock
@@ -204,14 +206,30 @@ def test_credentials_are_those_open_to_the_account(api: Api, clock: FakeClock) -
         "channel": "email",
         "rate": 100,
         "in_flight": 0,
-        "breaker": "closed",
+        "breaker": {"state": "closed", "reason": None, "since": None},
         "paused": False,
     }
     micro = round((clock.now() + 1.5) * 1_000_000)
     api.client.put_item(TableName=api.tables.ops, Item={**keys.pacer("one"), "tat": {"N": str(micro)}})
-    api.client.put_item(TableName=api.tables.ops, Item={**keys.breaker("two"), "state": {"S": "OPEN"}})
+    opened = rules.opened(Breaker("two"), reason="unauthorized", failures=1, now=clock.ms, jitter=0.0)
+    assert opened is not None
+    api.world.stores.breakers.swap(Breaker("two"), opened)
     one, two, _ = api.call("GET", "/credentials").json["items"]
-    assert (one["in_flight"], two["breaker"]) == (150, "open")
+    assert one["in_flight"] == 150
+    assert two["breaker"] == {"state": "open", "reason": "unauthorized", "since": "2026-09-21T14:13:20.000Z"}
+
+
+def test_a_job_says_that_it_waits_for_a_breaker(api: Api, clock: FakeClock) -> None:
+    job = api.world.accept(3, account=api.account, route=("one", "two"))
+    assert api.call("GET", f"/jobs/{job.id}").json["waiting_for"] == "rate"
+    for name, expected in (("one", "rate"), ("two", "breaker")):
+        opened = rules.opened(Breaker(name), reason="http_503", failures=5, now=clock.ms, jitter=1.0)
+        assert opened is not None
+        api.world.stores.breakers.swap(Breaker(name), opened)
+        clock.advance(3)
+        assert api.call("GET", f"/jobs/{job.id}").json["waiting_for"] == expected
+    clock.advance(10)
+    assert api.call("GET", f"/jobs/{job.id}").json["waiting_for"] == "rate"
 
 
 # Lists of jobs

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import stored_secret
-from tests.cli.fakes import Run
+from tests.cli.fakes import Answer, FakeApi, Run
 
 SECRET = "SG.hush-hush-0123456789"
 GOOD = json.dumps({"api_key": SECRET, "webhook_public_key": "MFkw"})
@@ -67,6 +67,27 @@ def test_a_secret_in_the_wrong_place_is_not_repeated(run: Run) -> None:
         assert SECRET not in done.out + done.err
         assert done.err.count("\n") == 1
     assert stored_secret() is None
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_credentials_are_listed_with_their_breakers(run: Run, api: FakeApi, flags: tuple[str, ...]) -> None:
+    common = {"channel": "email", "rate": 100.0, "in_flight": 7, "paused": False}
+    opened = {"state": "open", "reason": "http_503", "since": "2026-11-20T09:00:00.000Z"}
+    items = [
+        {"id": "one", "provider": "sendgrid", "breaker": {"state": "closed", "reason": None, "since": None}, **common},
+        {"id": "two", "provider": "mailgun", "breaker": opened, **common},
+    ]
+    api.answers(Answer({"items": items, "next_cursor": None}))
+    done = run("credential", "list", *flags)
+    assert (done.code, api.asked[0].path) == (0, "/credentials")
+    if flags:
+        assert done.json["items"] == items
+    else:
+        assert [" ".join(row.split()) for row in done.out.splitlines()] == [
+            "id provider channel rate in flight breaker reason since",
+            "one sendgrid email 100.0 7 closed",
+            "two mailgun email 100.0 7 open http_503 2026-11-20T09:00:00.000Z",
+        ]
 
 
 def test_a_credential_that_is_not_deployed_is_exit_code_3(run: Run) -> None:

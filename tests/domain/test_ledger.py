@@ -108,11 +108,11 @@ def test_a_lease_counts_its_epoch_and_begins_its_sequence() -> None:
     )
 
 
-def test_a_claim_merges_the_last_window_and_takes_the_first_queued() -> None:
+def test_a_claim_merges_the_last_window_and_takes_the_first_queued_of_the_fewest_attempts() -> None:
     held = busy((C, 1), (Q, 0), (R, 1), (Q, 2), (Q, 0))
     new, claimed = rules.claim(held, [Entry(0, 1, Kind.ACCEPTED, "id")], 2, route=ROUTE, at_lane="one")
-    assert claimed == [1, 3]
-    assert [new.cell(i) for i in range(5)] == [(S, 1), (C, 1), (R, 1), (C, 3), (Q, 0)]
+    assert claimed == [1, 4]
+    assert [new.cell(i) for i in range(5)] == [(S, 1), (C, 1), (R, 1), (Q, 2), (C, 1)]
     assert (new.seq, new.version, new.dirty) == (2, 2, True)
     assert by(new, "one") == {"tried": 2, "accepted": 1}
 

@@ -118,9 +118,8 @@ class World:
         """Start all functions anew: what they knew in memory is gone, what is stored stays."""
         stores = {"records": self.records, "ledgers": self.ledgers}
         common: dict[str, Any] = {**stores, "clock": self.clock}
-        rng = random.Random(self._seed)  # noqa: S311 - jitter
-        self.circuits = Circuits(breakers=self.stores.breakers, clock=self.clock, rng=rng)
-        self.recovery = Recovery(lanes=self.lanes, circuits=self.circuits, rng=rng, **common)
+        self.circuits = self.process()
+        self.recovery = self.recovering(self.circuits)
         self.planner = Planner(lanes=self.lanes, **common)
         self.logger = Logger(recovery=self.recovery, **common)
         self.tracker = Tracker(recovery=self.recovery, **common)
@@ -151,6 +150,21 @@ class World:
         )
         self.senders = {c.id: self.sender(c.id) for c in self.settings.credentials}
 
+    def process(self) -> Circuits:
+        """Return what a new process knows of the breakers."""
+        return Circuits(breakers=self.stores.breakers, clock=self.clock, rng=random.Random(self._seed))  # noqa: S311
+
+    def recovering(self, circuits: Circuits) -> Recovery:
+        """Return the recovery of a process."""
+        return Recovery(
+            records=self.records,
+            ledgers=self.ledgers,
+            lanes=self.lanes,
+            circuits=circuits,
+            clock=self.clock,
+            rng=random.Random(self._seed),  # noqa: S311 - jitter
+        )
+
     def sender(
         self,
         lane: str,
@@ -169,7 +183,7 @@ class World:
             lanes=self.lanes,
             provider=self.providers[lane],
             credential=declared or self.settings.credential(lane),
-            recovery=self.recovery,
+            recovery=self.recovery if circuits is None else self.recovering(circuits),
             circuits=circuits or self.circuits,
             clock=clock or self.clock,
             lease_margin=LEASE_MARGIN,

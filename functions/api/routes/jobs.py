@@ -13,6 +13,7 @@ from functions.api.views import JobPage, JobView, Restarted, job_view
 from shared.domain.accounts import Scope
 from shared.domain.ids import is_id
 from shared.domain.jobs import Job
+from shared.domain.states import ACTIVE
 from shared.engine.control import NotNow, Resumed
 from shared.ports import Control
 
@@ -55,7 +56,9 @@ def reader(kind: str | None) -> Handler:
     def answer(call: Call[Nothing, Nothing]) -> Answer:
         job, control = owned(call, kind)
         live = call.services.logs.counts(job)
-        return job_view(job, call.services.settings, _now(call), live, paused=control.paused).answer()
+        alone = job.state in ACTIVE and not any(call.services.circuits.usable(c, job.route) for c in job.route)
+        now = _now(call)
+        return job_view(job, call.services.settings, now, live, paused=control.paused, left_alone=alone).answer()
 
     return answer
 

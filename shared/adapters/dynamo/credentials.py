@@ -4,18 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.codec import number, text
+from shared.adapters.dynamo.codec import number
+from shared.domain.breaker import Breaker
 from shared.ports import Clock
 
 
 @dataclass(frozen=True, slots=True)
 class CredentialState:
-    """`ahead`: seconds of slots reserved and not yet past; `breaker`: closed, open or half_open."""
+    """`ahead`: seconds of slots reserved and not yet past."""
 
+    breaker: Breaker
     ahead: float = 0.0
-    breaker: str = "closed"
     paused: bool = False
 
 
@@ -43,10 +44,11 @@ class CredentialStates:
         now = self._clock.now()
         out = {}
         for c in credentials:
-            pacer, breaker = (found.get((k["pk"]["S"], k["sk"]["S"]), {}) for k in (keys.pacer(c), keys.breaker(c)))
+            pacer, breaker = (found.get((k["pk"]["S"], k["sk"]["S"])) for k in (keys.pacer(c), keys.breaker(c)))
+            pacer = pacer or {}
             out[c] = CredentialState(
+                breaker=codec.breaker(c, breaker),
                 ahead=max(0.0, number(pacer, "tat") / 1_000_000 - now),
-                breaker=text(breaker, "state", "closed").lower(),
                 paused="paused" in pacer,
             )
         return out
