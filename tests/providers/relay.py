@@ -4,6 +4,7 @@ import asyncio
 import socket
 import ssl
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -66,10 +67,10 @@ class _Server(SMTP):
     greeted = False
 
     async def push(self, status: Any) -> None:
-        faults = self.relay.faults
         if not self.greeted:
             self.greeted = True
             self.relay.connections += 1
+            faults = self.relay.chosen()
             if faults.drop == "greeting":
                 self.relay.abort(self)
                 return
@@ -95,6 +96,7 @@ class RelayServer:
         implicit: TLS from the first byte.
         auth: AUTH is offered and required.
         utf8: SMTPUTF8 is offered.
+        choose: asked for the faults of each connection and transaction.
         queued: the text of the reply to the final dot, with `{n}`.
     """
 
@@ -107,6 +109,7 @@ class RelayServer:
     size: int = 33_554_432
     deliveries: list[Delivery] = field(default_factory=list)
     faults: Faults = field(default_factory=Faults)
+    choose: Callable[[], Faults] | None = None
     connections: int = 0
     transactions: int = 0
     logins: int = 0
@@ -158,6 +161,12 @@ class RelayServer:
         self._open.append(made)
         return made
 
+    def chosen(self) -> Faults:
+        """Return what goes wrong with the connection or transaction that begins."""
+        if self.choose is not None:
+            self.faults = self.choose()
+        return self.faults
+
     def abort(self, server: SMTP) -> None:
         if server.transport is not None:
             server.transport.abort()  # type: ignore[attr-defined]
@@ -181,7 +190,7 @@ class RelayServer:
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
         self.transactions += 1
-        if self.faults.drop == "mail":
+        if self.chosen().drop == "mail":
             self.abort(server)
         if self.auth and not session.authenticated:
             return "530 5.7.0 Authentication required"

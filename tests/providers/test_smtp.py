@@ -12,6 +12,8 @@ import pytest
 from shared.adapters.clock import SystemClock
 from shared.adapters.http import HttpClient
 from shared.adapters.smtp import SmtpClient
+from shared.bootstrap import Deployment, Lane
+from shared.contracts import Credential
 from shared.domain.chunks import Recipient
 from shared.domain.content import Attachment, Mailbox
 from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
@@ -19,7 +21,7 @@ from shared.domain.smtp import Mail, Relay, Reply, Step, Tls
 from shared.ports import AnswerLost, Interrupted, NoTime, NotSent, Target, Unfit
 from shared.providers import registry
 from shared.providers.registry import Needs
-from shared.providers.smtp import PAUSE, SmtpRelay, judged, queue_id
+from shared.providers.smtp import PAUSE, UNAUTHORIZED, SmtpRelay, judged, queue_id
 from tests import certificates
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, Fixed
@@ -406,3 +408,18 @@ def test_it_is_found_by_its_name_and_needs_its_transport(transport: SmtpClient) 
         registry.provider("smtp")(replace(needs, smtp=None))
     with pytest.raises(KeyError):
         registry.webhooks("smtp")
+
+
+@pytest.mark.promise(1)
+def test_a_lane_relays_and_keeps_its_connections_when_the_secret_changes() -> None:
+    with RelayServer(auth=True) as server:
+        declared = Credential("relay", "smtp", "email", 10, f"smtp+plain://127.0.0.1:{server.port}")
+        served = Lane(Deployment({}), declared)
+        for n, secret in enumerate([SECRET, {**SECRET, "password": "wrong"}, SECRET]):
+            made = served._provider(secret)
+            assert isinstance(made, SmtpRelay)
+            outcome = send(made, target(n))
+            assert outcome == (Accepted(f"4F{n // 2 + 1}") if secret == SECRET else UNAUTHORIZED)
+        assert (server.connections, len(server.deliveries)) == (2, 2)
+        assert served._smtp is not None
+        served._smtp.close()
