@@ -41,6 +41,8 @@ MAX_IDLE: Final = 200
 MAX_GROUP: Final = 4096
 """Bytes of commands written before the first reply is read: no send buffer is smaller."""
 RSET: Final = "RSET"
+_JOIN: Final = 64 * 1024
+"""Up to this size a message leaves in one piece; the parts of longer ones are not copied."""
 _CLOSING: Final = 421
 _GO_ON: Final = 354
 _CHALLENGE: Final = 334
@@ -226,7 +228,8 @@ class SmtpClient(Smtp):
             return _reply(Step.DATA, code, lines)
         if code != _GO_ON:
             raise Lost("malformed_reply")
-        for part in mail.data:
+        small = sum(map(len, mail.data)) <= _JOIN
+        for part in (b"".join(mail.data),) if small else mail.data:
             session.write(_DOTS.sub(b"..", part) if part[:1] == b"." or b"\n." in part else part, until)
         if self._now() >= until:
             raise Lost("write_timeout")
