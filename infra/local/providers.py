@@ -10,6 +10,7 @@ from infra.local.console import LocalCloudError
 from infra.local.deploy import client
 from infra.local.paths import Paths
 from infra.local.processes import LOOPBACK, Process
+from infra.settings import RELAY
 from shared.contracts import WEBHOOK_PATH, secret_name
 from simulator.client import ControlClient, ControlError
 
@@ -50,6 +51,10 @@ def introduce(deployment: Deployment, cloud_port: int, simulator_port: int) -> N
     secrets = client("secretsmanager", cloud_port)
     known = control.json("GET", "/_control/keys")
     for credential in deployment.settings.credentials:
+        if credential.provider == RELAY:  # it stays where the settings say, on this machine, and asks for no password
+            name = secret_name(deployment.settings.stage, credential.id)
+            secrets.put_secret_value(SecretId=name, SecretString='{"auth": "none"}')
+            continue
         if credential.provider not in known:
             raise LocalCloudError(f"the simulator has no provider {credential.provider}")
         keys = dict(known[credential.provider])
