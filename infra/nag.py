@@ -41,6 +41,11 @@ WORK: Final = {
     "Serverless::Serverless-LambdaEventSourceMappingDestination": "Queues have no such destination: what fails five "
     "times goes to the queue's dead-letter queue.",
 }
+SES: Final = {
+    "identity/*": "Who may use a sender's address is checked when a job is accepted; which addresses are verified "
+    "changes from day to day without a deployment.",
+    "template/*": "A call for several recipients brings its template along, which has no name.",
+}
 LIST_STREAMS: Final = "dynamodb:ListStreams, which Lambda's poller needs, knows no resources."
 
 
@@ -54,6 +59,16 @@ def wildcards(deployment: Deployment) -> dict[str, str]:
         "list of a hundred lanes exceeds what an inline policy may hold.",
         secrets: "The webhook function verifies the webhooks of every credential of this stage. By pattern: a list of "
         "a hundred secrets exceeds what an inline policy may hold.",
+        **_ses(deployment),
+    }
+
+
+def _ses(deployment: Deployment) -> dict[str, str]:
+    regions = {c.region for c in deployment.settings.credentials if c.provider == "ses"}
+    return {
+        _HERE.format(service="ses", name=name).replace("<AWS::Region>", region or "<AWS::Region>"): reason
+        for region in sorted(regions)
+        for name, reason in SES.items()
     }
 
 

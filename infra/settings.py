@@ -54,6 +54,8 @@ LOG_DAYS: Final = (
 )
 """The retentions that CloudWatch Logs knows."""
 CREDENTIAL_ID: Final = re.compile(r"[a-z0-9-]{1,32}")
+REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
+CONFIGURATION_SET: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 STAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
 LOOPBACK: Final = ("127.0.0.1", "localhost")
 RELAY: Final = "smtp"
@@ -125,6 +127,8 @@ class _Credential(_Model):
     accounts: Literal["*"] | Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)] = "*"
     workers: Annotated[int, Field(ge=MIN_WORKERS, le=MAX_WORKERS)] | None = None
     per_call: Annotated[int, Field(ge=0, le=1000)] = 0
+    region: str = ""
+    configuration_set: str = ""
 
     @field_validator("id")
     @classmethod
@@ -136,6 +140,18 @@ class _Credential(_Model):
         if value.endswith("-dlq"):
             raise ValueError(f"{value!r} ends with -dlq, which names dead-letter queues")
         return value
+
+    @model_validator(mode="after")
+    def _ses(self) -> Self:
+        if self.provider != "ses" and (self.region or self.configuration_set):
+            raise ValueError("region and configuration_set are for provider ses alone")
+        if self.region and not REGION.fullmatch(self.region):
+            raise ValueError(f"region {self.region!r} is no AWS region")
+        if self.configuration_set and not CONFIGURATION_SET.fullmatch(self.configuration_set):
+            raise ValueError(f"configuration_set {self.configuration_set!r} is not 1 to 64 of A-Z, a-z, 0-9, _ and -")
+        if self.region and not self.configuration_set:
+            raise ValueError("region needs configuration_set: the stack makes none in another region than its own")
+        return self
 
 
 class _Retention(_Model):
@@ -240,6 +256,8 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
                 accounts=("*",) if c.accounts == "*" else tuple(c.accounts),
                 workers=c.workers or workers(c.rate),
                 per_call=c.per_call,
+                region=c.region,
+                configuration_set=_configuration_set(parsed.stage, c),
             )
         )
     settings = contracts.Settings(
@@ -257,6 +275,13 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
             'lower workers or set reserved to "none"'
         )
     return deployment
+
+
+def _configuration_set(stage: str, credential: _Credential) -> str:
+    """Return the configuration set of an SES credential: the one it names, or the one that the stack makes for it."""
+    if credential.provider != "ses":
+        return ""
+    return credential.configuration_set or contracts.configuration_set_name(stage, credential.id)
 
 
 def _parse(raw: Any) -> _Posthaste:

@@ -12,6 +12,7 @@ from infra.api import Api
 from infra.dispatch import Dispatch, Feedback
 from infra.function import Function
 from infra.lane import Lane
+from infra.ses import SesEvents
 from infra.settings import Deployment, SettingsError
 from infra.storage import Storage
 from infra.webhooks import Webhooks
@@ -22,6 +23,8 @@ CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionC
 """Each also within transactions. Nobody scans: only operators' tools do."""
 CONSUME: Final = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes")
 STREAM: Final = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
+SES_SEND: Final = ("ses:SendEmail", "ses:SendRawEmail", "ses:SendBulkEmail", "ses:SendBulkTemplatedEmail")
+"""SES checks the second for a mail with attachments, and the last for each entry of a SendBulkEmail."""
 STORE: Final = ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
 MAX_RESOURCES: Final = 500
 """CloudFormation's limit for one stack."""
@@ -64,6 +67,10 @@ class PosthasteStack(Stack):
         self._grant_api(deployment, storage, api.serve)
         self._grant_webhooks(deployment, feedback, webhooks.receive)
         self._grant_dispatch(deployment, storage, feedback, dispatch)
+        ses = [c for c in deployment.settings.credentials if c.provider == "ses" and not c.region]
+        if ses:
+            events = SesEvents(self, "SesEvents", deployment=deployment, credentials=ses, feedback=feedback)
+            CfnOutput(self, "SesTopicArn", value=events.topic.topic_arn)
         self._outputs(api, environment)
         self._refuse_what_is_too_large(len(lanes))
         if not deployment.local:
@@ -98,6 +105,9 @@ class PosthasteStack(Stack):
             sender.allow("sqs:SendMessage", on=[feedback.work.queue.queue_arn])
         else:
             sender.allow("secretsmanager:GetSecretValue", on=[self._secret(deployment, lane.credential.id, "-??????")])
+
+        if lane.credential.provider == "ses":
+            sender.allow(*SES_SEND, on=self._ses(lane.credential))
 
     def _grant_api(self, deployment: Deployment, storage: Storage, serve: Function) -> None:
         tables = [storage.records.table_arn, storage.ops.table_arn]
@@ -145,6 +155,14 @@ class PosthasteStack(Stack):
         return self.format_arn(
             service="secretsmanager", resource="secret", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
         )
+
+    def _ses(self, credential: contracts.Credential) -> list[str]:
+        """Return what a sender may send with: any identity, whose owners the API checks, by one configuration set."""
+        names = ("identity/*", "template/*", f"configuration-set/{credential.configuration_set}")
+        return [
+            self.format_arn(service="ses", region=credential.region or None, resource=kind, resource_name=name)
+            for kind, name in (n.split("/") for n in names)
+        ]
 
     def _refuse_what_is_too_large(self, lanes: int) -> None:
         count = sum(CfnResource.is_cfn_resource(c) for c in self.node.find_all())

@@ -11,7 +11,7 @@ from infra.local.deploy import client
 from infra.local.paths import Paths
 from infra.local.processes import LOOPBACK, Process
 from infra.settings import RELAY
-from shared.contracts import WEBHOOK_PATH, secret_name
+from shared.contracts import WEBHOOK_PATH, secret_name, ses_topic_name
 from simulator.client import ControlClient, ControlError
 
 NAME: Final = "simulator"
@@ -62,7 +62,16 @@ def introduce(deployment: Deployment, cloud_port: int, simulator_port: int) -> N
         name = secret_name(deployment.settings.stage, credential.id)
         secrets.put_secret_value(SecretId=name, SecretString=json.dumps(secret))
         path = WEBHOOK_PATH.format(provider=credential.provider, credential_id=credential.id)
+        target = (
+            _topic(deployment.settings.stage, cloud_port) if credential.provider == "ses" else deployment.api + path
+        )
         try:
-            control.webhooks(credential.provider, credential.id, url=deployment.api + path, **POSTING)
+            control.webhooks(credential.provider, credential.id, url=target, **POSTING)
         except ControlError as error:
             raise LocalCloudError(str(error)) from error
+
+
+def _topic(stage: str, cloud_port: int) -> str:
+    """Return the topic that SES's events are published to, as the simulator wants it: with endpoint and keys."""
+    arn = f"arn:aws:sns:{emulator.REGION}:{emulator.ACCOUNT}:{ses_topic_name(stage)}"
+    return f"http://{emulator.KEY}:{emulator.KEY}@{LOOPBACK}:{cloud_port}/#{arn}"

@@ -1,0 +1,164 @@
+"""An SES credential: what brings its events to the feedback queue, and what its sender may do."""
+
+import json
+from typing import Any
+
+import pytest
+
+from infra.lint import cfn_lint, synthesise
+from infra.settings import SettingsError, Target, read
+from infra.stack import SES_SEND
+from shared import contracts
+from tests.infra.conftest import SETTINGS
+from tests.infra.template import Template, target, text
+
+HERE = "arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:"
+SES: list[dict[str, Any]] = [
+    {"id": "ses-main", "provider": "ses", "channel": "email", "rate": 14},
+    {"id": "ses-own", "provider": "ses", "channel": "email", "rate": 14, "configuration_set": "newsletter"},
+    {
+        "id": "ses-eu",
+        "provider": "ses",
+        "channel": "email",
+        "rate": 14,
+        "region": "eu-west-1",
+        "configuration_set": "events",
+    },
+]
+
+
+def settings(*credentials: dict[str, Any]) -> dict[str, Any]:
+    return {**SETTINGS, "credentials": [*SETTINGS["credentials"], *credentials]}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[Target, Any]:
+    """Synthesis fails on any finding of cdk-nag."""
+    folder = tmp_path_factory.mktemp("ses")
+    return {t: synthesise(read(settings(*SES), target=t), folder / t) for t in Target}
+
+
+@pytest.fixture(params=Target)
+def stack(request: pytest.FixtureRequest, files: dict[Target, Any]) -> Template:
+    return Template(json.loads(files[request.param].read_text("utf-8")))
+
+
+def test_cfn_lint_is_content(files: dict[Target, Any]) -> None:
+    assert cfn_lint(*files.values()) == ""
+
+
+def test_the_stack_makes_a_configuration_set_where_none_is_named(stack: Template) -> None:
+    names = [row["Name"] for row in stack.of("SES::ConfigurationSet").values()]
+    assert names == ["posthaste-dev-ses-main"] == [contracts.configuration_set_name("dev", "ses-main")]
+    (row,) = stack.of("SES::ConfigurationSetEventDestination").values()
+    destination = row["EventDestination"]
+    assert stack.resources[target(row["ConfigurationSetName"])]["Properties"]["Name"] == names[0]
+    assert destination["Enabled"] is True
+    (topic,) = stack.of("SNS::Topic")
+    assert destination["SnsDestination"] == {"TopicARN": {"Ref": topic}}
+    events = set(destination["MatchingEventTypes"])
+    assert events == {"send", "reject", "bounce", "complaint", "delivery", "renderingFailure", "deliveryDelay"}
+
+
+def test_events_reach_the_feedback_queue_in_their_envelope(stack: Template) -> None:
+    ((topic_id, topic),) = stack.of("SNS::Topic").items()
+    assert topic["TopicName"] == contracts.ses_topic_name("dev")
+    (subscription,) = stack.of("SNS::Subscription").values()
+    assert (subscription["Protocol"], subscription["TopicArn"]) == ("sqs", {"Ref": topic_id})
+    assert not subscription.get("RawMessageDelivery")
+    queue = stack.resources[target(subscription["Endpoint"])]["Properties"]
+    assert queue["QueueName"] == "posthaste-dev-feedback"
+    dead = stack.resources[target(subscription["RedrivePolicy"]["deadLetterTargetArn"])]["Properties"]
+    assert dead["QueueName"] == "posthaste-dev-feedback-dlq"
+
+
+@pytest.mark.promise(9)
+def test_nobody_but_the_topic_may_send_to_the_queue_nor_but_our_sets_to_the_topic(stack: Template) -> None:
+    (topic_id,) = stack.of("SNS::Topic")
+    allowed = [
+        s
+        for s in _statements(stack, "SQS::QueuePolicy")
+        if s["Effect"] == "Allow" and target(s["Resource"]).startswith("FeedbackWork")
+    ]
+    assert len(allowed) == 2, "the queue and its dead-letter queue"
+    for statement in allowed:
+        assert statement["Action"] == "sqs:SendMessage"
+        assert statement["Principal"] == {"Service": "sns.amazonaws.com"}
+        assert statement["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Ref": topic_id}}}
+    (publishing,) = [s for s in _statements(stack, "SNS::TopicPolicy") if s["Effect"] == "Allow"]
+    assert publishing["Principal"] == {"Service": "ses.amazonaws.com"}
+    assert publishing["Action"] == "sns:Publish"
+    equal = publishing["Condition"]["StringEquals"]
+    assert equal["aws:SourceAccount"] == {"Ref": "AWS::AccountId"}
+    names = ("posthaste-dev-ses-main", "newsletter")
+    assert [text(a) for a in equal["aws:SourceArn"]] == [f"{HERE}configuration-set/{n}" for n in names]
+
+
+def test_plain_http_is_refused_on_aws(files: dict[Target, Any]) -> None:
+    stack = Template(json.loads(files[Target.AWS].read_text("utf-8")))
+    denied = [s for s in _statements(stack, "SNS::TopicPolicy") if s["Effect"] == "Deny"]
+    assert [s["Condition"] for s in denied] == [{"Bool": {"aws:SecureTransport": "false"}}]
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize(
+    ("credential", "here", "name"),
+    [
+        ("ses-main", HERE, "posthaste-dev-ses-main"),
+        ("ses-own", HERE, "newsletter"),
+        ("ses-eu", HERE.replace("<AWS::Region>", "eu-west-1"), "events"),
+    ],
+)
+def test_a_sender_may_send_by_its_own_configuration_set_alone(
+    stack: Template, credential: str, here: str, name: str
+) -> None:
+    (found,) = [s for s in stack.statements(f"send-{credential}") if set(SES_SEND) & s.actions]
+    assert found.actions == set(SES_SEND)
+    assert found.resources == {here + "identity/*", here + "template/*", f"{here}configuration-set/{name}"}
+
+
+def test_no_other_function_may_use_ses(stack: Template) -> None:
+    for service in stack.functions():
+        if not service.startswith("send-ses-"):
+            assert not [a for a in stack.actions(service) if a.startswith(("ses:", "sns:"))], service
+
+
+def test_without_such_a_credential_there_is_nothing_of_it(template: Template) -> None:
+    assert not template.of("SNS::Topic")
+    assert not template.of("SES::ConfigurationSet")
+    assert "SesTopicArn" not in template.raw["Outputs"]
+
+
+def test_the_functions_know_their_configuration_sets() -> None:
+    found = contracts.Settings.loads(read(settings(*SES)).settings.dumps())
+    assert [(c.region, c.configuration_set) for c in found.credentials if c.provider == "ses"] == [
+        ("", "posthaste-dev-ses-main"),
+        ("", "newsletter"),
+        ("eu-west-1", "events"),
+    ]
+    assert {(c.region, c.configuration_set) for c in found.credentials if c.provider != "ses"} == {("", "")}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"region": "eu-west-1"}, "region needs configuration_set"),
+        ({"region": "Europe", "configuration_set": "x"}, "region 'Europe' is no AWS region"),
+        ({"configuration_set": "a.b"}, "configuration_set 'a.b' is not 1 to 64 of"),
+        ({"configuration_set": "a" * 65}, "is not 1 to 64 of"),
+        ({"provider": "sendgrid", "configuration_set": "x"}, "are for provider ses alone"),
+    ],
+)
+def test_a_wrong_setting_is_one_clear_line(changes: dict[str, str], expected: str) -> None:
+    with pytest.raises(SettingsError, match="credentials") as caught:
+        read(settings({**SES[0], **changes}))
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_longest_name_is_one_that_ses_takes() -> None:
+    assert len(contracts.configuration_set_name("s" * 20, "c" * 32)) <= 64
+
+
+def _statements(stack: Template, kind: str) -> list[dict[str, Any]]:
+    return [s for policy in stack.of(kind).values() for s in policy["PolicyDocument"]["Statement"]]
