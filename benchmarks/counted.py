@@ -1,6 +1,6 @@
 """The rows that are counted: the same figures on every machine, so a miss is a defect."""
 
-from benchmarks import cost, rows
+from benchmarks import cost, dead, rows
 from benchmarks.rows import Row, named
 from benchmarks.scenarios import batch, lane_of, rate_of, warm, words
 from benchmarks.world import world
@@ -47,6 +47,11 @@ def feedback() -> list[Row]:
         if stored is None or stored.counts["delivered"] != EVENTS:
             raise RuntimeError("the events were not joined")
         return [Row(rows.FEEDBACK_WRITES, units / EVENTS, 0.10, "WRU", counted=True)]
+
+
+def dead_provider() -> list[Row]:
+    """Failed calls of a dead provider: not the same each time, but never more on a slower machine."""
+    return dead.measure()
 
 
 def costs() -> tuple[list[Row], list[cost.Bill]]:
