@@ -16,6 +16,7 @@ from typing import Final
 from benchmarks import prices, scenarios
 from benchmarks.meter import Tally
 from benchmarks.world import World, world
+from shared.domain.pacing import SHARE
 
 MESSAGES: Final = 1000
 RATE: Final = 1000.0
@@ -73,7 +74,7 @@ def _received(bill: Bill, messages: float, per_receive: int, size: int, *, fair:
 def bill(name: str, *, body: int, per_call: int, batched: bool) -> Bill:
     """Send a thousand messages through the metered engine, with their feedback, and write the bill."""
     out = Bill(name)
-    with world(rate=RATE, per_call=per_call) as w:
+    with world(rate=max(RATE, SHARE * per_call), per_call=per_call) as w:
         scenarios.warm(w)
         calls, sent = w.wire.calls, w.wire.sent
         job, tally = scenarios.batch(w, MESSAGES, body)

@@ -7,13 +7,18 @@ from typing import Final
 WINDOW: Final = 200
 """The most recipients claimed together: bounds what a crash leaves unknown."""
 HEADROOM: Final = 0.97
-"""The share of the rate that is used: absorbs ±5 ms of clock skew between workers."""
+"""The most of the rate that is used: absorbs lateness and clock skew where calls carry one recipient."""
+SHARE: Final = 25
+"""A call carries at most this fraction of a second's recipients: what leaves in one instant has to be kept free."""
 HORIZON: Final = 2.0
 """Seconds that slots may be reserved ahead."""
 LATE: Final = 0.010
 """Seconds after which a missed slot is burned: a tardy worker adds that share of a second's slots to a second."""
 SKEW: Final = 0.010
 """Seconds by which two workers' clocks may differ."""
+_STRETCH: Final = 1 + LATE + SKEW + 0.001
+"""A second on a provider's clock holds the slots of so many seconds: the first call late, the last by a clock that is
+ahead, and a millisecond for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,11 @@ class Pace:
         """Seconds between two slots."""
         return 1 / self.slots
 
+    @property
+    def burns(self) -> bool:
+        """Tell whether a tardy worker loses its slots, so that it has to reserve them early enough."""
+        return self.late < HORIZON
+
 
 def pace(rate: float, provider_limit: int, per_call: int = 0, job_rate: float | None = None, leases: int = 0) -> Pace:
     """Return the pace of a credential of `rate` messages per second.
@@ -52,17 +62,29 @@ def pace(rate: float, provider_limit: int, per_call: int = 0, job_rate: float | 
             no lateness can exceed the rate, so that none needs to be burned: at 40,000 a second and two workers, say.
 
     Returns:
-        At most ⌊rate/20⌋ recipients a call (at least 1), 0.97 of the rate when calls carry one recipient, and room for
-        one call more when they carry several.
+        At most ⌊rate/25⌋ recipients a call (at least 1), and 0.97 of the rate, or less to leave room for the largest
+        call. The operator's bound makes calls smaller and not faster: workers that have read different bounds share
+        the slots. Why and how much: docs/adr/0020.
     """
-    c = min(max(1, math.floor(rate / 20)), provider_limit, per_call or provider_limit)
-    slots = HEADROOM * rate if c == 1 else min(HEADROOM * rate, rate - c)
-    harmless = 0 < leases * _window(slots) <= rate - slots * (1 + SKEW)
+    most = min(_share(rate), provider_limit)
+    slots = _slots(rate, most)
+    c = min(most, per_call or most)
+    harmless = 0 < leases * _window(slots) <= rate - most - slots * (1 + SKEW)
     if job_rate is not None and job_rate < rate:
-        slots = min(slots, HEADROOM * job_rate)
-        c = min(c, max(1, math.floor(job_rate / 20)))
+        own = min(_share(job_rate), most)
+        slots = min(slots, _slots(job_rate, own))
+        c = min(c, own)
         harmless = False  # lateness would exceed the job's own rate; the headroom is the other jobs' anyway
     return Pace(rate=rate, per_call=c, slots=slots, window=_window(slots), late=HORIZON if harmless else LATE)
+
+
+def _share(rate: float) -> int:
+    return max(1, math.floor(rate / SHARE))
+
+
+def _slots(rate: float, most: int) -> float:
+    """Return the slots per second of which any second holds at most `rate`, in calls of up to `most` recipients."""
+    return min(HEADROOM * rate, (rate + 1 - most) / _STRETCH) if most > 1 else HEADROOM * rate
 
 
 def _window(slots: float) -> int:

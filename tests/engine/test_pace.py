@@ -1,6 +1,5 @@
 """Promise 2 in fake time: whatever the number of workers, never above the rate, and seldom far below it."""
 
-import bisect
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -9,21 +8,13 @@ import pytest
 
 from shared.domain.outcomes import Throttled
 from shared.engine.pool import Pending
+from tests.engine.pace import worst_second
 from tests.fakes.clock import FakePool, SkewedClock
 from tests.fakes.queues import FakePacer
 from tests.fakes.world import World, credential
 
 T = TypeVar("T")
 WORKERS = 4
-
-
-def worst_second(times: list[tuple[float, int]]) -> int:
-    """Return the most recipients in any closed second; the times are in order."""
-    at = [t for t, _ in times]
-    totals = [0]
-    for _, n in times:
-        totals.append(totals[-1] + n)
-    return max(totals[bisect.bisect_right(at, t + 1 - 1e-9)] - totals[i] for i, t in enumerate(at))
 
 
 def drain(world: World, skew: float = 0.0) -> None:
