@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import cost, counted, rows, starts
+from benchmarks import cost, counted, latency, rows, starts
 from benchmarks.rows import Row
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -83,6 +83,7 @@ def main() -> int:
         insert(ROOT / "docs" / "cost.md", cost.markdown(priced))
     if not options.counted:
         found += timed()
+        found.append(latency.row())
         cold, bare = starts.measure()
         found += cold
         print(
