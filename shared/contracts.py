@@ -33,6 +33,9 @@ TEST_CREDENTIAL: Final = "test"
 """The built-in credential of test keys: every deployment has its lane, no setting names it."""
 TEST_RATE: Final = 500
 
+FEEDBACK_TIMEOUT: Final = 72 * 3600
+"""Seconds that a provider has by default to say what became of a message: they try to deliver for three days."""
+
 HANDLERS: Final = {
     "api": "functions.api.handler.handler",
     "webhooks": "functions.webhooks.receive.handler",
@@ -112,6 +115,8 @@ class Settings:
     routes: dict[str, tuple[str, ...]]
     public_url: str = ""
     jobs_days: int = 30
+    feedback_timeout: int = FEEDBACK_TIMEOUT
+    """Seconds after which a message without its provider's word is shown as unacknowledged."""
     extra: dict[str, Any] = field(default_factory=dict)
 
     def credential(self, credential_id: str) -> Credential:
@@ -146,6 +151,7 @@ class Settings:
                 "routes": {k: list(v) for k, v in self.routes.items()},
                 "public_url": self.public_url,
                 "jobs_days": self.jobs_days,
+                "feedback_timeout": self.feedback_timeout,
                 "extra": self.extra,
             },
             separators=(",", ":"),
@@ -165,6 +171,7 @@ class Settings:
             routes={k: tuple(v) for k, v in raw["routes"].items()},
             public_url=raw["public_url"],
             jobs_days=raw["jobs_days"],
+            feedback_timeout=raw["feedback_timeout"],
             extra=raw["extra"],
         )
 

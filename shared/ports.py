@@ -4,7 +4,7 @@ Every method succeeds, raises `Retriable` (try again later: throttling, a transa
 lost connection) or returns None when another worker was faster.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -128,9 +128,18 @@ class LedgerStore(Protocol):
         ...
 
     def claim(
-        self, held: Ledger, results: Sequence[Entry], k: int, *, route: Sequence[str]
+        self,
+        held: Ledger,
+        results: Sequence[Entry],
+        k: int,
+        *,
+        route: Sequence[str],
+        suppressed: Collection[int] = (),
     ) -> tuple[Ledger, list[int]] | None:
-        """Merge the last window's results and claim the next k recipients (L2); None if the lease is not ours."""
+        """Merge the last window's results and claim the next k recipients (L2); None if the lease is not ours.
+
+        `suppressed`: indices that are skipped if they wait.
+        """
         ...
 
     def send_done(self, held: Ledger, results: Sequence[Entry], passing: Passing) -> Ledger | None:
@@ -210,11 +219,13 @@ class Control:
         job: as it is stored.
         paused: by an operator, for the account or everything.
         breaker: of the lane that was asked for, a moment old.
+        suppressed_at: when an address of the account was last suppressed (Unix ms), 0 for never.
     """
 
     job: Job | None
     paused: bool
     breaker: Breaker | None = None
+    suppressed_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +243,14 @@ class Loaded:
     chunk: Chunk
     content: Content | None
     breaker: Breaker | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """Suppressions since a moment. `digests`: SHA-256 of the keys, hex; `reached`: Unix ms to go on from, or None."""
+
+    digests: Sequence[str]
+    reached: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +388,14 @@ class Records(Protocol):
 
     def suppress(self, account: str, key: str, reason: str, now: int) -> None:
         """Add an address to the account's suppressions; an existing entry stays."""
+        ...
+
+    def suppressed(self, account: str, addresses: Collection[str]) -> set[str]:
+        """Return those of the addresses, given as normalised keys, that are suppressed, consistent."""
+        ...
+
+    def suppressed_since(self, account: str, since: int) -> Recent:
+        """Return what was suppressed from `since` (Unix ms) on, oldest first, as far as one go reads; consistent."""
         ...
 
 

@@ -12,10 +12,10 @@ from shared.domain.addresses import Address, Invalid, parse, parse_many, split_l
 from shared.domain.chunks import Recipient
 from shared.domain.content import Attachment, Content, Mailbox
 from shared.domain.jobs import OnAmbiguous, Policy
+from shared.domain.outcomes import SUPPRESSED
 from shared.engine.accept import BatchRequest
 
 CHANNEL: Final = "email"
-SUPPRESSED: Final = "suppressed"
 PAST: Final = 300
 """Seconds that a scheduled time may lie in the past, for clocks that are late; then it means now."""
 FUTURE: Final = 366 * 86_400

@@ -60,7 +60,7 @@ def build(deployment: Deployment) -> ApiServices:
         control=JobControl(
             records=records, ledgers=ledgers, planner=deployment.planner, retrier=deployment.retrier, clock=clock
         ),
-        logs=Logs(records=records, ledgers=ledgers, clock=clock),
+        logs=Logs(records=records, ledgers=ledgers, clock=clock, feedback_timeout=deployment.settings.feedback_timeout),
         circuits=deployment.circuits,
     )
 

@@ -6,7 +6,7 @@ to do" or "not allowed now".
 """
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -157,9 +157,15 @@ def acquire(ledger: Ledger, *, lane: str, owner: str, now: int, until: int) -> L
 
 
 def claim(
-    ledger: Ledger, results: Sequence[Entry], k: int, *, route: Sequence[str], at_lane: str
+    ledger: Ledger,
+    results: Sequence[Entry],
+    k: int,
+    *,
+    route: Sequence[str],
+    at_lane: str,
+    suppressed: Collection[int] = (),
 ) -> tuple[Ledger, list[int]]:
-    """Merge the last window's results and claim the first k QUEUED cells, in one step.
+    """Merge the last window's results, skip what waits and is suppressed, and claim the first k QUEUED cells.
 
     Those with the fewest attempts come first: else the same recipients would be every probe of a long outage and use
     up their attempts.
@@ -169,6 +175,9 @@ def claim(
     """
     merged = merge(ledger, results, holder=True, route=route, at_lane=at_lane)
     cells = bytearray(merged.cells)
+    for i in suppressed:
+        if cells[i] & 15 == Cell.QUEUED:
+            cells[i] = cells[i] & 0xF0 | Cell.SKIPPED
     limit = min(merged.limit, MAX_ATTEMPTS)
     waiting = [i for i, b in enumerate(cells) if b & 15 == Cell.QUEUED and b >> 4 < limit]
     claimed = sorted(sorted(waiting, key=cells.__getitem__)[:k])

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,11 @@ class Kind(StrEnum):
     UNKNOWN = "u"
     RISKED = "x"
     """Ambiguous, and tried again because the job prefers a duplicate to a wait."""
+
+
+SUPPRESSED: Final = "suppressed"
+"""The code of an INVALID entry that is no attempt: its recipient was suppressed before a claim. Its attempt is that
+of the cell, 0 if there was none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ Source: docs/protocol.md, "Writes" and "The queue primitives".
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shared.domain import ledger as rules
@@ -111,9 +111,17 @@ class LedgerQueue(ABC):
         return None
 
     def claim(
-        self, held: Ledger, results: Sequence[Entry], k: int, *, route: Sequence[str]
+        self,
+        held: Ledger,
+        results: Sequence[Entry],
+        k: int,
+        *,
+        route: Sequence[str],
+        suppressed: Collection[int] = (),
     ) -> tuple[Ledger, list[int]] | None:
         """Merge the last window's results and claim the next k recipients (L2); None if the lease is lost.
+
+        Those waiting that are `suppressed` are skipped.
 
         A lost lease merges the results as a late word before it returns.
         """
@@ -122,7 +130,7 @@ class LedgerQueue(ABC):
             if not current.held_by(held.owner, held.epoch):
                 self._late(current, held, results, route)
                 return None
-            new, claimed = rules.claim(current, results, k, route=route, at_lane=held.lane)
+            new, claimed = rules.claim(current, results, k, route=route, at_lane=held.lane, suppressed=suppressed)
             found = self._swap(current, new)
             if found is new:
                 return new, claimed

@@ -4,15 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from shared.contracts import FEEDBACK_TIMEOUT
 from shared.domain import ledger as rules
 from shared.domain.chunks import Chunk, Recipient
 from shared.domain.details import Detail, FeedbackDetail, FeedbackEntry
 from shared.domain.feedback import HARD, SOFT, WordKind
 from shared.domain.ids import message_id
 from shared.domain.jobs import Job, public_counts
-from shared.domain.ledger import Ledger
-from shared.domain.outcomes import Kind
-from shared.domain.states import COUNT_KEYS, Cell, MessageState, Status, message_state, status
+from shared.domain.ledger import Ledger, LedgerStatus
+from shared.domain.outcomes import SUPPRESSED, Entry, Kind
+from shared.domain.states import COUNT_KEYS, MAX_ATTEMPTS, Cell, MessageState, Status, message_state, status
 from shared.ports import Clock, LedgerStore, Records
 
 LIVE_CHUNKS: Final = 100
@@ -46,7 +47,13 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """What is known of one message. `providers`: one key per provider of the route, true = tried."""
+    """What is known of one message.
+
+    Attributes:
+        providers: one key per provider of the route, true = tried.
+        may_duplicate: an attempt that may have arrived was followed by another.
+        unacknowledged: accepted by a provider that has not said for too long what became of it.
+    """
 
     message: str
     recipient: str
@@ -57,16 +64,25 @@ class LogLine:
     updated_at_ms: int
     error: str | None
     may_duplicate: bool = False
+    unacknowledged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LiveCounts:
-    """Counts that add up to the job's total. `as_of`: Unix milliseconds; `exact` if computed from the ledgers."""
+    """Counts that add up to the job's total.
+
+    Attributes:
+        by: credential → its numbers.
+        as_of: Unix milliseconds.
+        exact: computed from the ledgers.
+        unacknowledged: how many of `sent` have waited for feedback too long; None if not exact.
+    """
 
     counts: dict[str, int]
     by: dict[str, dict[str, int]]
     as_of: int
     exact: bool
+    unacknowledged: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +114,13 @@ PAGE_CHUNKS: Final = 20
 class Logs:
     """Reads what became of a job's messages."""
 
-    def __init__(self, *, records: Records, ledgers: LedgerStore, clock: Clock) -> None:
+    def __init__(
+        self, *, records: Records, ledgers: LedgerStore, clock: Clock, feedback_timeout: int = FEEDBACK_TIMEOUT
+    ) -> None:
         self._records = records
         self._ledgers = ledgers
         self._clock = clock
+        self._feedback_timeout = feedback_timeout
 
     def counts(self, job: Job) -> LiveCounts:
         """Return the job's counts, exact for jobs of up to LIVE_CHUNKS chunks.
@@ -111,7 +130,8 @@ class Logs:
         now = int(self._clock.now() * 1000)
         if job.chunks > LIVE_CHUNKS:
             return LiveCounts(public_counts(job.counts), _named(job.by), now, exact=False)
-        figures = [rules.figures(x) for x in self._ledgers.read_all(job.id)]
+        ledgers = self._ledgers.read_all(job.id)
+        figures = [rules.figures(x) for x in ledgers]
         if len(figures) != job.chunks:
             return LiveCounts(public_counts(job.counts), _named(job.by), now, exact=False)
         totals = [sum(column) for column in zip(*figures, strict=True)]
@@ -120,7 +140,14 @@ class Logs:
             c: tuple(totals[len(COUNT_KEYS) + i * width : len(COUNT_KEYS) + (i + 1) * width])
             for i, c in enumerate(job.route)
         }
-        return LiveCounts(public_counts(dict(zip(COUNT_KEYS, totals, strict=False))), _named(by), now, exact=True)
+        late = (x for x in ledgers if _unacknowledged(x, now, self._feedback_timeout))
+        return LiveCounts(
+            public_counts(dict(zip(COUNT_KEYS, totals, strict=False))),
+            _named(by),
+            now,
+            exact=True,
+            unacknowledged=sum(len(x.having(Cell.SENT)) for x in late),
+        )
 
     def lines(
         self, job: Job, wanted: Filter, *, start: Position = (0, 0), limit: int = 100
@@ -160,13 +187,32 @@ class Logs:
     def _some(self, job: Job, chunk: Chunk, ledger: Ledger, indices: Sequence[int]) -> list[LogLine]:
         windows, words = self._records.details(job.id, chunk.number)
         attempts = _attempts(windows, words, frozenset(indices))
-        return [_line(job, chunk.number, i, chunk.recipients[i], ledger.cell(i), attempts.get(i, {})) for i in indices]
+        skips = {e.index: e.code for w in windows for e in w.entries if _skipped(e)}
+        now = int(self._clock.now() * 1000)
+        late = _unacknowledged(ledger, now, self._feedback_timeout)
+        return [
+            _line(job, ledger, i, chunk.recipients[i], attempts.get(i, {}), skip=skips.get(i, ""), late=late)
+            for i in indices
+        ]
 
 
 def _pick(chunk: Chunk, ledger: Ledger, wanted: Filter, start: int) -> Iterator[int]:
     for i in range(start, len(chunk.recipients)):
         if wanted.wants(ledger.cell(i)[0]) and wanted.recipient in ("", chunk.recipients[i].key):
             yield i
+
+
+def _skipped(entry: Entry) -> bool:
+    """Tell whether an entry says why a recipient was skipped before a claim, and so is no attempt."""
+    return entry.kind is Kind.INVALID and entry.code == SUPPRESSED
+
+
+def _unacknowledged(ledger: Ledger, now: int, feedback_timeout: int) -> bool:
+    """Tell whether those of a chunk that are SENT have waited too long for their provider's word.
+
+    They wait from the moment when the chunk was last worked on, so that a line and the counts always agree.
+    """
+    return ledger.status is not LedgerStatus.BUSY and now - ledger.released_at > feedback_timeout * 1000
 
 
 def _attempts(
@@ -176,7 +222,7 @@ def _attempts(
     out: dict[int, dict[int, Attempt]] = {}
     for w in windows:
         for e in w.entries:
-            if e.index in wanted:
+            if e.index in wanted and not _skipped(e):
                 out.setdefault(e.index, {})[e.attempt] = Attempt(
                     e.attempt, w.credential, w.at, _OUTCOME[e.kind], e.code, e.id
                 )
@@ -203,9 +249,17 @@ def _attempts(
 
 
 def _line(
-    job: Job, chunk: int, index: int, recipient: Recipient, cell: tuple[Cell, int], by_number: dict[int, Attempt]
+    job: Job,
+    ledger: Ledger,
+    index: int,
+    recipient: Recipient,
+    by_number: dict[int, Attempt],
+    *,
+    skip: str,
+    late: bool,
 ) -> LogLine:
-    state, number = cell
+    """Put a line together. `skip`: why a claim skipped it, or empty; `late`: the chunk's feedback is overdue."""
+    state, number = ledger.cell(index)
     attempts = tuple(by_number[k] for k in sorted(by_number))
     tried = {a.credential_id for a in attempts}
     providers: dict[str, bool] = {}
@@ -213,15 +267,16 @@ def _line(
         providers[provider] = providers.get(provider, False) or credential in tried
     moments = [job.created_at, *(a.at_ms for a in attempts), *(w.at * 1000 for a in attempts for w in a.words)]
     return LogLine(
-        message=message_id(chunk, index),
+        message=message_id(ledger.chunk, index),
         recipient=recipient.address,
         state=message_state(state),
         status=status(state),
         providers=providers,
         attempts=attempts,
         updated_at_ms=max(moments),
-        error=_error(state, recipient, attempts) if state is not Cell.UNKNOWN or number in by_number else LOST,
+        error=_error(job, ledger, index, attempts, recipient.skip or skip),
         may_duplicate=any(n not in by_number or _doubtful(by_number[n]) for n in range(1, number)),
+        unacknowledged=late and state is Cell.SENT,
     )
 
 
@@ -236,19 +291,46 @@ def _doubtful(attempt: Attempt) -> bool:
     return attempt.outcome in ("unknown", "accepted") and not any(WordKind(w.word) in SOFT for w in attempt.words)
 
 
-def _error(state: Cell, recipient: Recipient, attempts: tuple[Attempt, ...]) -> str | None:
-    """Return the code that explains the state: the skip's, the provider's word's, or the last attempt's."""
+def _error(job: Job, ledger: Ledger, index: int, attempts: tuple[Attempt, ...], skip: str) -> str | None:
+    """Return the code that explains the state: the skip's, the provider's word's, the last attempt's, or why no more.
+
+    Args:
+        job: for its policy and route.
+        ledger: for the state and the limit of attempts.
+        index: the recipient.
+        attempts: those known.
+        skip: why it was skipped before a claim, or empty.
+    """
+    state, number = ledger.cell(index)
     if state is Cell.SKIPPED:
-        return recipient.skip or next((a.code for a in reversed(attempts) if a.code), "skipped")
-    if state in (Cell.DELIVERED, Cell.SENT, Cell.RELAYED, Cell.QUEUED, Cell.CLAIMED):
+        return skip or next((a.code for a in reversed(attempts) if a.outcome == "invalid" and a.code), "skipped")
+    if state in (Cell.DELIVERED, Cell.SENT, Cell.RELAYED, Cell.QUEUED, Cell.RETRY, Cell.CLAIMED):
         return None
+    last = attempts[-1] if attempts and attempts[-1].n == number else None
+    if state is Cell.UNKNOWN and last is None:
+        return LOST
+    if state is Cell.DROPPED:
+        exhausted = _exhausted(job, ledger, last, {a.credential_id for a in attempts})
+        if exhausted:
+            return exhausted
     for attempt in reversed(attempts):
         for word in reversed(attempt.words):
             if WordKind(word.word) in HARD | SOFT and not word.secondary:
                 return word.code or word.word
         if attempt.code:
             return attempt.code
-    return "attempts_exhausted" if state is Cell.DROPPED else None
+    return "dropped" if state is Cell.DROPPED else None
+
+
+def _exhausted(job: Job, ledger: Ledger, last: Attempt | None, tried: set[str]) -> str:
+    """Return what a message that was given up ran out of; empty if it was something else that ended it."""
+    if last is None:
+        return ""
+    words = {w.word for w in last.words if not w.secondary and WordKind(w.word) in SOFT | {WordKind.DEFERRED}}
+    if words:
+        return "providers_exhausted" if words & set(job.policy.retry_on) and tried >= set(job.route) else ""
+    spent = last.outcome == "not_sent" and last.n >= min(ledger.limit, MAX_ATTEMPTS)
+    return "attempts_exhausted" if spent else ""
 
 
 def _named(by: Mapping[str, tuple[int, ...]]) -> dict[str, dict[str, int]]:

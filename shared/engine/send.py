@@ -17,7 +17,7 @@ from shared.domain.content import Content
 from shared.domain.details import Detail
 from shared.domain.jobs import Job, OnAmbiguous
 from shared.domain.ledger import Ledger
-from shared.domain.outcomes import Accepted, Entry, Kind, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.outcomes import SUPPRESSED, Accepted, Entry, Kind, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.domain.pacing import Pace, Slots, pace
 from shared.domain.queue import Expired, NotDue
 from shared.domain.states import ACTIVE, Cell, Change, JobState
@@ -25,6 +25,7 @@ from shared.engine.circuits import Circuits
 from shared.engine.gate import FULL, SHUT, Gate
 from shared.engine.pool import Crew, Pending, Pool
 from shared.engine.recover import Recovery
+from shared.engine.suppressed import Suppressed
 from shared.engine.targets import target
 from shared.ports import Clock, Lanes, LedgerStore, Loaded, Pacer, Provider, Records, Retriable, Sized
 
@@ -80,6 +81,8 @@ class _Lease:
     paused: bool = False
     leave: bool = False
     """The provider is left alone now: what is queued moves on."""
+    suppressed: frozenset[int] | None = None
+    """Who was suppressed since acceptance, once it was looked at."""
 
 
 class Sender:
@@ -116,6 +119,7 @@ class Sender:
         self._booking = _Lead()
         self._prepare = _Lead()
         self._contents: dict[str, Content] = {}
+        self._suppressed = Suppressed(records, clock)
 
     def work(self, job_id: str, number: int, *, owner: str, deadline: float) -> Did:
         """Serve one pointer to the end of its chunk, or of the time.
@@ -198,12 +202,14 @@ class Sender:
                 return True
             rate = self._gate.narrow(rate)  # the breaker may have opened or closed since
             k = min(k, rate.window)
-            claimed = self._ledgers.claim(lease.ledger, lease.results, k, route=lease.job.route)
-            if claimed is None:
-                lease.results = []
-                return False
-            lease.ledger, indices = claimed
+            claimed = self._ledgers.claim(
+                lease.ledger, lease.results, k, route=lease.job.route, suppressed=lease.suppressed or ()
+            )
             lease.results = []
+            if claimed is None:
+                return False
+            self._note_suppressed(lease, claimed[0])
+            lease.ledger, indices = claimed
             self._prepare.learn(self._clock.now() - woken)
             self._call_all(lease, indices, slots, rate, pool, deadline)
             self._put_detail(lease)
@@ -233,9 +239,19 @@ class Sender:
             if changed.job is None or changed.job.state is not JobState.SENDING:
                 return False
             lease.job = changed.job
+        if lease.suppressed is None:
+            waiting = lease.ledger.having(Cell.QUEUED)
+            lease.suppressed = self._suppressed.among(job, lease.chunk, waiting, control.suppressed_at)
         self._gate.see(control.breaker)
         lease.leave = not self._gate.admit(lease.ledger.owner)
         return not lease.leave
+
+    def _note_suppressed(self, lease: _Lease, claimed: Ledger) -> None:
+        """Have the window's detail say why the claim skipped recipients. A crash before that loses the reason alone."""
+        for i in sorted(lease.suppressed or ()):
+            before, attempt = lease.ledger.cell(i)
+            if before is Cell.QUEUED and claimed.cell(i)[0] is Cell.SKIPPED:
+                lease.results.append(Entry(i, attempt, Kind.INVALID, code=SUPPRESSED))
 
     def _pace(self, lease: _Lease) -> Pace:
         c, provider = self._credential, self._provider

@@ -1,13 +1,14 @@
 """Jobs, chunks, contents and details in memory, and the transactions that tie ledgers and jobs together."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
 from shared.adapters.dynamo import keys
 from shared.domain import ledger as rules
+from shared.domain.addresses import address_hash
 from shared.domain.breaker import Breaker
 from shared.domain.chunks import Chunk
 from shared.domain.content import Content
@@ -16,7 +17,7 @@ from shared.domain.doubt import LOOKS
 from shared.domain.jobs import Job, RetryRequest, add_figures, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger
 from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
-from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Replay, Stored
+from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Recent, Replay, Stored
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.faults import Tap
 from tests.fakes.ledgers import FakeLedgers
@@ -38,6 +39,8 @@ class FakeRecords:
     Attributes:
         stats: (account, day, channel, shard) → amounts.
         suppressions: (account, address key) → why.
+        suppressed_at: account → when an address was last suppressed.
+        recent_page: suppressions since a moment that are returned together.
         paused: accounts that an operator paused; an empty name pauses everything.
     """
 
@@ -50,6 +53,8 @@ class FakeRecords:
         self.keys: dict[tuple[str, str], Idempotency] = {}
         self.stats: dict[tuple[str, str, str, int], Counter[str]] = {}
         self.suppressions: dict[tuple[str, str], Suppression] = {}
+        self.suppressed_at: dict[str, int] = {}
+        self.recent_page = 4000
         self.paused: set[str] = set()
         self.looks: dict[str, int] = {}
         self._makers: dict[tuple[str, str], str] = {}
@@ -113,7 +118,8 @@ class FakeRecords:
 
     def control(self, job: str, account: str, *, lane: str = "") -> Control:
         def found() -> Control:
-            return Control(self.jobs.get(job), bool(self.paused & {"", account}), self._breaker(lane))
+            paused = bool(self.paused & {"", account})
+            return Control(self.jobs.get(job), paused, self._breaker(lane), self.suppressed_at.get(account, 0))
 
         return self._atomic("control", found)
 
@@ -294,8 +300,21 @@ class FakeRecords:
     def suppress(self, account: str, key: str, reason: str, now: int) -> None:
         def add() -> None:
             self.suppressions.setdefault((account, key), Suppression(reason, now))
+            self.suppressed_at[account] = max(now, self.suppressed_at.get(account, 0))
 
         self._atomic("suppress", add)
+
+    def suppressed(self, account: str, addresses: Collection[str]) -> set[str]:
+        return self._atomic("suppressed", lambda: {k for k in addresses if (account, k) in self.suppressions})
+
+    def suppressed_since(self, account: str, since: int) -> Recent:
+        def found() -> Recent:
+            there = [(x.at, key) for (owner, key), x in self.suppressions.items() if owner == account and x.at >= since]
+            page = sorted(there)[: self.recent_page]
+            more = len(page) < len(there)
+            return Recent([address_hash(key) for _, key in page], page[-1][0] if more else None)
+
+        return self._atomic("suppressed_since", found)
 
 
 def _slot(job: Job) -> str:

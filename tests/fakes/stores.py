@@ -42,6 +42,9 @@ class Stores(Protocol):
     def suppressed(self, account: str) -> dict[str, tuple[str, int]]:
         """Return address key → (reason, since) of an account."""
 
+    def allow(self, account: str, key: str) -> None:
+        """Take an address from an account's suppressions."""
+
 
 class FakeStores:
     """The fakes over one memory."""
@@ -73,3 +76,6 @@ class FakeStores:
 
     def suppressed(self, account: str) -> dict[str, tuple[str, int]]:
         return {key: (x.reason, x.at) for (owner, key), x in self.records.suppressions.items() if owner == account}
+
+    def allow(self, account: str, key: str) -> None:
+        del self.records.suppressions[account, key]

@@ -12,6 +12,7 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.ledgers import DynamoLedgers
 from shared.adapters.dynamo.pacer import DynamoPacer
 from shared.adapters.dynamo.records import DynamoRecords
+from shared.adapters.dynamo.suppressions import Suppressions
 from shared.contracts import INDEX_MINE, INDEX_OPEN, INDEX_OPEN_PROJECTION
 from shared.domain.ledger import Ledger
 from tests.fakes.clock import FakeClock
@@ -102,6 +103,7 @@ class MotoStores:
 
     def __init__(self, client: Any, clock: FakeClock, tap: Tap | None = None) -> None:
         self.client = client
+        self._clock = clock
         self.tap = tap or Tap()
         self.tables = create_tables(client)
         self.blobs = FakeBlobs()
@@ -141,6 +143,10 @@ class MotoStores:
         """Return address key → (reason, since) of an account."""
         rows = self._partition(keys.suppression(account, "")["pk"]["S"])
         return {x["address"]["S"]: (x["reason"]["S"], int(x["at"]["N"])) for x in rows}
+
+    def allow(self, account: str, key: str) -> None:
+        """Take an address from an account's suppressions."""
+        assert Suppressions(self.client, self.tables.records, self._clock).delete(account, key)
 
     def _partition(self, pk: str) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = self.client.query(

@@ -23,7 +23,6 @@ class Mutant:
     test: str
 
 
-LEDGERS: Final = "shared/adapters/dynamo/ledgers.py"
 RECORDS: Final = "shared/adapters/dynamo/records.py"
 RULES: Final = "shared/domain/ledger.py"
 PASSES: Final = "shared/domain/passes.py"
@@ -35,9 +34,9 @@ MUTANTS: Final = (
     Mutant(
         "claim without condition",
         1,
-        LEDGERS,
-        'ConditionExpression="#version = :version",',
-        'ConditionExpression="#version = :version OR attribute_exists(pk)",',
+        "shared/adapters/dynamo/codec.py",
+        '"ConditionExpression": "#version = :version",',
+        '"ConditionExpression": "#version = :version OR attribute_exists(pk)",',
         "tests/contracts/test_ledgers.py::test_a_claim_under_a_lost_lease_takes_nothing_and_leaves_its_words[dynamo]",
     ),
     Mutant(

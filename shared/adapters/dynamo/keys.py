@@ -13,6 +13,7 @@ Table `records` (pk, sk):
 | an account's stats from day to day | `A#account#STATS / 2026-11-20#email#07` |
 | is this address suppressed? list, oldest key first | `A#account#SUP / sha256(address)` |
 | suppressions since a moment | `A#account#SUPLOG / 1790000000000#sha256` |
+| when was an address last suppressed? | `A#account / SUPPRESSED` |
 | was this request made before? | `I#account / sha256(key)` |
 | is everything paused? | `SYS / CONTROL` |
 | open jobs, oldest first (index `open`) | `credential#READY or RUN`, `shared#READY or RUN#0-15` / `created_at#job` |
@@ -43,6 +44,7 @@ WINDOW_PREFIX: Final = "W#"
 FEEDBACK_PREFIX: Final = "F#"
 SENDER_PREFIX: Final = "SENDER#"
 KEY_PREFIX: Final = "KEY#"
+SUPPRESSED: Final = "SUPPRESSED"
 
 
 def key(pk: str, sk: str) -> Key:
@@ -153,6 +155,11 @@ def suppression(account_id: str, digest: str) -> Key:
 def suppression_log(account_id: str, at_ms: int, digest: str) -> Key:
     """A suppression by the time it was made."""
     return key(f"A#{account_id}#SUPLOG", f"{at_ms:015d}#{digest}")
+
+
+def latest_suppression(account_id: str) -> Key:
+    """When an account's latest suppression was made."""
+    return key(account_pk(account_id), SUPPRESSED)
 
 
 def idempotency(account_id: str, digest: str) -> Key:

@@ -1,12 +1,12 @@
 """Jobs, chunks, contents and details on DynamoDB, and the transactions that tie ledgers and jobs together."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
-from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo import codec, keys, marks
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
 from shared.contracts import INDEX_OPEN
@@ -20,7 +20,7 @@ from shared.domain.doubt import LOOKS
 from shared.domain.jobs import SHARDS, Job, RetryRequest, add_figures, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger
 from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
-from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Replay, Stored
+from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Recent, Replay, Stored
 
 CHUNK_CONTENT: Final = 3_000
 """Bytes of packed content that stand in the chunk of a job that has only one: a single mail is one write less. More
@@ -29,6 +29,8 @@ INLINE_CONTENT: Final = 350_000
 """Bytes of packed content that still fit DynamoDB's 400 KB item; larger contents go to the bucket."""
 
 
+SUPPRESSION_PAGES: Final = 2
+"""Pages of the log of suppressions, 1 MB or some 4,000 entries each, that are read in one go."""
 DOUBT_SETS: Final = ("open_pk = :open_pk", "open_sk = :open_sk")
 
 
@@ -141,16 +143,24 @@ class DynamoRecords:
 
     def control(self, job: str, account: str, *, lane: str = "") -> Control:
         """Return the job and whether its account or everything is paused, in one consistent read."""
-        wanted = [keys.job(job), keys.account_control(account), keys.system_control()]
+        wanted = [
+            keys.job(job),
+            keys.account_control(account),
+            keys.system_control(),
+            keys.latest_suppression(account),
+        ]
         found: Job | None = None
         paused = False
+        suppressed_at = 0
         items, breaker = self._with_breaker(wanted, lane)
         for item in items:
             if item["sk"]["S"] == keys.JOB:
                 found = codec.job(item)
+            elif item["sk"]["S"] == keys.SUPPRESSED:
+                suppressed_at = codec.number(item, "at")
             else:
                 paused = paused or "paused" in item
-        return Control(found, paused, breaker)
+        return Control(found, paused, breaker, suppressed_at)
 
     def _with_breaker(self, wanted: Sequence[keys.Key], lane: str) -> tuple[list[Item], Breaker | None]:
         """Read items, and the lane's breaker in the same call, a moment old at half the price."""
@@ -501,6 +511,7 @@ class DynamoRecords:
 
     def suppress(self, account: str, key: str, reason: str, now: int) -> None:
         """Add an address to the account's suppressions; an existing entry stays."""
+        marks.suppressing(self._db, self._records, account, now)
         digest = hashlib.sha256(key.encode()).hexdigest()
         entry: dict[str, Any] = {"address": s(key), "reason": s(reason), "at": n(now)}
         first: Item = {"TableName": self._records, "Item": {**keys.suppression(account, digest), **entry}}
@@ -511,6 +522,32 @@ class DynamoRecords:
         except Cancelled as lost:
             if "ConditionalCheckFailed" not in lost.codes:
                 raise  # else the first reason stands
+
+    def suppressed(self, account: str, addresses: Collection[str]) -> set[str]:
+        """Return those of the addresses, given as normalised keys, that are suppressed."""
+        by_digest = {hashlib.sha256(k.encode()).hexdigest(): k for k in addresses}
+        wanted = [keys.suppression(account, digest) for digest in by_digest]
+        return {by_digest[x["sk"]["S"]] for x in self._db.batch_get(self._records, wanted)}
+
+    def suppressed_since(self, account: str, since: int) -> Recent:
+        """Return what the log of suppressions says from a moment on, up to some thousand entries."""
+        query: Item = {
+            "KeyConditionExpression": "pk = :pk AND sk >= :since",
+            "ExpressionAttributeValues": {
+                ":pk": keys.suppression_log(account, 0, "")["pk"],
+                ":since": s(f"{since:015d}"),
+            },
+            "ProjectionExpression": "sk",
+            "ConsistentRead": True,
+        }
+        entries: list[tuple[str, str]] = []
+        for _ in range(SUPPRESSION_PAGES):
+            page = self._db.call("query", TableName=self._records, **query)
+            entries += [(at, digest) for at, _, digest in (x["sk"]["S"].partition("#") for x in page["Items"])]
+            if "LastEvaluatedKey" not in page:
+                return Recent([digest for _, digest in entries], None)
+            query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+        return Recent([digest for _, digest in entries], int(entries[-1][0]))
 
 
 def _doubt_values(job: Job, now: int) -> Item:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import keys, marks
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.domain.addresses import address_hash
@@ -52,7 +52,11 @@ class Suppressions:
         fields: Item = {"address": s(address_key), "reason": s(reason), "at": n(now)}
         by_hash = {**keys.suppression(account, digest), **fields}
         by_time = {**keys.suppression_log(account, now, digest), **fields}
+        noted = False
         while True:
+            if not noted and self.get(account, address_key) is None:
+                marks.suppressing(self._db, self._table, account, now)
+                noted = True
             try:
                 self._db.call(
                     "transact_write_items",
@@ -71,6 +75,8 @@ class Suppressions:
                 if lost.codes[0] != "ConditionalCheckFailed":
                     raise
             else:
+                if not noted:  # it was there, and was taken away just now
+                    marks.suppressing(self._db, self._table, account, now)
                 return _suppression(by_hash)
             known = self.get(account, address_key)
             if known is not None and (known.reason == reason or self._rename(account, digest, known.at, reason)):
