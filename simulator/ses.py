@@ -274,7 +274,7 @@ def _many(mail: Mapping[str, Any], size: int, context: Context) -> Answer:
         raise Wrong("BadRequestException", f"At most {MAX_ENTRIES} entries and {MAX_INLINE} bytes.")
     sender, files, texts = _address(mail["FromEmailAddress"]), _extras(template), template["TemplateContent"]
     data = _data(template.get("TemplateData", "{}"))
-    common = Content(sender, _render(texts, "Html", data), _render(texts, "Text", data), files, size)
+    common = Content(sender, render(texts, "Html", data), render(texts, "Text", data), files, size)
     people = [_people(entry["Destination"]) for entry in entries]
     messages: list[Message] = []
     results = []
@@ -289,9 +289,9 @@ def _many(mail: Mapping[str, Any], size: int, context: Context) -> Answer:
         own = {**data, **_data(replaced.get("ReplacementTemplateData", "{}"))}
         content = common
         if own != data:
-            content = Content(sender, _render(texts, "Html", own), _render(texts, "Text", own), files, size)
+            content = Content(sender, render(texts, "Html", own), render(texts, "Text", own), files, size)
         tags = _all_tags(mail, entry.get("ReplacementTags", mail.get("DefaultEmailTags", [])))
-        subject = _render(texts, "Subject", own)
+        subject = render(texts, "Subject", own)
         messages += [_message(a, role, index, message_id, subject, content, tags) for role, a in people[index]]
     return Answer(_json({"BulkEmailEntryResults": results}), messages)
 
@@ -333,7 +333,7 @@ def _data(text: str) -> dict[str, str]:
     return {name: str(value) for name, value in data.items()}
 
 
-def _render(texts: Mapping[str, str], name: str, data: Mapping[str, str]) -> str:
+def render(texts: Mapping[str, str], name: str, data: Mapping[str, str]) -> str:
     """Return a template's text with its variables replaced, each once; raise `Wrong` if other braces are left."""
     text = texts.get(name, "")
     rest = _MUSTACHE.sub("", text)
