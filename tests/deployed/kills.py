@@ -277,7 +277,7 @@ def _fault(line: dict[str, Any], *, accepted: bool) -> str:
     if state == "unknown":
         if accepted and not line["recipient"].startswith(SILENT):
             return "are unknown though their delivery was told"
-        return "" if any(a["code"] == LOST for a in line["attempts"]) else "are unknown without a reason"
+        return "" if line["error"] else "are unknown without a reason"
     if state not in ("sent", "delivered"):
         return f"are {state}"
     return "" if accepted else f"are {state} but were never accepted"
