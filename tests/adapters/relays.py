@@ -127,15 +127,6 @@ def _message(reader: IO[bytes], answer: Callable[[str], bytes], *, told: bool) -
     return body
 
 
-def starttls_injecting(c: Conversation) -> None:
-    """Consent to TLS, with a reply behind it in plain text, as somebody in between would."""
-    c.say(b"220 go\r\n250 injected\r\n")
-    c.sock.settimeout(5)
-    while c.sock.recv(4096):
-        continue
-    raise Hangup
-
-
 def closed_port() -> int:
     """Return a port that nobody listens on."""
     with socket.create_server(("127.0.0.1", 0)) as sock:

@@ -16,7 +16,7 @@ from shared.adapters.smtp_session import MAX_REPLY, Session
 from shared.domain.smtp import Mail, Relay, Reply, Step, Tls
 from shared.ports import AnswerLost, Interrupted, NoTime, NotSent, Unfit
 from tests import certificates
-from tests.adapters.relays import Say, closed_port, drip, drop, half, hang, relay, reset, starttls_injecting
+from tests.adapters.relays import Say, closed_port, drip, drop, half, hang, relay, reset
 from tests.adapters.servers import Conversation, Server, serving
 
 MAIL = Mail("news@sender.example", ("ann@example.com",), (b"Subject: x\r\n", b"\r\n.dot\r\nend\r\n"))
@@ -335,12 +335,15 @@ def test_starttls_refused(client: SmtpClient, say: bytes) -> None:
         assert server.requests == []
 
 
-def test_what_is_said_in_plain_behind_the_consent_to_tls_is_not_believed(client: SmtpClient) -> None:
-    with (
-        serving(relay(extensions="STARTTLS", say={"STARTTLS": starttls_injecting})) as server,
-        pytest.raises(NotSent, match="tls"),
-    ):
+def test_what_is_said_in_plain_behind_the_consent_to_tls_is_not_believed(
+    client: SmtpClient, server_tls: ssl.SSLContext
+) -> None:
+    commands: list[bytes] = []
+    said = b"220 go\r\n250-injected by somebody in between\r\n250 AUTH PLAIN\r\n"
+    script = relay(extensions="STARTTLS", tls=server_tls, say={"STARTTLS": said}, commands=commands)
+    with serving(script) as server, pytest.raises(NotSent, match=r"^tls$"):
         submit(client, with_login(server, Tls.STARTTLS))
+    assert [c.split()[0] for c in commands] == [b"EHLO", b"STARTTLS"]
 
 
 @pytest.mark.parametrize("tls", [Tls.STARTTLS, Tls.IMPLICIT])
