@@ -13,6 +13,8 @@ from shared.providers.resend import Resend
 from shared.providers.resend_events import ResendWebhooks
 from shared.providers.sendgrid import SendGrid
 from shared.providers.sendgrid_events import SendGridWebhooks
+from shared.providers.ses import Ses
+from shared.providers.ses_events import SesWebhooks
 
 
 @pytest.mark.parametrize(
@@ -21,6 +23,7 @@ from shared.providers.sendgrid_events import SendGridWebhooks
         ("sendgrid", SendGrid, SendGridWebhooks),
         ("mailgun", Mailgun, MailgunWebhooks),
         ("resend", Resend, ResendWebhooks),
+        ("ses", Ses, SesWebhooks),
     ],
 )
 def test_a_provider_is_found_by_its_name(name: str, sends: type, reads: type) -> None:
