@@ -13,6 +13,7 @@ import resource
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from botocore.awsrequest import AWSResponse
@@ -27,6 +28,7 @@ from shared.adapters.dynamo.ledgers import DynamoLedgers
 from shared.adapters.dynamo.pacer import DynamoPacer
 from shared.adapters.dynamo.records import DynamoRecords
 from shared.adapters.http import HttpClient
+from shared.adapters.http_wire import Wire
 from shared.contracts import Credential, Settings
 from shared.domain.content import Content, Mailbox
 from shared.domain.details import Detail
@@ -99,6 +101,7 @@ def run(messages: int, per_call: int, distance: float) -> dict[str, float]:
             circuits=circuits,
             clock=clock,
             lease_margin=30,
+            wire=partial(Wire, http),
         )
         acceptor = Acceptor(records=records, lanes=lanes, circuits=circuits, settings=settings, clock=clock)
 

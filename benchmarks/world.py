@@ -29,6 +29,7 @@ from shared.domain.chunks import Recipient
 from shared.domain.content import Content, Mailbox
 from shared.domain.jobs import Policy
 from shared.engine.accept import Accepted, Acceptor, BatchRequest
+from shared.engine.calls import Calls
 from shared.ports import Response
 from tests.fakes.clock import FakeClock, FakePool
 
@@ -144,7 +145,8 @@ class World:
             served = lane(self.deployment)
             served.credential = c
             served._http = self.wire  # noqa: SLF001 - the one seam below the real provider
-            served.sender(CALL_SECONDS)._pool = FakePool  # noqa: SLF001 - calls are made on the spot
+            sender = served.sender(CALL_SECONDS)
+            sender._calls = Calls(sender._provider, self.clock, CALL_SECONDS, FakePool)  # noqa: SLF001 - on the spot
             self._lanes[c.id] = served
         self._handlers = {"send": send.handler, "log": log.handler, "track": track.handler}
         self._seen: dict[tuple[str, str], int] = {}

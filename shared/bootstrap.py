@@ -21,6 +21,7 @@ from shared.ports import Clock
 
 if TYPE_CHECKING:
     from shared.adapters.blobs import S3Blobs
+    from shared.adapters.http_wire import Wire
     from shared.adapters.secrets import Secrets
     from shared.adapters.smtp import SmtpClient
     from shared.adapters.sqs import SqsLanes, SqsQueue
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from shared.engine.plan import Planner
     from shared.engine.recover import Recovery
     from shared.engine.resolve import Resolution
-    from shared.engine.retry import Retrier
     from shared.engine.retry import Retrier
     from shared.engine.send import Sender
     from shared.engine.sweep import Sweeper
@@ -224,6 +224,7 @@ class Lane:
                 clock=d.clock,
                 lease_margin=float(d.env[contracts.ENV_LEASE_MARGIN]),
                 call_timeout=call_timeout,
+                wire=self._wire,
             )
         return self._sender
 
@@ -283,6 +284,11 @@ class Lane:
         if self._smtp is None:
             self._smtp = SmtpClient(self.deployment.clock)
         return self._smtp
+
+    def _wire(self) -> "Wire":
+        from shared.adapters.http_wire import Wire  # noqa: PLC0415
+
+        return Wire(self._http)
 
 
 def lane(deployment: Deployment) -> Lane:

@@ -4,9 +4,10 @@ Every method succeeds, raises `Retriable` (try again later: throttling, a transa
 lost connection) or returns None when another worker was faster.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from types import TracebackType
+from typing import Protocol, Self, TypeVar, runtime_checkable
 
 from shared.contracts import Word
 from shared.domain.breaker import Breaker
@@ -21,6 +22,8 @@ from shared.domain.passes import Passing
 from shared.domain.queue import Expired, NotDue
 from shared.domain.smtp import Mail, Relay, Reply
 from shared.domain.states import Cell, Change
+
+T = TypeVar("T")
 
 
 class Retriable(Exception):
@@ -539,6 +542,60 @@ class Smtp(Protocol):
         AnswerLost only if something of the end of the message was written: without it no server takes a message.
         `deadline`: Unix seconds; checked just before connecting, and the whole exchange ends by then.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request of a provider call; see `Http.request`."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | tuple[bytes, ...]
+    deadline: float
+
+
+Steps = Generator[Request, Response, T]
+"""A call that lets another make its one request: the answer, or what `Http.request` raises, comes back to it."""
+
+
+@runtime_checkable
+class Stepwise(Protocol):
+    """A provider whose calls are one HTTP request each."""
+
+    def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
+        """Call as `Provider.send` does; nothing has happened before the request is asked for."""
+        ...
+
+
+class Wire(Protocol):
+    """Makes many requests at a time, for one thread and by it: answers are read while it waits here."""
+
+    def begin(self, request: Request, done: Callable[[Response | AnswerLost], None]) -> bool:
+        """Write a request on a connection that is open; False, and nothing has happened, if there is none to trust.
+
+        `done` gets the answer, once, during a later wait; it must not raise. Raises what `Http.request` does if
+        nothing was written.
+        """
+        ...
+
+    def rest(self, until: float) -> None:
+        """Wait for a moment, Unix seconds."""
+        ...
+
+    def join(self) -> None:
+        """Wait for all answers."""
+        ...
+
+    def __enter__(self) -> Self:
+        """Return the wire."""
+        ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        """Wait for all answers."""
         ...
 
 

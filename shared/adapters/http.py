@@ -25,7 +25,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from shared.adapters.dial import connect_code, dial
-from shared.adapters.http_answer import Reader, time_left
+from shared.adapters.http_answer import Answer, time_left
 from shared.ports import AnswerLost, Clock, Http, NoTime, NotSent, Response
 
 CONNECT_TIMEOUT: Final = 3.0
@@ -37,21 +37,24 @@ IDLE_SECONDS: Final = 4.0
 request that crosses such a close on the wire would be `AnswerLost`. It also covers sandboxes that were frozen."""
 MAX_IDLE: Final = 512
 """Idle connections kept per origin; more are closed."""
-_JOIN: Final = 64 * 1024
+RECV: Final = 16 * 1024
+JOIN: Final = 64 * 1024
 """Up to this size head and body leave in one piece; longer bodies are not copied, as hundreds may be in flight."""
 
 Body = bytes | tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Origin:
+class Origin:
+    """Where a connection leads."""
+
     host: str
     port: int
     tls: bool
 
 
 @lru_cache(maxsize=256)
-def _parse(url: str) -> tuple[_Origin, str, str]:
+def parse(url: str) -> tuple[Origin, str, str]:
     """Return origin, request target and Host value; ValueError if the URL cannot be requested."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -63,11 +66,11 @@ def _parse(url: str) -> tuple[_Origin, str, str]:
     port = parts.port or standard
     name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return _Origin(parts.hostname, port, tls), target, name if port == standard else f"{name}:{port}"
+    return Origin(parts.hostname, port, tls), target, name if port == standard else f"{name}:{port}"
 
 
-class _Connection:
-    """One socket and what was read from it beyond the last answer (then it is not used again)."""
+class Connection:
+    """One socket. `idle_since`: Unix seconds of its last answer."""
 
     __slots__ = ("idle_since", "poll", "sock", "tls")
 
@@ -82,7 +85,13 @@ class _Connection:
         """Tell whether the server neither closed it nor said anything unasked (a 408, a TLS alert)."""
         return not self.poll.poll(0)
 
+    @property
+    def is_used_up(self) -> bool:
+        """Tell whether there is nothing left to read that has been received (TLS)."""
+        return not isinstance(self.sock, ssl.SSLSocket) or not self.sock.pending()
+
     def close(self) -> None:
+        """Close the socket."""
         self.sock.close()
 
 
@@ -93,6 +102,7 @@ class _ClosedUnwritten(Exception):
 class HttpClient(Http):
     """A pool of keep-alive connections, the latest used first. Safe for any number of threads.
 
+    `take` and `keep` are for others that exchange on its connections, as `http_wire` does.
     DNS look-ups are the system resolver's and cannot be cut short; the deadline is checked again after them.
 
     Args:
@@ -110,12 +120,13 @@ class HttpClient(Http):
         read_timeout: float = READ_TIMEOUT,
         context: ssl.SSLContext | None = None,
     ) -> None:
-        self._now = clock.now
+        self.clock = clock
+        self.now = clock.now
         self._connect_timeout = connect_timeout
-        self._read_timeout = read_timeout
+        self.read_timeout = read_timeout
         self._context = context
         self._lock = threading.Lock()
-        self._idle: dict[_Origin, deque[_Connection]] = {}
+        self._idle: dict[Origin, deque[Connection]] = {}
 
     def request(self, method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: float) -> Response:
         """Make one request and return the answer, whatever its status.
@@ -133,10 +144,10 @@ class HttpClient(Http):
             AnswerLost: written, wholly or in part, and no complete answer came.
             ValueError: the URL or a header cannot be written; nothing was sent.
         """
-        origin, target, host = _parse(url)
+        origin, target, host = parse(url)
         parts = (body,) if isinstance(body, bytes) else body
-        head = _head(method, target, host, headers, sum(map(len, parts)))
-        connection = self._reuse(origin)
+        head = head_of(method, target, host, headers, sum(map(len, parts)))
+        connection = self.take(origin)
         if connection is not None:
             try:
                 return self._exchange(origin, connection, method, head, parts, deadline)
@@ -153,47 +164,48 @@ class HttpClient(Http):
             while pool:
                 pool.pop().close()
 
-    def _reuse(self, origin: _Origin) -> _Connection | None:
+    def take(self, origin: Origin) -> Connection | None:
+        """Take out an idle connection that may be trusted; the caller keeps or closes it."""
         pool = self._idle.get(origin)
         while pool:
             try:
                 connection = pool.pop()
             except IndexError:  # another thread took the last one
                 return None
-            if self._now() - connection.idle_since <= IDLE_SECONDS and connection.is_quiet():
+            if self.now() - connection.idle_since <= IDLE_SECONDS and connection.is_quiet():
                 return connection
             connection.close()
         return None
 
-    def _keep(self, origin: _Origin, connection: _Connection) -> None:
+    def keep(self, origin: Origin, connection: Connection) -> None:
+        """Keep a connection that is idle since `idle_since`."""
         pool = self._idle.get(origin)
         if pool is None:
             pool = self._idle.setdefault(origin, deque())
-        connection.idle_since = self._now()
         if len(pool) < MAX_IDLE:
             pool.append(connection)
         else:
             connection.close()
 
-    def _connect(self, origin: _Origin, deadline: float) -> _Connection:
+    def _connect(self, origin: Origin, deadline: float) -> Connection:
         """Open a connection; every failure is NotSent, and NoTime if it was the deadline that cut it short."""
-        now = self._now()
+        now = self.now()
         if now >= deadline:
             raise NoTime("deadline")
         until = min(deadline, now + self._connect_timeout)
         try:
             sock = self._dial(origin, until)
         except (OSError, UnicodeError) as error:
-            if isinstance(error, TimeoutError) and self._now() >= deadline:
+            if isinstance(error, TimeoutError) and self.now() >= deadline:
                 raise NoTime("deadline") from None
             raise NotSent(connect_code(error)) from None
-        return _Connection(sock, tls=origin.tls)
+        return Connection(sock, tls=origin.tls)
 
-    def _dial(self, origin: _Origin, until: float) -> socket.socket:
+    def _dial(self, origin: Origin, until: float) -> socket.socket:
         def secure(sock: socket.socket) -> socket.socket:
             return self._tls().wrap_socket(sock, server_hostname=origin.host) if origin.tls else sock
 
-        return dial(origin.host, origin.port, until, self._now, secure)
+        return dial(origin.host, origin.port, until, self.now, secure)
 
     def _tls(self) -> ssl.SSLContext:
         with self._lock:
@@ -203,8 +215,8 @@ class HttpClient(Http):
 
     def _exchange(
         self,
-        origin: _Origin,
-        connection: _Connection,
+        origin: Origin,
+        connection: Connection,
         method: str,
         head: bytes,
         parts: tuple[bytes, ...],
@@ -213,28 +225,29 @@ class HttpClient(Http):
         """Write the request and read its answer; the connection is kept or closed, whatever happens."""
         reusable = False
         try:
-            now = self._now()
+            now = self.now()
             if now >= deadline:
                 raise NoTime("deadline")
-            until = min(deadline, now + self._read_timeout)
+            until = min(deadline, now + self.read_timeout)
             whole = self._write(connection, head, parts, until)
-            response, reusable = Reader(connection.sock, until, self._now).answer(method)
-            reusable = reusable and whole
-            return response
+            answer = self._read(connection, method, until)
+            reusable = answer.keep and whole
+            return answer.response
         finally:
-            if not reusable or (isinstance(connection.sock, ssl.SSLSocket) and connection.sock.pending()):
+            if not (reusable and connection.is_used_up):
                 connection.close()
             else:
-                self._keep(origin, connection)
+                connection.idle_since = self.now()
+                self.keep(origin, connection)
 
-    def _write(self, connection: _Connection, head: bytes, parts: tuple[bytes, ...], until: float) -> bool:
+    def _write(self, connection: Connection, head: bytes, parts: tuple[bytes, ...], until: float) -> bool:
         """Write everything; False if the server stopped listening half way (its answer may be there to read).
 
         Raises:
             _ClosedUnwritten: not one byte went out.
             AnswerLost: time ran out.
         """
-        small = sum(map(len, parts)) <= _JOIN
+        small = sum(map(len, parts)) <= JOIN
         pieces: tuple[bytes, ...] = (b"".join((head, *parts)),) if small else (head, *parts)
         sock = connection.sock
         written = connection.tls  # TLS may have written before it fails
@@ -242,7 +255,7 @@ class HttpClient(Http):
             rest = memoryview(piece)
             while rest:
                 try:
-                    sock.settimeout(time_left(until, self._now))
+                    sock.settimeout(time_left(until, self.now))
                     count = sock.send(rest)
                 except TimeoutError:
                     if not written:
@@ -256,8 +269,23 @@ class HttpClient(Http):
                 rest = rest[count:]
         return True
 
+    def _read(self, connection: Connection, method: str, until: float) -> Answer:
+        answer = Answer(method)
+        sock = connection.sock
+        while True:
+            try:
+                sock.settimeout(time_left(until, self.now))
+                data = sock.recv(RECV)
+            except TimeoutError:
+                raise AnswerLost("read_timeout") from None
+            except OSError:
+                raise AnswerLost("connection_reset") from None
+            if answer.feed(data):
+                return answer
 
-def _head(method: str, target: str, host: str, headers: Mapping[str, str], length: int) -> bytes:
+
+def head_of(method: str, target: str, host: str, headers: Mapping[str, str], length: int) -> bytes:
+    """Return a request's first line and headers; ValueError if one of them is more than a line."""
     lines = [f"{method} {target} HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: identity\r\nContent-Length: {length}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     text = "\r\n".join(lines)

@@ -1,15 +1,13 @@
-"""Reading one HTTP/1.1 answer from a socket (RFC 9112)."""
+"""Reading one HTTP/1.1 answer (RFC 9112), whoever receives its bytes."""
 
 import re
-import socket
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from typing import Final
 
 from shared.ports import AnswerLost, Response
 
 MAX_BODY: Final = 1 << 20
 MAX_HEAD: Final = 64 * 1024
-_RECV: Final = 16 * 1024
 _NO_BODY: Final = frozenset({204, 304})
 _FINAL: Final = 200
 """Answers below this status are interim."""
@@ -26,67 +24,74 @@ def time_left(until: float, now: Callable[[], float]) -> float:
     return left
 
 
-class Reader:
-    """Reads one answer (RFC 9112); whatever is not a complete and well-formed one is AnswerLost."""
+class Answer:
+    """One answer (RFC 9112) as its bytes arrive; whatever is not a complete and well-formed one is AnswerLost.
 
-    __slots__ = ("_buffer", "_now", "_sock", "_until")
+    Attributes:
+        response: the final answer, once `feed` has said that it is complete.
+        keep: whether the connection can be used again then.
+    """
 
-    def __init__(self, sock: socket.socket, until: float, now: Callable[[], float]) -> None:
-        self._sock = sock
-        self._until = until
-        self._now = now
+    __slots__ = ("_buffer", "_ended", "_steps", "keep", "response")
+
+    def __init__(self, method: str) -> None:
+        self.response: Response
+        self.keep = False
         self._buffer = b""
+        self._ended = False
+        self._steps = self._read(method)
 
-    def answer(self, method: str) -> tuple[Response, bool]:
-        """Return the final answer and whether the connection can be used again."""
-        status, keep, headers = self._head()
+    def feed(self, data: bytes) -> bool:
+        """Take what has arrived, nothing at the end of the stream; True if the answer is complete."""
+        if data:
+            self._buffer = self._buffer + data if self._buffer else data
+        else:
+            self._ended = True
+        return next(self._steps)
+
+    def _read(self, method: str) -> Iterator[bool]:
+        status, keep, headers = yield from self._head()
         while status < _FINAL:
-            status, keep, headers = self._head()
+            status, keep, headers = yield from self._head()
         coding = headers.get("transfer-encoding")
         length = headers.get("content-length")
         if method == "HEAD" or status in _NO_BODY:
             body = b""
         elif coding is not None:
-            body = self._chunked(coding)
+            body = yield from self._chunked(coding)
             keep = keep and length is None
         elif length is not None:
-            body = self._exactly(_length(length))
+            body = yield from self._exactly(_length(length))
         else:
-            body, keep = self._to_the_end(), False
-        return Response(status, headers, body), keep and not self._buffer
+            body, keep = (yield from self._to_the_end()), False
+        self.response = Response(status, headers, body)
+        self.keep = keep and not self._buffer
+        yield True
 
-    def _fill(self) -> bool:
-        """Read some more; False at the end of the stream."""
-        try:
-            self._sock.settimeout(time_left(self._until, self._now))
-            data = self._sock.recv(_RECV)
-        except TimeoutError:
-            raise AnswerLost("read_timeout") from None
-        except OSError:
-            raise AnswerLost("connection_reset") from None
-        self._buffer += data
-        return bool(data)
+    def _more(self) -> Iterator[bool]:
+        """Wait for more bytes."""
+        if self._ended:
+            raise AnswerLost("connection_closed")
+        yield False
 
-    def _until_mark(self, mark: bytes, limit: int) -> str:
+    def _until_mark(self, mark: bytes, limit: int) -> Generator[bool, None, str]:
         """Take the text before a mark, and the mark."""
         while (end := self._buffer.find(mark)) < 0:
             if len(self._buffer) > limit:
                 raise AnswerLost("malformed_answer")
-            if not self._fill():
-                raise AnswerLost("connection_closed")
+            yield from self._more()
         text = self._buffer[:end].decode("latin-1")
         self._buffer = self._buffer[end + len(mark) :]
         return text
 
-    def _exactly(self, size: int) -> bytes:
+    def _exactly(self, size: int) -> Generator[bool, None, bytes]:
         while len(self._buffer) < size:
-            if not self._fill():
-                raise AnswerLost("connection_closed")
+            yield from self._more()
         data, self._buffer = self._buffer[:size], self._buffer[size:]
         return data
 
-    def _head(self) -> tuple[int, bool, dict[str, str]]:
-        first, *lines = self._until_mark(b"\r\n\r\n", MAX_HEAD).split("\r\n")
+    def _head(self) -> Generator[bool, None, tuple[int, bool, dict[str, str]]]:
+        first, *lines = (yield from self._until_mark(b"\r\n\r\n", MAX_HEAD)).split("\r\n")
         status = _STATUS_LINE.match(first)
         if status is None:
             raise AnswerLost("malformed_answer")
@@ -101,13 +106,13 @@ class Reader:
         keep = "close" not in wish if status[1] == "1" else "keep-alive" in wish
         return int(status[2]), keep, headers
 
-    def _chunked(self, coding: str) -> bytes:
+    def _chunked(self, coding: str) -> Generator[bool, None, bytes]:
         if coding.lower() != "chunked":
             raise AnswerLost("malformed_answer")
         chunks: list[bytes] = []
         room = MAX_BODY
         while True:
-            size_text = _CHUNK_SIZE.match(self._until_mark(b"\r\n", MAX_HEAD))
+            size_text = _CHUNK_SIZE.match((yield from self._until_mark(b"\r\n", MAX_HEAD)))
             if size_text is None:
                 raise AnswerLost("malformed_answer")
             size = int(size_text[1], 16)
@@ -116,17 +121,18 @@ class Reader:
                 raise AnswerLost("answer_too_large")
             if size == 0:
                 break
-            chunks.append(self._exactly(size))
-            if self._exactly(2) != b"\r\n":
+            chunks.append((yield from self._exactly(size)))
+            if (yield from self._exactly(2)) != b"\r\n":
                 raise AnswerLost("malformed_answer")
-        while self._until_mark(b"\r\n", MAX_HEAD):
+        while (yield from self._until_mark(b"\r\n", MAX_HEAD)):
             continue  # trailers
         return b"".join(chunks)
 
-    def _to_the_end(self) -> bytes:
-        while self._fill():
+    def _to_the_end(self) -> Generator[bool, None, bytes]:
+        while not self._ended:
             if len(self._buffer) > MAX_BODY:
                 raise AnswerLost("answer_too_large")
+            yield False
         data, self._buffer = self._buffer, b""
         return data
 

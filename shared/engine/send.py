@@ -1,13 +1,13 @@
 """The sender: leases a chunk, and window by window claims recipients and calls the provider (L1 to L4).
 
-One lease works in one thread, at most one window of it in flight; its provider calls run in a pool of threads that is
-joined before anything else is written. The crash of a worker leaves at most that window claimed without results.
+One lease works in one thread, at most one window of it in flight; its provider calls, side by side (`calls`), have all
+ended before anything else is written. The crash of a worker leaves at most that window claimed without results.
 """
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Final
 
 from shared.contracts import Credential, pointer
@@ -21,13 +21,14 @@ from shared.domain.outcomes import SUPPRESSED, Accepted, Entry, Kind, NotStarted
 from shared.domain.pacing import Pace, Slots, pace
 from shared.domain.queue import Expired, NotDue
 from shared.domain.states import ACTIVE, Cell, Change, JobState
+from shared.engine.calls import Calls, Turn
 from shared.engine.circuits import Circuits
 from shared.engine.gate import FULL, SHUT, Gate
 from shared.engine.pool import Crew, Pending, Pool
 from shared.engine.recover import Recovery
 from shared.engine.suppressed import Suppressed
 from shared.engine.targets import target
-from shared.ports import Clock, Lanes, LedgerStore, Loaded, Pacer, Provider, Records, Retriable, Sized
+from shared.ports import Clock, Lanes, LedgerStore, Loaded, Pacer, Provider, Records, Retriable, Sized, Wire
 
 CALL_TIMEOUT: Final = 10.0
 """Seconds that a provider call may take; what is slower than that is `unknown`."""
@@ -40,7 +41,6 @@ LEASES: Final = 2
 """Leases that a worker holds at the most: the event source's batch size."""
 KEPT_CONTENTS: Final = 8
 """Contents kept in memory: a few jobs share a lane at a time, and a content can be megabytes."""
-_LOG: Final = logging.getLogger(__name__)
 
 
 class _Lead:
@@ -103,6 +103,7 @@ class Sender:
         lease_margin: float,
         call_timeout: float = CALL_TIMEOUT,
         pool: Callable[[int], Pool] | None = None,
+        wire: Callable[[], Wire] | None = None,
     ) -> None:
         self._records = records
         self._ledgers = ledgers
@@ -115,7 +116,7 @@ class Sender:
         self._clock = clock
         self._lease_margin = lease_margin
         self._call_timeout = call_timeout
-        self._pool = pool or Crew()
+        self._calls = Calls(provider, clock, call_timeout, pool or Crew(), wire)
         self._booking = _Lead()
         self._prepare = _Lead()
         self._contents: dict[str, Content] = {}
@@ -144,8 +145,8 @@ class Sender:
         lease = _Lease(loaded.job, loaded.chunk, content, ledger, [], [])
         self._gate.see(loaded.breaker)
         try:
-            with self._pool(self._threads(lease)) as pool:
-                if not self._windows(lease, pool, deadline):
+            with self._calls.lease(self._threads(lease)) as turn:
+                if not self._windows(lease, turn, deadline):
                     return Did.NOTHING
         except Retriable:
             self._release(lease)  # what was sent is known here: it must not become unknown for a hiccup of the store
@@ -184,7 +185,7 @@ class Sender:
 
     # L2
 
-    def _windows(self, lease: _Lease, pool: Pool, deadline: float) -> bool:
+    def _windows(self, lease: _Lease, turn: Turn, deadline: float) -> bool:
         """Work through windows until the lease should end; False if it was lost to a takeover."""
         while True:
             left = len(lease.ledger.having(Cell.QUEUED))
@@ -195,8 +196,9 @@ class Sender:
             if lease.leave:
                 return True
             k = min(left, rate.window)
-            slots = self._reserve(k, rate, ahead=self._prepare.seconds)
-            self._clock.sleep(slots.first - self._prepare.seconds - self._clock.now())
+            ahead = self._prepare.seconds if rate.burns else 0.0
+            slots = self._reserve(k, rate, ahead=ahead)
+            self._clock.sleep(slots.first - ahead - self._clock.now())
             woken = self._clock.now()
             if not self._may_claim(lease):
                 return True
@@ -211,7 +213,7 @@ class Sender:
             self._note_suppressed(lease, claimed[0])
             lease.ledger, indices = claimed
             self._prepare.learn(self._clock.now() - woken)
-            self._call_all(lease, indices, slots, rate, pool, deadline)
+            self._call_all(lease, indices, slots, rate, turn, deadline)
             self._put_detail(lease)
             if lease.requeued or not indices:
                 return True
@@ -219,8 +221,9 @@ class Sender:
     def _reserve(self, k: int, rate: Pace, *, ahead: float) -> Slots:
         """Reserve k slots, the first no sooner than `ahead` seconds after the reservation's answer is here."""
         asked = self._clock.now()
-        slots = self._pacer.reserve(self._credential.id, k, rate, lead=ahead + self._booking.seconds)
-        if slots.first - asked < ahead + self._booking.seconds + 0.05:  # it did not wait for a turn
+        lead = ahead + self._booking.seconds if rate.burns else 0.0
+        slots = self._pacer.reserve(self._credential.id, k, rate, lead=lead)
+        if slots.first - asked < lead + 0.05:  # it did not wait for a turn
             self._booking.learn(self._clock.now() - asked)
         return slots
 
@@ -278,12 +281,12 @@ class Sender:
     # Calls
 
     def _call_all(
-        self, lease: _Lease, indices: Sequence[int], slots: Slots, rate: Pace, pool: Pool, deadline: float
+        self, lease: _Lease, indices: Sequence[int], slots: Slots, rate: Pace, turn: Turn, deadline: float
     ) -> None:
-        """Call the provider once for each claimed recipient, each call at its slot; every thread is joined."""
+        """Call the provider once for each claimed recipient, each call at its slot; all have ended."""
         waiting = [list(indices[i : i + rate.per_call]) for i in range(0, len(indices), rate.per_call)]
         while True:
-            waiting = self._round(lease, waiting, slots, rate.late, pool, deadline)
+            waiting = self._round(lease, waiting, slots, rate.late, turn, deadline)
             if not waiting:
                 return
             self._gate.wait(lease.ledger.owner)
@@ -305,7 +308,7 @@ class Sender:
         groups: Sequence[list[int]],
         slots: Slots,
         late: float,
-        pool: Pool,
+        turn: Turn,
         deadline: float,
     ) -> list[list[int]]:
         """Start each call at its slot and wait for all; returns the groups whose slot was missed, so burned.
@@ -324,7 +327,7 @@ class Sender:
                 continue
             at = slots.at(position)
             position += len(group)
-            self._clock.sleep(at - now)
+            turn.rest(at)
             ticket = self._gate.enter(lease.ledger.owner)
             if ticket == SHUT:
                 missed.extend(groups[n:])
@@ -332,7 +335,14 @@ class Sender:
             if ticket == FULL:
                 missed.append(group)
                 continue
-            futures.append((group, pool.submit(self._call, lease, group, at + late, deadline, ticket)))
+            begun = turn.begin(
+                lease.content,
+                [target(lease.ledger, lease.chunk, i) for i in group],
+                latest=at + late,
+                deadline=deadline - MARGIN,
+                ended=partial(self._gate.leave, ticket, lease.ledger.owner),
+            )
+            futures.append((group, begun))
         for group, future in futures:
             outcomes = future.result()
             if outcomes is None:
@@ -341,31 +351,6 @@ class Sender:
                 for index, outcome in zip(group, outcomes, strict=True):
                     self._settle(lease, index, outcome)
         return missed
-
-    def _call(
-        self, lease: _Lease, group: Sequence[int], latest: float, deadline: float, ticket: int
-    ) -> list[Outcome] | None:
-        """Make one provider call; None if its slot was missed before it began."""
-        said: list[Outcome] | None = None
-        try:
-            if self._clock.now() > latest:
-                return None
-            said = self._ask(lease, group, deadline)
-            return [Unknown("internal_fault")] * len(group) if said is None else said
-        finally:
-            self._gate.leave(ticket, lease.ledger.owner, said or ())
-
-    def _ask(self, lease: _Lease, group: Sequence[int], deadline: float) -> list[Outcome] | None:
-        """Call the provider; None if its adapter has a fault, which says nothing of the provider."""
-        now = self._clock.now()
-        targets = [target(lease.ledger, lease.chunk, i) for i in group]
-        try:
-            return self._provider.send(
-                lease.content, targets, deadline=min(now + self._call_timeout, deadline - MARGIN)
-            )
-        except Exception as fault:  # noqa: BLE001 - a fault of an adapter must not take the window's other results along
-            _LOG.error("provider fault", extra={"ref": targets[0].ref, "fault": type(fault).__name__})
-            return None
 
     # L3
 

@@ -10,7 +10,7 @@ from typing import Final, Generic, TypeVar
 
 from shared.domain.content import Content, Mailbox
 from shared.domain.outcomes import NotStarted, Outcome, Rejected, Throttled, Unknown
-from shared.ports import AnswerLost, Http, NoTime, NotSent, Response, Target
+from shared.ports import AnswerLost, Http, NoTime, NotSent, Request, Response, Steps, Target
 
 REF_ARG: Final = "posthaste_ref"
 TO_ARG: Final = "posthaste_to"
@@ -140,14 +140,39 @@ def exchange(
     http: Http, method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
 ) -> Response | Outcome:
     """Make one request; an outcome if there is no answer."""
+    return perform(http, ask(method, url, headers=headers, body=body, deadline=deadline))
+
+
+def ask(
+    method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
+) -> Steps[Response | Outcome]:
+    """Ask for the one request of a call; an outcome if there is no answer."""
     try:
-        return http.request(method, url, headers=headers, body=body, deadline=deadline)
+        return (yield Request(method, url, headers, body, deadline))
     except NoTime:
         return NotStarted()
     except NotSent as error:
         return Rejected(str(error) or "not_sent", permanent=False)
     except AnswerLost as error:
         return Unknown(str(error) or "answer_lost")
+
+
+def perform(http: Http, steps: Steps[T]) -> T:
+    """Make a call's request, and return what comes of the call."""
+    try:
+        request = next(steps)
+        try:
+            response = http.request(
+                request.method, request.url, headers=request.headers, body=request.body, deadline=request.deadline
+            )
+        except Exception as error:  # noqa: BLE001 - the call's to judge
+            steps.throw(error)
+        else:
+            steps.send(response)
+    except StopIteration as end:
+        value: T = end.value
+        return value
+    raise RuntimeError("a call makes one request")
 
 
 def fault(status: int, *, own: bool) -> Outcome:

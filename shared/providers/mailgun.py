@@ -21,7 +21,7 @@ from urllib.parse import quote_plus
 from shared.domain.content import Attachment, Content
 from shared.domain.ids import Ref
 from shared.domain.outcomes import Accepted, Finding, NotStarted, Outcome, Rejected, Throttled, Unknown
-from shared.ports import Clock, Http, Response, Target
+from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     BATCH_REFUSED,
     REF_ARG,
@@ -29,13 +29,14 @@ from shared.providers._common import (
     TO_ARG,
     PerContent,
     Refusal,
+    ask,
     clean,
     copies,
     digest,
     distinct,
     fault,
     joined,
-    post,
+    perform,
     spread,
     wait,
 )
@@ -139,6 +140,10 @@ class Mailgun:
         self._common = PerContent(_common)
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
+        """See `steps`."""
+        return perform(self._http, self.steps(content, targets, deadline=deadline))
+
+    def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
         """Call `POST /v3/{domain}/messages` once; several targets have `recipient-variables`, so none sees another.
 
         A target whose address stands before it in the call is left out and comes back as refused for now; targets
@@ -149,7 +154,7 @@ class Mailgun:
             return [self._missing] * len(targets)
         begun = targets[: _fewer(targets)]
         called = distinct(begun)
-        outcomes = self._call(content, called, deadline)
+        outcomes = yield from self._call(content, called, deadline)
         outcomes = spread(begun, called, outcomes, REPEATED)
         return outcomes + [NotStarted()] * (len(targets) - len(begun))
 
@@ -160,7 +165,7 @@ class Mailgun:
         url, headers = f"{self._domain_url}/events", {"Authorization": self._authorization}
         return look_up(self._http, url, headers, target, at=at, now=self._clock.now(), deadline=deadline)
 
-    def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> list[Outcome]:
+    def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> Steps[list[Outcome]]:
         n = len(targets)
         common = self._common(content)
         if common.invalid:
@@ -171,7 +176,7 @@ class Mailgun:
         start = _parts(own, common.boundary) if common.boundary else _form(own) + b"&"
         headers = {"Authorization": self._authorization, "Content-Type": common.kind}
         body = joined(start, common.body)
-        response = post(self._http, self._url, headers=headers, body=body, deadline=deadline)
+        response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
         return self._outcomes(response, n) if isinstance(response, Response) else [response] * n
 
     def _outcomes(self, response: Response, n: int) -> list[Outcome]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from shared.domain.content import Content, Mailbox
 from shared.domain.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
-from shared.ports import Clock, Http, Response, Target
+from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     BATCH_REFUSED,
     REF_ARG,
@@ -19,12 +19,13 @@ from shared.providers._common import (
     TO_ARG,
     PerContent,
     Refusal,
+    ask,
     copies,
     digest,
     distinct,
     fault,
     joined,
-    post,
+    perform,
     spread,
     wait,
 )
@@ -84,6 +85,10 @@ class SendGrid:
         self._common = PerContent(_common)
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
+        """See `steps`."""
+        return perform(self._http, self.steps(content, targets, deadline=deadline))
+
+    def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
         """Call `POST /v3/mail/send` once; one personalization per target, so that none sees another.
 
         A target whose address stands before it in the call is left out (SendGrid would refuse the whole call) and
@@ -92,13 +97,13 @@ class SendGrid:
         if not self._headers:
             return [Rejected("no_api_key", permanent=False, provider_down=True)] * len(targets)
         called = distinct(targets)
-        outcomes = self._call(content, called, deadline)
+        outcomes = yield from self._call(content, called, deadline)
         return spread(targets, called, outcomes, REPEATED)
 
-    def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> list[Outcome]:
+    def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> Steps[list[Outcome]]:
         n = len(targets)
         body = self._body(content, targets)
-        response = post(self._http, self._url, headers=self._headers, body=body, deadline=deadline)
+        response = yield from ask("POST", self._url, headers=self._headers, body=body, deadline=deadline)
         if not isinstance(response, Response):
             return [response] * n
         if response.status == _ACCEPTED:

@@ -1,7 +1,7 @@
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,9 +9,10 @@ import pytest
 
 from shared.adapters import http as under_test
 from shared.adapters.clock import SystemClock
-from shared.adapters.http import HttpClient
+from shared.adapters.http import Body, HttpClient, parse
 from shared.adapters.http_answer import MAX_BODY
-from shared.ports import AnswerLost, NoTime, NotSent, Response
+from shared.adapters.http_wire import Wire
+from shared.ports import AnswerLost, NoTime, NotSent, Request, Response
 from tests import certificates
 from tests.adapters.servers import OK, Conversation, answering, serving
 
@@ -32,15 +33,35 @@ def clock() -> ShiftedClock:
     return ShiftedClock()
 
 
-@pytest.fixture
-def client(clock: ShiftedClock) -> Iterator[HttpClient]:
-    made = HttpClient(clock)
+class WiredClient(HttpClient):
+    """Makes each request on a wire, over a connection that is opened for it if none is there."""
+
+    def request(self, method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: float) -> Response:
+        answers: list[Response | AnswerLost] = []
+        with Wire(self) as wire:
+            asked = Request(method, url, headers, body, deadline)
+            if not wire.begin(asked, answers.append):
+                origin = parse(url)[0]
+                connection = self._connect(origin, deadline)
+                connection.idle_since = self.now()
+                self.keep(origin, connection)
+                wire.begin(asked, answers.append)
+        for answer in answers:
+            if isinstance(answer, AnswerLost):
+                raise answer
+            return answer
+        return super().request(method, url, headers=headers, body=body, deadline=deadline)
+
+
+@pytest.fixture(params=[HttpClient, WiredClient])
+def client(request: pytest.FixtureRequest, clock: ShiftedClock) -> Iterator[HttpClient]:
+    made: HttpClient = request.param(clock)
     yield made
     made.close()
 
 
 def post(client: HttpClient, url: str, seconds: float = 10, body: bytes | tuple[bytes, ...] = BODY) -> Response:
-    deadline = client._now() + seconds
+    deadline = client.now() + seconds
     return client.request("POST", url, headers={"Authorization": "Bearer k"}, body=body, deadline=deadline)
 
 
@@ -257,7 +278,7 @@ def test_a_url_that_cannot_be_requested(client: HttpClient, url: str) -> None:
 def test_a_header_cannot_smuggle_another(client: HttpClient, value: str) -> None:
     with serving() as server:
         with pytest.raises(ValueError, match="one line"):
-            client.request("POST", server.url, headers={"A": value}, body=b"", deadline=client._now() + 5)
+            client.request("POST", server.url, headers={"A": value}, body=b"", deadline=client.now() + 5)
         assert server.connections == 0
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from botocore.client import BaseClient
 
 from shared.adapters.http import HttpClient
+from shared.adapters.http_wire import Wire
 
 KILLED: Final = 73
 """Exit status of a process that died at its point."""
@@ -57,5 +58,17 @@ def install(tap: Tap) -> None:
         tap.called()
         return answer
 
+    begin: Any = Wire.begin
+
+    def begun(self: Any, request: Any, done: Any) -> Any:
+        def told(answer: Any) -> None:
+            tap.point("provider after")
+            tap.called()
+            done(answer)
+
+        tap.point("provider before")
+        return begin(self, request, told)
+
     BaseClient._make_api_call = aws_call  # type: ignore[attr-defined]
     HttpClient.request = http_call  # type: ignore[method-assign]
+    Wire.begin = begun  # type: ignore[method-assign]

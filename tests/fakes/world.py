@@ -35,7 +35,7 @@ from shared.engine.retry import Retrier
 from shared.engine.send import Did, Sender
 from shared.engine.sweep import Sweeper, Swept
 from shared.engine.track import LATER, Tracked, Tracker
-from shared.ports import Clock, Pacer, Retriable
+from shared.ports import Clock, Pacer, Retriable, Wire
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.provider import FakeProvider, Oracle
 from tests.fakes.queues import FakeLanes
@@ -174,6 +174,7 @@ class World:
         circuits: Circuits | None = None,
         pool: Callable[[int], Pool] = FakePool,
         declared: Credential | None = None,
+        wire: Callable[[], Wire] | None = None,
     ) -> Sender:
         """Return a new sender of a lane: a worker with a clock or a credential of its own, if given."""
         return Sender(
@@ -188,6 +189,7 @@ class World:
             clock=clock or self.clock,
             lease_margin=LEASE_MARGIN,
             pool=pool,
+            wire=wire,
         )
 
     def slow_down(self, shortest: float, longest: float) -> None:

@@ -1,0 +1,213 @@
+"""The provider calls of a lease, side by side: in its own thread on a wire, or each in a thread of the lane's crew.
+
+On a wire go the calls of a provider that leaves its one HTTP request to another (`ports.Stepwise`), as long as a
+connection is open; a call that finds none is made in a thread, from its start. Whichever way it goes, a call is begun
+only if its slot has not passed, and made once.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Final, Self
+
+from shared.domain.content import Content
+from shared.domain.outcomes import Outcome, Unknown
+from shared.engine.pool import Pending, Pool
+from shared.ports import Clock, Provider, Response, Steps, Stepwise, Target, Wire
+
+Ended = Callable[[Sequence[Outcome]], None]
+"""Told once when a call has ended: what the provider said, nothing if it was not asked or its adapter has a fault."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Calls:
+    """Makes one provider's calls for any number of leases at once.
+
+    Args:
+        provider: is called.
+        clock: judges slots.
+        timeout: seconds that a call may take.
+        pool: makes a lease's pool of so many threads.
+        wire: makes a lease's wire; None: every call has a thread.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        clock: Clock,
+        timeout: float,
+        pool: Callable[[int], Pool],
+        wire: Callable[[], Wire] | None = None,
+    ) -> None:
+        self.provider = provider
+        self.stepwise = provider if wire is not None and isinstance(provider, Stepwise) else None
+        self.clock = clock
+        self.timeout = timeout
+        self._pool = pool
+        self._wire = wire
+
+    def lease(self, size: int) -> "Turn":
+        """Return the calls of one lease, at most `size` at once, for a `with`: leaving it waits for all of them."""
+        wire = self._wire() if self._wire is not None and self.stepwise is not None else None
+        return Turn(self, self._pool(size), wire)
+
+
+class Turn:
+    """The calls of one lease; for the lease's thread alone."""
+
+    def __init__(self, calls: Calls, pool: Pool, wire: Wire | None) -> None:
+        self._calls = calls
+        self._pool = pool
+        self._wire = wire
+
+    def rest(self, until: float) -> None:
+        """Wait for a moment, Unix seconds; calls go on meanwhile."""
+        if self._wire is not None:
+            self._wire.rest(until)
+        else:
+            self._calls.clock.sleep(until - self._calls.clock.now())
+
+    def begin(
+        self, content: Content, targets: Sequence[Target], *, latest: float, deadline: float, ended: Ended
+    ) -> Pending[list[Outcome] | None]:
+        """Begin a call.
+
+        Args:
+            content: what to send.
+            targets: to whom.
+            latest: Unix seconds after which the slot is missed and the call not begun; its result is None then.
+            deadline: Unix seconds by which it must have ended.
+            ended: told as soon as it has.
+        """
+        call = _Call(self._calls, content, targets, latest, deadline, ended)
+        if self._wire is not None and self._calls.stepwise is not None and call.begin(self._wire, self._calls.stepwise):
+            return call
+        return self._pool.submit(call.make)
+
+    def __enter__(self) -> Self:
+        self._pool.__enter__()
+        if self._wire is not None:
+            self._wire.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None) -> None:
+        """Wait for all calls."""
+        try:
+            if self._wire is not None:
+                self._wire.__exit__(kind, e, trace)
+        finally:
+            self._pool.__exit__(kind, e, trace)
+
+
+class _Call:
+    """One provider call, made in a thread (`make`) or on a wire (`begin`, then `result`)."""
+
+    __slots__ = (
+        "_calls",
+        "_content",
+        "_deadline",
+        "_ended",
+        "_error",
+        "_latest",
+        "_steps",
+        "_targets",
+        "_value",
+        "_wire",
+    )
+
+    def __init__(
+        self,
+        calls: Calls,
+        content: Content,
+        targets: Sequence[Target],
+        latest: float,
+        deadline: float,
+        ended: Ended,
+    ) -> None:
+        self._calls = calls
+        self._content = content
+        self._targets = targets
+        self._latest = latest
+        self._deadline = deadline
+        self._ended = ended
+        self._wire: Wire | None = None
+        self._value: list[Outcome] | None = None
+        self._error: BaseException | None = None
+
+    def make(self) -> list[Outcome] | None:
+        """Make the call in this thread; None if its slot was missed before it began."""
+        said: list[Outcome] | None = None
+        try:
+            now = self._calls.clock.now()
+            if now > self._latest:
+                return None
+            try:
+                said = self._calls.provider.send(self._content, self._targets, deadline=self._until(now))
+            except Exception as fault:  # noqa: BLE001 - an adapter's fault must not take the window's other results along
+                return self._faulty(fault)
+            return said
+        finally:
+            self._ended(said or ())
+
+    def begin(self, wire: Wire, provider: Stepwise) -> bool:
+        """Begin the call on a wire; False if it has to be made in a thread, and nothing has happened."""
+        now = self._calls.clock.now()
+        if now > self._latest:
+            self._end(None, ())
+            return True
+        steps = provider.steps(self._content, self._targets, deadline=self._until(now))
+        try:
+            request = next(steps)
+        except StopIteration as end:
+            self._end(end.value, end.value)
+            return True
+        except Exception as fault:  # noqa: BLE001 - as above
+            self._end(self._faulty(fault), ())
+            return True
+        self._wire = wire
+        try:
+            begun = wire.begin(request, partial(self._answer, steps))
+        except Exception as error:  # noqa: BLE001 - the provider's to judge
+            self._answer(steps, error)
+            return True
+        if not begun:
+            steps.close()
+        return begun
+
+    def result(self) -> list[Outcome] | None:
+        """Wait for the call and return what came of it; None if its slot was missed."""
+        if self._wire is not None:
+            self._wire.join()
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def _answer(self, steps: Steps[list[Outcome]], answer: Response | Exception) -> None:
+        self._wire = None
+        try:
+            if isinstance(answer, Response):
+                steps.send(answer)
+            else:
+                steps.throw(answer)
+        except StopIteration as end:
+            self._end(end.value, end.value)
+        except Exception as fault:  # noqa: BLE001 - as above
+            self._end(self._faulty(fault), ())
+        else:
+            steps.close()
+            self._end(self._faulty(RuntimeError("a call makes one request")), ())
+
+    def _end(self, value: list[Outcome] | None, said: Sequence[Outcome]) -> None:
+        self._value = value
+        try:
+            self._ended(said)
+        except BaseException as e:  # noqa: BLE001 - handed to whoever waits for the call
+            self._error = e
+
+    def _until(self, now: float) -> float:
+        return min(now + self._calls.timeout, self._deadline)
+
+    def _faulty(self, fault: Exception) -> list[Outcome]:
+        _LOG.error("provider fault", extra={"ref": self._targets[0].ref, "fault": type(fault).__name__})
+        return [Unknown("internal_fault")] * len(self._targets)
