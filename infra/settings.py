@@ -171,6 +171,7 @@ class _Posthaste(_Model):
     credentials: list[_Credential]
     routes: dict[Channel, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
     retention: _Retention = Field(default_factory=_Retention)
+    feedback_timeout: Annotated[int, Field(ge=60, le=30 * 86_400)] = contracts.FEEDBACK_TIMEOUT
     public_url: str = ""
     reserved: Literal["auto", "none"] = "auto"
 
@@ -266,6 +267,7 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
         routes={channel: tuple(route) for channel, route in parsed.routes.items()},
         public_url=_url("public_url", parsed.public_url, place),
         jobs_days=parsed.retention.jobs_days,
+        feedback_timeout=parsed.feedback_timeout,
     )
     deployment = Deployment(place, settings, parsed.reserved == "auto", parsed.retention.logs_days)
     total = sum(c.workers for c in deployment.credentials)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from functions.api.models import MAX_COPIES, MAX_RECIPIENTS, NewBatch
 from functions.api.problems import Problem, invalid
@@ -60,10 +60,12 @@ def compose(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> BatchR
 
 
 def _policy(body: NewBatch) -> Policy:
-    policy = Policy(max_attempts=body.max_attempts, on_ambiguous=OnAmbiguous(body.on_ambiguous))
-    if body.retry_on is None:
-        return policy
-    return Policy(policy.max_attempts, tuple(body.retry_on), policy.on_ambiguous)
+    given: dict[str, Any] = {}
+    if body.retry_on is not None:
+        given["retry_on"] = tuple(body.retry_on)
+    if body.deferred_after is not None:
+        given["deferred_after"] = body.deferred_after
+    return Policy(max_attempts=body.max_attempts, on_ambiguous=OnAmbiguous(body.on_ambiguous), **given)
 
 
 def _not_before(call: Call[Nothing, NewBatch]) -> int:

@@ -15,10 +15,11 @@ from pydantic import (
     Discriminator,
     Field,
     Tag,
+    ValidationInfo,
     field_validator,
 )
 
-from shared.domain.feedback import SOFT
+from shared.domain.feedback import SOFT, WordKind
 from shared.domain.jobs import OnAmbiguous
 from shared.domain.states import MessageState, Status
 
@@ -36,8 +37,8 @@ RESERVED: Final = ("x-posthaste", "x-smtpapi", "x-sg-", "x-mailgun-", "x-ses-", 
 _HEADER: Final = re.compile(r"[Xx]-[A-Za-z0-9-]{1,74}")
 _VALUE: Final = re.compile(r"[\x20-\x7e]*")
 
-SoftWord = Literal["dropped", "blocked", "failed_temporarily"]
-if {w.value for w in SOFT} != set(SoftWord.__args__):  # type: ignore[attr-defined]
+SoftWord = Literal["dropped", "blocked", "failed_temporarily", "deferred"]
+if {w.value for w in SOFT | {WordKind.DEFERRED}} != set(SoftWord.__args__):  # type: ignore[attr-defined]
     raise AssertionError("the words after which another provider is tried have changed")
 
 
@@ -123,13 +124,22 @@ class NewBatch(Input):
         None
     ) = Field(None, description="Credentials to use, in failover order; by default the deployment's.")
     retry_on: list[SoftWord] | None = Field(
-        None, max_length=3, description="Feedback after which another provider is tried; by default all three."
+        None,
+        max_length=4,
+        description="Feedback after which a provider that has not tried the message is tried; by default all of these "
+        "but `deferred`, which says that the provider still tries: a message may then arrive twice.",
+    )
+    deferred_after: int | None = Field(
+        None,
+        ge=60,
+        le=259_200,
+        description="Seconds after an attempt from which `deferred` counts, if `retry_on` names it; by default 14,400.",
     )
     on_ambiguous: Literal["hold", "fail_over"] = Field(
         OnAmbiguous.HOLD.value,
         description="A message whose fate is not known: `hold` waits for proof, `fail_over` risks a duplicate.",
     )
-    max_attempts: int = Field(6, ge=1, le=12)
+    max_attempts: int = Field(6, ge=1, le=12, description="Attempts that a message may have, over all providers.")
     # Not strict: a validator before it turns JSON into Python, where strict knows no text of a time.
     scheduled_at: AwareDatetime | None = Field(None, strict=False, description="Not before then; within a year.")
 
@@ -155,6 +165,14 @@ class NewBatch(Input):
     def _distinct(cls, value: list[str] | None) -> list[str] | None:
         if value is not None and len(set(value)) < len(value):
             raise ValueError("An entry stands twice")
+        return value
+
+    @field_validator("deferred_after")
+    @classmethod
+    def _deferred(cls, value: int | None, info: ValidationInfo) -> int | None:
+        # A retry_on that is not valid is reported by itself.
+        if value is not None and "retry_on" in info.data and "deferred" not in (info.data["retry_on"] or ()):
+            raise ValueError("Only with `deferred` in retry_on")
         return value
 
     @field_validator("scheduled_at", mode="before")

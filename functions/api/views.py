@@ -12,7 +12,8 @@ from shared.adapters.dynamo.stats import Day
 from shared.adapters.dynamo.suppressions import Suppression
 from shared.contracts import Credential, Settings
 from shared.domain.breaker import BreakerState
-from shared.domain.jobs import Job, public_counts
+from shared.domain.feedback import WordKind
+from shared.domain.jobs import Job, OnAmbiguous, public_counts
 from shared.domain.ledger import BY_KEYS
 from shared.domain.states import ACTIVE, JobState, MessageState, Status
 from shared.engine.logs import LiveCounts, LogLine
@@ -96,8 +97,16 @@ class JobView(View):
     duplicates: int
     counts: Counts
     exact: bool = Field(description="False: the counts are those of `as_of`, some seconds old.")
+    unacknowledged: int | None = Field(
+        description="Of those sent, how many wait too long for their provider's word (`feedback_timeout`, three days "
+        "by default); null where the counts are not exact."
+    )
     as_of: Time
     route: list[Tally] = Field(description="Credentials in failover order.")
+    max_attempts: int
+    retry_on: list[str] = Field(description="Feedback after which a provider that has not tried it is tried.")
+    deferred_after: int | None = Field(description="Seconds; null if `retry_on` does not name `deferred`.")
+    on_ambiguous: OnAmbiguous
     rate: float | None = Field(description="Messages per second that the route allows.")
     eta: Time | None = Field(description="When the last message goes out, as far as can be told.")
     waiting_for: WaitingFor | None
@@ -155,6 +164,7 @@ class LogLineView(View):
     updated_at: Time
     error: str | None = Field(description="Why it is in this state: a provider's code, or one of ours.")
     may_duplicate: bool = Field(description="An attempt whose fate is not known was followed by another.")
+    unacknowledged: bool = Field(description="Sent, and its provider has not said for too long what became of it.")
 
 
 class LogPage(View):
@@ -281,8 +291,13 @@ def job_view(
         duplicates=job.duplicates,
         counts=Counts(**counts),
         exact=live.exact if live else False,
+        unacknowledged=live.unacknowledged if live else None,
         as_of=_moment(live.as_of if live else now_ms),
         route=[Tally(credential_id=c, provider=p, **by[c]) for c, p in zip(job.route, job.providers, strict=True)],
+        max_attempts=job.policy.max_attempts,
+        retry_on=list(job.policy.retry_on),
+        deferred_after=job.policy.deferred_after if WordKind.DEFERRED in job.policy.retry_on else None,
+        on_ambiguous=job.policy.on_ambiguous,
         rate=rate,
         eta=at(int(eta)),
         waiting_for=waiting,
@@ -340,6 +355,7 @@ def log_line(line: LogLine) -> LogLineView:
         updated_at=_moment(line.updated_at_ms),
         error=line.error,
         may_duplicate=line.may_duplicate,
+        unacknowledged=line.unacknowledged,
     )
 
 

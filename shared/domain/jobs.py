@@ -13,6 +13,11 @@ SHARDS: Final = 16
 """Shards of the index of open jobs without reservation, and of a day's stats: spreads the writes of many jobs."""
 
 
+DEFERRED_AFTER: Final = 4 * 3600
+"""Seconds, by default, after which a message that a provider still tries to deliver may go to another: by then a
+greylisting server has long let it pass."""
+
+
 class StopReason(StrEnum):
     """Why a job was stopped."""
 
@@ -42,7 +47,7 @@ class Policy:
     max_attempts: int = 6
     retry_on: tuple[str, ...] = ("dropped", "blocked", "failed_temporarily")
     on_ambiguous: OnAmbiguous = OnAmbiguous.HOLD
-    deferred_after: int = 14_400
+    deferred_after: int = DEFERRED_AFTER
 
 
 @dataclass(frozen=True, slots=True)

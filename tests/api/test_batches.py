@@ -75,6 +75,46 @@ def test_everything_a_batch_may_say_reaches_the_engine(api: Api) -> None:
     )
 
 
+def test_a_job_says_how_hard_it_tries(api: Api) -> None:
+    def said(**given: Any) -> tuple[Any, ...]:
+        found = api.call("GET", f"/batches/{api.accepted(**given)}").json
+        return found["max_attempts"], found["retry_on"], found["deferred_after"], found["on_ambiguous"]
+
+    assert said() == (6, ["dropped", "blocked", "failed_temporarily"], None, "hold")
+    assert said(retry_on=[], max_attempts=1) == (1, [], None, "hold")
+    assert said(retry_on=["deferred"], max_attempts=12, on_ambiguous="fail_over") == (
+        12,
+        ["deferred"],
+        14_400,
+        "fail_over",
+    )
+    chosen = said(retry_on=["dropped", "blocked", "failed_temporarily", "deferred"], deferred_after=60)
+    assert chosen == (6, ["dropped", "blocked", "failed_temporarily", "deferred"], 60, "hold")
+
+
+@pytest.mark.parametrize(
+    ("given", "fields"),
+    [
+        ({"retry_on": ["bounced"]}, ["retry_on.0"]),
+        ({"retry_on": ["deferred", "deferred"]}, ["retry_on"]),
+        ({"retry_on": "deferred"}, ["retry_on"]),
+        ({"deferred_after": 3600}, ["deferred_after"]),
+        ({"deferred_after": 3600, "retry_on": ["blocked"]}, ["deferred_after"]),
+        ({"deferred_after": 3600, "retry_on": ["nonsense"]}, ["retry_on.0"]),
+        ({"deferred_after": 59, "retry_on": ["deferred"]}, ["deferred_after"]),
+        ({"deferred_after": 259_201, "retry_on": ["deferred"]}, ["deferred_after"]),
+        ({"max_attempts": 0}, ["max_attempts"]),
+        ({"max_attempts": 13}, ["max_attempts"]),
+        ({"on_ambiguous": "resend"}, ["on_ambiguous"]),
+    ],
+)
+def test_how_hard_to_try_is_checked(api: Api, given: dict[str, Any], fields: list[str]) -> None:
+    before = api.stored()
+    got = api.batch(**given)
+    assert (got.status, got.code, got.fields) == (422, "validation_failed", fields)
+    assert api.stored() == before
+
+
 def test_duplicates_are_one_message_and_those_not_sent_to_are_skipped(api: Api) -> None:
     api.call("PUT", "/suppressions/sup@example.org", {})
     job = api.logged("Ben <BEN@example.org>, ben@EXAMPLE.org, nonsense, Sup@Example.org, nonsense, cleo@example.net")

@@ -4,6 +4,7 @@ import pytest
 
 from shared.domain.outcomes import Rejected, Unknown
 from tests.api.conftest import Api
+from tests.fakes.clock import FakeClock
 
 
 def test_every_recipient_has_a_line_from_the_first_moment_on(api: Api) -> None:
@@ -22,6 +23,7 @@ def test_every_recipient_has_a_line_from_the_first_moment_on(api: Api) -> None:
         "updated_at": got["items"][0]["updated_at"],
         "error": None,
         "may_duplicate": False,
+        "unacknowledged": False,
     }
     assert got["next_cursor"] is None
 
@@ -50,6 +52,22 @@ def test_a_line_tells_that_a_message_may_have_been_sent_twice(api: Api) -> None:
     assert line["may_duplicate"] is True
     assert line["attempts"][0]["outcome"] == "unknown"
     assert line["attempts"][0]["code"] == "timeout"
+
+
+def test_what_a_provider_does_not_acknowledge_is_shown_and_counted(api: Api, clock: FakeClock) -> None:
+    job = api.logged(["a@example.org", "b@example.org", "c@example.org"])
+    taken = api.world.oracle.taken[0]
+    api.world.track(taken.provider, api.world.word(job, taken.ref.index, "delivered", chunk=taken.ref.chunk))
+    for advance, late in ((0, 0), (72 * 3600 + 60, 2)):
+        clock.advance(advance)
+        items = api.call("GET", f"/batches/{job}/logs").json["items"]
+        assert sum(x["unacknowledged"] for x in items) == late
+        assert not any(x["unacknowledged"] for x in items if x["state"] == "delivered")
+        for base in ("batches", "jobs"):
+            found = api.call("GET", f"/{base}/{job}").json
+            assert found["unacknowledged"] == late
+            assert (sum(found["counts"].values()), found["counts"]["sent"]) == (3, 2)
+    assert api.call("GET", "/jobs").json["items"][0]["unacknowledged"] is None
 
 
 def test_pages_and_filters(api: Api) -> None:

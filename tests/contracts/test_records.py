@@ -7,7 +7,7 @@ import pytest
 
 from shared.adapters.dynamo import keys
 from shared.domain.details import Detail, FeedbackDetail, FeedbackEntry
-from shared.domain.jobs import Job
+from shared.domain.jobs import Job, OnAmbiguous, Policy
 from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.outcomes import Entry, Kind
 from shared.domain.states import TRANSITIONS, Cell, Change, JobState
@@ -42,6 +42,14 @@ def test_a_job_is_stored_with_all_its_parts(stores: Stores, clock: FakeClock) ->
     assert stores.records.content(parts.job.id) == CONTENT
     assert stores.records.job("0" * 26) is None
     assert stores.records.content("0" * 26) is None
+
+
+def test_a_job_keeps_its_policy(stores: Stores, clock: FakeClock) -> None:
+    policy = Policy(3, ("blocked", "deferred"), OnAmbiguous.FAIL_OVER, 60)
+    parts = Parts(clock, policy=policy)
+    parts.store(stores)
+    assert job(stores, parts).policy == policy
+    assert Parts(clock).job.policy == Policy(6, ("dropped", "blocked", "failed_temporarily"), OnAmbiguous.HOLD, 14_400)
 
 
 def test_a_lease_loads_all_it_needs_at_once(stores: Stores, clock: FakeClock) -> None:

@@ -73,6 +73,8 @@ WRONG: dict[str, tuple[Change, str]] = {
     "stage with a slash": (field(stage="a/b"), "stage: 'a/b' is not a letter followed by"),
     "retention CloudWatch does not know": (field(retention={"logs_days": 31}), "retention.logs_days: 31 is not one of"),
     "jobs kept for no day": (field(retention={"jobs_days": 0}), "retention.jobs_days: "),
+    "no time for feedback": (field(feedback_timeout=59), "feedback_timeout: Input should be greater than or equal to"),
+    "forever for feedback": (field(feedback_timeout=2_592_001), "feedback_timeout: Input should be less than or equal"),
     "reserved misspelt": (field(reserved="yes"), "reserved: Input should be 'auto' or 'none'"),
     "over a hundred credentials": (many(101), "101 credentials; a deployment has at most 100"),
     "over 900 reserved": (many(3, workers=300), "the lanes reserve 902 concurrent executions in sum, more than 900"),
@@ -141,6 +143,12 @@ def test_settings_reach_the_functions_as_declared() -> None:
         ("few", 10, 3, ("*",)),
     ]
     assert (found.stage, found.jobs_days, found.public_url) == ("dev", 30, "")
+    assert found.feedback_timeout == 259_200
+
+
+def test_the_time_for_feedback_reaches_the_functions() -> None:
+    raw = {**SETTINGS, "feedback_timeout": 3600}
+    assert contracts.Settings.loads(read(raw, known=["sendgrid"]).settings.dumps()).feedback_timeout == 3600
 
 
 def test_a_hundred_credentials_fit_lambda_s_environment() -> None:

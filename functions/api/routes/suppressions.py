@@ -78,7 +78,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="putSuppression",
         tag="Suppressions",
         summary="Suppress an address",
-        description="From now on: messages that still wait are skipped too, as soon as their chunk is taken up. Repeating it changes at most the reason.",
+        description="From now on: messages that still wait are skipped too, as soon as their chunk is taken up. "
+        "Repeating it changes at most the reason.",
         scope=Scope.ADMIN,
         handler=put,
         query=Nothing,

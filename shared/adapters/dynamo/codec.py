@@ -10,7 +10,7 @@ from shared.domain import details as detail_codec
 from shared.domain.breaker import Breaker, BreakerState
 from shared.domain.chunks import Chunk
 from shared.domain.details import Detail, FeedbackDetail
-from shared.domain.jobs import Job, OnAmbiguous, Policy, RetryRequest
+from shared.domain.jobs import DEFERRED_AFTER, Job, OnAmbiguous, Policy, RetryRequest
 from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus, pack, unpack
 from shared.domain.states import COUNT_KEYS, Cell, JobState
 
@@ -186,6 +186,8 @@ def job_item(x: Job) -> Item:
     for name in ("duplicates", "not_before", "planned_at"):
         if getattr(x, name):
             out[name] = n(getattr(x, name))
+    if x.policy.deferred_after != DEFERRED_AFTER:
+        out["deferred_after"] = n(x.policy.deferred_after)
     if x.rate is not None:
         out["rate"] = n(x.rate)
     return out
@@ -214,6 +216,7 @@ def job(item: Mapping[str, Any]) -> Job:
             max_attempts=number(item, "max_attempts"),
             retry_on=tuple(w["S"] for w in item["retry_on"]["L"]),
             on_ambiguous=OnAmbiguous(item["on_ambiguous"]["S"]),
+            deferred_after=number(item, "deferred_after", DEFERRED_AFTER),
         ),
         name=text(item, "name"),
         sender=text(item, "sender"),
