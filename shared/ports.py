@@ -357,6 +357,14 @@ class Records(Protocol):
         """
         ...
 
+    def requeue(self, old: Ledger, new: Ledger) -> bool:
+        """Write a ledger whose cells its owner sends again, if its job is LOGGED, in one transaction (J4).
+
+        Returns:
+            False if the ledger has moved on, or the job runs.
+        """
+        ...
+
     def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
         """Write a ledger in which a finished message waits again, and its job with it, in one transaction (F).
 

@@ -64,7 +64,7 @@ def pace(rate: float, provider_limit: int, per_call: int = 0, job_rate: float | 
     Returns:
         At most ⌊rate/25⌋ recipients a call (at least 1), and 0.97 of the rate, or less to leave room for the largest
         call. The operator's bound makes calls smaller and not faster: workers that have read different bounds share
-        the slots. Why and how much: docs/adr/0020.
+        the slots. Why and how much: docs/adr/0030.
     """
     most = min(_share(rate), provider_limit)
     slots = _slots(rate, most)

@@ -7,6 +7,7 @@ from typing import Final
 
 from shared.domain import ledger as rules
 from shared.domain.jobs import Job, RetryRequest, StopReason
+from shared.domain.ledger import Ledger
 from shared.domain.states import Cell, Change, JobState
 from shared.engine.plan import Planner
 from shared.engine.retry import Retrier
@@ -97,10 +98,29 @@ class JobControl:
             return self._record(job, states)
         messages = 0
         for x in self._ledgers.read_all(job.id):
-            current = self._ledgers.reopen(job.id, x.chunk, states, job.policy.max_attempts) if states else x
-            if current is not None:
-                messages += len(current.having(Cell.QUEUED, Cell.RETRY))
+            current = self._requeue(job, x, states)
+            if current is None:
+                return NotNow("job_in_progress", RETRY_AFTER)
+            messages += len(current.having(Cell.QUEUED, Cell.RETRY))
         return self._resume(job, messages)
+
+    def _requeue(self, job: Job, read: Ledger, states: Sequence[Cell]) -> Ledger | None:
+        """Queue a ledger's cells again while the job is LOGGED; None if it runs again already.
+
+        Under a running job the finaliser may have read this ledger as done, and the job would end with it at work.
+        """
+        current: Ledger | None = read
+        while current is not None:
+            new = rules.reopen(current, tuple(states), job.policy.max_attempts)
+            if new is None:
+                return current
+            if self._records.requeue(current, new):
+                return new
+            seen = self._records.job(job.id)
+            if seen is None or seen.state is not JobState.LOGGED:
+                return None
+            current = self._ledgers.read(job.id, read.chunk)
+        return None
 
     def _record(self, job: Job, states: Sequence[Cell]) -> Resumed | NotNow | None:
         """Record a retry on its job and carry out its first slice; the log function goes on with the next."""

@@ -104,3 +104,25 @@ def test_an_answer_that_was_lost_is_not_a_second_reopening(stores: Stores, clock
     stored = stores.records.job(job.id)
     assert stored is not None
     assert (stored.state, stored.version) == (JobState.READY, job.version + 1)
+
+
+@pytest.mark.promise(4)
+@pytest.mark.parametrize("state", CHANGES)
+def test_a_ledger_is_queued_again_only_while_its_job_is_logged(
+    stores: Stores, clock: FakeClock, state: JobState
+) -> None:
+    job, old, new = at(stores, clock, state)
+    logged = state is JobState.LOGGED
+    assert stores.records.requeue(old, new) is logged
+    assert stores.ledgers.read(job.id, 0) == (new if logged else old)
+    assert stores.records.job(job.id) == job
+
+
+@pytest.mark.promise(1)
+def test_a_ledger_that_has_moved_on_is_not_queued_again(stores: Stores, clock: FakeClock) -> None:
+    job, old, new = at(stores, clock, JobState.LOGGED)
+    stores.ledgers.drop(job.id, 0, [0])
+    moved = stores.ledgers.read(job.id, 0)
+    assert moved != old
+    assert not stores.records.requeue(old, new)
+    assert stores.ledgers.read(job.id, 0) == moved

@@ -271,6 +271,16 @@ class FakeRecords:
 
         return self._atomic("fold", make)
 
+    def requeue(self, old: Ledger, new: Ledger) -> bool:
+        def make() -> bool:
+            stored, job = self._ledgers.items.get((old.job, old.chunk)), self.jobs.get(old.job)
+            if stored is None or stored.version != old.version or job is None or job.state is not JobState.LOGGED:
+                return False
+            self._ledgers.store(new)
+            return True
+
+        return self._atomic("requeue", make)
+
     def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
         def make() -> bool:
             stored = self._ledgers.items.get((old.job, old.chunk))

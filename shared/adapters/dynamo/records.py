@@ -402,6 +402,24 @@ class DynamoRecords:
         at = finish if state is JobState.LOGGED else job.finished_at
         return new, replace(job, counts=counts, by=by, state=state, finished_at=at, version=job.version + 1)
 
+    def requeue(self, old: Ledger, new: Ledger) -> bool:
+        """Write a ledger whose cells its owner sends again, if its job is LOGGED, in one transaction."""
+        logged: Item = {
+            "TableName": self._records,
+            "Key": keys.job(old.job),
+            "ConditionExpression": "#state = :logged",
+            "ExpressionAttributeNames": {"#state": "state"},
+            "ExpressionAttributeValues": {":logged": s(JobState.LOGGED.value)},
+        }
+        actions = [{"Update": codec.ledger_update(self._ops, old, new)}, {"ConditionCheck": logged}]
+        try:
+            self._db.call("transact_write_items", TransactItems=actions)
+        except Cancelled as lost:
+            if "ConditionalCheckFailed" in lost.codes:
+                return False
+            raise
+        return True
+
     def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
         """Write a ledger in which a finished message waits again, and its job with it, in one transaction."""
         target = job.state if job.retry else reopened(job.state)
