@@ -2,7 +2,8 @@
 
 A busy machine lets the loop wait for its turn, and everything that arrived meanwhile is read in one instant. A tick
 runs before the loop polls its sockets, so what is read after a tick had not arrived before the tick before it; one
-more is allowed for, as a request is served a turn after it was read.
+more is allowed for, as a request is served a turn after it was read. What comes by a new connection is read some turns
+after the connection was accepted: for a moment after a wait, anything may be as old as that wait.
 """
 
 import asyncio
@@ -13,6 +14,10 @@ from typing import Final
 TICK: Final = 0.002
 """Seconds: 500 ticks a second cost a thousandth of a processor."""
 TICKS: Final = 3
+HELD: Final = 0.02
+"""Seconds between two ticks from which on the loop was held up."""
+GLOW: Final = 0.1
+"""Seconds for which a wait explains what is read afterwards."""
 
 
 class Pulse:
@@ -20,6 +25,8 @@ class Pulse:
 
     def __init__(self) -> None:
         self._ticks: deque[float] = deque(maxlen=TICKS)
+        self._since = 0.0
+        self._until = 0.0
 
     def start(self) -> None:
         """Begin to tick in the running loop."""
@@ -27,8 +34,16 @@ class Pulse:
 
     def slack(self) -> float:
         """Return the seconds by which an arrival may be older than the moment it is served; 0 if there is no loop."""
-        return time.monotonic() - self._ticks[0] if self._ticks else 0.0
+        if not self._ticks:
+            return 0.0
+        now = time.monotonic()
+        return now - (min(self._since, self._ticks[0]) if now < self._until else self._ticks[0])
 
     def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._ticks.append(time.monotonic())
+        now = time.monotonic()
+        if self._ticks and now - self._ticks[-1] > HELD:
+            if self._ticks[-1] > self._until:  # else the waits are one
+                self._since = self._ticks[0]
+            self._until = now + GLOW
+        self._ticks.append(now)
         loop.call_later(TICK, self._tick, loop)
