@@ -60,7 +60,7 @@ def serve(world: World, *lanes: str, workers: int = 2, seconds: float = 60.0) ->
     for lane in lanes:
         for w in range(workers):
             sender = world.sender(lane, circuits=world.process())
-            work += [lambda lane=lane, s=sender, n=LEASES * w + k: lease(lane, s, n) for k in range(LEASES)]  # type: ignore[misc]
+            work += [lambda lane=lane, s=sender, n=LEASES * w + k: lease(lane, s, n) for k in range(LEASES)]
     world.clock.run(*work)
 
 

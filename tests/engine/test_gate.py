@@ -1,0 +1,309 @@
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from shared.domain.breaker import ENOUGH, PROBES, THRESHOLD, Breaker, BreakerState
+from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.pacing import pace
+from shared.engine.circuits import KEPT, Circuits
+from shared.engine.gate import BOUND, CAREFUL, FULL, IDLE, SHUT, Gate
+from shared.ports import Retriable
+from tests.fakes.breakers import FakeBreakers
+from tests.fakes.clock import FakeClock
+from tests.fakes.faults import Tap, When
+
+TAKEN = [Accepted("id")]
+DOWN: list[Outcome] = [Rejected("http_503", permanent=False)]
+REFUSED: list[Outcome] = [Rejected("unauthorized", permanent=False, provider_down=True)]
+
+
+class Lane:
+    """A credential with its stored breaker, and as many processes as a test likes."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.tap = Tap()
+        self.breakers = FakeBreakers(self.tap)
+
+    def circuits(self) -> Circuits:
+        return Circuits(breakers=self.breakers, clock=self.clock, rng=random.Random(0))  # noqa: S311 - jitter
+
+    def gate(self) -> Gate:
+        return Gate("one", self.circuits(), self.clock)
+
+    @property
+    def stored(self) -> Breaker:
+        return self.breakers.of("one")
+
+    def state(self) -> str:
+        """Return the stored state."""
+        return self.stored.state.value
+
+    def due(self) -> None:
+        """Let the time come when the breaker is to be probed."""
+        self.clock.advance(self.stored.probe_at / 1000 - self.clock.now() + 0.001)
+
+
+@pytest.fixture
+def lane() -> Lane:
+    return Lane()
+
+
+def room(gate: Gate, owner: str = "me", most: int = 1000) -> list[int]:
+    """Begin calls until no more may begin; returns their tickets."""
+    tickets = []
+    for _ in range(most):
+        ticket = gate.enter(owner)
+        if ticket in (FULL, SHUT):
+            break
+        tickets.append(ticket)
+    return tickets
+
+
+def end(gate: Gate, tickets: list[int], outcomes: Sequence[Outcome], owner: str = "me") -> None:
+    for ticket in tickets:
+        gate.leave(ticket, owner, outcomes)
+
+
+def call(gate: Gate, outcomes: Sequence[Outcome], owner: str = "me") -> None:
+    ticket = gate.enter(owner)
+    assert ticket > 0
+    gate.leave(ticket, owner, outcomes)
+
+
+def test_few_calls_begin_until_one_succeeds_and_many_after_it(lane: Lane) -> None:
+    gate = lane.gate()
+    first = room(gate)
+    assert len(first) == CAREFUL
+    assert gate.enter("me") == FULL
+    end(gate, first[:1], TAKEN)
+    assert len(room(gate)) == BOUND - CAREFUL + 1
+
+
+def test_the_bound_doubles_while_more_is_wanted_and_only_then(lane: Lane) -> None:
+    gate = lane.gate()
+    call(gate, TAKEN)
+    for _ in range(5):
+        call(gate, TAKEN)
+    tickets = room(gate)
+    assert len(tickets) == BOUND
+    end(gate, tickets[:1], TAKEN)
+    assert len(room(gate)) == BOUND + 1
+
+
+def test_a_failure_makes_careful_and_a_success_forgets_it(lane: Lane) -> None:
+    gate = lane.gate()
+    call(gate, TAKEN)
+    call(gate, DOWN)
+    tickets = room(gate)
+    assert len(tickets) == CAREFUL
+    end(gate, tickets[:1], TAKEN)
+    assert len(room(gate)) > CAREFUL
+
+
+def test_a_lane_that_was_idle_is_careful_again(lane: Lane) -> None:
+    gate = lane.gate()
+    call(gate, TAKEN)
+    lane.clock.advance(IDLE + 0.1)
+    assert len(room(gate)) == CAREFUL
+
+
+@pytest.mark.parametrize("said", [[Throttled(1)], [NotStarted()], []])
+def test_what_says_nothing_changes_nothing(lane: Lane, said: list[Outcome]) -> None:
+    gate = lane.gate()
+    for _ in range(3 * THRESHOLD):
+        call(gate, said)
+    assert lane.tap.calls == []
+    assert len(room(gate)) == CAREFUL
+
+
+def test_five_failures_in_a_row_shut_the_gate_and_open_the_breaker_once(lane: Lane) -> None:
+    gate = lane.gate()
+    call(gate, DOWN)
+    call(gate, TAKEN)
+    for _ in range(THRESHOLD - 1):
+        call(gate, DOWN)
+    assert lane.stored == Breaker("one")
+    late = room(gate, most=3)
+    call(gate, [Unknown("read_timeout")])
+    end(gate, late, DOWN)
+    assert gate.enter("me") == SHUT
+    assert gate.bars("me")
+    assert (lane.stored.state, lane.stored.reason, lane.stored.failures) == (
+        BreakerState.OPEN,
+        "read_timeout",
+        THRESHOLD,
+    )
+    assert lane.tap.calls == ["breakers.swap"]
+
+
+def test_a_refused_account_shuts_the_gate_at_once(lane: Lane) -> None:
+    gate = lane.gate()
+    call(gate, REFUSED)
+    assert gate.enter("me") == SHUT
+    assert (lane.stored.state, lane.stored.failures) == (BreakerState.OPEN, 1)
+
+
+def test_what_another_process_opened_shuts_this_gate_when_it_is_seen(lane: Lane) -> None:
+    theirs, ours = lane.gate(), lane.gate()
+    call(theirs, REFUSED)
+    assert ours.enter("me") > 0
+    ours.see(lane.stored)
+    assert ours.enter("me") == SHUT
+    assert ours.bars("me")
+    ours.see(Breaker("one"))  # an older read
+    assert ours.enter("me") == SHUT
+
+
+def test_two_processes_that_open_it_agree(lane: Lane) -> None:
+    theirs, ours = lane.gate(), lane.gate()
+    call(theirs, REFUSED)
+    for _ in range(THRESHOLD):
+        call(ours, DOWN)
+    assert lane.stored.reason == "unauthorized"
+    assert lane.stored.version == 1
+    assert ours.bars("me")
+
+
+def probing(lane: Lane) -> Gate:
+    gate = lane.gate()
+    call(gate, REFUSED)
+    lane.due()
+    assert not gate.bars("me")
+    assert gate.enter("me") == SHUT  # the probes are to be asked for
+    assert gate.admit("me")
+    return gate
+
+
+def test_probes_are_made_one_after_the_other_by_the_lease_that_has_them(lane: Lane) -> None:
+    gate = probing(lane)
+    assert gate.enter("you") == SHUT
+    assert not gate.admit("you")
+    assert gate.bars("you")
+    tickets = room(gate)
+    assert len(tickets) == 1
+    assert gate.enter("me") == FULL
+    end(gate, tickets, TAKEN)
+    assert lane.state() == "HALF_OPEN"
+    call(gate, TAKEN)
+    assert lane.state() == "CLOSED"
+    assert len(room(gate, "you")) == CAREFUL
+
+
+def test_a_probe_that_fails_is_the_last_one(lane: Lane) -> None:
+    gate = probing(lane)
+    call(gate, TAKEN)
+    call(gate, DOWN)
+    assert gate.enter("me") == SHUT
+    assert (lane.stored.state, lane.stored.delay) == (BreakerState.OPEN, 20_000)
+
+
+def test_probes_are_bounded_whatever_they_say(lane: Lane) -> None:
+    gate = probing(lane)
+    for _ in range(PROBES):
+        call(gate, [Throttled(1)])
+    assert gate.enter("me") == SHUT
+    assert lane.state() == "HALF_OPEN"
+    assert ENOUGH < PROBES
+
+
+def test_only_one_process_gets_the_probes(lane: Lane) -> None:
+    ours = probing(lane)
+    theirs = lane.gate()
+    theirs.see(lane.stored)
+    assert theirs.bars("them")
+    assert not theirs.admit("them")
+    lane.due()
+    assert theirs.admit("them")
+    call(ours, TAKEN)
+    call(ours, TAKEN)  # too late: they are not its probes any more
+    assert lane.stored.prober == "them"
+    assert ours.enter("me") == SHUT
+
+
+def test_calls_of_before_say_nothing_about_now(lane: Lane) -> None:
+    gate = lane.gate()
+    hung = room(gate, most=2)
+    call(gate, REFUSED)
+    lane.due()
+    assert gate.admit("me")
+    assert gate.enter("me") == FULL  # they are still there
+    end(gate, hung, DOWN)
+    assert lane.state() == "HALF_OPEN"
+    call(gate, TAKEN)
+    call(gate, TAKEN)
+    assert lane.state() == "CLOSED"
+
+
+def test_a_window_of_probes_is_small_and_of_single_recipients(lane: Lane) -> None:
+    usual = pace(1000, 1000)
+    gate = lane.gate()
+    assert gate.narrow(usual) == usual
+    call(gate, REFUSED)
+    narrow = gate.narrow(usual)
+    assert (narrow.per_call, narrow.window, narrow.spacing) == (1, PROBES, usual.spacing)
+    assert gate.narrow(pace(2, 1)).window == 1
+
+
+@pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
+def test_a_write_that_failed_is_made_again_by_whoever_comes_next(lane: Lane, when: When) -> None:
+    gate = lane.gate()
+    lane.tap.arm_at("breakers.swap", when, Retriable)
+    call(gate, REFUSED)
+    assert gate.enter("me") == SHUT
+    assert not gate.admit("me")
+    assert gate.bars("me")
+    assert (lane.stored.state, lane.stored.version) == (BreakerState.OPEN, 1)
+    lane.due()
+    assert not gate.bars("me")
+    assert gate.admit("me")
+
+
+def test_a_gate_waits_for_room_and_no_longer_than_it_must(lane: Lane) -> None:
+    gate = lane.gate()
+
+    def hold() -> float:
+        tickets = room(gate)
+        lane.clock.sleep(0.3)
+        end(gate, tickets, TAKEN)
+        return lane.clock.now()
+
+    def wait() -> float:
+        lane.clock.sleep(0.01)
+        gate.wait("me")
+        return lane.clock.now()
+
+    held, waited = lane.clock.run(hold, wait)
+    assert isinstance(held, float)
+    assert isinstance(waited, float)
+    assert held <= waited < held + 0.02
+
+
+# What a process knows
+
+
+def test_breakers_are_read_together_and_believed_for_a_while(lane: Lane) -> None:
+    circuits = lane.circuits()
+    route = ["one", "two", "three"]
+    assert all(circuits.usable(c, route) for c in route)
+    assert lane.tap.calls == ["breakers.read"]
+    lane.clock.advance(KEPT + 0.1)
+    assert circuits.open_to(route) == route
+    assert lane.tap.calls == ["breakers.read"] * 2
+
+
+def test_what_cannot_be_read_is_as_it_was_known(lane: Lane) -> None:
+    circuits = lane.circuits()
+    circuits.open("one", "http_503", 5)
+    lane.clock.advance(KEPT + 0.1)
+    lane.tap.arm_at("breakers.read", error=Retriable)
+    assert circuits.open_to(["one", "two"]) == ["two"]
+    assert lane.tap.fired == 1
+
+
+def test_an_older_read_does_not_overwrite_what_is_known(lane: Lane) -> None:
+    circuits = lane.circuits()
+    opened = circuits.open("one", "http_503", 5)
+    assert circuits.learn(Breaker("one")) == opened
+    assert not circuits.usable("one")
