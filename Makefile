@@ -13,8 +13,8 @@ LANES := --lanes tests/deployed/lanes.json
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links
 
-.PHONY: help setup run demo up down status test test-unit test-deployed lint lint-infra check bench mutants crash kill soak \
-	browser openapi lock clean
+.PHONY: help setup run demo up down status test test-unit test-deployed lint lint-infra check bench mutants crash kill pace model \
+	soak browser openapi lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -89,6 +89,12 @@ crash: setup ## kill a process at every AWS and provider call it makes, in every
 
 kill: setup ## kill senders in the middle of their windows on a local cloud, KILLS times (default 20); prints a table
 	POSTHASTE_LOCAL=.local/kill $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed --kills $(or $(KILLS),20)
+
+pace: setup ## send in fake time at every rate, with calls of all sizes, while workers stall and die; prints worst second and average
+	$(PY) -m tests.engine.pace
+
+model: setup ## search every state of small worlds by the protocol's rules, then leave out each rule; prints what breaks
+	$(PY) -m tests.model
 
 soak: setup ## let a random adversary drive the engine for HOURS (default 1), over STORES=fakes or moto
 	$(PY) -m tests.statemachine --hours $(or $(HOURS),1) --stores $(or $(STORES),fakes)

@@ -1,0 +1,141 @@
+"""The worlds that are searched whole, and those in which a rule is left out and something must break."""
+
+from dataclasses import replace
+from typing import Final
+
+from tests.model.state import Budget
+from tests.model.world import World
+
+_CAUGHT_IN_TIME: Final = Budget(crash=1, freeze=1, stop=0, resume=0)
+
+WORLDS: Final = {
+    "one chunk, windows of one, stop and resume": World(),
+    "one chunk, windows of two, doubts": World(window=2, outcomes="sUN", budget=Budget(crash=2, freeze=1)),
+    "three workers": World(workers=3, feedback=False, outcomes="s", budget=Budget(crash=1, freeze=1)),
+    "two chunks of one, stop and resume": World(chunks=2, messages=1, feedback=False),
+    "two chunks of two": World(chunks=2, feedback=False, stale=False, outcomes="s", budget=Budget(freeze=0, resume=0)),
+    "two campaigns, one credential": World(campaigns=(0, 1), messages=1, feedback=False, outcomes="s"),
+    "two jobs of a campaign and one of another": World(
+        campaigns=(0, 0, 1), messages=1, feedback=False, stale=False, budget=Budget(freeze=0, resume=0)
+    ),
+    "two tries, every outcome": World(
+        limit=2, window=2, exclusive=False, outcomes="sptUNh", feedback=False, budget=_CAUGHT_IN_TIME
+    ),
+    "two tries, throttled, windows of one": World(
+        limit=2, exclusive=False, outcomes="sth", feedback=False, budget=Budget(crash=1, freeze=1)
+    ),
+    "answers of writes are lost": World(
+        limit=2, exclusive=False, outcomes="sth", feedback=False, budget=Budget(stop=0, resume=0, lost=2)
+    ),
+    "answers of writes are lost, with feedback and stop": World(
+        messages=1, limit=2, outcomes="stUh", exclusive=False, budget=Budget(lost=2)
+    ),
+    "doubts are risked": World(
+        limit=2, exclusive=False, fail_over=True, outcomes="stUN", feedback=False, budget=_CAUGHT_IN_TIME
+    ),
+    "doubts are risked, with feedback": World(
+        messages=1, limit=2, exclusive=False, fail_over=True, outcomes="stUN", budget=Budget(soft=1, retry=1)
+    ),
+    "soft words reopen the job": World(
+        messages=1, limit=2, exclusive=False, reopens=True, outcomes="stUN", budget=Budget(soft=1)
+    ),
+    "soft words reopen the job twice": World(
+        messages=1, limit=3, exclusive=False, reopens=True, outcomes="s", budget=Budget(soft=2)
+    ),
+    "soft words reopen one of two": World(
+        limit=2, exclusive=False, reopens=True, outcomes="s", budget=Budget(freeze=0, stop=0, resume=0, soft=1)
+    ),
+    "soft words reopen one of two chunks": World(
+        chunks=2,
+        messages=1,
+        limit=2,
+        reopens=True,
+        outcomes="s",
+        stale=False,
+        budget=Budget(freeze=0, stop=0, resume=0, soft=1),
+    ),
+    "retries": World(outcomes="spt", exclusive=False, budget=Budget(stop=0, resume=0, retry=2), feedback=False),
+    "retries with feedback": World(
+        messages=1, outcomes="stUN", exclusive=False, budget=Budget(stop=0, resume=0, retry=2, soft=1)
+    ),
+    "retries that stop and soft words divide": World(
+        workers=1,
+        outcomes="st",
+        exclusive=False,
+        stale=False,
+        feedback=False,
+        budget=Budget(crash=0, freeze=0, stop=1, resume=0, retry=3, soft=1),
+    ),
+    "two owners retry at once": World(
+        chunks=2,
+        messages=1,
+        workers=1,
+        clients=2,
+        outcomes="st",
+        exclusive=False,
+        feedback=False,
+        budget=Budget(crash=1, freeze=0, stop=0, resume=0, retry=2),
+    ),
+    "two owners retry a campaign at once": World(
+        chunks=2,
+        messages=1,
+        workers=1,
+        clients=2,
+        outcomes="st",
+        feedback=False,
+        budget=Budget(crash=0, freeze=0, stop=1, resume=0, retry=2),
+    ),
+}
+"""Name to world: in none of them may anything break."""
+
+_FEW: Final = Budget(crash=0, freeze=0, stop=0, resume=0)
+_SOFT: Final = World(
+    messages=1, limit=2, exclusive=False, reopens=True, outcomes="s", budget=Budget(stop=0, resume=0, soft=1)
+)
+_RETRY: Final = replace(WORLDS["two owners retry at once"], budget=Budget(0, 0, 0, 0, retry=2))
+
+
+SABOTAGED: Final = {
+    "takeover_leaves_unknown": World(messages=1),
+    "a_retry_leaves_unknown": World(messages=1, exclusive=False, budget=Budget(stop=0, resume=0, retry=1)),
+    "the_job_is_active": World(messages=1),
+    "a_stopped_job_waits_for_leases": World(),
+    "a_takeover_ends_the_epoch": World(),
+    "jobs_share_the_reservation": World(campaigns=(0, 0, 1), messages=1, feedback=False, budget=_FEW),
+    "a_fold_is_compared": World(messages=1),
+    "a_stopped_job_is_not_reopened": replace(_SOFT, budget=Budget(soft=1)),
+    "ones_own_claim_is_known": World(messages=1, outcomes="s", budget=_FEW),
+    "the_sweeper": World(messages=1, budget=Budget(stop=0, resume=0)),
+    "a_word_names_its_attempt": World(
+        messages=1, limit=3, exclusive=False, reopens=True, feedback=False, budget=_FEW._replace(soft=1)
+    ),
+    "the_finaliser_reads_ledgers": replace(_SOFT, chunks=2),
+    "the_finaliser_checks_the_version": _SOFT,
+    "a_reopening_takes_the_job_along": _SOFT,
+    "given_up_outranks_accepted": replace(_SOFT, reopens=False),
+    "the_only_chunk_is_compared": replace(_SOFT, workers=1),
+    "late_throttled_stays": World(
+        messages=1, exclusive=False, outcomes="sh", budget=Budget(stop=0, resume=0, lost=1), feedback=False
+    ),
+    "late_not_sent_is_dropped": World(
+        messages=1, limit=2, exclusive=False, outcomes="t", budget=Budget(stop=0, resume=0), feedback=False
+    ),
+    "throttled_have_no_detail": World(messages=1, exclusive=False, outcomes="sh", feedback=False),
+    "doubts_on_the_last_try": World(messages=1, exclusive=False, fail_over=True, feedback=False),
+    "the_limit_never_shrinks": WORLDS["retries that stop and soft words divide"],
+    "an_overtaken_retry_asks_again": replace(_RETRY, without=frozenset({"a_retry_reopens_under_logged"})),
+    "a_retry_reopens_under_logged": _RETRY,
+}
+"""A rule to the world in which leaving it out breaks something."""
+
+
+def sabotaged(rule: str) -> World:
+    """Return the world in which a rule is left out."""
+    world = SABOTAGED[rule]
+    return replace(world, without=world.without | {rule})
+
+
+SMALL: Final = ("three workers", "two chunks of two", "two campaigns, one credential")
+"""Worlds that are searched with every run of the tests."""
+DEAR: Final = frozenset({"the_finaliser_reads_ledgers", "the_limit_never_shrinks"})
+"""Rules whose worlds take seconds until something breaks."""

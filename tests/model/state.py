@@ -1,0 +1,138 @@
+"""One state of the model, as small tuples: what is stored, what each process knows, and what providers really did.
+
+Names of one letter keep states small: cells are q queued, r retry, c claimed, u unknown, f failed, s sent, x dropped,
+d delivered. Skipped, relayed and bounced cells behave as f, s and d do, and are left out.
+"""
+
+from typing import Final, NamedTuple
+
+QUEUED, RETRY, CLAIMED, UNKNOWN, FAILED, SENT, DROPPED, DELIVERED = "q", "r", "c", "u", "f", "s", "x", "d"
+RANK: Final = {CLAIMED: 0, UNKNOWN: 1, FAILED: 2, SENT: 3, QUEUED: 4, RETRY: 4, DROPPED: 4, DELIVERED: 5}
+OPEN: Final = frozenset({QUEUED, RETRY, CLAIMED})
+
+COUNTED: Final = {QUEUED: 0, RETRY: 0, CLAIMED: 1, UNKNOWN: 2, FAILED: 3, DROPPED: 3, SENT: 4, DELIVERED: 5}
+"""Cell to its place in a histogram: queued, sending, unknown, failed, sent, delivered."""
+
+READY, ENQUEUED, SENDING, DONE, STOPPED, LOGGED = "READY", "ENQUEUED", "SENDING", "SENT", "STOPPED", "LOGGED"
+ACTIVE: Final = frozenset({ENQUEUED, SENDING})
+
+FREE: Final = -1
+"""Nobody holds the ledger."""
+DEAD: Final = -2
+"""A process held it that has died."""
+
+HELD, ENDED, LOST = "held", "ended", "lost"
+"""A worker's lease: its own; ended by it, and nobody has had one since; another's by now."""
+
+ACCEPTED, REFUSED, NOT_SENT, THROTTLED, DOUBT, RISKED = "s", "p", "t", "h", "u", "x"
+"""What a worker knows of a call. RISKED is a doubt under `on_ambiguous: fail_over`."""
+GIVES: Final = {ACCEPTED: SENT, REFUSED: FAILED, NOT_SENT: RETRY, DOUBT: UNKNOWN, RISKED: RETRY}
+
+Cell = tuple[str, int]
+Cells = tuple[Cell, ...]
+
+
+class Ledger(NamedTuple):
+    """A chunk's ledger; `holder` is a worker's number, FREE or DEAD."""
+
+    cells: Cells
+    holder: int
+    limit: int
+    folded: tuple[int, ...]
+
+
+class Job(NamedTuple):
+    """A job; `stopped` is the flag that only a plan removes."""
+
+    state: str
+    stopped: bool
+    counts: tuple[int, ...]
+
+
+class Worker(NamedTuple):
+    """A worker: where it stands, its lease, its window as (index, attempt), and what it knows of the calls made.
+
+    `after`: windows that this lease has claimed since the job was stopped.
+    """
+
+    at: str = "idle"
+    chunk: int = -1
+    window: tuple[tuple[int, int], ...] = ()
+    results: tuple[str, ...] = ()
+    lease: str = HELD
+    after: int = 0
+
+
+class Truth(NamedTuple):
+    """What providers did with a message, as sets of attempts (bits): took, gave up after taking, left in doubt."""
+
+    took: int = 0
+    gave_up: int = 0
+    doubt: int = 0
+
+
+class Client(NamedTuple):
+    """An owner's retry under way: 0 none, -1 to be asked again, n: ledger n - 1 of the job is next, then the job."""
+
+    job: int = 0
+    step: int = 0
+    found: bool = False
+
+
+class Budget(NamedTuple):
+    """What the adversary may still do."""
+
+    crash: int = 1
+    """Processes that die, pointers that get lost."""
+    freeze: int = 1
+    """Leases that run out under a live worker."""
+    stop: int = 1
+    resume: int = 1
+    retry: int = 0
+    soft: int = 0
+    """Accepted messages that a provider gives up."""
+    lost: int = 0
+    """Writes whose answers are lost."""
+
+
+class State(NamedTuple):
+    """Everything; `ever` marks chunks that a pointer was ever sent for, `finals` how far each job's finaliser is."""
+
+    jobs: tuple[Job, ...]
+    holders: tuple[int, ...]
+    ledgers: tuple[Ledger, ...]
+    workers: tuple[Worker, ...]
+    pointers: tuple[bool, ...]
+    ever: tuple[bool, ...]
+    truth: tuple[tuple[Truth, ...], ...]
+    details: tuple[tuple[Cell | None, ...], ...]
+    finals: tuple[int, ...]
+    clients: tuple[Client, ...]
+    left: Budget
+
+
+class Broken(Exception):
+    """A promise is broken."""
+
+
+def histogram(cells: Cells) -> tuple[int, ...]:
+    """Return how many cells are queued, sending, unknown, failed, sent, delivered."""
+    out = [0] * 6
+    for state, _ in cells:
+        out[COUNTED[state]] += 1
+    return tuple(out)
+
+
+def finished(cells: Cells) -> bool:
+    """Tell whether nothing is left to do."""
+    return all(state not in OPEN for state, _ in cells)
+
+
+def join(cell: Cell, attempt: int, state: str) -> Cell:
+    """Join a word about an attempt, as `shared.domain.feedback.join` does."""
+    now, at = cell
+    if attempt == at:
+        return (state, at) if RANK[state] > RANK[now] else cell
+    if attempt < at and state == DELIVERED:
+        return (DELIVERED, at)
+    return cell

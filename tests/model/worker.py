@@ -1,0 +1,257 @@
+"""The worker's rules: L1 to L5, step by step, with everything that may happen between two steps."""
+
+from tests.model import cells as rules
+from tests.model.state import (
+    ACCEPTED,
+    ACTIVE,
+    CLAIMED,
+    DEAD,
+    DOUBT,
+    ENDED,
+    ENQUEUED,
+    FREE,
+    HELD,
+    LOGGED,
+    LOST,
+    NOT_SENT,
+    QUEUED,
+    READY,
+    REFUSED,
+    RISKED,
+    SENDING,
+    STOPPED,
+    THROTTLED,
+    Broken,
+    Ledger,
+    State,
+    Worker,
+    finished,
+)
+from tests.model.world import Step, Steps, World, put, spend
+
+_IDLE = Worker()
+
+
+def steps(m: World, s: State) -> Steps:
+    """Yield what workers can do, and what can befall them."""
+    for c in range(len(s.ledgers)):
+        yield from _take_over(m, s, c)
+    for number, worker in enumerate(s.workers):
+        if worker.at != "idle":
+            yield from _STEPS[worker.at](m, s, number, worker)
+            if s.left.crash:
+                yield Step(False, f"w{number} dies at {worker.at}", spend(_died(s, number, worker), "crash"))
+        elif all(w.at != "idle" for w in s.workers[:number]):  # idle workers are alike: the first moves
+            yield from _acquire(m, s, number)
+
+
+def _moved(s: State, number: int, worker: Worker) -> State:
+    return s._replace(workers=put(s.workers, number, worker))
+
+
+def _died(s: State, number: int, worker: Worker) -> State:
+    out = _moved(s, number, _IDLE)
+    if worker.lease == HELD:
+        out = out._replace(ledgers=put(s.ledgers, worker.chunk, s.ledgers[worker.chunk]._replace(holder=DEAD)))
+    return out
+
+
+def _superseded(s: State, c: int) -> State:
+    """The epoch moves on: whoever still believes in a lease of the chunk has lost it."""
+    workers = tuple(w._replace(lease=LOST, after=0) if w.at != "idle" and w.chunk == c else w for w in s.workers)
+    return s._replace(workers=workers)
+
+
+# L1
+
+
+def _acquire(m: World, s: State, number: int) -> Steps:
+    for c, ledger in enumerate(s.ledgers):
+        can = ledger.holder == FREE and not finished(ledger.cells)
+        leased = s
+        if can:
+            leased = _moved(_superseded(s, c), number, Worker("check", c))
+            leased = m.change_ledger(leased, c, holder=number)
+        if s.pointers[c]:
+            gone = put(s.pointers, c, False)
+            yield Step(True, f"w{number} {'leases' if can else 'acknowledges'} {c}", leased._replace(pointers=gone))
+            if s.left.crash:
+                yield Step(False, f"the pointer of {c} is lost", spend(s._replace(pointers=gone), "crash"))
+        elif s.ever[c] and m.stale and can:
+            yield Step(False, f"w{number} leases {c} by a stale pointer", leased)
+
+
+# L2
+
+
+def _check(m: World, s: State, number: int, worker: Worker) -> Steps:
+    """Before each window: release if no time or work is left, else read the job."""
+    ledger, j = s.ledgers[worker.chunk], m.job_of[worker.chunk]
+    state = s.jobs[j].state
+    if THROTTLED in worker.results or not _claimable(ledger, worker.lease):
+        yield from _release(m, s, number, worker)
+    elif state in ACTIVE or ("the_job_is_active" in m.without and state != STOPPED):
+        after = _moved(s, number, worker._replace(at="claim"))
+        if state == ENQUEUED:
+            after = m.change_job(after, j, state=SENDING)
+        yield Step(True, f"w{number} reads the job: {state}", after)
+    else:
+        for step in _release(m, s, number, worker):
+            yield step._replace(label=f"w{number} reads the job: {state}; {step.label}")
+
+
+def _claimable(ledger: Ledger, lease: str) -> bool:
+    """Tell whether the worker knows of work left; after a takeover it learns nothing new, and goes on to claim."""
+    return lease == LOST or any(state == QUEUED and attempt < ledger.limit for state, attempt in ledger.cells)
+
+
+def _claim(m: World, s: State, number: int, worker: Worker) -> Steps:
+    c = worker.chunk
+    ledger = s.ledgers[c]
+    if worker.lease != HELD:
+        yield Step(True, f"w{number} finds its lease of {c} lost", _late(m, s, number, worker))
+        return
+    merged = rules.merge(ledger.cells, worker, ledger.limit, holder=True, without=m.without)
+    cells, window = rules.claim(merged, ledger.limit, m.window)
+    if not window:
+        yield from _release(m, s, number, worker)
+        return
+    after = m.may_work(s, c, worker.after)
+    claimed = m.change_ledger(s, c, cells=cells)
+    places = [i for i, _ in window]
+    yield Step(
+        True, f"w{number} claims {c}{places}", _moved(claimed, number, Worker("call", c, window, (), HELD, after))
+    )
+    if "ones_own_claim_is_known" in m.without:
+        dead = _moved(m.change_ledger(claimed, c, holder=DEAD), number, _IDLE)
+        yield Step(False, f"w{number} claims {c}{places}, the answer is lost, and it believes itself overtaken", dead)
+    elif s.left.lost:
+        undo = _moved(spend(claimed, "lost"), number, worker._replace(at="undo"))
+        yield Step(False, f"w{number} claims {c}{places}, and the answer is lost", undo)
+
+
+def _undo(m: World, s: State, number: int, worker: Worker) -> Steps:
+    """A claim whose answer was lost: no call of it was begun, and the release puts its window back."""
+    c = worker.chunk
+    if worker.lease != HELD:
+        yield Step(True, f"w{number} finds its lease of {c} lost", _late(m, s, number, worker))
+        return
+    back = tuple((QUEUED, a - 1) if state == CLAIMED else (state, a) for state, a in s.ledgers[c].cells)
+    yield from _release(m, m.change_ledger(s, c, cells=back), number, worker)
+
+
+_KNOWN = {"s": ACCEPTED, "p": REFUSED, "t": NOT_SENT, "h": THROTTLED, "U": DOUBT, "N": DOUBT}
+
+
+def _call(m: World, s: State, number: int, worker: Worker) -> Steps:
+    c = worker.chunk
+    index, attempt = worker.window[len(worker.results)]
+    truth, bit = s.truth[c][index], 1 << attempt
+    for outcome in m.outcomes:
+        told = truth
+        if outcome in "sU":
+            if truth.took & ~m.excused(truth):
+                raise Broken(f"DUPLICATE: message {c}.{index} is accepted again, as attempt {attempt}")
+            told = told._replace(took=told.took | bit)
+        if outcome in "UN":
+            told = told._replace(doubt=told.doubt | bit)
+        known = RISKED if m.fail_over and outcome in "UN" else _KNOWN[outcome]
+        results = (*worker.results, known)
+        at = "call" if len(results) < len(worker.window) else "detail"
+        if at == "detail" and set(results) == {THROTTLED} and "throttled_have_no_detail" not in m.without:
+            at = "check"
+        after = s._replace(truth=put(s.truth, c, put(s.truth[c], index, told)))
+        yield Step(
+            True,
+            f"w{number} calls for {c}.{index}: {outcome}",
+            _moved(after, number, worker._replace(at=at, results=results)),
+        )
+
+
+def _detail(m: World, s: State, number: int, worker: Worker) -> Steps:
+    c = worker.chunk
+    row = list(s.details[c])
+    for (index, attempt), kind in zip(worker.window, worker.results, strict=True):
+        if kind != THROTTLED:
+            row[index] = (kind, attempt)
+        elif "throttled_have_no_detail" in m.without:
+            row[index] = (NOT_SENT, attempt)
+    after = s._replace(details=put(s.details, c, tuple(row)))
+    yield Step(True, f"w{number} writes the detail of {c}", _moved(after, number, worker._replace(at="check")))
+
+
+# L4
+
+
+def _release(m: World, s: State, number: int, worker: Worker) -> Steps:
+    c = worker.chunk
+    if worker.lease != HELD:
+        yield Step(True, f"w{number} finds its lease of {c} lost", _late(m, s, number, worker))
+        return
+    ledger = s.ledgers[c]
+    merged = rules.merge(ledger.cells, worker, ledger.limit, holder=True, without=m.without)
+    cells = rules.released(merged, ledger.limit)
+    after = _moved(m.change_ledger(s, c, cells=cells, holder=FREE), number, _IDLE)
+    pointed = after if finished(cells) or s.jobs[m.job_of[c]].state not in ACTIVE else m.point(after, c)
+    yield Step(True, f"w{number} releases {c}", pointed)
+    if pointed is not after and s.left.crash:
+        yield Step(False, f"w{number} releases {c} and dies before the pointer", spend(after, "crash"))
+    if s.left.lost:
+        unsure = _moved(spend(after, "lost"), number, worker._replace(at="again", lease=ENDED))
+        yield Step(False, f"w{number} releases {c}, and the answer is lost", unsure)
+
+
+def _again(m: World, s: State, number: int, worker: Worker) -> Steps:
+    """A release whose answer was lost is made again: it is known again if nobody has leased the chunk since."""
+    c = worker.chunk
+    if worker.lease == ENDED:
+        after = _moved(s, number, _IDLE)
+        more = not finished(s.ledgers[c].cells) and s.jobs[m.job_of[c]].state in ACTIVE
+        yield Step(True, f"w{number} knows its release of {c} again", m.point(after, c) if more else after)
+    else:
+        yield Step(True, f"w{number} finds another's lease of {c}", _late(m, s, number, worker))
+
+
+def _late(m: World, s: State, number: int, worker: Worker) -> State:
+    """Merge the results of a lost lease, and leave."""
+    ledger = s.ledgers[worker.chunk]
+    cells = rules.merge(ledger.cells, worker, ledger.limit, holder=False, without=m.without)
+    return _moved(m.change_ledger(s, worker.chunk, cells=cells), number, _IDLE)
+
+
+# L5
+
+
+def _take_over(m: World, s: State, c: int) -> Steps:
+    """A lease has run out, of a dead worker or of one that is frozen and will go on later."""
+    ledger = s.ledgers[c]
+    if ledger.holder == FREE or (ledger.holder != DEAD and not s.left.freeze):
+        return
+    if sum(state == CLAIMED for state, _ in ledger.cells) > m.window:
+        raise Broken("a takeover finds more than a window claimed")
+    seen = s.jobs[m.job_of[c]].state not in (READY, LOGGED) or s.pointers[c]
+    dead = ledger.holder == DEAD  # it never acknowledged its pointer, so that another comes across the lease
+    if not dead and not seen and not m.stale:
+        return
+    proofs = [s.details[c]]
+    if not dead and any(s.details[c]):
+        proofs.append((None,) * m.messages)  # read just before the frozen worker wrote it
+    for proof in proofs:
+        after = s if dead else spend(s, "freeze")
+        if "a_takeover_ends_the_epoch" not in m.without:
+            after = _superseded(after, c)
+        cells = rules.taken_over(ledger.cells, proof, ledger.limit, m.without)
+        after = m.change_ledger(after, c, cells=cells, holder=FREE)
+        whose = "a dead worker" if dead else f"w{ledger.holder}, which is frozen,"
+        whose += "" if proof is s.details[c] else " unproven"
+        yield Step(dead, f"{c} is taken over from {whose}", after)
+
+
+_STEPS = {
+    "check": _check,
+    "claim": _claim,
+    "call": _call,
+    "detail": _detail,
+    "undo": _undo,
+    "again": _again,
+}
