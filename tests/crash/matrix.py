@@ -217,6 +217,7 @@ def table(results: dict[str, list[Cell]]) -> str:
     lines = []
     for shape, cells in results.items():
         outcomes = Counter((c.point, c.outcome) for c in cells)
-        lines.append(f"{shape}: {len(cells)} points")
+        sums = Counter(c.outcome for c in cells)
+        lines.append(f"{shape}: {len(cells)} points ({', '.join(f'{n} {what}' for what, n in sorted(sums.items()))})")
         lines += [f"  {n:4} x {point:32} {outcome}" for (point, outcome), n in sorted(outcomes.items())]
     return "\n".join(lines)
