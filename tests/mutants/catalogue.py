@@ -79,7 +79,15 @@ MUTANTS: Final = (
         "            except _ClosedUnwritten:\n                pass  #",
         "            except (_ClosedUnwritten, AnswerLost):\n                pass  #",
         "tests/adapters/test_http.py::test_a_lost_answer_is_told_and_the_request_arrives_once"
-        "[True-dropped-connection_closed]",
+        "[HttpClient-True-dropped-connection_closed]",
+    ),
+    Mutant(
+        "written on a wire, and again by a thread",
+        1,
+        "shared/adapters/http_wire.py",
+        "        if not exchange.write(connection) and not connection.tls:",
+        "        if exchange.write(connection):",
+        "tests/adapters/test_http_wire.py::test_what_is_answered_meanwhile_frees_its_connection",
     ),
     Mutant(
         "throttled entry written into the detail",
@@ -107,6 +115,14 @@ MUTANTS: Final = (
         "            if now > self._latest:\n                return None\n",
         "",
         "tests/engine/test_pace.py::test_a_thread_that_starts_late_makes_no_call",
+    ),
+    Mutant(
+        "a wire begins a call late all the same",
+        2,
+        "shared/engine/calls.py",
+        "        if now > self._latest:\n            self._end(None, ())\n",
+        "        if now > self._latest + 60:\n            self._end(None, ())\n",
+        "tests/engine/test_wire.py::test_a_call_whose_slot_has_passed_is_not_begun[0]",
     ),
     Mutant(
         "no headroom for a call's size",
