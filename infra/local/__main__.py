@@ -73,9 +73,12 @@ def _lent(where: Paths, lanes: Path | None = None) -> Iterator[Cloud]:
 
 def _run(where: Paths) -> None:
     with _lent(where) as running:
+        newsletter.strike(running)
         sent = newsletter.send(running)
+        say(f"           {newsletter.OUTAGE[1]} is down for {newsletter.OUTAGE_SECONDS} s")
         say(f"           newsletter posted: {sent.answer['recipients']} recipients, batch {sent.batch_id}")
         newsletter.watch(running, sent)
+        say(f"           {newsletter.carried(newsletter.evidence(running, sent))}")
         _show(running)
         say("\nCtrl-C stops the local cloud.")
         with contextlib.suppress(KeyboardInterrupt):
@@ -87,7 +90,8 @@ def _run(where: Paths) -> None:
 def _demo(where: Paths) -> None:
     where.demo.unlink(missing_ok=True)
     with _lent(where) as running:
-        with step("post the newsletter"):
+        with step(f"post the newsletter while {newsletter.OUTAGE[1]} is down"):
+            newsletter.strike(running)
             sent = newsletter.send(running)
         with step("every message has its final state"):
             newsletter.watch(running, sent)
@@ -99,7 +103,8 @@ def _demo(where: Paths) -> None:
             raise LocalCloudError("the demo failed:\n  " + "\n  ".join(wrong))
         say(
             f"{sent.answer['recipients']} recipients, {sent.answer['skipped']} skipped, "
-            f"{len(found['accepted'])} accepted by a provider, each exactly once, and the logs agree: {where.demo}"
+            f"{len(found['accepted'])} accepted by a provider, each exactly once, and the logs agree: {where.demo}\n"
+            f"{newsletter.carried(found)}"
         )
 
 

@@ -24,6 +24,9 @@ from simulator.client import ControlClient
 FIXTURE: Final = ROOT / "tests" / "fixtures" / "newsletter"
 SENDER: Final = "Posthaste News <news@example.com>"
 SUBJECT: Final = "The Example Gazette, spring"
+OUTAGE: Final = ("mailgun", "mailgun-main")
+"""The provider and credential that are down while the newsletter begins."""
+OUTAGE_SECONDS: Final = 20
 STATES: Final = ("queued", "sending", "sent", "delivered", "failed", "skipped", "unknown")
 OPEN: Final = ("queued", "sending", "sent")
 """States that sending or feedback will still change."""
@@ -76,6 +79,22 @@ def send(cloud: Cloud) -> Sent:
     posted_at = time.time()
     answer = call(cloud, "POST", "/batches", body, {"Idempotency-Key": uuid.uuid4().hex})
     return Sent(answer["batch_id"], answer["job_id"], answer, rows, posted_at)
+
+
+def strike(cloud: Cloud) -> None:
+    """Take a provider down for the newsletter's first seconds: what it would have carried goes through the next one."""
+    ControlClient(cloud.env["SIMULATOR_URL"]).faults(*OUTAGE, mode="503", seconds=OUTAGE_SECONDS)
+
+
+def carried(found: Mapping[str, Any]) -> str:
+    """Return in words which providers carried a batch, and how many messages were tried by more than one.
+
+    `found`: as `evidence` returns it.
+    """
+    by_provider = Counter(row["provider"] for row in found["accepted"])
+    moved = sum(sum(line["providers"].values()) > 1 for line in found["logs"])
+    through = ", ".join(f"{n} through {name}" for name, n in sorted(by_provider.items()))
+    return f"{through}; {moved} failed over after an attempt that was refused"
 
 
 def _forgive(cloud: Cloud, keys: set[str]) -> None:

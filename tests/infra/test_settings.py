@@ -131,8 +131,8 @@ def test_more_lanes_than_cloudformation_carries_are_refused(tmp_path: Any) -> No
 def test_the_repository_s_own_settings_are_right() -> None:
     found = read(context()["posthaste"])
     assert found.stage == "dev"
-    assert [c.id for c in found.settings.credentials] == ["sendgrid-main"]
-    assert found.settings.routes == {"email": ("sendgrid-main",)}
+    assert [c.id for c in found.settings.credentials] == ["sendgrid-main", "mailgun-main"]
+    assert found.settings.routes == {"email": ("sendgrid-main", "mailgun-main")}
 
 
 def test_settings_reach_the_functions_as_declared() -> None:
