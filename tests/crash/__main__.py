@@ -8,7 +8,7 @@ from tests.crash.script import SHAPES
 
 def main() -> int:
     """Run all and print points by outcomes."""
-    results = {}
+    results: dict[str, list[matrix.Cell]] = {}
     for shape in SHAPES.values():
         results |= (done := matrix.run([shape]))
         print(matrix.table(done), flush=True)  # noqa: T201 - this is its output
