@@ -34,7 +34,12 @@ WORLDS: Final = {
         limit=2, exclusive=False, fail_over=True, outcomes="stUN", feedback=False, budget=_CAUGHT_IN_TIME
     ),
     "doubts are risked, with feedback": World(
-        messages=1, limit=2, exclusive=False, fail_over=True, outcomes="stUN", budget=Budget(soft=1, retry=1)
+        messages=1,
+        limit=2,
+        exclusive=False,
+        fail_over=True,
+        outcomes="stUN",
+        budget=Budget(stop=0, resume=0, soft=1, retry=1),
     ),
     "soft words reopen the job": World(
         messages=1, limit=2, exclusive=False, reopens=True, outcomes="stUN", budget=Budget(soft=1)
