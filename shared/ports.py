@@ -173,10 +173,6 @@ class LedgerStore(Protocol):
         """Queue cells again for the owner's retry (J4)."""
         ...
 
-    def reopen_as_read(self, read: Ledger, states: Iterable[Cell], max_attempts: int) -> bool:
-        """Queue cells again if the ledger still is as it was read; False if it was written meanwhile."""
-        ...
-
     def drop(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
         """Skip recipients that still wait."""
         ...
@@ -357,11 +353,11 @@ class Records(Protocol):
         """
         ...
 
-    def requeue(self, old: Ledger, new: Ledger) -> bool:
+    def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
         """Write a ledger whose cells its owner sends again, if its job is LOGGED, in one transaction (J4).
 
         Returns:
-            False if the ledger has moved on, or the job runs.
+            False if the ledger has moved on, the job runs, or its retry on its way is not that of `job`.
         """
         ...
 

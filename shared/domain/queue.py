@@ -207,11 +207,6 @@ class LedgerQueue(ABC):
         wanted = tuple(states)
         return self._change(job, chunk, lambda x: rules.reopen(x, wanted, max_attempts))
 
-    def reopen_as_read(self, read: Ledger, states: Iterable[Cell], max_attempts: int) -> bool:
-        """Queue cells again if the ledger still is as it was read (J4); False if it was written meanwhile."""
-        new = rules.reopen(read, tuple(states), max_attempts)
-        return new is None or self._swap(read, new) is new
-
     def drop(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
         """Skip recipients that still wait."""
         wanted = tuple(indices)

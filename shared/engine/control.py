@@ -114,7 +114,7 @@ class JobControl:
             new = rules.reopen(current, tuple(states), job.policy.max_attempts)
             if new is None:
                 return current
-            if self._records.requeue(current, new):
+            if self._records.requeue(current, new, job):
                 return new
             seen = self._records.job(job.id)
             if seen is None or seen.state is not JobState.LOGGED:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Final
 
+from shared.domain import ledger as rules
 from shared.domain.ledger import LedgerStatus
 from shared.domain.states import Change
 from shared.engine.recover import Recovery
@@ -54,16 +55,14 @@ class Retrier:
             ended = self._records.change(job, Change.RESUME, int(self._clock.now() * 1000))
             return Step.OVER if ended.won else Step.MORE
         some = self._ledgers.read_some(job.id, job.retry.next, SLICE)
-        # Read after the ledgers, which are written only as they were read: so whatever is queued here was not sent
-        # after the retry's end, and one who comes late queues nothing that became unknown since.
-        seen = self._records.job(job.id)
-        if seen is None or seen.retry != job.retry:
-            return Step.MORE
         for x in some:
             if x.status is LedgerStatus.BUSY:  # by a pointer that came too late to see that the job had ended
-                return Step.WAIT if self._recovery.take_over(seen, x) is None else Step.MORE
-            if not self._ledgers.reopen_as_read(x, job.retry.states, job.policy.max_attempts):
+                return Step.WAIT if self._recovery.take_over(job, x) is None else Step.MORE
+            new = rules.reopen(x, job.retry.states, job.policy.max_attempts)
+            # Only as it was read, and only while this retry is at this place: so one who comes late queues nothing
+            # that became unknown since, and nothing under a job that runs.
+            if new is not None and not self._records.requeue(x, new, job):
                 return Step.MORE
         reached = some[-1].chunk + 1 if some else job.chunks
-        self._records.set_retry(seen, replace(job.retry, next=reached))
+        self._records.set_retry(job, replace(job.retry, next=reached))
         return Step.MORE

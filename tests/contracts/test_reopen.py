@@ -113,7 +113,7 @@ def test_a_ledger_is_queued_again_only_while_its_job_is_logged(
 ) -> None:
     job, old, new = at(stores, clock, state)
     logged = state is JobState.LOGGED
-    assert stores.records.requeue(old, new) is logged
+    assert stores.records.requeue(old, new, job) is logged
     assert stores.ledgers.read(job.id, 0) == (new if logged else old)
     assert stores.records.job(job.id) == job
 
@@ -124,5 +124,5 @@ def test_a_ledger_that_has_moved_on_is_not_queued_again(stores: Stores, clock: F
     stores.ledgers.drop(job.id, 0, [0])
     moved = stores.ledgers.read(job.id, 0)
     assert moved != old
-    assert not stores.records.requeue(old, new)
+    assert not stores.records.requeue(old, new, job)
     assert stores.ledgers.read(job.id, 0) == moved

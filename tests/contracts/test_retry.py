@@ -6,11 +6,9 @@ import pytest
 
 from shared.adapters.dynamo import keys
 from shared.domain.jobs import Job, RetryRequest
-from shared.domain.ledger import LedgerStatus
-from shared.domain.outcomes import Entry, Kind
 from shared.domain.states import COUNT_KEYS, Cell, Change, JobState
 from shared.ports import OpenJob
-from tests.contracts.conftest import Parts, leased, passing
+from tests.contracts.conftest import Parts
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import When
 from tests.fakes.stores import Stores
@@ -110,24 +108,18 @@ def test_some_ledgers_from_a_number_on(stores: Stores, clock: FakeClock) -> None
 
 
 @pytest.mark.promise(1)
-def test_cells_are_queued_again_only_in_a_ledger_that_is_as_it_was_read(stores: Stores, clock: FakeClock) -> None:
-    parts = Parts(clock, [3])
-    parts.store(stores)
-    job = parts.job.id
-    route = parts.job.route
-    claimed = stores.ledgers.claim(leased(stores, clock, job), [], 3, route=route)
-    assert claimed is not None
-    unknown = [Entry(i, 1, Kind.UNKNOWN) for i in range(3)]
-    released = stores.ledgers.send_done(claimed[0], unknown, passing(clock))
-    dropped = stores.ledgers.join(job, 0, [(0, 1, Cell.DROPPED)], route=route, credential="one")
-    assert released is not None
-    assert dropped is not None
-    assert not stores.ledgers.reopen_as_read(released, (Cell.UNKNOWN,), 6)
-    assert stores.ledgers.read(job, 0) == dropped
-    assert stores.ledgers.reopen_as_read(dropped, (Cell.DROPPED,), 6)
-    after = stores.ledgers.read(job, 0)
-    assert after is not None
-    assert (after.cell(0), after.cell(1)) == ((Cell.QUEUED, 1), (Cell.UNKNOWN, 1))
-    assert (after.status, after.retries) == (LedgerStatus.IDLE, 1)
-    assert stores.ledgers.reopen_as_read(after, (Cell.DROPPED,), 6)  # nothing is left to do, and nothing is written
-    assert stores.ledgers.read(job, 0) == after
+def test_cells_are_queued_again_only_under_the_retry_that_was_read(stores: Stores, clock: FakeClock) -> None:
+    job = logged(stores, clock)
+    old = stores.ledgers.read(job.id, 0)
+    assert old is not None
+    new = replace(old, cells=bytes([1 << 4 | Cell.QUEUED, Cell.QUEUED]), dirty=True, version=old.version + 1)
+    asked = stores.records.set_retry(job, ASKED)
+    assert asked.job is not None
+    moved = stores.records.set_retry(asked.job, replace(ASKED, next=2))
+    assert moved.job is not None
+    assert not stores.records.requeue(old, new, job)
+    assert not stores.records.requeue(old, new, asked.job)
+    assert stores.ledgers.read(job.id, 0) == old
+    assert stores.records.requeue(old, new, moved.job)
+    assert stores.ledgers.read(job.id, 0) == new
+    assert not stores.records.requeue(old, new, moved.job)

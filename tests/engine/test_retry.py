@@ -165,7 +165,7 @@ def test_a_crash_at_any_call_loses_and_doubles_nothing(world: World, nth: int, w
 def test_a_write_whose_answer_is_lost_is_known_again(world: World, nth: int) -> None:
     """A client below makes a write again whose answer was lost."""
     job = given_up(world)
-    world.tap.arm(nth, When.REPEATED, where=lambda name: name.startswith(("records.set", "records.ch", "ledgers.swap")))
+    world.tap.arm(nth, When.REPEATED, where=lambda name: name.startswith(("records.set", "records.ch", "records.req")))
     assert ask(world, job).recorded
     world.settle()
     assert world.tap.fired == 1
@@ -200,6 +200,39 @@ def test_one_who_comes_late_queues_nothing_that_became_unknown_since(world: Worl
     assert next(made) > call
     assert world.counts(job) == {"sent": 7, "unknown": 7}
     assert len(world.oracle.calls) == 21
+
+
+@pytest.mark.promise(3)
+@pytest.mark.parametrize("seconds", [5, 3600])
+@pytest.mark.parametrize("call", range(8))
+def test_one_who_comes_late_puts_nothing_under_a_job_that_runs(world: World, call: int, seconds: int) -> None:
+    """One sleeps at a call of its own; its retry is withdrawn meanwhile, and what is ready then is sent."""
+    job = given_up(world)
+    ask(world, job)
+    late: list[int] = []
+    made = count()
+
+    def delay() -> None:
+        if threading.get_ident() in late and next(made) == call:
+            world.clock.sleep(seconds)
+
+    def sleeper() -> None:
+        late.append(threading.get_ident())
+        world.retrier.carry_on(job, world.clock.now() + 7200)
+
+    def owner() -> None:
+        world.clock.sleep(1)
+        world.control.stop(job, ACCOUNT)
+        world.control.resume(job, ACCOUNT)
+        world.settle()
+
+    world.tap.delay = delay
+    world.clock.run(sleeper, owner)
+    world.settle()
+    assert next(made) > call
+    assert world.job(job).state is JobState.LOGGED
+    assert not [x for x in world.ledgers.read_all(job) if x.unfinished]
+    world.check()
 
 
 def test_a_ledger_that_a_worker_holds_is_waited_for(world: World) -> None:

@@ -271,10 +271,12 @@ class FakeRecords:
 
         return self._atomic("fold", make)
 
-    def requeue(self, old: Ledger, new: Ledger) -> bool:
+    def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
         def make() -> bool:
-            stored, job = self._ledgers.items.get((old.job, old.chunk)), self.jobs.get(old.job)
-            if stored is None or stored.version != old.version or job is None or job.state is not JobState.LOGGED:
+            stored, current = self._ledgers.items.get((old.job, old.chunk)), self.jobs.get(old.job)
+            if stored is None or stored.version != old.version or current is None:
+                return False
+            if current.state is not JobState.LOGGED or current.retry != job.retry:
                 return False
             self._ledgers.store(new)
             return True

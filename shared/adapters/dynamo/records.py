@@ -402,14 +402,15 @@ class DynamoRecords:
         at = finish if state is JobState.LOGGED else job.finished_at
         return new, replace(job, counts=counts, by=by, state=state, finished_at=at, version=job.version + 1)
 
-    def requeue(self, old: Ledger, new: Ledger) -> bool:
+    def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
         """Write a ledger whose cells its owner sends again, if its job is LOGGED, in one transaction."""
+        values: Item = {":logged": s(JobState.LOGGED.value)}
         logged: Item = {
             "TableName": self._records,
             "Key": keys.job(old.job),
-            "ConditionExpression": "#state = :logged",
+            "ConditionExpression": "#state = :logged AND " + _same_retry(job, values),
             "ExpressionAttributeNames": {"#state": "state"},
-            "ExpressionAttributeValues": {":logged": s(JobState.LOGGED.value)},
+            "ExpressionAttributeValues": values,
         }
         actions = [{"Update": codec.ledger_update(self._ops, old, new)}, {"ConditionCheck": logged}]
         try:
