@@ -81,6 +81,7 @@ class App:
             now,
             lambda ref: world.log.find(provider.name, credential.id, ref),
             credential.memory,
+            credential.faults.faults.events_late_s,
         )
         answer = provider.receive(request, context)
         rule = None

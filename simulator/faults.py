@@ -13,13 +13,16 @@
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from simulator.model import Message, Mode
 
 Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+_COMMON: Final = ("latency_ms", "events_late_s", "rules")
 
 
 class Rule(BaseModel):
@@ -57,19 +60,23 @@ class Rule(BaseModel):
 
 
 class Faults(BaseModel):
-    """The faults of one credential. A body with `mode` at the top level is short for one rule."""
+    """The faults of one credential. A body with `mode` at the top level is short for one rule.
+
+    `events_late_s`: until the provider's own list of events tells of a message (Mailgun's Events API).
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     latency_ms: float = Field(default=0, ge=0, le=600_000)
+    events_late_s: float = Field(default=0, ge=0, le=86_400)
     rules: list[Rule] = []
 
     @model_validator(mode="before")
     @classmethod
     def _short_form(cls, value: Any) -> Any:
         if isinstance(value, dict) and "mode" in value:
-            rule = {k: v for k, v in value.items() if k not in ("latency_ms", "rules")}
-            rest = {k: v for k, v in value.items() if k in ("latency_ms", "rules")}
+            rule = {k: v for k, v in value.items() if k not in _COMMON}
+            rest = {k: v for k, v in value.items() if k in _COMMON}
             rules = [] if rule["mode"] == Mode.OK else [rule]
             return {**rest, "rules": [*rules, *rest.get("rules", [])]}
         return value

@@ -70,7 +70,11 @@ def events(request: Request, context: Context, domain: str, page: str) -> Reply:
         query = _query(text, context.at)
     except Invalid as e:
         return _reply(400, {"message": str(e)})
-    found = [(line["seq"], _event(line)) for line in context.find("") if line["message_id"].endswith(f"@{domain}")]
+    found = [
+        (line["seq"], _event(line))
+        for line in context.find("")
+        if line["message_id"].endswith(f"@{domain}") and line["at"] <= context.at - context.events_late
+    ]
     found = [(seq, event) for seq, event in found if query.takes(event)]
     if not query.ascending:
         found.reverse()

@@ -11,14 +11,19 @@ from typing import Any, Protocol
 
 
 class Clock:
-    """Unix time in seconds that never runs backwards: the arrival clock of the log."""
+    """Unix time in seconds that never runs backwards: the arrival clock of the log.
 
-    def __init__(self) -> None:
+    Args:
+        source: tells the time instead, of a test in which it is made to pass.
+    """
+
+    def __init__(self, source: Callable[[], float] | None = None) -> None:
         self._offset = time.time() - time.monotonic()
+        self._source = source
 
     def now(self) -> float:
         """Return the Unix time in seconds."""
-        return self._offset + time.monotonic()
+        return self._source() if self._source else self._offset + time.monotonic()
 
 
 class Mode(StrEnum):
@@ -157,6 +162,7 @@ class Context:
         at: arrival in Unix seconds.
         find: returns the log lines of this credential that carry a ref (any, if it is empty), for look-ups.
         memory: what the provider keeps for this credential from call to call; a reset empties it.
+        events_late: seconds until the provider's own list of events tells of a message.
     """
 
     credential: str
@@ -165,6 +171,7 @@ class Context:
     at: float
     find: Callable[[str], list[dict[str, Any]]]
     memory: dict[str, Any]
+    events_late: float = 0.0
 
 
 class Provider(Protocol):

@@ -19,6 +19,7 @@ from simulator.app import App
 from simulator.client import ControlClient
 from simulator.control import Control
 from simulator.listener import KEEP_ALIVE_S, Listener
+from simulator.model import Clock
 from simulator.webhooks import Webhooks
 from simulator.world import Options, World
 
@@ -101,6 +102,7 @@ class Simulator(_Running):
         keys: provider → accepted API keys.
         key_files: provider → file of its webhook signing key.
         webhooks: settings all credentials start with.
+        now: tells the Unix time in seconds, in a test in which time is made to pass; timers keep the real time.
     """
 
     def __init__(
@@ -111,6 +113,7 @@ class Simulator(_Running):
         keys: dict[str, frozenset[str]] | None = None,
         key_files: dict[str, Path] | None = None,
         webhooks: Webhooks | None = None,
+        now: Callable[[], float] | None = None,
     ) -> None:
         self._options = Options(
             seed=seed or secrets.token_hex(8),
@@ -118,6 +121,7 @@ class Simulator(_Running):
             keys=keys,
             key_files=key_files,
             webhooks=webhooks or Webhooks(),
+            clock=Clock(now),
         )
         self._thread = threading.Thread(target=self._main, name="simulator", daemon=True)
         self._started = threading.Event()

@@ -45,6 +45,7 @@ class Options:
         keys: provider → accepted keys; a provider's default key otherwise.
         key_files: provider → file of its webhook signing key, made if it is missing.
         webhooks: settings that every credential starts with; its `url` is the template's.
+        clock: what tells the time.
     """
 
     seed: str
@@ -52,6 +53,7 @@ class Options:
     keys: dict[str, frozenset[str]] | None = None
     key_files: dict[str, Path] | None = None
     webhooks: Webhooks = field(default_factory=Webhooks)
+    clock: Clock = field(default_factory=Clock)
 
 
 class World:
@@ -59,7 +61,7 @@ class World:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.clock = Clock()
+        self.clock = options.clock
         self.log = Log()
         self.pool = ThreadPoolExecutor(POST_THREADS, "webhooks")
         files = options.key_files or {}
