@@ -450,6 +450,8 @@ class Resolver(Protocol):
 
     resolves_within: float
     """Seconds after the attempt for which it can tell."""
+    resends: bool
+    """To ask is to make the very same call again: it may be only now that the message is taken."""
 
     def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:
         """Find out what became of one attempt: by a look-up, or by the very same call under its idempotency key.

@@ -4,19 +4,20 @@ It runs in the credential's lane, which has its secret and its pace. What it fin
 or proven absent, which the tracker joins.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from shared.contracts import Credential, Word
-from shared.domain.content import Content
 from shared.domain.details import Detail
 from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
+from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger
 from shared.domain.outcomes import Absent, Accepted, Finding
 from shared.domain.pacing import pace
 from shared.domain.states import Cell
 from shared.engine.send import CALL_TIMEOUT, MARGIN
+from shared.engine.suppressed import Suppressed
 from shared.engine.targets import target
 from shared.engine.track import Tracker
 from shared.ports import Clock, LedgerStore, Loaded, Pacer, Provider, Records, Resolver
@@ -54,58 +55,66 @@ class Resolution:
         self._credential = credential
         self._clock = clock
         self._call_timeout = call_timeout
+        self._suppressed = Suppressed(records, clock)
 
     def resolve(self, job_id: str, number: int, *, deadline: float) -> Resolved:
         """Ask about each attempt of a chunk that is UNKNOWN and was this credential's, until `deadline` (Unix seconds).
 
-        Two that ask at once change nothing: a look-up reads, and a call under its key is the same call.
+        Two that ask at once change nothing: a look-up reads, and a call under its key is the same call. A provider that
+        takes the message on being asked is not asked what may no longer be sent: of a job that was stopped or is
+        paused, or to somebody who was suppressed since.
         """
-        if not isinstance(self._provider, Resolver):
+        provider = self._provider
+        if not isinstance(provider, Resolver):
             return Resolved()
         ledger = self._ledgers.read(job_id, number)
         doubts = ledger.having(Cell.UNKNOWN) if ledger is not None else []
         loaded = self._records.load(job_id, number, content=True) if doubts else None
-        if ledger is None or loaded is None or loaded.content is None:
+        if ledger is None or loaded is None:
             return Resolved()
         windows, _ = self._records.details(job_id, number)
         made = _made(windows, ledger, self._credential.id)
         words: list[Word] = []
         asked = accepted = absent = 0
-        for index in doubts:
-            at = made.get(index)
-            now = self._clock.now()
-            if at is None or now - at > self._provider.resolves_within:
-                continue
-            if now + self._call_timeout + MARGIN > deadline:
-                break
-            finding = self._ask(self._provider, ledger, loaded, loaded.content, index, at, deadline)
-            ref = str(Ref(job_id, number, index, ledger.cells[index] >> 4))
+        for index, finding in self._ask(provider, ledger, loaded, {i: made[i] for i in doubts if i in made}, deadline):
+            ref, at = str(Ref(job_id, number, index, ledger.cells[index] >> 4)), int(made[index])
             asked += 1
             if isinstance(finding, Accepted):
                 accepted += 1
-                words.append(Word(ref, WordKind.ACCEPTED.value, int(at), finding.id))
+                words.append(Word(ref, WordKind.ACCEPTED.value, at, finding.id))
             elif isinstance(finding, Absent):
                 absent += 1
-                words.append(Word(ref, WordKind.ABSENT.value, int(at)))
+                words.append(Word(ref, WordKind.ABSENT.value, at))
         if words:
             self._tracker.track(self._credential.id, words)
         return Resolved(asked, accepted, absent)
 
     def _ask(
-        self,
-        resolver: Resolver,
-        ledger: Ledger,
-        loaded: Loaded,
-        content: Content,
-        index: int,
-        at: float,
-        deadline: float,
-    ) -> Finding:
+        self, provider: Resolver, ledger: Ledger, loaded: Loaded, made: Mapping[int, float], deadline: float
+    ) -> Iterator[tuple[int, Finding]]:
+        """Ask about recipients whose attempts were made at these times; end when there is no more time, or a stop."""
+        job, chunk, content = loaded.job, loaded.chunk, loaded.content
+        for index, at in made.items():
+            now = self._clock.now()
+            if content is None or now + self._call_timeout + MARGIN > deadline:
+                return
+            if now - at > provider.resolves_within:
+                continue
+            self._wait(job)
+            if provider.resends:
+                control = self._records.control(job.id, job.account)
+                if control.job is None or control.job.stopped or control.paused:
+                    return
+                if self._suppressed.among(job, chunk, [index], control.suppressed_at):
+                    continue
+            until = min(self._clock.now() + self._call_timeout, deadline - MARGIN)
+            yield index, provider.resolve(content, target(ledger, chunk, index), at=at, deadline=until)
+
+    def _wait(self, job: Job) -> None:
+        """Wait for one slot of the credential."""
         c = self._credential
-        slots = self._pacer.reserve(c.id, 1, pace(c.rate, 1, c.per_call, loaded.job.rate), lead=0.0)
+        slots = self._pacer.reserve(c.id, 1, pace(c.rate, 1, c.per_call, job.rate), lead=0.0)
         self._clock.sleep(slots.first - self._clock.now())
-        until = min(self._clock.now() + self._call_timeout, deadline - MARGIN)
-        return resolver.resolve(content, target(ledger, loaded.chunk, index), at=at, deadline=until)
 
 
 def _made(windows: Sequence[Detail], ledger: Ledger, credential: str) -> dict[int, float]:

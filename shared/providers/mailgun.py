@@ -126,6 +126,7 @@ class Mailgun:
     per_call = PER_CALL
     has_feedback = True
     resolves_within = RESOLVES_WITHIN
+    resends = False
 
     def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
         self._http = http

@@ -17,20 +17,21 @@ from typing import Any, Final
 
 from shared.domain.content import Content, Mailbox
 from shared.domain.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown
-from shared.ports import Clock, Http, Response, Target
+from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     MAX_ID,
     REF_ARG,
     TO_ARG,
     PerContent,
     Refusal,
+    ask,
     clean,
     copies,
     digest,
     doubt,
     fault,
     joined,
-    post,
+    perform,
     wait,
 )
 from shared.providers.registry import Needs
@@ -113,6 +114,7 @@ class Resend:
     per_call = 1
     has_feedback = True
     resolves_within = RESOLVES_WITHIN
+    resends = True
 
     def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
         self._http = http
@@ -125,13 +127,17 @@ class Resend:
         self._common = PerContent(_common)
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
+        """See `steps`."""
+        return perform(self._http, self.steps(content, targets, deadline=deadline))
+
+    def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
         """Call `POST /emails` once, under the attempt's own key. Arguments and result: see `ports.Provider`."""
         (target,) = targets
         if not self._headers:
             return [Rejected("no_api_key", permanent=False, provider_down=True)]
         headers = {**self._headers, "Idempotency-Key": target.ref}
         body = joined(_own(content, target), self._common(content))
-        response = post(self._http, self._url, headers=headers, body=body, deadline=deadline)
+        response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
         return [self._outcome(response) if isinstance(response, Response) else response]
 
     def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:

@@ -8,7 +8,7 @@ from shared.domain.outcomes import Unknown
 from shared.domain.states import Cell, JobState
 from shared.engine.resolve import Resolved
 from tests.fakes.faults import Crash, When
-from tests.fakes.provider import FakeProvider, ResolvingProvider, Swallowed
+from tests.fakes.provider import FakeProvider, ResendingProvider, ResolvingProvider, Swallowed
 from tests.fakes.world import ACCOUNT, World, credential
 
 U, S = Cell.UNKNOWN, Cell.SENT
@@ -118,6 +118,86 @@ def test_a_stopped_job_sends_nothing_again(world: World) -> None:
     assert world.states(job) == [Cell.DROPPED] * 4
     assert world.job(job).state is JobState.LOGGED
     assert world.job(job).counts["failed"] == 4
+
+
+# A provider that takes a message on being asked
+
+
+@pytest.fixture
+def resending() -> World:
+    return World(credential("one"), provider=ResendingProvider)
+
+
+@pytest.mark.promise(1)
+def test_what_is_taken_on_being_asked_is_taken_once(resending: World) -> None:
+    job = doubtful(resending)
+    wait(resending, 200)
+    assert resending.cells(job) == [(S, 1)] * 4
+    assert set(resending.oracle.times(job).values()) == {1}
+
+
+@pytest.mark.promise(4)
+def test_who_takes_a_message_on_being_asked_is_not_asked_once_its_job_is_stopped(resending: World) -> None:
+    provider = resending.providers["one"]
+    provider.answer = Unknown("timeout")
+    job = resending.accept(4).id
+
+    def stop(_targets: object) -> None:
+        resending.control.stop(job, ACCOUNT)
+
+    provider.before = stop
+    resending.run()
+    assert resending.states(job) == [U] * 4
+    provider.answer = None
+    wait(resending, 90_000)
+    assert resending.oracle.taken == []
+    assert resending.states(job) == [U] * 4
+    assert resending.counts(job) == {"unknown": 4}
+
+
+@pytest.mark.promise(4)
+def test_a_stop_amid_the_questions_ends_them(resending: World) -> None:
+    provider = resending.providers["one"]
+    provider.answer = Unknown("timeout")
+    job = resending.accept(120).id
+    while not resending.ledgers.read_all(job)[0].having(U):
+        resending.send("one")
+    provider.answer = None
+    assert resending.job(job).state is JobState.SENDING
+    doubts = len(resending.ledgers.read_all(job)[0].having(U))
+    assert doubts > 2
+
+    def stop(_targets: object) -> None:
+        if len(resending.oracle.calls) > doubts + 1:
+            resending.control.stop(job, ACCOUNT)
+
+    provider.before = stop
+    assert resending.resolve("one", job, 0).accepted == 3
+    assert len(resending.oracle.taken) == 3
+    assert resending.resolve("one", job, 0) == Resolved()
+
+
+def test_during_a_pause_nothing_is_taken_and_after_it_everything(resending: World) -> None:
+    job = doubtful(resending)
+    resending.stores.pause(ACCOUNT)
+    wait(resending, 1_000)
+    assert resending.states(job)[:2] == [U, U]
+    resending.stores.unpause(ACCOUNT)
+    wait(resending, 2_000)
+    assert resending.states(job) == [S] * 4
+
+
+@pytest.mark.parametrize("resends", [True, False])
+def test_who_was_suppressed_since_is_not_asked_about_where_asking_sends(
+    world: World, resending: World, *, resends: bool
+) -> None:
+    there = resending if resends else world
+    job = doubtful(there)
+    for i in range(2):
+        there.records.suppress(ACCOUNT, f"r{i}@example.com", "complained", there.clock.ms)
+    wait(there, 200)
+    assert there.states(job) == [U if resends else S, U, S, S]
+    assert len(there.oracle.calls) == 4
 
 
 def test_an_absent_message_without_attempts_left_has_failed(world: World) -> None:

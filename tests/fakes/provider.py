@@ -122,6 +122,7 @@ class ResolvingProvider(FakeProvider):
     """
 
     resolves_within = 86_400.0
+    resends = False
     sure_after: float | None = 1_800.0
 
     def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:
@@ -134,3 +135,16 @@ class ResolvingProvider(FakeProvider):
             return Accepted(f"{self.name}-{target.ref}")
         sure = self.sure_after is not None and self._clock.now() - at >= self.sure_after
         return Absent() if sure else Unknown("too_early")
+
+
+class ResendingProvider(ResolvingProvider):
+    """A provider that is asked by the very same call: what it has not taken it takes then."""
+
+    resends = True
+
+    def _find(self, target: Target, at: float) -> Finding:
+        self.before([target])
+        if target.ref not in self._oracle.refs():
+            (said,) = self._take([target], self._clock.now())
+            return said if isinstance(said, Accepted) else Unknown("timeout")
+        return Accepted(f"{self.name}-{target.ref}")
