@@ -79,11 +79,46 @@ def test_a_batch_goes_out_once_and_its_feedback_comes_back(api: Api, control: Co
     lines = api.get(f"/batches/{answer.body['batch_id']}/logs")["items"]
     assert [line["state"] for line in lines] == ["delivered", "failed", "skipped"]
     assert [line["status"] for line in lines] == ["success", "failed", "failed"]
-    assert [line["providers"] for line in lines] == [{"sendgrid": True}, {"sendgrid": True}, {"sendgrid": False}]
+    assert all(set(line["providers"]) == {"sendgrid", "mailgun"} for line in lines)
+    assert [sum(line["providers"].values()) for line in lines] == [1, 1, 0]
     assert [len(line["attempts"]) for line in lines] == [1, 1, 0]
     assert lines[0]["attempts"][0]["provider_message_id"]
     assert lines[2]["error"] == "invalid_address"
     assert api.get(f"/batches/{answer.body['batch_id']}/logs?status=success")["items"] == [lines[0]]
+
+
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("mode", ["503", "401"])
+def test_what_one_provider_refuses_goes_through_the_other(
+    api: Api, control: ControlClient, tag: str, mode: str
+) -> None:
+    control.faults("mailgun", "mailgun-main", mode=mode, recipients=f"*{tag}*")
+    to = [f"p{n}+{tag}@example.com" for n in range(6)]
+    answer = api.call("POST", "/batches", batch(*to))
+    job = answer.body["job_id"]
+    assert api.finished(job)["counts"]["delivered"] == len(to)
+    assert accepted(control, job) == dict.fromkeys(to, 1)
+    lines = api.get(f"/batches/{answer.body['batch_id']}/logs")["items"]
+    assert all(line["providers"]["sendgrid"] for line in lines)
+    for line in lines:
+        if line["providers"]["mailgun"]:
+            assert [(a["credential_id"], a["outcome"]) for a in line["attempts"]] == [
+                ("mailgun-main", "not_sent"),
+                ("sendgrid-main", "accepted"),
+            ]
+    control.faults("mailgun", "mailgun-main")
+
+
+@pytest.mark.promise(1)
+def test_what_a_receiver_refuses_from_one_provider_goes_through_the_other(api: Api, control: ControlClient, tag: str) -> None:
+    to = f"blocked+{tag}@example.com"
+    answer = api.call("POST", "/batches", batch(to))
+    job = answer.body["job_id"]
+    assert api.finished(job)["counts"]["failed"] == 1  # from the second, too, and none is left
+    last = api.get(f"/batches/{answer.body['batch_id']}/logs")["items"][0]
+    assert all(last["providers"].values())
+    assert (last["state"], last["error"], len(last["attempts"])) == ("failed", "providers_exhausted", 2)
+    assert accepted(control, job) == {to: 2}
 
 
 @pytest.mark.promise(7)
