@@ -129,13 +129,6 @@ BATCH_REFUSED: Final = Rejected("batch_refused", permanent=False, about_message=
 """A call of several was refused for one of them: the others are not to blame, and neither is the provider."""
 
 
-def post(
-    http: Http, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
-) -> Response | Outcome:
-    """Make the one request of a call; an outcome if there is no answer."""
-    return exchange(http, "POST", url, headers=headers, body=body, deadline=deadline)
-
-
 def exchange(
     http: Http, method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
 ) -> Response | Outcome:

@@ -18,16 +18,17 @@ from typing import Any, Final
 from shared.domain.content import Content
 from shared.domain.ids import Ref
 from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
-from shared.ports import Clock, Http, Response, Target
+from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     BATCH_REFUSED,
     JOIN,
     MAX_ID,
     PerContent,
     Refusal,
+    ask,
     clean,
     fault,
-    post,
+    perform,
     spread,
     wait,
 )
@@ -143,6 +144,10 @@ class Ses:
         return PER_CALL
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
+        """See `steps`."""
+        return perform(self._http, self.steps(content, targets, deadline=deadline))
+
+    def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
         """Call SendEmail or SendBulkEmail once.
 
         Targets beyond what their attempt (see `FEWER`) or the content allows come back as not started, those whose
@@ -152,10 +157,10 @@ class Ses:
             return [_NO_REGION] * len(targets)
         begun = targets[: min(_fewer(targets), self.per_call_of(content) if len(targets) > 1 else 1)]
         called = [t for t in begun if t.recipient.address.isascii()]
-        outcomes = self._call(content, called, deadline) if called else []
+        outcomes = (yield from self._call(content, called, deadline)) if called else []
         return spread(begun, called, outcomes, SMTPUTF8) + [NotStarted()] * (len(targets) - len(begun))
 
-    def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> list[Outcome]:
+    def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> Steps[list[Outcome]]:
         n = len(targets)
         keys = self._keys()
         if keys is None:
@@ -167,8 +172,8 @@ class Ses:
         whole = part.hash.copy()
         whole.update(own)
         call = self._one if n == 1 else self._many
-        response = post(
-            self._http,
+        response = yield from ask(
+            "POST",
             call.url,
             headers=call.signer.headers(keys, whole.hexdigest(), self._clock.now()),
             body=part.body + own if len(part.body) <= JOIN else (part.body, own),
