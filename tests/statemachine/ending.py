@@ -74,6 +74,13 @@ def _after(said: set[WordKind]) -> set[Cell]:
     return {Cell.SENT, Cell.RELAYED} if WordKind.ACCEPTED in said else set(Cell)
 
 
+def _suppressed(world: StagedWorld, place: tuple[str, int, int]) -> bool:
+    """Tell whether a message's recipient was suppressed, so that it may have been skipped before another attempt."""
+    job, number, index = place
+    chunk = world.records.chunk(job, number)
+    return chunk is not None and chunk.recipients[index].key in world.stores.suppressed(ACCOUNT)
+
+
 def _final(world: StagedWorld, watch: Watch, job_id: str) -> None:
     job = world.job(job_id)
     if job.state is not JobState.LOGGED:
@@ -88,7 +95,8 @@ def _final(world: StagedWorld, watch: Watch, job_id: str) -> None:
             if state in OPEN:
                 watch.fail(f"message {x.chunk}.{i} ends as {state.name}")
             said = {k for a, k in watch.words.get(place, ()) if a == attempt or k is WordKind.DELIVERED}
-            if said and state not in _after(said):
+            skipped = state is Cell.SKIPPED and _suppressed(world, place)
+            if said and state not in _after(said) and not skipped:
                 watch.fail(f"message {x.chunk}.{i} ends as {state.name} after the words {sorted(said)}")
             taken = watch.taken.get(place, [])
             twice = any(a not in watch.given_up(place) for a in taken[:-1])
