@@ -56,6 +56,14 @@ MUTANTS: Final = (
         "tests/contracts/test_ledgers.py::test_of_two_takeovers_one_wins[memory]",
     ),
     Mutant(
+        "a recorded retry queues a ledger that was written since it was read",
+        1,
+        "shared/engine/retry.py",
+        "if new is not None and not self._records.requeue(x, new, job):",
+        "if self._ledgers.reopen(x.job, x.chunk, job.retry.states, job.policy.max_attempts) is None:",
+        "tests/engine/test_retry.py::test_one_who_comes_late_queues_nothing_that_became_unknown_since[4]",
+    ),
+    Mutant(
         "retry of failed takes unknown along",
         1,
         "shared/engine/control.py",
