@@ -118,7 +118,7 @@ def _done(deployment: object, job_id: str, campaign: str) -> tuple[Job, Ledger]:
 
 
 def test_a_lone_worker_pays_one_write_for_its_slots() -> None:
-    with world(rate=52) as w:
+    with world(rate=53) as w:
         w.accept(recipients(1), 10)
         w.finish()
         w.take()
