@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from functions.dispatch import log
+from functions.dispatch import log, services
 from shared.adapters.dynamo import codec
 from shared.domain import chunks as chunking
 from shared.domain.ledger import Ledger
@@ -34,7 +34,7 @@ def test_it_goes_on_with_a_retry_on_its_way(monkeypatch: pytest.MonkeyPatch) -> 
         world.providers["one"].script(f"r{i}@example.com", [Rejected("down", permanent=False)] * 6)
     world.settle()
     parts = SimpleNamespace(logger=world.logger, retrier=world.retrier, clock=world.clock)
-    monkeypatch.setattr(log.services, "deployment", lambda: parts)
+    monkeypatch.setattr(services, "deployment", lambda: parts)
     world.control.retry(job, ACCOUNT, frozenset({"failed"}))
     assert world.counts(job) == {"queued": 1, "failed": 3}
     records = event(world.ledgers.read_all(job)[0])
