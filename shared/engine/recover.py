@@ -71,15 +71,22 @@ class Recovery:
         """End a lease that ran out (L5); None if it has not, or another was faster.
 
         The detail of the lease's last window is proof of what happened; without it the claimed recipients become
-        `unknown`, and a detail that says so is written if the claimant's own does not come.
+        `unknown`. A detail that says so comes first: were it to follow, a second crash in between would leave messages
+        of which the log names no attempt. The claimant's own, however late, replaces it.
         """
         proof = self._records.detail(expired.job, expired.chunk, expired.epoch, expired.seq)
+        if proof is None and expired.until < self._clock.now() * 1000:
+            self._note_loss(expired)
         entries = {e.index: e for e in proof.entries} if proof else {}
         new = self._ledgers.take_over(expired, entries, self.passing(job.route))
         if new is None:
             return None
+        self.point(job, new)
+        return new
+
+    def _note_loss(self, expired: Ledger) -> None:
         claimed = expired.having(Cell.CLAIMED)
-        if claimed and proof is None:
+        if claimed:
             self._records.put_detail(
                 Detail(
                     job=expired.job,
@@ -93,8 +100,6 @@ class Recovery:
                 ),
                 if_absent=True,
             )
-        self.point(job, new)
-        return new
 
     def point(self, job: Job, ledger: Ledger) -> bool:
         """Send an idle ledger's pointer, delayed until it is due, if its job is active."""

@@ -249,6 +249,25 @@ def test_a_crash_before_the_detail_leaves_the_window_unknown_and_its_log_names_t
     assert line.error == "worker_lost"
 
 
+@pytest.mark.promise(3)
+def test_whoever_takes_over_and_dies_has_named_the_provider() -> None:
+    world = World(credential("one", 10))
+    job = world.accept(3)
+    world.tap.arm_at("records.put_detail", When.BEFORE)
+    with pytest.raises(Crash):
+        world.run()
+    world.clock.advance(INVOCATION + LEASE_MARGIN + 1)
+    world.tap.arm_at("ledgers.swap", When.AFTER)
+    with pytest.raises(Crash):
+        world.sweep()
+    world.reboot()
+    assert world.states(job.id) == [Cell.UNKNOWN] * 3
+    line = world.logs.line(world.job(job.id), 0, 0)
+    assert line is not None
+    assert line.providers == {"one": True}
+    assert [(a.credential_id, a.code) for a in line.attempts] == [("one", "worker_lost")]
+
+
 def test_the_next_pointer_takes_an_expired_lease_over() -> None:
     world = World(credential("one", RATE))
     job = world.accept(12).id
