@@ -13,7 +13,7 @@ LANES := --lanes tests/deployed/lanes.json
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links
 
-.PHONY: help setup run demo up down status test test-unit test-deployed lint lint-infra check bench mutants crash kill pace model \
+.PHONY: help setup run demo up down status test test-unit test-deployed lint lint-infra check bench mutants crash chaos kill pace model \
 	soak browser openapi lock clean
 
 help: ## show this list
@@ -86,6 +86,11 @@ mutants: setup ## sabotage the code in a dozen ways; each must turn a promise te
 
 crash: setup ## kill a process at every AWS and provider call it makes, in every scenario; prints points by outcomes
 	$(PY) -m tests.crash
+
+chaos: setup ## storms in memory, then one of MESSAGES (default 20000) on a local cloud; SEED=N replays its weather
+	$(PY) -m tests.chaos
+	POSTHASTE_LOCAL=.local/chaos $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.storm \
+		--messages $(or $(MESSAGES),20000) $(if $(SEED),--seed $(SEED))
 
 kill: setup ## kill senders in the middle of their windows on a local cloud, KILLS times (default 20); prints a table
 	POSTHASTE_LOCAL=.local/kill $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed --kills $(or $(KILLS),20)
