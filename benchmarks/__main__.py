@@ -20,10 +20,10 @@ OUT = ROOT / ".local" / "bench.json"
 MARK = "<!-- written by python -m benchmarks --docs -->"
 
 
-def sender(*arguments: str) -> dict[str, float]:
-    """Run the sender's benchmark in a process of its own."""
+def alone(module: str, *arguments: str) -> dict[str, float]:
+    """Run one of the benchmarks in a process of its own."""
     env = {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench", "AWS_DEFAULT_REGION": "us-east-1"}
-    command = [sys.executable, "-m", "benchmarks.sender", *arguments]
+    command = [sys.executable, "-m", f"benchmarks.{module}", *arguments]
     done = subprocess.run(command, cwd=ROOT, env=os.environ | env, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -31,16 +31,19 @@ def sender(*arguments: str) -> dict[str, float]:
 
 def timed() -> list[Row]:
     """The rows that depend on the machine."""
-    single = sender("--messages", "20000")
-    far = sender("--messages", "20000", "--distance-ms", "4")
-    many = sender("--messages", "60000", "--per-call", "0")
-    adapter = sender("--adapter")["adapter_ms"]
+    single = alone("sender", "--messages", "20000")
+    far = alone("sender", "--messages", "20000", "--distance-ms", "4")
+    many = alone("sender", "--messages", "60000", "--per-call", "0")
+    adapter = alone("sender", "--adapter")["adapter_ms"]
     print(f"sender, store 4 ms away: {far['per_second']:.0f} messages/s; DynamoDB's client: {adapter:.1f} ms a window")
     print(f"the sender's machine took {single['slowness']:.2f} of the reference's time for the calibration loop")
+    event = alone("feedback")
+    event_us = event["cpu_us"] / event["slowness"]
     return [
         Row(rows.SPEED, single["per_second"], 3000, "messages/s", more=True),
         Row(rows.SPEED_MANY, many["per_second"], 5000, "messages/s", more=True),
         Row(rows.CPU, single["cpu_us"] / single["slowness"], 250, f"us ({single['cpu_us']:.0f} as measured)"),
+        Row(rows.FEEDBACK_CPU, event_us, 100, f"us ({event['cpu_us']:.0f} as measured)"),
     ]
 
 

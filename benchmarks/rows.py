@@ -14,6 +14,7 @@ ONE: Final = (
     "a batch of one recipient: write units / AWS calls, acceptance to LOGGED; "
     "time from 202 to the provider's call on the local cloud, p50"
 )
+FEEDBACK_CPU: Final = "feedback: CPU per event"
 DEAD: Final = "failed calls before a dead provider is left alone"
 STARTS: Final = "import + clients of each function against bare boto3"
 MEMORY: Final = "memory of each function"

@@ -80,7 +80,9 @@ class FeedbackDetail:
     @property
     def key(self) -> str:
         """The hash of the words, whatever their order."""
-        rows = sorted(json.dumps([*_feedback_row(e)[:4], *_feedback_row(e)[5:]]) for e in self.entries)
+        rows = sorted(
+            [json.dumps([e.index, e.attempt, e.word, e.at, e.code, e.detail, int(e.secondary)]) for e in self.entries]
+        )
         return hashlib.sha256("\n".join((self.credential, *rows)).encode()).hexdigest()[:32]
 
 

@@ -53,10 +53,11 @@ class Tracker:
         foreign = 0
         for word in words:
             ref = Ref.parse(word.ref)
-            if ref is None or word.word not in _KINDS:
+            kind = _KINDS.get(word.word)
+            if ref is None or kind is None:
                 foreign += 1
             else:
-                chunks.setdefault((ref.job, ref.chunk), []).append((ref, WordKind(word.word), word))
+                chunks.setdefault((ref.job, ref.chunk), []).append((ref, kind, word))
         jobs: dict[str, Job | None] = {}
         joined = 0
         later: list[Word] = []
@@ -115,9 +116,11 @@ class Tracker:
         absent = {(r.index, r.attempt) for r, k, _ in words if k is WordKind.ABSENT}
         for _ in range(RACES):
             again = self._again(job, ledger, words)
-            retries = [(i, a, Cell.RETRY) for i, a in sorted(again - absent)]
-            joined = rules.join_words(ledger, [*retries, *states], route=job.route, credential=credential) or ledger
-            joined = rules.disprove(joined, again & absent, Cell.RETRY) or joined
+            joined = ledger
+            if again:
+                retries = [(i, a, Cell.RETRY) for i, a in sorted(again - absent)]
+                joined = rules.join_words(ledger, [*retries, *states], route=job.route, credential=credential) or ledger
+                joined = rules.disprove(joined, again & absent, Cell.RETRY) or joined
             if not any(joined.cell(i) == (Cell.RETRY, a) for i, a in again):
                 if states:
                     self._ledgers.join(job.id, ledger.chunk, states, route=job.route, credential=credential)
@@ -187,12 +190,12 @@ def _names_id(ledger: Ledger, ref: Ref) -> bool:
 def _may_retry(job: Job, ledger: Ledger, said: Said) -> bool:
     """Tell whether a message may be tried again after a word about its last attempt: by policy, or as it was absent."""
     ref, kind, _ = said
+    if kind is not WordKind.ABSENT and kind.value not in job.policy.retry_on:
+        return False
     state, attempt = ledger.cell(ref.index)
     if job.stopped or not ref.attempt == attempt < min(ledger.limit, MAX_ATTEMPTS):
         return False
-    if kind is WordKind.ABSENT:
-        return state is Cell.UNKNOWN
-    return kind.value in job.policy.retry_on and RANK[state] < RANK[Cell.RETRY]
+    return state is Cell.UNKNOWN if kind is WordKind.ABSENT else RANK[state] < RANK[Cell.RETRY]
 
 
 def _begun(windows: Sequence[Detail]) -> dict[tuple[int, int], int]:
@@ -201,4 +204,4 @@ def _begun(windows: Sequence[Detail]) -> dict[tuple[int, int], int]:
 
 
 _IDENTIFIED: Final = frozenset({Cell.SENT, Cell.RELAYED})
-_KINDS: Final = frozenset(k.value for k in WordKind)
+_KINDS: Final = {k.value: k for k in WordKind}

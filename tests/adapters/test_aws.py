@@ -1,8 +1,12 @@
 """Clients from botocore alone: the same calls, made when they are needed."""
 
+import io
 import threading
 
 import pytest
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.compat import HTTPHeaders
+from botocore.config import Config
 from moto import mock_aws
 
 from shared.adapters.aws import Aws
@@ -46,3 +50,17 @@ def test_threads_may_make_clients_at_once(aws: Aws) -> None:
     for t in threads:
         t.join()
     assert len(made) == 4
+
+
+def test_a_client_keeps_its_settings_and_says_who_it_is(aws: Aws) -> None:
+    client = aws.client("sqs", Config(connect_timeout=7))
+    said: list[bytes] = []
+
+    def answer(request: AWSPreparedRequest, **_: object) -> AWSResponse:
+        said.append(request.headers["User-Agent"])
+        return AWSResponse(request.url, 200, HTTPHeaders(), io.BytesIO(b"{}"))
+
+    client.meta.events.register("before-send.sqs", answer)
+    client.list_queues()
+    assert client.meta.config.connect_timeout == 7
+    assert said == [b"posthaste"]

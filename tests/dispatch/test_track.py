@@ -3,13 +3,24 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from functions.dispatch import services, track
+from functions.webhooks.receive import receive
+from functions.webhooks.services import MAX_MESSAGE_BYTES, Services
 from shared.contracts import Credential, Settings, Word, dump_feedback
+from shared.domain.ids import Ref
+from shared.domain.states import Cell
 from shared.engine.track import Tracked
+from shared.providers import registry
+from shared.providers._common import REF_ARG
+from tests.fakes.clock import FakeClock
+from tests.fakes.queues import FakeQueue
+from tests.fakes.world import World, credential
+from tests.providers import test_sendgrid_events as sendgrid
 from tests.providers.test_ses_events import REF, bounce, delivery, event, post
 
 SETTINGS = Settings(
@@ -88,3 +99,38 @@ def test_what_is_not_ours_is_dropped(deployed: Deployed, said: dict[str, Any]) -
 def test_poison_goes_to_the_dead_letters_and_takes_nothing_along(deployed: Deployed, body: str) -> None:
     assert run(body, sns(delivery())) == ["0"]
     assert [credential for credential, _ in deployed.tracker.tracked] == ["ses-main"]
+
+
+@pytest.mark.promise(7)
+def test_a_post_of_a_thousand_events_is_one_write_and_one_detail_per_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signed, read, cut into messages, joined; and all of it a second time, which writes nothing."""
+    world = World(credential("sendgrid"), clock=FakeClock(float(sendgrid.NOW)))
+    job = world.accept(1000).id
+    world.settle()
+    queue = FakeQueue(world.clock)
+    deployed = SimpleNamespace(settings=world.settings, tracker=world.tracker, feedback=queue)
+    monkeypatch.setattr(services, "deployment", lambda: deployed)
+    edge = Services(world.settings, lambda _credential: sendgrid.SECRET, queue, world.clock, registry.webhooks)
+    refs = [str(Ref(job, n // 500, n % 500, 1)) for n in range(1000)]
+    said = [
+        sendgrid.event(event="delivered", response="250 OK " + 180 * "x", **{REF_ARG: ref})
+        for ref in sorted(refs, key=lambda r: r[::-1])
+    ]
+    body = json.dumps(said)
+    arrived = {
+        "pathParameters": {"provider": "sendgrid", "credential_id": "sendgrid"},
+        "headers": sendgrid.signed(body.encode(), at=int(world.clock.now())),
+        "body": body,
+    }
+    for swaps in (2, 0):
+        queue.sent.clear()
+        assert json.loads(receive(arrived, edge)["body"]) == {"received": 1000, "ours": 1000}
+        assert len(queue.sent) > 1
+        assert max(len(m.body.encode()) for m in queue.sent) <= MAX_MESSAGE_BYTES
+        before = len(world.tap.calls)
+        assert run(*(m.body for m in queue.sent)) == []
+        calls = world.tap.calls[before:]
+        assert (calls.count("ledgers.swap"), calls.count("records.put_feedback")) == (swaps, 2)
+        details = [world.records.details(job, chunk)[1] for chunk in range(2)]
+        assert [len(d.entries) for found in details for d in found] == [500, 500]
+    assert set(world.states(job)) == {Cell.DELIVERED}

@@ -54,6 +54,8 @@ class DynamoRecords:
         self._records = records
         self._ops = ops
         self._blobs = blobs
+        self._noted = ("", 0)
+        """Account and moment (Unix ms) of the latest suppression that this process has noted."""
 
     # Acceptance
 
@@ -530,7 +532,9 @@ class DynamoRecords:
 
     def suppress(self, account: str, key: str, reason: str, now: int) -> None:
         """Add an address to the account's suppressions; an existing entry stays."""
-        marks.suppressing(self._db, self._records, account, now)
+        if self._noted != (account, now):  # those of one batch of words have one moment
+            marks.suppressing(self._db, self._records, account, now)
+            self._noted = (account, now)
         digest = hashlib.sha256(key.encode()).hexdigest()
         entry: dict[str, Any] = {"address": s(key), "reason": s(reason), "at": n(now)}
         first: Item = {"TableName": self._records, "Item": {**keys.suppression(account, digest), **entry}}
