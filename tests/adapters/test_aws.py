@@ -1,6 +1,5 @@
 """Clients from botocore alone: the same calls, made when they are needed."""
 
-import io
 import threading
 
 import pytest
@@ -52,13 +51,17 @@ def test_threads_may_make_clients_at_once(aws: Aws) -> None:
     assert len(made) == 4
 
 
+class Answer(AWSResponse):
+    content = b"{}"
+
+
 def test_a_client_keeps_its_settings_and_says_who_it_is(aws: Aws) -> None:
     client = aws.client("sqs", Config(connect_timeout=7))
-    said: list[bytes] = []
+    said: list[object] = []
 
     def answer(request: AWSPreparedRequest, **_: object) -> AWSResponse:
         said.append(request.headers["User-Agent"])
-        return AWSResponse(request.url, 200, HTTPHeaders(), io.BytesIO(b"{}"))
+        return Answer(request.url, 200, HTTPHeaders(), None)
 
     client.meta.events.register("before-send.sqs", answer)
     client.list_queues()
