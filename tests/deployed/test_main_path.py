@@ -110,7 +110,9 @@ def test_what_one_provider_refuses_goes_through_the_other(
 
 
 @pytest.mark.promise(1)
-def test_what_a_receiver_refuses_from_one_provider_goes_through_the_other(api: Api, control: ControlClient, tag: str) -> None:
+def test_what_a_receiver_refuses_from_one_provider_goes_through_the_other(
+    api: Api, control: ControlClient, tag: str
+) -> None:
     to = f"blocked+{tag}@example.com"
     answer = api.call("POST", "/batches", batch(to))
     job = answer.body["job_id"]
