@@ -244,6 +244,7 @@ class Lane:
             pacer=DynamoPacer(d.dynamo, d.env[contracts.ENV_OPS_TABLE], d.clock),
             provider=self._made,
             credential=self.credential,
+            circuits=d.circuits,
             clock=d.clock,
             call_timeout=call_timeout,
         )

@@ -6,6 +6,7 @@ or proven absent, which the tracker joins.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from shared.contracts import Credential, Word
 from shared.domain.details import Detail
@@ -13,14 +14,18 @@ from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger
-from shared.domain.outcomes import Absent, Accepted, Finding
+from shared.domain.outcomes import Absent, Accepted, Finding, Unknown
 from shared.domain.pacing import pace
 from shared.domain.states import Cell
+from shared.engine.circuits import Circuits
 from shared.engine.send import CALL_TIMEOUT, MARGIN
 from shared.engine.suppressed import Suppressed
 from shared.engine.targets import target
 from shared.engine.track import Tracker
 from shared.ports import Clock, LedgerStore, Loaded, Pacer, Provider, Records, Resolver
+
+PATIENCE: Final = 0.9
+"""The share of a question's time after which an answer that tells nothing means that the provider does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,7 @@ class Resolution:
         pacer: Pacer,
         provider: Provider,
         credential: Credential,
+        circuits: Circuits,
         clock: Clock,
         call_timeout: float = CALL_TIMEOUT,
     ) -> None:
@@ -53,6 +59,7 @@ class Resolution:
         self._pacer = pacer
         self._provider = provider
         self._credential = credential
+        self._circuits = circuits
         self._clock = clock
         self._call_timeout = call_timeout
         self._suppressed = Suppressed(records, clock)
@@ -62,10 +69,10 @@ class Resolution:
 
         Two that ask at once change nothing: a look-up reads, and a call under its key is the same call. A provider that
         takes the message on being asked is not asked what may no longer be sent: of a job that was stopped or is
-        paused, or to somebody who was suppressed since.
+        paused, or to somebody who was suppressed since. One whose breaker is open is left alone until the next look.
         """
-        provider = self._provider
-        if not isinstance(provider, Resolver):
+        provider, name = self._provider, self._credential.id
+        if not isinstance(provider, Resolver) or not self._circuits.usable(name, (name,)):
             return Resolved()
         ledger = self._ledgers.read(job_id, number)
         doubts = ledger.having(Cell.UNKNOWN) if ledger is not None else []
@@ -107,8 +114,12 @@ class Resolution:
                     return
                 if self._suppressed.among(job, chunk, [index], control.suppressed_at):
                     continue
-            until = min(self._clock.now() + self._call_timeout, deadline - MARGIN)
-            yield index, provider.resolve(content, target(ledger, chunk, index), at=at, deadline=until)
+            began = self._clock.now()
+            until = min(began + self._call_timeout, deadline - MARGIN)
+            finding = provider.resolve(content, target(ledger, chunk, index), at=at, deadline=until)
+            yield index, finding
+            if isinstance(finding, Unknown) and self._clock.now() - began >= PATIENCE * self._call_timeout:
+                return  # it does not answer; the next look is another chance
 
     def _wait(self, job: Job) -> None:
         """Wait for one slot of the credential."""

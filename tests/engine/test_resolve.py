@@ -172,6 +172,7 @@ def test_a_stop_amid_the_questions_ends_them(resending: World) -> None:
             resending.control.stop(job, ACCOUNT)
 
     provider.before = stop
+    resending.clock.advance(15)  # its breaker is to be probed
     assert resending.resolve("one", job, 0).accepted == 3
     assert len(resending.oracle.taken) == 3
     assert resending.resolve("one", job, 0) == Resolved()
@@ -267,3 +268,35 @@ def test_the_looks_are_in_order_and_end() -> None:
         True,
         False,
     ]
+
+
+def test_a_provider_that_does_not_answer_is_not_asked_about_everything(world: World) -> None:
+    provider = world.providers["one"]
+    assert isinstance(provider, ResolvingProvider)
+    provider.sure_after = None
+    provider.answer = Unknown("timeout")
+    job = world.accept(4).id
+    world.run()
+    assert world.states(job) == [U] * 4
+    world.clock.advance(400)  # its breaker is to be probed
+    asked: list[object] = []
+
+    def silent(target: object, at: float) -> Unknown:
+        asked.append(target)
+        world.clock.advance(10)
+        return Unknown("timeout")
+
+    provider._find = silent  # type: ignore[method-assign]
+    assert world.resolve("one", job, 0) == Resolved(asked=1)
+    assert len(asked) == 1
+
+
+def test_a_provider_that_is_left_alone_is_not_asked() -> None:
+    world = World(credential("one"), provider=ResolvingProvider)
+    world.providers["one"].answer = Unknown("timeout")
+    job = world.accept(8).id
+    world.send("one")
+    assert world.states(job).count(U) >= 5
+    assert world.resolve("one", job, 0) == Resolved()
+    world.clock.advance(400)
+    assert world.resolve("one", job, 0).asked >= 5

@@ -259,6 +259,7 @@ class World:
             pacer=self.pacer,
             provider=self.providers[lane],
             credential=self.settings.credential(lane),
+            circuits=self.circuits,
             clock=self.clock,
         )
         return resolution.resolve(job, chunk, deadline=self.clock.now() + INVOCATION)
