@@ -23,7 +23,7 @@ def accept(world: World, **policy: object) -> str:
         if world.ledgers.read_all(job.id)[0].lane == "one":
             break
         world.jobs.remove(job.id)
-        world.lanes["two"].receive()
+        world.lanes[world.ledgers.read_all(job.id)[0].lane].receive()
     world.run()
     assert world.job(job.id).state is JobState.LOGGED
     assert world.states(job.id) == [Cell.SENT]
@@ -169,6 +169,20 @@ def test_a_credential_that_took_and_failed_it_never_gets_it_again(world: World) 
     assert world.oracle.times(job) == {(0, 0): 1}
     assert world.cells(job) == [(Cell.DROPPED, 6)]
     assert {c for _, c, o in lines(world, job)[1] if o == "not_sent"} == {"two"}
+
+
+@pytest.mark.promise(1)
+def test_what_failed_later_goes_only_to_one_that_never_tried_it() -> None:
+    """`one` was down, `two` has taken it and failed it, and `three` is left alone for the moment."""
+    world = World(credential("one"), credential("two"), credential("three"))
+    world.providers["one"].script("r0@example.com", [DOWN])
+    job = accept(world)
+    assert world.cells(job) == [(Cell.SENT, 2)]
+    world.circuits.open("three", "http_503", 5)
+    world.track("two", world.word(job, 0, "dropped", attempt=2))
+    world.settle()
+    assert world.cells(job) == [(Cell.SENT, 3)]
+    assert [c for _, c, _ in lines(world, job)[1]] == ["one", "two", "three"]
 
 
 def test_the_other_messages_of_a_chunk_are_left_alone(world: World) -> None:

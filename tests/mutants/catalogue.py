@@ -23,11 +23,13 @@ class Mutant:
     test: str
 
 
+GATE: Final = "shared/engine/gate.py"
 RECORDS: Final = "shared/adapters/dynamo/records.py"
 RULES: Final = "shared/domain/ledger.py"
 PASSES: Final = "shared/domain/passes.py"
 SEND: Final = "shared/engine/send.py"
 SENDGRID: Final = "shared/providers/sendgrid.py"
+TRACK: Final = "shared/engine/track.py"
 
 MUTANTS: Final = (
     # 1: never handed over again while an attempt's fate is not known
@@ -107,6 +109,87 @@ MUTANTS: Final = (
         "            lease.results.append(Entry(index, attempt, Kind.NOT_SENT))\n",
         "tests/engine/test_send.py::test_what_was_throttled_or_never_begun_uses_its_attempt_again[answer0]",
     ),
+    Mutant(
+        "a credential that took a message and failed it gets it again",
+        1,
+        PASSES,
+        "closed = self.named if self.failed_later else self.spent",
+        "closed = self.named if self.failed_later else frozenset()",
+        "tests/engine/test_reopen.py::test_a_credential_that_took_and_failed_it_never_gets_it_again",
+    ),
+    Mutant(
+        "what failed later goes to one that has tried it",
+        1,
+        PASSES,
+        "closed = self.named if self.failed_later else self.spent",
+        "closed = self.spent",
+        "tests/engine/test_reopen.py::test_what_failed_later_goes_only_to_one_that_never_tried_it",
+    ),
+    Mutant(
+        "feedback reopens whatever has become of the job",
+        1,
+        RECORDS,
+        '            "ConditionExpression": "version = :version",\n'
+        '            "ExpressionAttributeNames": {"#state": "state"},\n'
+        '            "ExpressionAttributeValues": values,\n'
+        "        }\n"
+        "        actions",
+        '            "ConditionExpression": "version = :version OR attribute_exists(pk)",\n'
+        '            "ExpressionAttributeNames": {"#state": "state"},\n'
+        '            "ExpressionAttributeValues": values,\n'
+        "        }\n"
+        "        actions",
+        "tests/contracts/test_reopen.py::test_nothing_moves_if_one_of_them_has_moved_on[dynamo]",
+    ),
+    Mutant(
+        "an attempt that was taken is believed absent",
+        1,
+        RULES,
+        "        if cells[index] == attempt << 4 | Cell.UNKNOWN:\n",
+        "        if cells[index] >> 4 == attempt:\n",
+        "tests/engine/test_resolve.py::test_what_was_asked_and_accepted_meanwhile_is_not_sent_again",
+    ),
+    Mutant(
+        "absence is proof before events have settled",
+        1,
+        "shared/providers/mailgun_lookup.py",
+        'return Absent() if now - at >= SETTLED else Unknown("too_early")',
+        "return Absent()",
+        "tests/providers/test_mailgun_lookup.py::test_absence_is_proof_only_when_events_have_settled",
+    ),
+    Mutant(
+        "Resend's key without the attempt",
+        1,
+        "shared/providers/resend.py",
+        '"Idempotency-Key": target.ref}',
+        '"Idempotency-Key": target.ref.rpartition("-")[0]}',
+        "tests/providers/test_resend_simulated.py::test_a_new_attempt_is_never_answered_for_an_older_one",
+    ),
+    Mutant(
+        "a deferral counts at once",
+        1,
+        TRACK,
+        ">= job.policy.deferred_after",
+        ">= 0",
+        "tests/engine/test_reopen.py::"
+        "test_a_message_deferred_for_long_is_tried_elsewhere_if_its_owner_wants_that[3599-ends0]",
+    ),
+    Mutant(
+        "the breaker never opens",
+        1,
+        GATE,
+        "if self._tripped or (said is not Verdict.FATAL and self._failures < THRESHOLD):",
+        "if self._tripped or (said is not Verdict.FATAL and self._failures < 10**9 * THRESHOLD):",
+        "tests/engine/test_breaker.py::test_what_had_not_begun_moves_on_without_an_attempt",
+    ),
+    Mutant(
+        "probes without a bound",
+        1,
+        "shared/domain/breaker.py",
+        "PROBES: Final = 3\n",
+        "PROBES: Final = 10**6\n",
+        "tests/engine/test_breaker.py::test_two_probes_close_the_breaker_and_load_comes_back",
+    ),
     # 2: never above the rate
     Mutant(
         "missed slots are not burned",
@@ -165,6 +248,14 @@ MUTANTS: Final = (
         "            pass\n",
         "tests/engine/test_sweep.py::test_a_lost_pointer_is_sent_again",
     ),
+    Mutant(
+        "a finaliser does not see that feedback has reopened",
+        3,
+        RECORDS,
+        'values: Item = {":one": n(1), ":version": n(job.version), ":to": s(target.value)}',
+        'values: Item = {":one": n(int(target is not job.state)), ":version": n(job.version), ":to": s(target.value)}',
+        "tests/contracts/test_reopen.py::test_ledger_and_job_move_together[dynamo-SENDING-SENDING]",
+    ),
     # 4: stop means stop
     Mutant(
         "stop not looked for between windows",
@@ -181,6 +272,30 @@ MUTANTS: Final = (
         "if not self._may_claim(lease):",
         "if lease.ledger.seq > 0 and not self._may_claim(lease):",
         "tests/engine/test_control.py::test_stop_of_an_enqueued_job_sends_nothing",
+    ),
+    Mutant(
+        "feedback reopens a stopped job",
+        4,
+        TRACK,
+        "if job.stopped or not ref.attempt == attempt",
+        "if not ref.attempt == attempt",
+        "tests/engine/test_reopen.py::test_a_stopped_job_is_not_reopened",
+    ),
+    Mutant(
+        "a question sends for a stopped job",
+        4,
+        "shared/engine/resolve.py",
+        "if control.job is None or control.job.stopped or control.paused:",
+        "if control.job is None or control.paused:",
+        "tests/engine/test_resolve.py::test_a_stop_amid_the_questions_ends_them",
+    ),
+    Mutant(
+        "suppressions are not looked at before a claim",
+        4,
+        RULES,
+        "    for i in suppressed:\n",
+        "    for i in ():\n",
+        "tests/engine/test_suppressed.py::test_who_was_suppressed_since_acceptance_is_skipped",
     ),
     # 5: order and repetition of feedback
     Mutant(
@@ -199,6 +314,14 @@ MUTANTS: Final = (
         "outcomes: list[Outcome] = [BATCH_REFUSED] * n",
         "outcomes: list[Outcome] = [refusal.rejected()] * n",
         "tests/providers/test_sendgrid.py::test_only_the_recipient_that_is_named_is_condemned",
+    ),
+    Mutant(
+        "refusals for good open the breaker",
+        6,
+        "shared/domain/breaker.py",
+        "if isinstance(o, Accepted) or (isinstance(o, Rejected) and o.permanent):",
+        "if isinstance(o, Accepted):",
+        "tests/engine/test_breaker.py::test_what_is_not_the_providers_fault_opens_nothing[answer1]",
     ),
     # 7: repetition changes nothing
     Mutant(
