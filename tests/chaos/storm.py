@@ -121,7 +121,7 @@ class Storm:
         world = self._world
         end = world.clock.now() + seconds
         while world.clock.now() < end:
-            if self._stormy and self._rng.random() < 0.25:
+            if self._stormy and self._rng.random() < 0.6:
                 when, fault = self._rng.choice(list(When)), self._rng.choice(FAULTS)
                 where = (
                     is_store if when is When.REPEATED else anywhere

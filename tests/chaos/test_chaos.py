@@ -18,10 +18,11 @@ def test_every_message_of_a_storm_is_accounted_for(seed: int | None, capsys: pyt
     with capsys.disabled():
         print("\n" + report.line())  # noqa: T201 - a seed that is not told cannot be replayed
     assert report.faults == [], report.line()
-    assert report.crashes > 0
-    assert report.taken > MESSAGES / 2
-    assert report.doubted > 0
     assert sum(report.states.values()) == MESSAGES
+    assert report.taken > MESSAGES / 2
+    if seed is not None:  # a fresh one may be mild
+        assert report.crashes > 0
+        assert report.doubted > 0
 
 
 def test_a_seed_replays_its_storm() -> None:
