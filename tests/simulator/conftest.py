@@ -128,10 +128,12 @@ def listening() -> Iterator[Target]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     found.url = f"http://127.0.0.1:{server.server_address[1]}/hook"
-    yield found
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    try:
+        yield found
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 @pytest.fixture
