@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 from unittest.mock import patch
 
-from shared.domain import feedback, queue, states
+from shared.domain import feedback, passes, queue, states
 from shared.domain import ledger as rules
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger, LedgerStatus
@@ -27,7 +27,7 @@ def takeover_sends_again() -> Iterator[None]:
         cells = bytes(b & 0xF0 | Cell.QUEUED if b & 15 == Cell.CLAIMED else b for b in ledger.cells)
         return replace(ledger, cells=cells)
 
-    with patch.object(rules, "give_up", again):
+    with patch.object(rules, "give_up", again), patch.object(passes, "give_up", again):
         yield
 
 
