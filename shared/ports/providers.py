@@ -1,0 +1,125 @@
+"""What a provider is to the engine: calls, what became of them, and webhooks."""
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar, runtime_checkable
+
+from shared.contracts import Word
+from shared.domain.chunks import Recipient
+from shared.domain.content import Content
+from shared.domain.outcomes import Finding, Outcome
+from shared.ports.common import Clock
+from shared.ports.transports import Http, Request, Response
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One recipient of a provider call. `ref`: of the attempt, as text; `key`: for the provider's idempotency."""
+
+    ref: str
+    recipient: Recipient
+    key: str = ""
+
+
+class Provider(Protocol):
+    """One provider: its wire format, error table, webhook verification and event table."""
+
+    name: str
+    per_call: int
+    """The most recipients in one call."""
+    has_feedback: bool
+    """False: `sent` is final and counts as success."""
+
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
+        """Call the provider exactly once, never again, and return one outcome per target, in order.
+
+        Args:
+            content: what to send.
+            targets: at most `per_call`; none sees another.
+            deadline: Unix seconds by which the answer must have come; too late to connect gives NotStarted.
+        """
+        ...
+
+
+@runtime_checkable
+class Sized(Protocol):
+    """A provider whose calls take fewer recipients with some contents."""
+
+    def per_call_of(self, content: Content) -> int:
+        """Return the most recipients in one call with this content, at most `per_call`."""
+        ...
+
+
+@runtime_checkable
+class Resolver(Protocol):
+    """A provider that can tell what became of an attempt whose fate is not known."""
+
+    resolves_within: float
+    """Seconds after the attempt for which it can tell."""
+    resends: bool
+    """To ask is to make the very same call again: it may be only now that the message is taken."""
+
+    def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:
+        """Find out what became of one attempt: by a look-up, or by the very same call under its idempotency key.
+
+        Never raises for what a provider answers, and never makes a provider take a message a second time.
+
+        Args:
+            content: what was sent.
+            target: the recipient; `ref` and `key` are those of the attempt.
+            at: Unix seconds when the attempt was made.
+            deadline: Unix seconds by which the answer must have come.
+        """
+        ...
+
+
+Steps = Generator[Request, Response, T]
+"""A call that lets another make its one request: the answer, or what `Http.request` raises, comes back to it."""
+
+
+@runtime_checkable
+class Stepwise(Protocol):
+    """A provider whose calls are one HTTP request each."""
+
+    def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
+        """Call as `Provider.send` does; nothing has happened before the request is asked for."""
+        ...
+
+
+class BadSignature(Exception):
+    """A webhook that its provider did not sign, or not lately."""
+
+
+class BadEvents(Exception):
+    """A webhook whose signature holds but whose body is not what the provider documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a webhook says. `events`: how many it carries, with those that are not ours or change nothing."""
+
+    events: int
+    words: list[Word]
+
+
+class WebhookReader(Protocol):
+    """The receiving half of a provider."""
+
+    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:
+        """Check the signature over the raw body; raises BadSignature, or Retriable. Header names are lower-case."""
+        ...
+
+    def words(self, headers: Mapping[str, str], body: bytes) -> Reading:
+        """Return the body's words, normalised; events without our ref are left out. Raises BadEvents."""
+        ...
+
+
+@runtime_checkable
+class Fetching(Protocol):
+    """A webhook reader that fetches what its provider points to: a certificate, a confirmation."""
+
+    def fetch_by(self, http: Http, clock: Clock) -> None:
+        """Take the transport. Until then nothing is fetched, and nothing that needs it is believed."""
+        ...

@@ -1,0 +1,237 @@
+"""What is known of jobs, in what the engine reads and in the transactions that tie ledgers and jobs together."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from shared.domain.breaker import Breaker
+from shared.domain.chunks import Chunk
+from shared.domain.content import Content
+from shared.domain.details import Detail, FeedbackDetail
+from shared.domain.jobs import Job, RetryRequest
+from shared.domain.ledger import Ledger
+from shared.domain.states import Change
+
+
+@dataclass(frozen=True, slots=True)
+class Idempotency:
+    """A client's key: `key` is unique per account; `fingerprint` is the body's hash; `answer` the 2xx to replay."""
+
+    account: str
+    key: str
+    fingerprint: str
+    answer: str
+    expires: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The job is stored; this call did it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """An earlier call with the same key and body did it; `answer` is what it answered."""
+
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """The key was used with another body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """What a worker checks before a claim.
+
+    Attributes:
+        job: as it is stored.
+        paused: by an operator, for the account or everything.
+        breaker: of the lane that was asked for, a moment old.
+        suppressed_at: when an address of the account was last suppressed (Unix ms), 0 for never.
+    """
+
+    job: Job | None
+    paused: bool
+    breaker: Breaker | None = None
+    suppressed_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a worker needs to serve a chunk.
+
+    Attributes:
+        job: as it is stored.
+        chunk: its recipients.
+        content: None if it was not asked for, or has gone.
+        breaker: of the lane that was asked for, a moment old.
+    """
+
+    job: Job
+    chunk: Chunk
+    content: Content | None
+    breaker: Breaker | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """Suppressions since a moment. `digests`: SHA-256 of the keys, hex; `reached`: Unix ms to go on from, or None."""
+
+    digests: Sequence[str]
+    reached: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenJob:
+    """An entry of the index of open jobs. `running`: not READY; times in Unix milliseconds."""
+
+    job: str
+    running: bool
+    not_before: int
+    created_at: int
+    campaign: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Whether the transition was made, and the job as it is stored now; None if there is none."""
+
+    won: bool
+    job: Job | None
+
+
+class Records(Protocol):
+    """Jobs, chunks, contents and details, and the transactions that tie ledgers and jobs together."""
+
+    def accept(
+        self, job: Job, chunks: Sequence[Chunk], ledgers: Sequence[Ledger], content: Content, key: Idempotency | None
+    ) -> Stored | Replay | Mismatch:
+        """Store chunks, ledgers and content, then job and idempotency record in one transaction."""
+        ...
+
+    def job(self, job: str) -> Job | None:
+        """Return a job, consistent."""
+        ...
+
+    def control(self, job: str, account: str, *, lane: str = "") -> Control:
+        """Return the job and whether its account or everything is paused, in one consistent read.
+
+        `lane`: whose breaker is read with it.
+        """
+        ...
+
+    def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
+        """Return what a lease needs, in one consistent read; None when job or chunk have gone.
+
+        `content`: false if the caller has it already. `lane`: whose breaker is read with it.
+        """
+        ...
+
+    def chunk(self, job: str, number: int) -> Chunk | None:
+        """Return a chunk; None when it has gone."""
+        ...
+
+    def content(self, job: str) -> Content | None:
+        """Return a job's content."""
+        ...
+
+    def put_detail(self, detail: Detail, *, if_absent: bool = False) -> None:
+        """Store a window detail. `if_absent`: never replace the claimant's own."""
+        ...
+
+    def detail(self, job: str, chunk: int, epoch: int, seq: int) -> Detail | None:
+        """Return a window detail, consistent."""
+        ...
+
+    def put_feedback(self, detail: FeedbackDetail) -> None:
+        """Store the words of one batch of events about one chunk; of repeats the first one stays."""
+        ...
+
+    def details(self, job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:
+        """Return all details of a chunk: windows by epoch and seq, then feedback."""
+        ...
+
+    def change(self, job: Job, change: Change, now: int, *, reason: str = "", strict: bool = False) -> Changed:
+        """Make one transition of the table, if the job's state allows it.
+
+        Args:
+            job: as read.
+            change: the transition.
+            now: Unix milliseconds, recorded where the transition has a time; PLAN needs `not_before` to have come.
+            reason: of a stop.
+            strict: only if the job's version is still that of `job`.
+
+        RESUME needs the retry on its way to be that of `job`, and ends it.
+        """
+        ...
+
+    def set_retry(self, job: Job, request: RetryRequest | None) -> Changed:
+        """Record an owner's retry, or how far it is, or (None) withdraw it.
+
+        Only if the job is LOGGED and the retry on its way still is that of `job`. With one a job is in the index of
+        open jobs, as running.
+        """
+        ...
+
+    def fold(self, ledger: Ledger, job: Job, *, finish: int | None = None) -> tuple[Ledger, Job | None] | None:
+        """Add a ledger's new figures to its job and the day's stats (J2), once; None if the ledger moved on.
+
+        `finish` (Unix ms): end the job in the same transaction, if its version is that of `job`: for a job of one
+        chunk whose ledger is DONE. It becomes SENT if it reserves its credential, else SENT and LOGGED at once. The
+        job is returned only then.
+        """
+        ...
+
+    def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
+        """Write a ledger whose cells its owner sends again, if its job is LOGGED, in one transaction (J4).
+
+        Returns:
+            False if the ledger has moved on, the job runs, or its retry on its way is not that of `job`.
+        """
+        ...
+
+    def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
+        """Write a ledger in which a finished message waits again, and its job with it, in one transaction (F).
+
+        A LOGGED job becomes READY, a SENT one SENDING; another keeps its state, and its version moves on all the same,
+        so that a finaliser that has read the ledger before starts over. So does a LOGGED one with a retry on its way,
+        whose end makes it READY.
+
+        Args:
+            old: the ledger as read, by its version.
+            new: what to write.
+            job: as read, by its version.
+
+        Returns:
+            False if one of the two has moved on.
+        """
+        ...
+
+    def doubts(self, now: int) -> Iterable[str]:
+        """Walk the LOGGED jobs with messages of unknown fate about which a provider is to be asked by now (Unix ms).
+
+        A job is among them from LOG on, first after `doubt.LOOKS[0]`.
+        """
+        ...
+
+    def look_again(self, job: str, at: int | None) -> None:
+        """Ask about a LOGGED job's doubts again at `at` (Unix ms), or no more; in another state it stays as it is."""
+        ...
+
+    def open_jobs(self, slots: Iterable[str]) -> Iterable[OpenJob]:
+        """Walk the index of open jobs, oldest first within each slot."""
+        ...
+
+    def suppress(self, account: str, key: str, reason: str, now: int) -> None:
+        """Add an address to the account's suppressions; an existing entry stays."""
+        ...
+
+    def suppressed(self, account: str, addresses: Collection[str]) -> set[str]:
+        """Return those of the addresses, given as normalised keys, that are suppressed, consistent."""
+        ...
+
+    def suppressed_since(self, account: str, since: int) -> Recent:
+        """Return what was suppressed from `since` (Unix ms) on, oldest first, as far as one go reads; consistent."""
+        ...

@@ -1,0 +1,144 @@
+"""What a sender takes turns by: lane queues, time slots, circuit breakers, ledgers."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from shared.domain.breaker import Breaker
+from shared.domain.ledger import Ledger
+from shared.domain.outcomes import Entry
+from shared.domain.pacing import Pace, Slots
+from shared.domain.passes import Passing
+from shared.domain.queue import Expired, NotDue
+from shared.domain.states import Cell
+
+
+class Queue(Protocol):
+    """A queue of messages."""
+
+    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "") -> None:
+        """Send messages, delayed by up to 900 s. `group`: fair share among groups."""
+        ...
+
+    def is_empty(self) -> bool:
+        """Tell whether nothing waits or is in flight (approximately: a hint)."""
+        ...
+
+
+class Lanes(Protocol):
+    """The lane queues by credential."""
+
+    def __getitem__(self, credential: str) -> Queue:
+        """Return a lane's queue."""
+        ...
+
+
+class Pacer(Protocol):
+    """Time slots of one credential."""
+
+    def reserve(self, credential: str, k: int, pace: Pace, *, lead: float) -> Slots:
+        """Reserve k slots and return them; waits while the credential is reserved more than 2 s ahead.
+
+        Args:
+            credential: whose slots.
+            k: how many, at most `pace.window`.
+            pace: the rate in force.
+            lead: seconds that the caller needs before it can use the first slot.
+        """
+        ...
+
+
+class Breakers(Protocol):
+    """The circuit breakers of credentials, shared by all processes."""
+
+    def read(self, credentials: Sequence[str]) -> dict[str, Breaker]:
+        """Return the breaker of each credential, closed if it was never opened; in one call, a moment old."""
+        ...
+
+    def swap(self, old: Breaker, new: Breaker) -> Breaker:
+        """Write `new` if the stored version is that of `old`; returns what is stored then, `new` or another's."""
+        ...
+
+
+class LedgerStore(Protocol):
+    """The queue primitives over ledgers; each is atomic. Named as in a mail queue; see `shared.domain.queue`."""
+
+    def enqueue(self, ledgers: Sequence[Ledger]) -> None:
+        """Store new ledgers."""
+        ...
+
+    def list_queue(self, job: str) -> list[Ledger]:
+        """Return the job's ledgers that are IDLE, consistent, by number."""
+        ...
+
+    def find_inflight(self, job: str) -> list[Ledger]:
+        """Return the job's ledgers that are BUSY, consistent, by number."""
+        ...
+
+    def read_all(self, job: str) -> list[Ledger]:
+        """Return all of the job's ledgers, consistent, by number."""
+        ...
+
+    def read_some(self, job: str, first: int, count: int) -> list[Ledger]:
+        """Return up to `count` of the job's ledgers from number `first` on, consistent, by number."""
+        ...
+
+    def read(self, job: str, chunk: int) -> Ledger | None:
+        """Return one ledger, consistent."""
+        ...
+
+    def send_start(
+        self, job: str, chunk: int, *, lane: str, owner: str, now: int, until: int
+    ) -> Ledger | NotDue | Expired | None:
+        """Lease a chunk (L1)."""
+        ...
+
+    def claim(
+        self,
+        held: Ledger,
+        results: Sequence[Entry],
+        k: int,
+        *,
+        route: Sequence[str],
+        suppressed: Collection[int] = (),
+    ) -> tuple[Ledger, list[int]] | None:
+        """Merge the last window's results and claim the next k recipients (L2); None if the lease is not ours.
+
+        `suppressed`: indices that are skipped if they wait.
+        """
+        ...
+
+    def send_done(self, held: Ledger, results: Sequence[Entry], passing: Passing) -> Ledger | None:
+        """End a lease whose results settle all that is left (L4)."""
+        ...
+
+    def send_cancel(
+        self, held: Ledger, results: Sequence[Entry], requeued: Sequence[int], passing: Passing
+    ) -> Ledger | None:
+        """End a lease with work left: time, stop, pause or throttling (L4)."""
+        ...
+
+    def take_over(self, expired: Ledger, proof: Mapping[int, Entry], passing: Passing) -> Ledger | None:
+        """End a lease that ran out (L5); None if another was faster."""
+        ...
+
+    def join(
+        self, job: str, chunk: int, words: Sequence[tuple[int, int, Cell]], *, route: Sequence[str], credential: str
+    ) -> Ledger | None:
+        """Join feedback (F); the ledger as it is afterwards, None if there is none."""
+        ...
+
+    def disprove(self, job: str, chunk: int, attempts: Iterable[tuple[int, int]]) -> Ledger | None:
+        """Give up doubtful attempts `(index, attempt)` that were proven absent and may not be made again (Resolve)."""
+        ...
+
+    def reopen(self, job: str, chunk: int, states: Iterable[Cell], max_attempts: int) -> Ledger | None:
+        """Queue cells again for the owner's retry (J4)."""
+        ...
+
+    def drop(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
+        """Skip recipients that still wait."""
+        ...
+
+    def reschedule(self, job: str, chunk: int, *, not_before: int, lane: str) -> Ledger | None:
+        """Move an idle chunk to another time or lane."""
+        ...
