@@ -9,7 +9,7 @@ from botocore import exceptions as sdk
 from botocore.exceptions import ClientError
 
 from shared.adapters.dynamo import codec, keys
-from shared.adapters.dynamo.records import INLINE_CONTENT
+from shared.adapters.dynamo.contents import INLINE_CONTENT
 from shared.contracts import LOG_STREAM_FILTER, PLAN_STREAM_FILTER
 from shared.domain.content import Attachment, Content, Mailbox
 from shared.domain.states import Change, JobState

@@ -30,6 +30,7 @@ PASSES: Final = "shared/domain/passes.py"
 SEND: Final = "shared/engine/send.py"
 SENDGRID: Final = "shared/providers/sendgrid.py"
 TRACK: Final = "shared/engine/track.py"
+TRANSITIONS: Final = "shared/adapters/dynamo/transitions.py"
 
 MUTANTS: Final = (
     # 1: never handed over again while an attempt's fate is not known
@@ -128,17 +129,9 @@ MUTANTS: Final = (
     Mutant(
         "feedback reopens whatever has become of the job",
         1,
-        RECORDS,
-        '            "ConditionExpression": "version = :version",\n'
-        '            "ExpressionAttributeNames": {"#state": "state"},\n'
-        '            "ExpressionAttributeValues": values,\n'
-        "        }\n"
-        "        actions",
-        '            "ConditionExpression": "version = :version OR attribute_exists(pk)",\n'
-        '            "ExpressionAttributeNames": {"#state": "state"},\n'
-        '            "ExpressionAttributeValues": values,\n'
-        "        }\n"
-        "        actions",
+        TRANSITIONS,
+        'expression, "version = :version", values)',
+        'expression, "version = :version OR attribute_exists(pk)", values)',
         "tests/contracts/test_reopen.py::test_nothing_moves_if_one_of_them_has_moved_on[dynamo]",
     ),
     Mutant(
@@ -251,7 +244,7 @@ MUTANTS: Final = (
     Mutant(
         "a finaliser does not see that feedback has reopened",
         3,
-        RECORDS,
+        TRANSITIONS,
         'values: Item = {":one": n(1), ":version": n(job.version), ":to": s(target.value)}',
         'values: Item = {":one": n(int(target is not job.state)), ":version": n(job.version), ":to": s(target.value)}',
         "tests/contracts/test_reopen.py::test_ledger_and_job_move_together[dynamo-SENDING-SENDING]",
@@ -327,7 +320,7 @@ MUTANTS: Final = (
     Mutant(
         "fold twice",
         7,
-        RECORDS,
+        "shared/adapters/dynamo/folding.py",
         '"ConditionExpression": "version = :old",',
         '"ConditionExpression": "version = :old OR attribute_exists(pk)",',
         "tests/contracts/test_records.py::test_a_ledger_is_folded_exactly_once[dynamo]",

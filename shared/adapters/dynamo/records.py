@@ -3,53 +3,30 @@
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from shared.adapters.dynamo import codec, keys, marks
+from shared.adapters.dynamo import codec, contents, folding, keys, marks, transitions
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
 from shared.contracts import INDEX_OPEN
-from shared.domain import content as content_codec
 from shared.domain import ledger as rules
 from shared.domain.breaker import Breaker
 from shared.domain.chunks import Chunk
 from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
-from shared.domain.doubt import LOOKS
-from shared.domain.jobs import SHARDS, Job, RetryRequest, add_figures, stats_of
+from shared.domain.jobs import SHARDS, Job, RetryRequest, add_figures
 from shared.domain.ledger import BY_KEYS, Ledger
-from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
+from shared.domain.states import COUNT_KEYS, Change, JobState, ending
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Recent, Replay, Stored
-
-CHUNK_CONTENT: Final = 3_000
-"""Bytes of packed content that stand in the chunk of a job that has only one: a single mail is one write less. More
-would make the chunk dear to read for those who want its recipients alone."""
-INLINE_CONTENT: Final = 350_000
-"""Bytes of packed content that still fit DynamoDB's 400 KB item; larger contents go to the bucket."""
-
 
 SUPPRESSION_PAGES: Final = 2
 """Pages of the log of suppressions, 1 MB or some 4,000 entries each, that are read in one go."""
-DOUBT_SETS: Final = ("open_pk = :open_pk", "open_sk = :open_sk")
-
-
-class Blobs(Protocol):
-    """Large contents by name."""
-
-    def put(self, name: str, data: bytes) -> None:
-        """Store bytes."""
-        ...
-
-    def get(self, name: str) -> bytes | None:
-        """Return bytes, None if there are none."""
-        ...
 
 
 class DynamoRecords:
     """`ports.Records` over the two tables and the bucket."""
 
-    def __init__(self, dynamo: Dynamo, *, records: str, ops: str, blobs: Blobs) -> None:
+    def __init__(self, dynamo: Dynamo, *, records: str, ops: str, blobs: contents.Blobs) -> None:
         self._db = dynamo
         self._records = records
         self._ops = ops
@@ -68,7 +45,7 @@ class DynamoRecords:
             if made is not None:
                 return made
         puts = [(self._ops, codec.ledger_item(x)) for x in ledgers]
-        self._db.batch_put([*((self._records, x) for x in self._chunks_and_content(job, chunks, content)), *puts])
+        self._db.batch_put([*((self._records, x) for x in contents.items(job, chunks, content, self._blobs)), *puts])
         actions: list[Item] = [
             {
                 "Put": {
@@ -80,7 +57,7 @@ class DynamoRecords:
         ]
         if not job.test:
             first = [job.counts[k] for k in COUNT_KEYS]
-            actions.append(self._add_stats(job, [*first, *[0] * (len(BY_KEYS) * len(job.route))]))
+            actions.append(folding.add_stats(self._records, job, [*first, *[0] * (len(BY_KEYS) * len(job.route))]))
         if key is not None:
             actions.append(
                 {
@@ -121,20 +98,6 @@ class DynamoRecords:
         if item["fingerprint"]["S"] != key.fingerprint:
             return Mismatch()
         return Replay(item["answer"]["S"])
-
-    def _chunks_and_content(self, job: Job, chunks: Sequence[Chunk], content: Content) -> list[Item]:
-        packed = content_codec.pack(content)
-        if len(chunks) == 1 and len(packed) <= CHUNK_CONTENT:
-            return [codec.chunk_item(chunks[0], packed)]
-        return [*map(codec.chunk_item, chunks), self._content_item(job, packed)]
-
-    def _content_item(self, job: Job, packed: bytes) -> Item:
-        item: Item = {**keys.content(job.id), "ttl": n(job.ttl)}
-        if len(packed) <= INLINE_CONTENT:
-            return {**item, "data": {"B": packed}}
-        name = f"contents/{job.id}"
-        self._blobs.put(name, packed)
-        return {**item, "blob": s(name)}
 
     # Reading
 
@@ -187,7 +150,7 @@ class DynamoRecords:
         for key in (keys.content(job), keys.chunk(job, 0)):
             item = self._db.get(self._records, key)
             if item is not None:
-                return self._unpack(item)
+                return contents.unpack(item, self._blobs)
         return None
 
     def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
@@ -198,15 +161,8 @@ class DynamoRecords:
         found, chunk = items.pop(keys.JOB, None), items.pop(wanted[1]["sk"]["S"], None)
         if found is None or chunk is None:
             return None
-        stored = self._unpack(next(iter(items.values()), chunk)) if content else None
+        stored = contents.unpack(next(iter(items.values()), chunk), self._blobs) if content else None
         return Loaded(codec.job(found), codec.chunk(chunk), stored, breaker)
-
-    def _unpack(self, item: Item) -> Content | None:
-        """Return the content that stands in an item, or in the blob it names; None if there is none (any more)."""
-        packed = bytes(item["data"]["B"]) if "data" in item else None
-        if "blob" in item:
-            packed = self._blobs.get(item["blob"]["S"])
-        return content_codec.unpack(packed) if packed is not None else None
 
     def open_jobs(self, slots: Iterable[str]) -> Iterable[OpenJob]:
         """Walk the index of open jobs, oldest first within each slot; eventually consistent, so a hint."""
@@ -298,84 +254,17 @@ class DynamoRecords:
 
     def change(self, job: Job, change: Change, now: int, *, reason: str = "", strict: bool = False) -> Changed:
         """Make one transition of the table, if the job's state allows it."""
-        sources, target = TRANSITIONS[change]
-        values: Item = {":one": n(1), ":to": s(target.value)}
-        names = {"#state": "state"}
-        sets = ["#state = :to", "version = version + :one"]
-        removes: list[str] = []
-        condition = f"#state IN ({', '.join(f':f{i}' for i in range(len(sources)))})"
-        values |= {f":f{i}": s(state.value) for i, state in enumerate(sorted(sources))}
-        if strict:
-            condition += " AND version = :version"
-            values[":version"] = n(job.version)
-        if change is Change.PLAN:
-            condition += " AND (attribute_not_exists(not_before) OR not_before <= :now)"
-            values[":now"] = n(now)
-            sets.append("planned_at = :now")
-            removes.append("stopped")
-        elif change is Change.LOG:
-            sets.append("finished_at = :now")
-            values[":now"] = n(now)
-            if job.counts["unknown"]:
-                sets += DOUBT_SETS
-                values |= _doubt_values(job, now)
-            else:
-                removes += ["open_pk", "open_sk"]
-        elif change is Change.STOP:
-            sets += ["stopped = :true", "stopped_at = :now", "stop_reason = :reason"]
-            values |= {":true": {"BOOL": True}, ":now": n(now), ":reason": s(reason)}
-        elif change is Change.RESUME:
-            condition += " AND " + _same_retry(job, values)
-            removes.append("retry")
-        if change in (Change.PLAN, Change.STOP, Change.RESUME, Change.REOPEN):
-            sets += ["open_pk = :open_pk", "open_sk = :open_sk"]
-            values[":open_pk"] = s(codec.open_slot(job, running=target is not JobState.READY))
-            values[":open_sk"] = s(keys.aged(job.created_at, job.id))
-        expression = "SET " + ", ".join(sets) + (" REMOVE " + ", ".join(removes) if removes else "")
+        update = transitions.make(self._records, job, change, now, reason, strict=strict)
         try:
-            answer = self._db.call(
-                "update_item",
-                TableName=self._records,
-                Key=keys.job(job.id),
-                UpdateExpression=expression,
-                ConditionExpression=condition,
-                ExpressionAttributeNames=names,
-                ExpressionAttributeValues=values,
-                ReturnValues="ALL_NEW",
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            )
+            answer = self._db.call("update_item", **update)
         except ConditionFailed as lost:
             return Changed(won=False, job=codec.job(lost.item) if lost.item else None)
         return Changed(won=True, job=codec.job(answer["Attributes"]))
 
     def set_retry(self, job: Job, request: RetryRequest | None) -> Changed:
         """Record an owner's retry, or how far it is, or withdraw it."""
-        values: Item = {":one": n(1), ":logged": s(JobState.LOGGED.value)}
-        condition = "#state = :logged AND " + _same_retry(job, values)
-        if request is None and job.retry is not None and job.counts["unknown"]:
-            change = "SET version = version + :one, " + ", ".join(DOUBT_SETS) + " REMOVE retry"
-            values |= _doubt_values(job, job.retry.asked_at)
-        elif request is None:
-            change = "SET version = version + :one REMOVE retry, open_pk, open_sk"
-        else:
-            change = "SET version = version + :one, retry = :retry, open_pk = :open_pk, open_sk = :open_sk"
-            values |= {
-                ":retry": codec.retry_map(request),
-                ":open_pk": s(codec.open_slot(job, running=True)),
-                ":open_sk": s(keys.aged(job.created_at, job.id)),
-            }
         try:
-            answer = self._db.call(
-                "update_item",
-                TableName=self._records,
-                Key=keys.job(job.id),
-                UpdateExpression=change,
-                ConditionExpression=condition,
-                ExpressionAttributeNames={"#state": "state"},
-                ExpressionAttributeValues=values,
-                ReturnValues="ALL_NEW",
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            )
+            answer = self._db.call("update_item", **transitions.record_retry(self._records, job, request))
         except ConditionFailed as lost:
             stored = codec.job(lost.item) if lost.item else None
             mine = stored is not None and stored.state is JobState.LOGGED and stored.retry == request
@@ -388,15 +277,14 @@ class DynamoRecords:
         if folded is None:
             return None
         new, delta = folded
-        actions = [self._mark_folded(ledger, new), self._add_counts(job, delta, finish=finish)]
+        actions = [
+            folding.mark_folded(self._ops, ledger, new),
+            folding.add_counts(self._records, job, delta, finish=finish),
+        ]
         if not job.test and any(delta):
-            actions.append(self._add_stats(job, delta))
-        try:
-            self._db.call("transact_write_items", TransactItems=actions)
-        except Cancelled as lost:
-            if "ConditionalCheckFailed" in lost.codes:
-                return None
-            raise
+            actions.append(folding.add_stats(self._records, job, delta))
+        if not self._together(actions):
+            return None
         if finish is None:
             return new, None
         counts, by = add_figures(job.counts, job.by, job.route, delta)
@@ -406,43 +294,16 @@ class DynamoRecords:
 
     def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
         """Write a ledger whose cells its owner sends again, if its job is LOGGED, in one transaction."""
-        values: Item = {":logged": s(JobState.LOGGED.value)}
-        logged: Item = {
-            "TableName": self._records,
-            "Key": keys.job(old.job),
-            "ConditionExpression": "#state = :logged AND " + _same_retry(job, values),
-            "ExpressionAttributeNames": {"#state": "state"},
-            "ExpressionAttributeValues": values,
-        }
-        actions = [{"Update": codec.ledger_update(self._ops, old, new)}, {"ConditionCheck": logged}]
-        try:
-            self._db.call("transact_write_items", TransactItems=actions)
-        except Cancelled as lost:
-            if "ConditionalCheckFailed" in lost.codes:
-                return False
-            raise
-        return True
+        logged = transitions.still_logged(self._records, job)
+        return self._together([{"Update": codec.ledger_update(self._ops, old, new)}, {"ConditionCheck": logged}])
 
     def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
         """Write a ledger in which a finished message waits again, and its job with it, in one transaction."""
-        target = job.state if job.retry else reopened(job.state)
-        values: Item = {":one": n(1), ":version": n(job.version), ":to": s(target.value)}
-        expression = "SET #state = :to, version = version + :one"
-        if target is JobState.READY:
-            expression += ", open_pk = :open_pk, open_sk = :open_sk"
-            values |= {
-                ":open_pk": s(codec.open_slot(job, running=False)),
-                ":open_sk": s(keys.aged(job.created_at, job.id)),
-            }
-        update: Item = {
-            "TableName": self._records,
-            "Key": keys.job(job.id),
-            "UpdateExpression": expression,
-            "ConditionExpression": "version = :version",
-            "ExpressionAttributeNames": {"#state": "state"},
-            "ExpressionAttributeValues": values,
-        }
-        actions = [{"Update": codec.ledger_update(self._ops, old, new)}, {"Update": update}]
+        update = transitions.reopen(self._records, job)
+        return self._together([{"Update": codec.ledger_update(self._ops, old, new)}, {"Update": update}])
+
+    def _together(self, actions: Sequence[Item]) -> bool:
+        """Write in one transaction; False, and nothing is written, if one of its conditions does not hold."""
         try:
             self._db.call("transact_write_items", TransactItems=actions)
         except Cancelled as lost:
@@ -450,83 +311,6 @@ class DynamoRecords:
                 return False
             raise
         return True
-
-    def _mark_folded(self, old: Ledger, new: Ledger) -> Item:
-        return {
-            "Update": {
-                "TableName": self._ops,
-                "Key": keys.ledger(old.job, old.chunk),
-                "UpdateExpression": "SET folded = :folded, version = :new REMOVE dirty",
-                "ConditionExpression": "version = :old",
-                "ExpressionAttributeValues": {
-                    ":folded": {"B": rules.pack(new.folded)},
-                    ":new": n(new.version),
-                    ":old": n(old.version),
-                },
-            }
-        }
-
-    def _add_counts(self, job: Job, delta: Sequence[int], *, finish: int | None) -> Item:
-        values: Item = {":one": n(1)}
-        names: dict[str, str] = {}
-        sets = ["version = version + :one"]
-        for i, (k, d) in enumerate(zip(COUNT_KEYS, delta, strict=False)):
-            if d:
-                names |= {"#counts": "counts", f"#c{i}": k}
-                values[f":c{i}"] = n(d)
-                sets.append(f"#counts.#c{i} = #counts.#c{i} + :c{i}")
-        for r, credential in enumerate(job.route):
-            for j, k in enumerate(BY_KEYS):
-                d = delta[len(COUNT_KEYS) + r * len(BY_KEYS) + j]
-                if d:
-                    names |= {"#by": "by", f"#r{r}": credential, f"#k{j}": k}
-                    values[f":b{r}_{j}"] = n(d)
-                    sets.append(f"#by.#r{r}.#k{j} = #by.#r{r}.#k{j} + :b{r}_{j}")
-        condition, removes = "attribute_exists(pk)", ""
-        if finish is not None:
-            sources, target = ending(exclusive=job.exclusive)
-            names["#state"] = "state"
-            values |= {f":f{i}": s(x.value) for i, x in enumerate(sorted(sources))}
-            values |= {":to": s(target.value), ":version": n(job.version)}
-            sets.append("#state = :to")
-            if target is JobState.LOGGED:
-                sets.append("finished_at = :now")
-                values[":now"] = n(finish)
-                if job.counts["unknown"] + delta[COUNT_KEYS.index("unknown")]:
-                    sets += DOUBT_SETS
-                    values |= _doubt_values(job, finish)
-                else:
-                    removes = " REMOVE open_pk, open_sk"
-            condition = f"version = :version AND #state IN ({', '.join(f':f{i}' for i in range(len(sources)))})"
-        update: Item = {
-            "TableName": self._records,
-            "Key": keys.job(job.id),
-            "UpdateExpression": "SET " + ", ".join(sets) + removes,
-            "ConditionExpression": condition,
-            "ExpressionAttributeValues": values,
-        }
-        if names:
-            update["ExpressionAttributeNames"] = names
-        return {"Update": update}
-
-    def _add_stats(self, job: Job, delta: Sequence[int]) -> Item:
-        day = datetime.fromtimestamp(job.created_at / 1000, UTC).date().isoformat()
-        amounts = dict(stats_of(delta))
-        for r, provider in enumerate(job.providers):
-            for j, k in enumerate(BY_KEYS):
-                d = delta[len(COUNT_KEYS) + r * len(BY_KEYS) + j]
-                if d:
-                    amounts[f"p.{provider}.{k}"] = amounts.get(f"p.{provider}.{k}", 0) + d
-        amounts = amounts or {"queued": 0}
-        return {
-            "Update": {
-                "TableName": self._records,
-                "Key": keys.stats(job.account, day, job.channel, job.shard),
-                "UpdateExpression": "ADD " + ", ".join(f"#{i} :{i}" for i in range(len(amounts))),
-                "ExpressionAttributeNames": {f"#{i}": name for i, name in enumerate(amounts)},
-                "ExpressionAttributeValues": {f":{i}": n(v) for i, v in enumerate(amounts.values())},
-            }
-        }
 
     # Suppressions
 
@@ -571,19 +355,6 @@ class DynamoRecords:
                 return Recent([digest for _, digest in entries], None)
             query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
         return Recent([digest for _, digest in entries], int(entries[-1][0]))
-
-
-def _doubt_values(job: Job, now: int) -> Item:
-    at = now + LOOKS[0] * 1000
-    return {":open_pk": s(keys.doubt_slot(job.shard)), ":open_sk": s(keys.aged(at, job.id))}
-
-
-def _same_retry(job: Job, values: Item) -> str:
-    """Return the condition that the retry on its way is still that of `job`, and add what it compares with."""
-    if job.retry is None:
-        return "attribute_not_exists(retry)"
-    values[":before"] = codec.retry_map(job.retry)
-    return "retry = :before"
 
 
 def _idempotency_key(key: Idempotency) -> keys.Key:

@@ -1,0 +1,55 @@
+"""Where a job's content stands: in its only chunk, in an item of its own, or in the bucket."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.client import Item
+from shared.adapters.dynamo.codec import n, s
+from shared.domain import content as content_codec
+from shared.domain.chunks import Chunk
+from shared.domain.content import Content
+from shared.domain.jobs import Job
+
+CHUNK_CONTENT: Final = 3_000
+"""Bytes of packed content that stand in the chunk of a job that has only one: a single mail is one write less. More
+would make the chunk dear to read for those who want its recipients alone."""
+INLINE_CONTENT: Final = 350_000
+"""Bytes of packed content that still fit DynamoDB's 400 KB item; larger contents go to the bucket."""
+
+
+class Blobs(Protocol):
+    """Large contents by name."""
+
+    def put(self, name: str, data: bytes) -> None:
+        """Store bytes."""
+        ...
+
+    def get(self, name: str) -> bytes | None:
+        """Return bytes, None if there are none."""
+        ...
+
+
+def items(job: Job, chunks: Sequence[Chunk], content: Content, blobs: Blobs) -> list[Item]:
+    """Return the items of a job's chunks and its content; a large content is stored as a blob first."""
+    packed = content_codec.pack(content)
+    if len(chunks) == 1 and len(packed) <= CHUNK_CONTENT:
+        return [codec.chunk_item(chunks[0], packed)]
+    return [*map(codec.chunk_item, chunks), _content_item(job, packed, blobs)]
+
+
+def _content_item(job: Job, packed: bytes, blobs: Blobs) -> Item:
+    item: Item = {**keys.content(job.id), "ttl": n(job.ttl)}
+    if len(packed) <= INLINE_CONTENT:
+        return {**item, "data": {"B": packed}}
+    name = f"contents/{job.id}"
+    blobs.put(name, packed)
+    return {**item, "blob": s(name)}
+
+
+def unpack(item: Item, blobs: Blobs) -> Content | None:
+    """Return the content that stands in an item, or in the blob it names; None if there is none (any more)."""
+    packed = bytes(item["data"]["B"]) if "data" in item else None
+    if "blob" in item:
+        packed = blobs.get(item["blob"]["S"])
+    return content_codec.unpack(packed) if packed is not None else None

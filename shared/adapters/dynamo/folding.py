@@ -1,0 +1,96 @@
+"""Counting on DynamoDB: what a ledger adds to its job and to the stats, as actions of one transaction."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.client import Item
+from shared.adapters.dynamo.codec import n, s
+from shared.adapters.dynamo.transitions import DOUBT_SETS, doubt_values
+from shared.domain import ledger as rules
+from shared.domain.jobs import Job, stats_of
+from shared.domain.ledger import BY_KEYS, Ledger
+from shared.domain.states import COUNT_KEYS, JobState, ending
+
+
+def mark_folded(table: str, old: Ledger, new: Ledger) -> Item:
+    """Return the action that notes in a ledger, if it is as read, what of it is counted."""
+    return {
+        "Update": {
+            "TableName": table,
+            "Key": keys.ledger(old.job, old.chunk),
+            "UpdateExpression": "SET folded = :folded, version = :new REMOVE dirty",
+            "ConditionExpression": "version = :old",
+            "ExpressionAttributeValues": {
+                ":folded": {"B": rules.pack(new.folded)},
+                ":new": n(new.version),
+                ":old": n(old.version),
+            },
+        }
+    }
+
+
+def add_counts(table: str, job: Job, delta: Sequence[int], *, finish: int | None) -> Item:
+    """Return the action that adds figures to a job and, at `finish` (Unix ms), ends it."""
+    values: Item = {":one": n(1)}
+    names: dict[str, str] = {}
+    sets = ["version = version + :one"]
+    for i, (k, d) in enumerate(zip(COUNT_KEYS, delta, strict=False)):
+        if d:
+            names |= {"#counts": "counts", f"#c{i}": k}
+            values[f":c{i}"] = n(d)
+            sets.append(f"#counts.#c{i} = #counts.#c{i} + :c{i}")
+    for r, credential in enumerate(job.route):
+        for j, k in enumerate(BY_KEYS):
+            d = delta[len(COUNT_KEYS) + r * len(BY_KEYS) + j]
+            if d:
+                names |= {"#by": "by", f"#r{r}": credential, f"#k{j}": k}
+                values[f":b{r}_{j}"] = n(d)
+                sets.append(f"#by.#r{r}.#k{j} = #by.#r{r}.#k{j} + :b{r}_{j}")
+    condition, removes = "attribute_exists(pk)", ""
+    if finish is not None:
+        sources, target = ending(exclusive=job.exclusive)
+        names["#state"] = "state"
+        values |= {f":f{i}": s(x.value) for i, x in enumerate(sorted(sources))}
+        values |= {":to": s(target.value), ":version": n(job.version)}
+        sets.append("#state = :to")
+        if target is JobState.LOGGED:
+            sets.append("finished_at = :now")
+            values[":now"] = n(finish)
+            if job.counts["unknown"] + delta[COUNT_KEYS.index("unknown")]:
+                sets += DOUBT_SETS
+                values |= doubt_values(job, finish)
+            else:
+                removes = " REMOVE open_pk, open_sk"
+        condition = f"version = :version AND #state IN ({', '.join(f':f{i}' for i in range(len(sources)))})"
+    update: Item = {
+        "TableName": table,
+        "Key": keys.job(job.id),
+        "UpdateExpression": "SET " + ", ".join(sets) + removes,
+        "ConditionExpression": condition,
+        "ExpressionAttributeValues": values,
+    }
+    if names:
+        update["ExpressionAttributeNames"] = names
+    return {"Update": update}
+
+
+def add_stats(table: str, job: Job, delta: Sequence[int]) -> Item:
+    """Return the action that adds figures to the stats of the day on which a job was accepted."""
+    day = datetime.fromtimestamp(job.created_at / 1000, UTC).date().isoformat()
+    amounts = dict(stats_of(delta))
+    for r, provider in enumerate(job.providers):
+        for j, k in enumerate(BY_KEYS):
+            d = delta[len(COUNT_KEYS) + r * len(BY_KEYS) + j]
+            if d:
+                amounts[f"p.{provider}.{k}"] = amounts.get(f"p.{provider}.{k}", 0) + d
+    amounts = amounts or {"queued": 0}
+    return {
+        "Update": {
+            "TableName": table,
+            "Key": keys.stats(job.account, day, job.channel, job.shard),
+            "UpdateExpression": "ADD " + ", ".join(f"#{i} :{i}" for i in range(len(amounts))),
+            "ExpressionAttributeNames": {f"#{i}": name for i, name in enumerate(amounts)},
+            "ExpressionAttributeValues": {f":{i}": n(v) for i, v in enumerate(amounts.values())},
+        }
+    }

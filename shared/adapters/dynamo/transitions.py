@@ -1,0 +1,126 @@
+"""Transitions of a job on DynamoDB: each one update, whose condition comes from the table of transitions.
+
+Each function returns the parameters of a call, or of an action in a transaction.
+"""
+
+from typing import Final
+
+from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.client import Item
+from shared.adapters.dynamo.codec import n, s
+from shared.domain.doubt import LOOKS
+from shared.domain.jobs import Job, RetryRequest
+from shared.domain.states import TRANSITIONS, Change, JobState, reopened
+
+RETURNING: Final[Item] = {"ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+"""For an update that tells what is stored then, whether it was made or not."""
+DOUBT_SETS: Final = ("open_pk = :open_pk", "open_sk = :open_sk")
+"""What puts a job that is LOGGED into the index of doubts, with `doubt_values`."""
+
+
+def make(table: str, job: Job, change: Change, now: int, reason: str, *, strict: bool) -> Item:
+    """Return one transition of the table; arguments as of `Records.change`."""
+    sources, target = TRANSITIONS[change]
+    values: Item = {":one": n(1), ":to": s(target.value)}
+    sets = ["#state = :to", "version = version + :one"]
+    removes: list[str] = []
+    condition = f"#state IN ({', '.join(f':f{i}' for i in range(len(sources)))})"
+    values |= {f":f{i}": s(state.value) for i, state in enumerate(sorted(sources))}
+    if strict:
+        condition += " AND version = :version"
+        values[":version"] = n(job.version)
+    if change is Change.PLAN:
+        condition += " AND (attribute_not_exists(not_before) OR not_before <= :now)"
+        values[":now"] = n(now)
+        sets.append("planned_at = :now")
+        removes.append("stopped")
+    elif change is Change.LOG:
+        sets.append("finished_at = :now")
+        values[":now"] = n(now)
+        if job.counts["unknown"]:
+            sets += DOUBT_SETS
+            values |= doubt_values(job, now)
+        else:
+            removes += ["open_pk", "open_sk"]
+    elif change is Change.STOP:
+        sets += ["stopped = :true", "stopped_at = :now", "stop_reason = :reason"]
+        values |= {":true": {"BOOL": True}, ":now": n(now), ":reason": s(reason)}
+    elif change is Change.RESUME:
+        condition += " AND " + same_retry(job, values)
+        removes.append("retry")
+    if change in (Change.PLAN, Change.STOP, Change.RESUME, Change.REOPEN):
+        sets += ["open_pk = :open_pk", "open_sk = :open_sk"]
+        values[":open_pk"] = s(codec.open_slot(job, running=target is not JobState.READY))
+        values[":open_sk"] = s(keys.aged(job.created_at, job.id))
+    expression = "SET " + ", ".join(sets) + (" REMOVE " + ", ".join(removes) if removes else "")
+    return {**_update(table, job, expression, condition, values), **RETURNING}
+
+
+def record_retry(table: str, job: Job, request: RetryRequest | None) -> Item:
+    """Return what records an owner's retry, or how far it is, or withdraws it."""
+    values: Item = {":one": n(1), ":logged": s(JobState.LOGGED.value)}
+    condition = "#state = :logged AND " + same_retry(job, values)
+    if request is None and job.retry is not None and job.counts["unknown"]:
+        change = "SET version = version + :one, " + ", ".join(DOUBT_SETS) + " REMOVE retry"
+        values |= doubt_values(job, job.retry.asked_at)
+    elif request is None:
+        change = "SET version = version + :one REMOVE retry, open_pk, open_sk"
+    else:
+        change = "SET version = version + :one, retry = :retry, open_pk = :open_pk, open_sk = :open_sk"
+        values |= {
+            ":retry": codec.retry_map(request),
+            ":open_pk": s(codec.open_slot(job, running=True)),
+            ":open_sk": s(keys.aged(job.created_at, job.id)),
+        }
+    return {**_update(table, job, change, condition, values), **RETURNING}
+
+
+def still_logged(table: str, job: Job) -> Item:
+    """Return the check that a job still is LOGGED, with the retry on its way that was read."""
+    values: Item = {":logged": s(JobState.LOGGED.value)}
+    return {
+        "TableName": table,
+        "Key": keys.job(job.id),
+        "ConditionExpression": "#state = :logged AND " + same_retry(job, values),
+        "ExpressionAttributeNames": {"#state": "state"},
+        "ExpressionAttributeValues": values,
+    }
+
+
+def reopen(table: str, job: Job) -> Item:
+    """Return what puts a job, as read, back to work because feedback has reopened one of its messages."""
+    target = job.state if job.retry else reopened(job.state)
+    values: Item = {":one": n(1), ":version": n(job.version), ":to": s(target.value)}
+    expression = "SET #state = :to, version = version + :one"
+    if target is JobState.READY:
+        expression += ", open_pk = :open_pk, open_sk = :open_sk"
+        values |= {
+            ":open_pk": s(codec.open_slot(job, running=False)),
+            ":open_sk": s(keys.aged(job.created_at, job.id)),
+        }
+    return _update(table, job, expression, "version = :version", values)
+
+
+def _update(table: str, job: Job, expression: str, condition: str, values: Item) -> Item:
+    return {
+        "TableName": table,
+        "Key": keys.job(job.id),
+        "UpdateExpression": expression,
+        "ConditionExpression": condition,
+        "ExpressionAttributeNames": {"#state": "state"},
+        "ExpressionAttributeValues": values,
+    }
+
+
+def doubt_values(job: Job, now: int) -> Item:
+    """Return the values of `DOUBT_SETS`: the first look at the doubts of a job that is LOGGED at `now` (Unix ms)."""
+    at = now + LOOKS[0] * 1000
+    return {":open_pk": s(keys.doubt_slot(job.shard)), ":open_sk": s(keys.aged(at, job.id))}
+
+
+def same_retry(job: Job, values: Item) -> str:
+    """Return the condition that the retry on its way is still that of `job`, and add what it compares with."""
+    if job.retry is None:
+        return "attribute_not_exists(retry)"
+    values[":before"] = codec.retry_map(job.retry)
+    return "retry = :before"
