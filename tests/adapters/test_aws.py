@@ -1,6 +1,7 @@
 """Clients from botocore alone: the same calls, made when they are needed."""
 
 import threading
+from typing import Any
 
 import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
@@ -57,7 +58,7 @@ class Answer(AWSResponse):
 
 def test_a_client_keeps_its_settings_and_says_who_it_is(aws: Aws) -> None:
     client = aws.client("sqs", Config(connect_timeout=7))
-    said: list[bytes] = []
+    said: list[Any] = []
 
     def answer(request: AWSPreparedRequest, **_: object) -> AWSResponse:
         said.append(request.headers["User-Agent"])
