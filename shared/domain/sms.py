@@ -1,0 +1,133 @@
+"""Short messages: how a text is encoded and in how many segments it is sent, charged and paced.
+
+Sources: 3GPP TS 23.038 6.2.1 (the GSM 7 bit default alphabet and its extension table), 3GPP TS 23.040 9.2.3.24.1
+(concatenation: six octets of each segment's 140 are a header, which leaves 153 septets or 67 UTF-16 code units).
+National language tables are not used: providers do not offer them.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+_BASIC: Final = (
+    "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?"
+    "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
+)
+_EXTENSION: Final = "\f^{}\\[~]|€"
+"""Sent as an escape and a character: two septets."""
+_GSM_7: Final = re.compile(f"[{re.escape(_BASIC + _EXTENSION)}]*+")
+_EXTENDED: Final = re.compile(f"[{re.escape(_EXTENSION)}]")
+_NOT_GSM_7: Final = re.compile(f"[^{re.escape(_BASIC + _EXTENSION)}]")
+_PAIR: Final = re.compile("[\U00010000-\U0010ffff]")
+MAX_HINTS: Final = 20
+"""Characters named in a preview."""
+
+
+class Encoding(StrEnum):
+    """How a text travels."""
+
+    GSM_7 = "gsm7"
+    UCS_2 = "ucs2"
+    """UTF-16 code units: a character beyond the Basic Multilingual Plane, such as an emoji, is two."""
+
+
+_ALONE: Final = {Encoding.GSM_7: 160, Encoding.UCS_2: 70}
+_JOINED: Final = {Encoding.GSM_7: 153, Encoding.UCS_2: 67}
+"""Units of a segment that is one of several."""
+
+_PLAIN: Final = {
+    "\t": " ",
+    "\u00a0": " ",
+    "\u202f": " ",
+    "\u200b": "",
+    "`": "'",
+    "\u2018": "'",
+    "\u2019": "'",
+    "\u201c": '"',
+    "\u201d": '"',
+    "\u201e": '"',
+    "\u00ab": '"',
+    "\u00bb": '"',
+    "\u2010": "-",
+    "\u2011": "-",
+    "\u2013": "-",
+    "\u2014": "-",
+    "\u2022": "-",
+    "\u2026": "...",
+}
+"""What typing aids put in, and what says the same in GSM 7."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """What a text costs.
+
+    Attributes:
+        encoding: GSM 7 unless a character forces UCS-2.
+        characters: Unicode characters.
+        units: septets or UTF-16 code units.
+        count: segments, at least 1: an empty message is a call, too.
+    """
+
+    encoding: Encoding
+    characters: int
+    units: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Forcing:
+    """A character that forces UCS-2.
+
+    Attributes:
+        character: one Unicode character.
+        offset: Unicode characters before its first appearance.
+        instead: text in GSM 7 that says the same (it may be empty), None if there is none.
+    """
+
+    character: str
+    offset: int
+    instead: str | None
+
+
+def segments(text: str) -> Segments:
+    """Return a rendered text's encoding and segments.
+
+    A character of two units never stands across two segments, since half an escape or half a surrogate pair is no
+    character: a segment then ends a unit early.
+
+    Args:
+        text: of any length; lone surrogates count as one unit each.
+    """
+    characters = len(text)
+    if _GSM_7.fullmatch(text):
+        encoding, double = Encoding.GSM_7, _EXTENDED
+    else:
+        encoding, double = Encoding.UCS_2, _PAIR
+    doubles = [m.start() for m in double.finditer(text)]
+    units = characters + len(doubles)
+    if units <= _ALONE[encoding]:
+        return Segments(encoding, characters, units, 1)
+    return Segments(encoding, characters, units, _count(units, doubles, _JOINED[encoding]))
+
+
+def _count(units: int, doubles: list[int], size: int) -> int:
+    """Count segments of `size` units; `doubles`: indices of the characters that take two."""
+    lost = 0
+    for n, index in enumerate(doubles):
+        # Units before it: each earlier double adds one, each segment that ended early leaves one empty.
+        if (index + n + lost) % size == size - 1:
+            lost += 1
+    return -(-(units + lost) // size)
+
+
+def forcing(text: str) -> tuple[Forcing, ...]:
+    """Return which characters force a text into UCS-2, each once, by first appearance, at most `MAX_HINTS`."""
+    found: dict[str, Forcing] = {}
+    for m in _NOT_GSM_7.finditer(text):
+        if m[0] not in found:
+            found[m[0]] = Forcing(m[0], m.start(), _PLAIN.get(m[0]))
+            if len(found) == MAX_HINTS:
+                break
+    return tuple(found.values())
