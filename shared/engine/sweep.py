@@ -1,7 +1,9 @@
 """The sweeper: the only guarantee of liveness; everything else is speed. Source: docs/protocol.md, "Sweep"."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from shared.contracts import question
@@ -14,7 +16,7 @@ from shared.engine.log import Logger
 from shared.engine.plan import Planner
 from shared.engine.recover import Recovery
 from shared.engine.retry import Retrier
-from shared.ports import Clock, Lanes, LedgerStore, Records
+from shared.ports import Clock, Lanes, LedgerStore, OpenJob, Records
 
 LOST_AFTER_MS: Final = 3_600_000
 """A pointer of a lane that is not empty counts as lost after an hour: sending pointers again every minute would flood
@@ -23,6 +25,7 @@ MAX_LEDGERS: Final = 1_000
 """Ledgers of one job looked at in one run."""
 INTERVAL: Final = 60.0
 """Seconds between two runs."""
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,28 +70,50 @@ class Sweeper:
         self._cursor: dict[str, int] = {}
 
     def sweep(self, deadline: float) -> Swept:
-        """Look at every open job once, until `deadline` (Unix seconds)."""
+        """Look at every open job once, until `deadline` (Unix seconds).
+
+        Raises:
+            Exception: the first fault of a job, once all others have been looked at: a job whose lane has gone, say,
+                must not take their sweeper from them.
+        """
         done = {"planned": 0, "taken_over": 0, "folded": 0, "pointed": 0, "logged": 0, "asked": 0}
         empty: dict[str, bool] = {}
+        faults: list[Exception] = []
+        complete = True
+        for name, look in self._all(done, empty, deadline):
+            if self._clock.now() > deadline:
+                complete = False
+                break
+            try:
+                look()
+            except Exception as fault:  # noqa: BLE001 - raised at the end
+                _LOG.exception("not swept", extra={"job": name})
+                faults.append(fault)
+        if faults:
+            raise faults[0]
+        return Swept(**done, complete=complete)
+
+    def _all(
+        self, done: dict[str, int], empty: dict[str, bool], deadline: float
+    ) -> Iterator[tuple[str, Callable[[], None]]]:
+        """Yield every job with what is to be done about it."""
         for entry in self._records.open_jobs(self._slots):
-            if self._clock.now() > deadline:
-                return Swept(**done, complete=False)
-            if not entry.running:
-                done["planned"] += self._planner.plan(entry.job) is not None
-                continue
-            job = self._records.job(entry.job)
-            if job is not None and job.retry is not None:
-                done["planned"] += self._retrier.carry_on(job.id, deadline) and self._planner.plan(job.id) is not None
-            if job is None or job.state in (JobState.READY, JobState.LOGGED):
-                continue
-            for x in self._some(job):
-                self._one(job, x, done, empty)
-            done["logged"] += self._logger.finalise(job.id) is JobState.LOGGED
+            yield entry.job, partial(self._open, entry, done, empty, deadline)
         for name in self._records.doubts(int(self._clock.now() * 1000)):
-            if self._clock.now() > deadline:
-                return Swept(**done, complete=False)
-            done["asked"] += self._look(name)
-        return Swept(**done, complete=True)
+            yield name, partial(self._look, name, done)
+
+    def _open(self, entry: OpenJob, done: dict[str, int], empty: dict[str, bool], deadline: float) -> None:
+        if not entry.running:
+            done["planned"] += self._planner.plan(entry.job) is not None
+            return
+        job = self._records.job(entry.job)
+        if job is not None and job.retry is not None:
+            done["planned"] += self._retrier.carry_on(job.id, deadline) and self._planner.plan(job.id) is not None
+        if job is None or job.state in (JobState.READY, JobState.LOGGED):
+            return
+        for x in self._some(job):
+            self._one(job, x, done, empty)
+        done["logged"] += self._logger.finalise(job.id) is JobState.LOGGED
 
     def _some(self, job: Job) -> list[Ledger]:
         """Return the next MAX_LEDGERS ledgers of a job; the cursor lives as long as the function's instance."""
@@ -114,16 +139,16 @@ class Sweeper:
         if rules.fold(current) is not None:
             done["folded"] += self._records.fold(current, job) is not None
 
-    def _look(self, name: str) -> int:
-        """Have providers asked about a finished job's doubts, and note when to ask again; returns how many chunks."""
+    def _look(self, name: str, done: dict[str, int]) -> None:
+        """Have providers asked about a finished job's doubts, and note when to ask again."""
         job = self._records.job(name)
         if job is None or job.state is not JobState.LOGGED:
-            return 0
+            return
         elapsed = self._clock.now() - job.finished_at / 1000
         doubtful = [x for x in self._ledgers.read_all(name) if x.having(Cell.UNKNOWN)]
         following = next_look(elapsed) if doubtful else None
         self._records.look_again(name, job.finished_at + round(following * 1000) if following else None)
-        return sum(self._ask(job, x) for x in doubtful)
+        done["asked"] += sum(self._ask(job, x) for x in doubtful)
 
     def _ask(self, job: Job, x: Ledger) -> bool:
         """Have the providers of a chunk's doubtful attempts asked, each in its own lane."""

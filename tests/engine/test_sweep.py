@@ -184,3 +184,13 @@ def test_open_jobs_of_all_slots_are_seen() -> None:
     assert world.sweep().pointed == 40
     world.run()
     assert len(world.oracle.taken) == 40
+
+
+def test_a_job_that_cannot_be_swept_does_not_keep_the_others_from_it(world: World) -> None:
+    for _ in range(2):
+        world.accept(1)
+    assert world.lanes["one"].lose() == 2
+    world.tap.arm_at("queue.is_empty", error=lambda: LookupError("no such queue"))
+    with pytest.raises(LookupError):
+        world.sweep()
+    assert pointers(world) == 1
