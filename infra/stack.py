@@ -48,9 +48,10 @@ class PosthasteStack(Stack):
             Lane(self, f"Lane-{c.id}", deployment=deployment, code=code, credential=c) for c in deployment.credentials
         ]
         environment = self._environment(deployment, storage, feedback, lanes[-1])
-        senders = [lane.serve(environment) for lane in lanes]
         webhooks = Webhooks(self, "Webhooks", deployment=deployment, code=code, environment=environment)
         api = Api(self, "Api", deployment=deployment, code=code, environment=environment, webhooks=webhooks.receive)
+        told = {**environment, contracts.ENV_API_URL: api.http.api_endpoint}
+        senders = [lane.serve(told if lane.credential.channel == "sms" else environment) for lane in lanes]
         dispatch = Dispatch(
             self,
             "Dispatch",

@@ -259,8 +259,9 @@ class Lane:
         feedback = d.feedback if self.credential.provider == "test" else None
         smtp = self._relay() if self.credential.provider == "smtp" else None
         aws = self._account() if self.credential.provider == "ses" else None
+        public_url = d.settings.public_url or d.env.get(contracts.ENV_API_URL, "")
         needs = registry.Needs(
-            self._http, d.clock, secret, self.credential.base_url, feedback, smtp, self.credential, aws
+            self._http, d.clock, secret, self.credential.base_url, feedback, smtp, self.credential, aws, public_url
         )
         return registry.provider(self.credential.provider)(needs)
 

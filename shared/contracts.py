@@ -21,6 +21,8 @@ ENV_LANE_URL_PREFIX: Final = "POSTHASTE_LANE_URL_PREFIX"
 """A lane's queue URL is this prefix followed by the credential's id."""
 ENV_LANE: Final = "POSTHASTE_LANE"
 """The credential a sender function serves."""
+ENV_API_URL: Final = "POSTHASTE_API_URL"
+"""Of a sender whose provider is told with each message where to post: the API's own address."""
 ENV_LEASE_MARGIN: Final = "POSTHASTE_LEASE_MARGIN"
 """Seconds between a sender's deadline and the end of its lease."""
 

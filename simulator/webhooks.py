@@ -59,7 +59,7 @@ class Webhooks(BaseModel):
         duplicate, reorder, loss: probabilities per event (reorder: per message: its first and last event swap times).
         duplicate_new_id: a duplicate carries an event id of its own, as the vendor's retries may.
         attempts, retry_ms, retry_cap_ms: posts of a batch, the first delay between them (it doubles) and its bound.
-        behaviours: local part (up to a `+`) → behaviour, for example `{"bounce": "bounce"}`.
+        behaviours: local part (up to a `+`) or whole phone number → behaviour, for example `{"bounce": "bounce"}`.
         mix: behaviour → probability for all other recipients; the rest is delivered.
     """
 
@@ -172,8 +172,9 @@ class Courier:
     def behaviour(self, message: Message, dice: Dice) -> str:
         """Return what becomes of a message."""
         local = message.to.partition("@")[0].partition("+")[0].lower()
-        if local in self.settings.behaviours:
-            return self.settings.behaviours[local]
+        for name in (message.to, local):
+            if name in self.settings.behaviours:
+                return self.settings.behaviours[name]
         if self.settings.mix:
             roll = dice.roll()
             for behaviour, share in self.settings.mix.items():

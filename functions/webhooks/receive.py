@@ -11,7 +11,8 @@ from aws_lambda_powertools import Logger
 
 from functions.webhooks.services import Services, build, feedback_messages
 from shared.adapters.secrets import MalformedSecret
-from shared.ports import BadEvents, BadSignature, Retriable
+from shared.contracts import WEBHOOK_PATH
+from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, Retriable
 
 logger = Logger(service="webhooks")
 
@@ -36,9 +37,12 @@ def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
     except KeyError:
         return _problem(404, "not_found", "There is no such webhook.")
     try:
+        now = using.clock.now()
         headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+        path = WEBHOOK_PATH.format(provider=provider, credential_id=credential_id)
+        headers |= {POSTED_TO: _url(event, using.settings.public_url, path), POSTED_AT: str(int(now))}
         body = _body(event)
-        reader.verify(headers, body, using.secret(credential_id), using.clock.now())
+        reader.verify(headers, body, using.secret(credential_id), now)
         reading = reader.words(headers, body)
         if reading.words:
             using.feedback.send(list(feedback_messages(credential_id, reading.words)))
@@ -53,6 +57,13 @@ def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
         return _problem(503, "unavailable", "Please post it again.")
     logger.info("feedback", credential=credential_id, received=reading.events, ours=len(reading.words))
     return _answer(200, {"received": reading.events, "ours": len(reading.words)})
+
+
+def _url(event: dict[str, Any], public_url: str, path: str) -> str:
+    """Return the URL that was posted to, as the provider knows it: API Gateway's own, unless the settings name one."""
+    base = public_url or f"https://{(event.get('requestContext') or {}).get('domainName', '')}"
+    query = event.get("rawQueryString") or ""
+    return base + path + (f"?{query}" if query else "")
 
 
 def _body(event: dict[str, Any]) -> bytes:

@@ -60,11 +60,13 @@ def introduce(deployment: Deployment, cloud_port: int, simulator_port: int) -> N
         keys = dict(known[credential.provider])
         secret = {"api_key": keys.pop("keys")[0], **keys}
         name = secret_name(deployment.settings.stage, credential.id)
-        secrets.put_secret_value(SecretId=name, SecretString=json.dumps(secret))
         path = WEBHOOK_PATH.format(provider=credential.provider, credential_id=credential.id)
         target = (
             _topic(deployment.settings.stage, cloud_port) if credential.provider == "ses" else deployment.api + path
         )
+        if credential.channel == "sms":
+            secret["webhook_url"] = target
+        secrets.put_secret_value(SecretId=name, SecretString=json.dumps(secret))
         try:
             control.webhooks(credential.provider, credential.id, url=target, **POSTING)
         except ControlError as error:

@@ -10,6 +10,8 @@ from shared.ports.common import (
     Sleep,
 )
 from shared.ports.providers import (
+    POSTED_AT,
+    POSTED_TO,
     BadEvents,
     BadSignature,
     Fetching,
@@ -55,6 +57,8 @@ from shared.ports.transports import (
 )
 
 __all__ = [
+    "POSTED_AT",
+    "POSTED_TO",
     "AnswerLost",
     "BadEvents",
     "BadSignature",

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Final, Protocol, TypeVar, runtime_checkable
 
 from shared.contracts import Word
 from shared.domain.chunks import Recipient
@@ -104,11 +104,17 @@ class Reading:
     words: list[Word]
 
 
+POSTED_TO: Final = ":posted-to"
+"""Among a webhook's headers: the public URL that it was posted to, with its query."""
+POSTED_AT: Final = ":posted-at"
+"""Among a webhook's headers: when it came in, Unix seconds. No client can send a header by such a name."""
+
+
 class WebhookReader(Protocol):
-    """The receiving half of a provider."""
+    """The receiving half of a provider. Header names are lower-case; with them come `POSTED_TO` and `POSTED_AT`."""
 
     def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:
-        """Check the signature over the raw body; raises BadSignature, or Retriable. Header names are lower-case."""
+        """Check the signature over the raw body; raises BadSignature, or Retriable."""
         ...
 
     def words(self, headers: Mapping[str, str], body: bytes) -> Reading:

@@ -45,6 +45,7 @@ class Needs:
         smtp: the transport of the SMTP relay alone.
         credential: as declared in the settings.
         aws: the function's own account, for providers that are AWS services.
+        public_url: the API's address, below which webhooks come in; empty if it is not known.
     """
 
     http: Http
@@ -55,6 +56,7 @@ class Needs:
     smtp: Smtp | None = None
     credential: Credential | None = None
     aws: AwsAccount | None = None
+    public_url: str = ""
 
 
 ProviderFactory = Callable[[Needs], Provider]

@@ -3,7 +3,7 @@
 A `Bench` prepares a provider and its far side for each class of outcome.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -22,9 +22,9 @@ FAR = 10.0
 """Seconds; deadlines are far unless they are what is tested."""
 
 
-def target(index: int, address: str = "", attempt: int = 1) -> Target:
+def target(index: int, address: str = "", attempt: int = 1, channel: str = "email") -> Target:
     """Make one recipient of the contract's job."""
-    address = address or f"reader{index}@example.com"
+    address = address or (f"+1555010{index:04}" if channel == "sms" else f"reader{index}@example.com")
     return Target(str(Ref(JOB, 0, index, attempt)), Recipient(address, address.lower()))
 
 
@@ -32,6 +32,7 @@ class Bench(Protocol):
     """A provider with a far side that can be told to fail. `calls`: recipients that the far side accepted, by ref."""
 
     provider: Provider
+    channel: str
     classes: frozenset[str]
     """The names in CASES that this provider can be brought to."""
 
@@ -80,7 +81,7 @@ CASES = (
 def check_case(bench: Bench, case: Case) -> None:
     """One call, one outcome per target in order, and at most one arrival of each."""
     address = "not-an-address" if case.name == "bad_recipient" else ""
-    one = target(0, address)
+    one = target(0, address, channel=bench.channel)
     seconds = {"no_time": 0.0, "slow": 0.3}.get(case.name, FAR)
     with bench.bring(case.name):
         outcomes = bench.provider.send(CONTENT, [one], deadline=bench.now() + seconds)
@@ -92,7 +93,7 @@ def check_case(bench: Bench, case: Case) -> None:
 def check_many(bench: Bench) -> None:
     """As many as fit into a call are accepted by one call, each once."""
     count = min(bench.provider.per_call, 60)
-    targets = [target(n) for n in range(count)]
+    targets = [target(n, channel=bench.channel) for n in range(count)]
     outcomes = bench.provider.send(CONTENT, targets, deadline=bench.now() + FAR)
     assert [type(o) for o in outcomes] == [Accepted] * count
     assert bench.accepted() == [t.ref for t in targets]
@@ -100,7 +101,7 @@ def check_many(bench: Bench) -> None:
 
 def check_refused_together(bench: Bench, case: str) -> None:
     """What befalls a call befalls all its targets."""
-    targets = [target(n) for n in range(min(bench.provider.per_call, 3))]
+    targets = [target(n, channel=bench.channel) for n in range(min(bench.provider.per_call, 3))]
     with bench.bring(case):
         outcomes = bench.provider.send(CONTENT, targets, deadline=bench.now() + FAR)
     assert len(outcomes) == len(targets)
@@ -159,10 +160,10 @@ def check_resolve_in_vain(bench: Bench) -> None:
     assert bench.accepted() == [target(0).ref]
 
 
-def check_reading(reader: WebhookReader, body: bytes) -> None:
+def check_reading(reader: WebhookReader, body: bytes, headers: Mapping[str, str] | None = None) -> None:
     """Whatever may be posted is read or refused, and what is read fits through the feedback queue."""
     try:
-        words = reader.words({}, body).words
+        words = reader.words(headers or {}, body).words
     except BadEvents:
         return
     for word in words:

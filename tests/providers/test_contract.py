@@ -7,7 +7,7 @@ import pytest
 
 from shared.adapters.clock import SystemClock
 from shared.adapters.http import HttpClient
-from shared.contracts import load_feedback
+from shared.contracts import Credential, load_feedback
 from shared.ports import Provider, Resolver
 from shared.providers import registry
 from shared.providers.registry import Needs
@@ -24,9 +24,11 @@ from tests.providers.contract import (
     check_resolve_in_vain,
 )
 
-SIMULATED = ("sendgrid", "mailgun", "resend", "ses")
+SIMULATED = ("sendgrid", "mailgun", "resend", "ses", "twilio")
 """Providers whose far side is the simulator; a new one is named here and is held to all of it."""
 RESOLVERS = ("mailgun", "resend")
+CHANNELS = {"twilio": "sms"}
+"""Of those that do not send e-mail."""
 NAMES = itertools.count()
 FAULTS: dict[str, dict[str, Any]] = {
     "unavailable": {"mode": "503"},
@@ -49,13 +51,17 @@ class SimulatorBench:
     def __init__(self, simulator: Simulator, http: HttpClient, name: str) -> None:
         self.simulator = simulator
         self.name = name
+        self.channel = CHANNELS.get(name, "email")
         self.credential = f"contract{next(NAMES)}"
+        simulator.control.webhooks(name, self.credential, mix={"silent": 1})
         keys = simulator.control.keys(name)
         needs = Needs(
             http=http,
             clock=SystemClock(),
             secret={"api_key": keys.pop("keys")[0], **keys},
             base_url=simulator.listen(name, self.credential),
+            credential=Credential(self.credential, name, self.channel, 10),
+            public_url="https://api.example",
         )
         self.provider: Provider = registry.provider(name)(needs)
 
@@ -92,6 +98,7 @@ class TestBench:
     """The test provider; what it accepts is what it says words about."""
 
     __test__ = False
+    channel = "email"
     classes = frozenset({"accepted", "no_time"})
 
     def __init__(self) -> None:

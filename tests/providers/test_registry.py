@@ -15,6 +15,8 @@ from shared.providers.sendgrid import SendGrid
 from shared.providers.sendgrid_events import SendGridWebhooks
 from shared.providers.ses import Ses
 from shared.providers.ses_events import SesWebhooks
+from shared.providers.twilio import Twilio
+from shared.providers.twilio_events import TwilioWebhooks
 
 
 @pytest.mark.parametrize(
@@ -24,6 +26,7 @@ from shared.providers.ses_events import SesWebhooks
         ("mailgun", Mailgun, MailgunWebhooks),
         ("resend", Resend, ResendWebhooks),
         ("ses", Ses, SesWebhooks),
+        ("twilio", Twilio, TwilioWebhooks),
     ],
 )
 def test_a_provider_is_found_by_its_name(name: str, sends: type, reads: type) -> None:
@@ -41,6 +44,7 @@ def test_a_provider_is_found_by_its_name(name: str, sends: type, reads: type) ->
         "nothing",
         "resend_events",
         "mailgun_lookup",
+        "twilio_events",
         "Sendgrid",
         "../x",
         "registry",

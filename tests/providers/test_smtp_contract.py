@@ -30,6 +30,7 @@ FAULTS = {
 class RelayBench:
     """The SMTP relay on loopback, with AUTH."""
 
+    channel = "email"
     classes = frozenset({c.name for c in CASES})
 
     def __init__(self, relay: RelayServer, transport: SmtpClient) -> None:

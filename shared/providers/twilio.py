@@ -1,0 +1,241 @@
+"""Twilio: SMS by the Messages resource; its status callbacks are read in `twilio_events`.
+
+Sources (twilio.com/docs): messaging/api/message-resource (fields, limits), usage/requests-to-twilio (Basic auth),
+api/errors/<code> (codes), usage/webhooks (`StatusCallback`).
+The secret: `account_sid`, `auth_token` (it signs the callbacks; several, separated by commas, while it is rotated), and
+`from` (a number in E.164, a short code or an alphanumeric id) or `messaging_service_sid`; optional: `api_key`
+(`SK…:secret`, which calls instead of the auth token), `webhook_url` (where callbacks come in, if that is not the API's
+own address).
+
+The ref travels in the query of the callback's URL (docs/adr/0022-twilio-callbacks-carry-the-ref.md). Twilio has no
+idempotent send and its list of messages does not show that URL, so an attempt of unknown fate waits for its callback.
+"""
+
+import base64
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote_plus, urlencode
+
+from shared.contracts import WEBHOOK_PATH
+from shared.domain.content import Content
+from shared.domain.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
+from shared.ports import Clock, Http, Response, Steps, Target
+from shared.providers._common import MAX_ID, Refusal, ask, clean, fault, keys, perform, wait
+from shared.providers.registry import Needs
+from shared.providers.twilio_events import REF_QUERY, TwilioWebhooks
+
+BASE_URL: Final = "https://api.twilio.com"
+"""Regions have hosts of their own: `https://api.dublin.ie1.twilio.com`."""
+MAX_BODY: Final = 1600
+MIN_VALIDITY: Final = 1
+MAX_VALIDITY: Final = 36_000
+"""Seconds of `ValidityPeriod`; without it Twilio keeps a message for as long as the upper bound."""
+E164: Final = re.compile(r"\+[1-9][0-9]{6,14}")
+"""What `To` may be here: `whatsapp:+…` would leave by another channel."""
+_SID: Final = re.compile(r"[A-Za-z0-9]{1,64}")
+
+# What an answer means
+
+INVALID_RECIPIENT: Final = Refusal("invalid_recipient", permanent=True)
+TOO_LONG: Final = Refusal("too_large", permanent=True)
+EMPTY: Final = Refusal("invalid_content", permanent=True)
+UNAUTHORIZED: Final = Refusal("unauthorized", provider_down=True)
+SENDER: Final = Refusal("invalid_from", provider_down=True)
+QUEUE_FULL: Final = Refusal("queue_full", provider_down=True)
+REFUSALS: Final[Mapping[int, Refusal]] = {
+    20003: UNAUTHORIZED,
+    20005: Refusal("account_not_active", provider_down=True),
+    20006: Refusal("forbidden", provider_down=True),
+    20404: Refusal("account_not_found", provider_down=True),
+    30002: Refusal("account_suspended", provider_down=True),
+    21211: INVALID_RECIPIENT,
+    21217: INVALID_RECIPIENT,
+    21604: INVALID_RECIPIENT,
+    21614: INVALID_RECIPIENT,
+    21635: INVALID_RECIPIENT,
+    21610: Refusal("unsubscribed", permanent=True),
+    21602: EMPTY,
+    21619: EMPTY,
+    21605: TOO_LONG,
+    21617: TOO_LONG,
+    21408: Refusal("region_not_permitted", about_message=True),
+    21612: Refusal("no_route", about_message=True),
+    21608: Refusal("recipient_not_verified", about_message=True),
+    21606: Refusal("sender_not_capable", about_message=True),
+    21659: Refusal("sender_not_capable", about_message=True),
+    21212: SENDER,
+    21401: SENDER,
+    21603: SENDER,
+    21607: SENDER,
+    21660: SENDER,
+    21661: SENDER,
+    21701: SENDER,
+    21703: SENDER,
+    21704: SENDER,
+    21705: SENDER,
+    21609: Refusal("invalid_callback", provider_down=True),
+    21611: QUEUE_FULL,
+    30001: QUEUE_FULL,
+}
+"""Twilio's code → meaning. 21610: the recipient said STOP to this sender, and nobody may write by another one. 21408,
+21612, 21606, 21659: this account or sender does not reach that country or network; another credential may, and this one
+reaches others. 21401 is about the sender's number and 21617 about the body, whatever their neighbours are about. A full
+queue holds ten hours of messages: others fare no better until it drains."""
+THROTTLED: Final = frozenset({20429, 14107})
+STATUSES: Final[Mapping[int, Refusal]] = {
+    401: UNAUTHORIZED,
+    403: Refusal("forbidden", provider_down=True),
+    404: Refusal("account_not_found", provider_down=True),
+    413: TOO_LONG,
+    503: Refusal("unavailable"),
+}
+"""Status → meaning, if the code is not in the table. Another code with 400 goes by another credential: most of the
+hundreds of codes are about accounts and senders, and none of these may condemn a message. A 500 leaves the fate open,
+whoever said it; all others: see `_common.fault`."""
+
+_CREATED: Final = 201
+_BAD_REQUEST: Final = 400
+_TOO_MANY: Final = 429
+_BROKEN: Final = 500
+
+
+class Twilio:
+    """SMS through one Twilio account and sender. Implements `ports.Provider`; safe for threads.
+
+    Args:
+        http: the transport.
+        base_url: empty for Twilio's own in the US.
+        secret: see the module; where something is missing every message is refused, and nothing is sent.
+        clock: for `Retry-After` as a date, and for what is left of an expiry.
+        webhook_url: where callbacks come in; the secret's own goes before it.
+        expires: tells the Unix seconds after which a message is no longer wanted, None for never; Twilio keeps none
+            longer, and one that is too late is not sent.
+    """
+
+    name = "twilio"
+    per_call = 1
+    has_feedback = True
+
+    def __init__(
+        self,
+        http: Http,
+        base_url: str,
+        secret: Mapping[str, str],
+        clock: Clock,
+        *,
+        webhook_url: str = "",
+        expires: Callable[[Content, Target], float | None] | None = None,
+    ) -> None:
+        self._http = http
+        self._clock = clock
+        self._expires = expires
+        sid = secret.get("account_sid", "").strip()
+        token = next(iter(keys(secret.get("auth_token", ""))), "")
+        key = secret.get("api_key", "").strip() or (f"{sid}:{token}" if token else "")
+        service, number = secret.get("messaging_service_sid", "").strip(), secret.get("from", "").strip()
+        self._sender = ("MessagingServiceSid", service) if service else ("From", number)
+        self._webhook = secret.get("webhook_url", "").strip() or webhook_url
+        self._missing = _missing(sid, key, self._sender[1], self._webhook)
+        self._url = f"{(base_url or BASE_URL).rstrip('/')}/2010-04-01/Accounts/{sid}/Messages.json"
+        self._headers = {
+            "Authorization": "Basic " + base64.b64encode(key.encode("utf-8", "replace")).decode(),
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Accept": "application/json",
+            "User-Agent": "posthaste",
+        }
+
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
+        """See `steps`."""
+        return perform(self._http, self.steps(content, targets, deadline=deadline))
+
+    def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
+        """Create one message of the content's text; the rest of the content is not sent.
+
+        Arguments and result: see `ports.Provider`.
+        """
+        (target,) = targets
+        form = self._form(content, target)
+        if isinstance(form, Rejected):
+            return [form]
+        response = yield from ask("POST", self._url, headers=self._headers, body=form, deadline=deadline)
+        return [self._outcome(response) if isinstance(response, Response) else response]
+
+    def _form(self, content: Content, target: Target) -> bytes | Rejected:
+        """Serialise a message, or say why there is none."""
+        if self._missing:
+            return Rejected(self._missing, permanent=False, provider_down=True)
+        to = target.recipient.address
+        if not E164.fullmatch(to):
+            return INVALID_RECIPIENT.rejected()
+        if not content.text.strip():
+            return EMPTY.rejected()
+        if len(content.text) > MAX_BODY:
+            return TOO_LONG.rejected()
+        fields = [("To", to), self._sender, ("Body", content.text)]
+        fields.append(("StatusCallback", f"{self._webhook}?{urlencode({REF_QUERY: target.ref})}"))
+        expiry = self._expires(content, target) if self._expires else None
+        if expiry is not None:
+            left = math.floor(expiry - self._clock.now())
+            if left < MIN_VALIDITY:
+                return Rejected("expired", permanent=True)
+            fields.append(("ValidityPeriod", str(min(left, MAX_VALIDITY))))
+        return "&".join([f"{name}={quote_plus(value, errors='replace')}" for name, value in fields]).encode()
+
+    def _outcome(self, response: Response) -> Outcome:
+        status, answer = response.status, _answer(response.body)
+        if status == _CREATED:
+            sid = clean(answer.get("sid"), MAX_ID)
+            return Accepted(sid) if sid and isinstance(answer.get("status"), str) else Unknown("malformed_answer")
+        code = _code(answer)
+        if status == _TOO_MANY or (_BAD_REQUEST <= status < _BROKEN and code in THROTTLED):
+            return Throttled(wait(response.headers.get("retry-after", ""), self._clock.now()))
+        if status == _BROKEN:
+            return Unknown("http_500")
+        named = REFUSALS.get(code) if _BAD_REQUEST <= status < _BROKEN else None
+        refusal = named or STATUSES.get(status)
+        if refusal is not None:
+            return refusal.rejected()
+        if status == _BAD_REQUEST and code:
+            return Rejected(f"twilio_{code}", permanent=False, about_message=True)
+        return fault(status, own=bool(code))
+
+
+def _missing(sid: str, key: str, sender: str, webhook: str) -> str:
+    """Return the code of what a credential lacks, or an empty string."""
+    usable = key.isascii() and key.isprintable() and ":" in key
+    faults = (
+        (not _SID.fullmatch(sid), "no_account_sid"),
+        (not usable, "no_api_key"),
+        (not sender, "no_sender"),
+        (not webhook, "no_webhook_url"),
+    )
+    return next((code for fault, code in faults if fault), "")
+
+
+def _answer(body: bytes) -> dict[str, Any]:
+    """Return Twilio's own answer; empty if the body is not Twilio's."""
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def _code(answer: Mapping[str, Any]) -> int:
+    """Return the code of an error, 0 if the answer is not Twilio's."""
+    code = answer.get("code")
+    mine = isinstance(code, int) and not isinstance(code, bool) and 0 < code <= 999_999  # noqa: PLR2004 - they have five digits
+    return code if mine and isinstance(code, int) and isinstance(answer.get("message"), str) else 0
+
+
+def _build(needs: Needs) -> Twilio:
+    path = WEBHOOK_PATH.format(provider=Twilio.name, credential_id=needs.credential.id) if needs.credential else ""
+    webhook_url = needs.public_url + path if needs.public_url and path else ""
+    return Twilio(needs.http, needs.base_url, needs.secret, needs.clock, webhook_url=webhook_url)
+
+
+PROVIDER: Final = _build
+WEBHOOKS: Final = TwilioWebhooks

@@ -1,0 +1,158 @@
+"""Twilio's feedback: one status callback per post, a form, signed over the URL that it was posted to and its fields.
+
+Sources (twilio.com/docs): usage/security and usage/webhooks/webhooks-security (signature), messaging/guides/
+track-outbound-message-status (statuses), api/errors/<code> (codes).
+The secret's `auth_token`: several, separated by commas, while it is rotated; `webhook_url`: what Twilio was told, if it
+is not the address that the post came in by.
+
+The signature has no time in it. A replay is harmless: it says again what was said of the same attempt.
+"""
+
+import base64
+import binascii
+import hmac
+import re
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import parse_qs, parse_qsl
+
+from shared.contracts import Word
+from shared.domain.feedback import WordKind
+from shared.domain.ids import Ref
+from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, Reading
+from shared.providers._common import MAX_ID, clean, digits, keys
+
+SIGNATURE_HEADER: Final = "x-twilio-signature"
+REF_QUERY: Final = "ref"
+"""Name of the ref in the query of a callback's URL."""
+MAX_FIELDS: Final = 200
+"""Twilio posts about a dozen."""
+_ORIGIN: Final = re.compile(r"(https?)://(\[[^\]]*\]|[^:/?#]*)(?::([0-9]{1,5}))?(?=[/?#]|$)")
+_PORTS: Final = {"https": "443", "http": "80"}
+_CODE: Final = re.compile(r"[0-9]{1,6}")
+
+STATUSES: Final[Mapping[str, WordKind]] = {
+    "accepted": WordKind.ACCEPTED,
+    "scheduled": WordKind.ACCEPTED,
+    "queued": WordKind.ACCEPTED,
+    "sending": WordKind.ACCEPTED,
+    "sent": WordKind.ACCEPTED,
+    "delivered": WordKind.DELIVERED,
+    "read": WordKind.DELIVERED,
+    "undelivered": WordKind.BLOCKED,
+    "failed": WordKind.DROPPED,
+    "canceled": WordKind.DROPPED,
+}
+"""Status → word, if the error code does not say more. `undelivered`: the carrier was asked; `failed`: nobody was.
+The others (receiving, received, partially_delivered) are not about a text that was sent."""
+ENDS: Final = frozenset({"delivered", "read", "undelivered", "failed"})
+"""Statuses whose error code, if they have one, decides: a text of which a segment failed is not delivered."""
+CODES: Final[Mapping[str, WordKind]] = {
+    "21610": WordKind.COMPLAINED,
+    "21211": WordKind.BOUNCED,
+    "21217": WordKind.BOUNCED,
+    "21614": WordKind.BOUNCED,
+    "21635": WordKind.BOUNCED,
+    "30005": WordKind.BOUNCED,
+    "30006": WordKind.BOUNCED,
+    "30001": WordKind.DROPPED,
+    "30002": WordKind.DROPPED,
+    "30003": WordKind.FAILED_TEMPORARILY,
+    "30004": WordKind.BLOCKED,
+    "30007": WordKind.BLOCKED,
+    "30008": WordKind.FAILED_TEMPORARILY,
+    "30036": WordKind.FAILED_TEMPORARILY,
+    "30410": WordKind.FAILED_TEMPORARILY,
+}
+"""Error code → word. Hard, so that they suppress the number: 21610 (the recipient said STOP), numbers that are none,
+30005 (unknown or gone) and 30006 (a landline). The phone of 30003 may be off, 30004 and 30007 are a filter's opinion of
+this sender and text, 30008 is anything, 30036 came too late: soft, another provider may be tried. Codes that are not
+here are judged by the status."""
+
+
+class TwilioWebhooks:
+    """Reads Twilio's callbacks. Implements `ports.WebhookReader`; safe for threads."""
+
+    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:  # noqa: ARG002 - of the port
+        """Check HMAC-SHA1 over the URL and the fields by name, with any of the secret's tokens, in constant time.
+
+        Twilio signs the URL with its port or without it, so either will do.
+
+        Raises:
+            BadSignature: `no_key`, `unsigned` or `wrong_signature`.
+        """
+        known = keys(secret.get("auth_token", ""))
+        if not known:
+            raise BadSignature("no_key")
+        fields = _fields(body)
+        urls = _spellings(_url(headers, secret))
+        try:
+            given = base64.b64decode(headers.get(SIGNATURE_HEADER, ""), validate=True)
+        except (binascii.Error, ValueError):
+            given = b""
+        if fields is None or not urls or not given:
+            raise BadSignature("unsigned")
+        text = "".join([name + value for name in sorted(fields) for value in sorted(set(fields[name]))])
+        signed = [(url + text).encode("utf-8", "replace") for url in urls]
+        made = [hmac.digest(key.encode("utf-8", "replace"), one, "sha1") for key in known for one in signed]
+        # No early end: how long it takes tells nothing about which key or spelling came near.
+        if not sum([hmac.compare_digest(ours, given) for ours in made]):
+            raise BadSignature("wrong_signature")
+
+    def words(self, headers: Mapping[str, str], body: bytes) -> Reading:
+        """Return the word of a callback, if it is ours. Twilio tells no time, so it is that of the post.
+
+        Raises:
+            BadEvents: the body is not a form with `MessageSid` and `MessageStatus`.
+        """
+        fields = _fields(body)
+        if fields is None:
+            raise BadEvents("not_a_form")
+        sid, status = (fields.get(name, [""])[0] for name in ("MessageSid", "MessageStatus"))
+        if not sid or not status:
+            raise BadEvents("no_status")
+        ref = parse_qs(headers.get(POSTED_TO, "").partition("?")[2]).get(REF_QUERY, [""])[0]
+        code = fields.get("ErrorCode", [""])[0]
+        code = code if _CODE.fullmatch(code) and code.strip("0") else ""
+        kind = _kind(status, code)
+        if kind is None or Ref.parse(ref) is None:
+            return Reading(1, [])
+        at = headers.get(POSTED_AT, "")
+        return Reading(1, [Word(ref, kind.value, int(at) if digits(at) else 0, clean(sid, MAX_ID), code)])
+
+
+def _kind(status: str, code: str) -> WordKind | None:
+    """Judge a status by its error code; None if it changes nothing. A success with an unknown error is soft."""
+    kind = STATUSES.get(status)
+    if kind is None or not code or status not in ENDS:
+        return kind
+    return CODES.get(code, WordKind.BLOCKED if kind is WordKind.DELIVERED else kind)
+
+
+def _fields(body: bytes) -> dict[str, list[str]] | None:
+    """Return a form's fields, each with all its values, empty ones too; None if it is no form."""
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="replace", max_num_fields=MAX_FIELDS)
+    except ValueError:
+        return None
+    fields: dict[str, list[str]] = {}
+    for name, value in pairs:
+        fields.setdefault(name, []).append(value)
+    return fields
+
+
+def _url(headers: Mapping[str, str], secret: Mapping[str, str]) -> str:
+    """Return the URL as Twilio knows it."""
+    came_by, told = headers.get(POSTED_TO, ""), secret.get("webhook_url", "").strip()
+    query = came_by.partition("?")[2]
+    return f"{told}?{query}" if told and query else told or came_by
+
+
+def _spellings(url: str) -> list[str]:
+    """Return a URL with and without its port; none if it is not one of the web."""
+    match = _ORIGIN.match(url)
+    if match is None or not match[2]:
+        return []
+    scheme, host, port = match.groups()
+    rest = url[match.end() :]
+    return [f"{scheme}://{host}{rest}", f"{scheme}://{host}:{port or _PORTS[scheme]}{rest}"]
