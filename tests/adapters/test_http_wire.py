@@ -8,28 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from shared.adapters.clock import SystemClock
 from shared.adapters.http import IDLE_SECONDS, HttpClient, Origin
 from shared.adapters.http_wire import Wire
 from shared.ports import AnswerLost, NoTime, Request, Response
 from tests import certificates
+from tests.adapters.conftest import ShiftedClock
 from tests.adapters.servers import OK, Conversation, Server, answering, serving
 
 Answers = list[Response | AnswerLost]
-
-
-class ShiftedClock(SystemClock):
-    """The system's clock, that a test can put forward."""
-
-    ahead = 0.0
-
-    def now(self) -> float:
-        return super().now() + self.ahead
-
-
-@pytest.fixture
-def clock() -> ShiftedClock:
-    return ShiftedClock()
 
 
 @pytest.fixture

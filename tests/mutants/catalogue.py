@@ -181,7 +181,7 @@ MUTANTS: Final = (
         "shared/domain/breaker.py",
         "PROBES: Final = 3\n",
         "PROBES: Final = 10**6\n",
-        "tests/engine/test_breaker.py::test_two_probes_close_the_breaker_and_load_comes_back",
+        "tests/engine/test_probes.py::test_two_probes_close_the_breaker_and_load_comes_back",
     ),
     # 2: never above the rate
     Mutant(
@@ -323,7 +323,7 @@ MUTANTS: Final = (
         "shared/adapters/dynamo/folding.py",
         '"ConditionExpression": "version = :old",',
         '"ConditionExpression": "version = :old OR attribute_exists(pk)",',
-        "tests/contracts/test_records.py::test_a_ledger_is_folded_exactly_once[dynamo]",
+        "tests/contracts/test_folding.py::test_a_ledger_is_folded_exactly_once[dynamo]",
     ),
     Mutant(
         "idempotency key stored without condition",

@@ -1,75 +1,28 @@
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from email.header import decode_header, make_header
 from typing import Any
 
 import pytest
-from botocore.session import get_session
-from botocore.validate import ParamValidator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contracts import Credential
 from shared.domain.chunks import Recipient
 from shared.domain.content import Attachment, Content, Mailbox
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
-from shared.ports import AnswerLost, NoTime, NotSent, Provider, Response, Sized, Target
+from shared.domain.outcomes import Accepted, NotStarted, Rejected
+from shared.ports import Provider, Sized, Target
 from shared.providers import registry
-from shared.providers._common import BATCH_REFUSED, JOIN, REF_ARG, TO_ARG, digest
+from shared.providers._common import JOIN, REF_ARG, TO_ARG, digest
 from shared.providers.registry import AwsAccount, AwsKeys, Needs
-from shared.providers.ses import ENTRIES, ERRORS, FEWER, MAX_INLINE, PER_CALL, Ses
+from shared.providers.ses import FEWER, MAX_INLINE, PER_CALL
 from shared.providers.ses_events import CREDENTIAL_ARG
 from shared.providers.ses_request import literal
 from simulator.ses import render
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, FakeHttp, Fixed
-
-KEYS = AwsKeys("AKID", "secret")
-ROLE = AwsAccount("eu-west-1", lambda: AwsKeys("AKROLE", "role-secret", "token"))
-DECLARED = Credential("ses-main", "ses", "email", 14, configuration_set="posthaste-dev-ses-main")
-ID = "0100018f0f0f0f0f-11111111-2222-3333-4444-555555555555-000000"
-TAKEN = Response(200, {}, json.dumps({"MessageId": ID}).encode())
-SHAPES: Any = get_session().get_service_model("sesv2")
-
-
-def ses(http: FakeHttp) -> Ses:
-    return Ses(
-        http,
-        "https://email.eu-west-1.amazonaws.com",
-        region="eu-west-1",
-        keys=lambda: KEYS,
-        configuration_set="events",
-        credential="ses-main",
-        clock=Fixed(),
-    )
-
-
-def outcomes_of(answer: Response | Exception, targets: int = 1) -> list[Outcome]:
-    return ses(FakeHttp(answer)).send(CONTENT, [target(n) for n in range(targets)], deadline=NOW + 5)
-
-
-def request_of(content: Content, targets: list[Target]) -> tuple[str, dict[str, Any]]:
-    """Send, and return the URL and the body, which the vendor's own service model must allow."""
-    http = FakeHttp(TAKEN)
-    ses(http).send(content, targets, deadline=NOW + 5)
-    ((method, url, headers, body),) = http.requests
-    assert method == "POST"
-    assert headers["Content-Type"] == "application/json"
-    operation = "SendBulkEmail" if "bulk" in url else "SendEmail"
-    model = SHAPES.operation_model(operation)
-    assert url == "https://email.eu-west-1.amazonaws.com" + model.http["requestUri"]
-    found = json.loads(body)
-    report = ParamValidator().validate(found, model.input_shape)
-    assert not report.has_errors(), report.generate_report()
-    return operation, found
-
-
-def tags(found: list[Mapping[str, str]]) -> dict[str, str]:
-    return {tag["Name"]: tag["Value"] for tag in found}
-
+from tests.providers.ses_calls import DECLARED, ID, KEYS, ROLE, TAKEN, down, request_of, results, ses, tags
 
 # The request
 
@@ -207,7 +160,7 @@ def test_a_content_for_one_call_each_begins_with_the_first() -> None:
 def test_later_attempts_go_in_smaller_calls(attempt: int) -> None:
     targets = [target(n, attempt=attempt) for n in range(PER_CALL)]
     count = FEWER.get(attempt, 1)
-    http = FakeHttp(_results(*["SUCCESS"] * count) if count > 1 else TAKEN)
+    http = FakeHttp(results(*["SUCCESS"] * count) if count > 1 else TAKEN)
     outcomes = ses(http).send(CONTENT, targets, deadline=NOW + 5)
     assert [type(o) for o in outcomes] == [Accepted] * count + [NotStarted] * (PER_CALL - count)
 
@@ -241,143 +194,6 @@ def test_what_ses_cannot_send_is_not_sent_and_left_to_others(changes: dict[str, 
         outcomes = ses(http).send(replace(CONTENT, **changes), targets, deadline=NOW + 5)
         assert outcomes == [Rejected(code, permanent=False, about_message=True)] * len(targets)
     assert http.requests == []
-
-
-# The answer
-
-
-def error(status: int, name: str, text: str = "", *, header: bool = True, **headers: str) -> Response:
-    body: dict[str, str] = {"message": text} if header else {"__type": f"com.amazonaws.ses#{name}", "message": text}
-    found = {k.replace("_", "-"): v for k, v in headers.items()}
-    return Response(status, {**found, **({"x-amzn-errortype": name} if header else {})}, json.dumps(body).encode())
-
-
-def _results(*statuses: str, text: str = "") -> Response:
-    rows = [
-        {"Status": s, "MessageId": f"{ID}-{n}"} if s == "SUCCESS" else {"Status": s, "Error": text}
-        for n, s in enumerate(statuses)
-    ]
-    return Response(200, {}, json.dumps({"BulkEmailEntryResults": rows}).encode())
-
-
-def down(code: str) -> Rejected:
-    return Rejected(code, permanent=False, provider_down=True)
-
-
-def gone(code: str) -> Rejected:
-    return Rejected(code, permanent=True)
-
-
-def other(code: str) -> Rejected:
-    return Rejected(code, permanent=False, about_message=True)
-
-
-UNVERIFIED = (
-    "Email address is not verified. The following identities failed the check in region EU-WEST-1: <a@b.example>"
-)
-HTML = b"<html><body>502 Bad Gateway</body></html>"
-
-
-@pytest.mark.promise(1)
-@pytest.mark.parametrize(
-    ("answer", "outcome"),
-    [
-        (TAKEN, Accepted(ID)),
-        (Response(200, {}, b"{}"), Unknown("malformed_answer")),
-        (Response(200, {}, b'{"MessageId": 7}'), Unknown("malformed_answer")),
-        (Response(200, {}, HTML), Unknown("malformed_answer")),
-        (Response(200, {}, b"[" * 100_000), Unknown("malformed_answer")),
-        (error(429, "TooManyRequestsException", "Maximum sending rate exceeded."), Throttled(1.0)),
-        (error(429, "TooManyRequestsException", retry_after="7"), Throttled(7.0)),
-        (Response(429, {}, HTML), Throttled(1.0)),
-        (error(429, "TooManyRequestsException", "Daily message quota exceeded."), down("daily_quota_exceeded")),
-        (error(400, "LimitExceededException", "Daily sending quota exceeded."), down("daily_quota_exceeded")),
-        (error(400, "LimitExceededException", "Too many."), Throttled(1.0)),
-        (error(400, "ThrottlingException", "Rate exceeded"), Throttled(1.0)),
-        (error(400, "AccountSuspendedException"), down("account_suspended")),
-        (error(400, "SendingPausedException"), down("sending_paused")),
-        (error(400, "MailFromDomainNotVerifiedException"), other("mail_from_not_verified")),
-        (error(400, "MessageRejected", "Illegal content"), gone("message_rejected")),
-        (error(400, "MessageRejected", UNVERIFIED), other("identity_not_verified")),
-        (error(400, "MessageRejected", "Sending paused for this account."), down("sending_paused")),
-        (error(400, "BadRequestException", "Missing final '@domain'"), gone("bad_request")),
-        (error(400, "BadRequestException:http://internal.amazon.com/coral/", "x"), gone("bad_request")),
-        (error(400, "BadRequestException", "x", header=False), gone("bad_request")),
-        (error(404, "NotFoundException", "Configuration set <x> does not exist."), down("configuration_set_not_found")),
-        (error(413, "RequestEntityTooLargeException"), gone("too_large")),
-        (Response(413, {}, HTML), gone("too_large")),
-        (error(403, "UnrecognizedClientException"), down("forbidden")),
-        (error(403, "InvalidSignatureException"), down("forbidden")),
-        (error(403, "AccessDeniedException"), down("forbidden")),
-        (Response(401, {}, b""), down("unauthorized")),
-        (error(404, "UnknownOperationException"), down("http_404")),
-        (Response(301, {"location": "https://elsewhere"}, b""), down("http_301")),
-        (error(503, "ServiceUnavailableException"), Rejected("http_503", permanent=False)),
-        (error(500, "InternalFailure"), Rejected("http_500", permanent=False)),
-        (Response(500, {}, HTML), Unknown("http_500")),
-        (Response(502, {}, HTML), Unknown("http_502")),
-        (Response(504, {}, b'{"message": "Endpoint request timed out"}'), Unknown("http_504")),
-        (NotSent("connection_refused"), Rejected("connection_refused", permanent=False)),
-        (NoTime("deadline"), NotStarted()),
-        (AnswerLost("read_timeout"), Unknown("read_timeout")),
-    ],
-)
-def test_what_an_answer_means(answer: Response | Exception, outcome: Outcome) -> None:
-    assert outcomes_of(answer) == [outcome]
-
-
-def test_every_error_and_status_of_the_service_model_has_a_meaning() -> None:
-    for operation in ("SendEmail", "SendBulkEmail"):
-        assert {e.name for e in SHAPES.operation_model(operation).error_shapes} <= set(ERRORS)
-    assert set(SHAPES.shape_for("BulkEmailStatus").enum) == {*ENTRIES, "SUCCESS"}
-
-
-@pytest.mark.promise(6)
-def test_each_entry_has_a_fate_of_its_own() -> None:
-    expected: dict[str, Outcome] = {
-        "MESSAGE_REJECTED": gone("message_rejected"),
-        "MAIL_FROM_DOMAIN_NOT_VERIFIED": other("mail_from_not_verified"),
-        "CONFIGURATION_SET_NOT_FOUND": down("configuration_set_not_found"),
-        "TEMPLATE_NOT_FOUND": other("template_not_found"),
-        "ACCOUNT_SUSPENDED": down("account_suspended"),
-        "ACCOUNT_THROTTLED": Throttled(1.0),
-        "ACCOUNT_DAILY_QUOTA_EXCEEDED": down("daily_quota_exceeded"),
-        "INVALID_SENDING_POOL_NAME": down("invalid_sending_pool"),
-        "ACCOUNT_SENDING_PAUSED": down("sending_paused"),
-        "CONFIGURATION_SET_SENDING_PAUSED": down("sending_paused"),
-        "INVALID_PARAMETER": gone("bad_request"),
-        "TRANSIENT_FAILURE": Rejected("transient_failure", permanent=False),
-        "FAILED": Rejected("failed", permanent=False),
-        "NEW_STATUS": Unknown("malformed_answer"),
-    }
-    statuses = ["SUCCESS", *expected, "SUCCESS"]
-    outcomes = outcomes_of(_results(*statuses), len(statuses))
-    assert outcomes[0] == Accepted(f"{ID}-0")
-    assert outcomes[-1] == Accepted(f"{ID}-{len(statuses) - 1}")
-    assert dict(zip(expected, outcomes[1:-1], strict=True)) == expected
-    assert outcomes_of(_results("MESSAGE_REJECTED", "SUCCESS", text=UNVERIFIED), 2)[0] == other("identity_not_verified")
-
-
-@pytest.mark.promise(1)
-@pytest.mark.parametrize(
-    "body",
-    [b"{}", b'{"BulkEmailEntryResults": 7}', b'{"BulkEmailEntryResults": [{"Status": "SUCCESS"}]}', HTML],
-)
-def test_an_answer_that_is_not_about_each_entry_leaves_all_unknown(body: bytes) -> None:
-    assert outcomes_of(Response(200, {}, body), 2) == [Unknown("malformed_answer")] * 2
-
-
-def test_an_entry_without_an_id_is_unknown() -> None:
-    body = b'{"BulkEmailEntryResults": [{"Status": "SUCCESS"}, 7, {}, {"Status": "SUCCESS", "MessageId": "x"}]}'
-    lost = Unknown("malformed_answer")
-    assert outcomes_of(Response(200, {}, body), 4) == [lost, lost, lost, Accepted("x")]
-
-
-def test_a_call_refused_for_one_address_condemns_nobody() -> None:
-    assert outcomes_of(error(400, "BadRequestException"), 3) == [BATCH_REFUSED] * 3
-    assert outcomes_of(error(400, "MessageRejected"), 3) == [BATCH_REFUSED] * 3
-    assert outcomes_of(error(400, "SendingPausedException"), 3) == [down("sending_paused")] * 3
-    assert outcomes_of(error(400, "MessageRejected", UNVERIFIED), 3) == [other("identity_not_verified")] * 3
 
 
 # What it is built from
