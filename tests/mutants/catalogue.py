@@ -363,7 +363,7 @@ MUTANTS: Final = (
         "signature never asked for",
         9,
         "functions/webhooks/receive.py",
-        "        reader.verify(headers, body, using.secret(credential_id), using.clock.now())\n",
+        "        reader.verify(headers, body, using.secret(credential_id), now)\n",
         "",
         "tests/webhooks/test_receive.py::test_a_credential_without_a_key_believes_nobody",
     ),

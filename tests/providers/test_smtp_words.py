@@ -11,7 +11,7 @@ from shared.adapters.clock import SystemClock
 from shared.adapters.http import HttpClient
 from shared.adapters.smtp import SmtpClient
 from shared.bootstrap import Deployment, Lane
-from shared.contracts import Credential
+from shared.contracts import ENV_SETTINGS, Credential, Settings
 from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.domain.smtp import Reply, Step
 from shared.ports import AnswerLost, Interrupted, NoTime, NotSent, Unfit
@@ -152,7 +152,8 @@ def test_it_is_found_by_its_name_and_needs_its_transport(transport: SmtpClient) 
 def test_a_lane_relays_and_keeps_its_connections_when_the_secret_changes() -> None:
     with RelayServer(auth=True) as server:
         declared = Credential("relay", "smtp", "email", 10, f"smtp+plain://127.0.0.1:{server.port}")
-        served = Lane(Deployment({}), declared)
+        settings = Settings("test", (declared,), {"email": (declared.id,)})
+        served = Lane(Deployment({ENV_SETTINGS: settings.dumps()}), declared)
         for n, secret in enumerate([SECRET, {**SECRET, "password": "wrong"}, SECRET]):
             made = served._provider(secret)
             assert isinstance(made, SmtpRelay)
