@@ -16,7 +16,7 @@ from functions.webhooks.services import MAX_MESSAGE_BYTES, Services, build, feed
 from shared import contracts
 from shared.adapters.secrets import MalformedSecret
 from shared.contracts import Credential, Settings, Word, load_feedback
-from shared.ports import Retriable
+from shared.ports import POSTED_AT, POSTED_TO, Reading, Retriable
 from shared.providers import registry
 from shared.providers._common import REF_ARG
 from shared.providers.sendgrid_events import SIGNATURE_HEADER, TIMESTAMP_HEADER
@@ -248,6 +248,58 @@ def test_whatever_is_posted_the_answer_is_clear(body: bytes, sign: bool, encode:
     status, _, _ = post(text, signed(text) if sign else {}, encode=encode)
     assert status in ({200, 400} if sign else {401})
     assert QUEUE.bodies == []
+
+
+# Where it was posted to, for providers that sign it
+
+
+class Seeing:
+    """A reader that keeps what it was told beside the body."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+
+    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:
+        self.told.append((headers[POSTED_TO], headers[POSTED_AT]))
+
+    def words(self, headers: Mapping[str, str], body: bytes) -> Reading:
+        self.told.append((headers[POSTED_TO], headers[POSTED_AT]))
+        return Reading(0, [])
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    ("public_url", "event", "url"),
+    [
+        ("", {"requestContext": {"domainName": "api.example"}}, "https://api.example/webhooks/sendgrid/main"),
+        (
+            "",
+            {"requestContext": {"domainName": "api.example"}, "rawQueryString": "ref=a-1&b=%20"},
+            "https://api.example/webhooks/sendgrid/main?ref=a-1&b=%20",
+        ),
+        (
+            "https://p.example:8443/x",
+            {"requestContext": {"domainName": "api.example"}, "rawQueryString": "ref=1"},
+            "https://p.example:8443/x/webhooks/sendgrid/main?ref=1",
+        ),
+        ("", {}, "https:///webhooks/sendgrid/main"),
+        ("", {"requestContext": None, "rawQueryString": None}, "https:///webhooks/sendgrid/main"),
+    ],
+)
+def test_readers_are_told_the_url_that_the_provider_knows_and_nobody_else_tells_it(
+    public_url: str, event: dict[str, Any], url: str
+) -> None:
+    seeing = Seeing()
+    using = replace(USING, settings=replace(SETTINGS, public_url=public_url), reader=lambda _: seeing)
+    params = {"provider": "sendgrid", "credential_id": "main"}
+    forged = {
+        "Host": "evil.example",
+        "X-Forwarded-Host": "evil.example",
+        ":Posted-To": "https://evil.example",
+        ":posted-at": "1",
+    }
+    assert receive.receive({"pathParameters": params, "headers": forged, **event}, using)["statusCode"] == 200
+    assert seeing.told == [(url, str(int(NOW)))] * 2
 
 
 # The wiring, on moto

@@ -1,0 +1,48 @@
+"""A credential of texts: its sender knows where the API is, so that Twilio can be told where to post."""
+
+import json
+from typing import Any
+
+import pytest
+
+from infra.lint import synthesise
+from infra.settings import Target, providers, read
+from shared import contracts
+from tests.infra.conftest import SETTINGS
+from tests.infra.template import Template, text
+
+TEXTS = {"id": "twilio-main", "provider": "twilio", "channel": "sms", "rate": 1}
+
+
+def settings(**changes: Any) -> dict[str, Any]:
+    routes = {**SETTINGS["routes"], "sms": ["twilio-main"]}
+    return {**SETTINGS, "credentials": [*SETTINGS["credentials"], TEXTS], "routes": routes, **changes}
+
+
+@pytest.fixture(scope="module", params=list(Target))
+def template(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Template:
+    """Synthesis fails on any finding of cdk-nag."""
+    file = synthesise(read(settings(), target=request.param), tmp_path_factory.mktemp("twilio"))
+    return Template(json.loads(file.read_text("utf-8")))
+
+
+def test_texts_have_a_provider_and_a_route() -> None:
+    assert "twilio" in providers()
+    found = read(settings()).settings
+    assert found.credential("twilio-main").channel == "sms"
+    assert found.routes["sms"] == ("twilio-main",)
+
+
+def test_the_sender_of_texts_alone_is_told_the_apis_address(template: Template) -> None:
+    told = {
+        service: text(function["Environment"]["Variables"][contracts.ENV_API_URL])
+        for service, function in template.functions().items()
+        if contracts.ENV_API_URL in function["Environment"]["Variables"]
+    }
+    assert told == {"send-twilio-main": text(template.raw["Outputs"]["ApiUrl"]["Value"])}
+    assert told["send-twilio-main"]
+
+
+def test_the_simulator_takes_its_place_on_the_local_cloud() -> None:
+    found = read(settings(), target="local", simulator_url="http://127.0.0.1:8000")
+    assert found.settings.credential("twilio-main").base_url == "http://127.0.0.1:8000/twilio/twilio-main"
