@@ -81,7 +81,7 @@ check: lint lint-infra test ## everything CI runs
 bench: setup ## measure; prints a table
 	$(PY) -m benchmarks
 
-mutants: setup ## sabotage the code in a dozen ways; each must turn a promise test red
+mutants: setup ## sabotage the code, rule by rule; each sabotage must turn the test it names red
 	$(PY) -m tests.mutants
 
 crash: setup ## kill a process at every AWS and provider call it makes, in every scenario; prints points by outcomes
