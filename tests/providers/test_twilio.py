@@ -11,7 +11,9 @@ from twilio.http import HttpClient
 from twilio.http.response import Response as SdkResponse
 from twilio.rest import Client
 
-from shared.contracts import Credential
+from shared import contracts
+from shared.bootstrap import Deployment, lane
+from shared.contracts import Credential, Settings
 from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response
 from shared.providers import registry
@@ -214,6 +216,29 @@ def test_where_calls_go_and_callbacks_come_in() -> None:
     assert built(SECRET, "https://p.example/x") == "https://p.example/x/webhooks/twilio/texts"
     assert built({**SECRET, "webhook_url": "https://own.example/in"}, "https://p.example") == "https://own.example/in"
     assert built(SECRET, "") == ""
+
+
+# The sender's side: where the provider is told to post
+
+
+@pytest.mark.parametrize(
+    ("public_url", "api_url", "hook"),
+    [
+        ("", "https://api.example", "https://api.example/webhooks/twilio/texts?ref="),
+        ("https://p.example/x", "https://api.example", "https://p.example/x/webhooks/twilio/texts?ref="),
+    ],
+)
+def test_the_lane_tells_its_provider_the_apis_address(public_url: str, api_url: str, hook: str) -> None:
+    texts = Credential("texts", "twilio", "sms", 10)
+    env = {
+        contracts.ENV_SETTINGS: Settings("dev", (texts,), {}, public_url).dumps(),
+        contracts.ENV_API_URL: api_url,
+        contracts.ENV_LANE: "texts",
+    }
+    made, http = lane(Deployment(env)), FakeHttp()
+    made._http = http
+    made._provider(SECRET).send(CONTENT, [ONE], deadline=NOW + 5)
+    assert http.form["StatusCallback"] == f"{hook}{ONE.ref}"
 
 
 # The error table
