@@ -263,7 +263,7 @@ class Sender:
 
     def _window_time(self, rate: Pace) -> float:
         """Seconds that a window may take: the wait for slots, the window itself, the last call, the writes."""
-        return 2.0 + rate.window * rate.spacing + self._call_timeout + MARGIN
+        return 2.0 + (rate.window - 1) * rate.spacing + self._call_timeout + MARGIN
 
     def _threads(self, lease: _Lease) -> int:
         rate = self._pace(lease)

@@ -6,6 +6,7 @@ from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.outcomes import Entry, Kind
 from shared.domain.passes import Passing
 from shared.domain.states import Cell
+from tests.fakes.world import World, credential
 
 ROUTE = ("one", "two")
 NOW = 1_000_000
@@ -42,3 +43,11 @@ def test_a_provider_that_asks_to_wait_is_given_its_time() -> None:
     passing = Passing(ROUTE, NOW, lambda _round: 10_000, throttled_until=NOW + 900_000)
     out = passes.release(leased((Cell.QUEUED, 0), lane="one"), passing)
     assert (out.lane, out.not_before) == ("one", NOW + 900_000)
+
+
+def test_a_message_goes_out_however_slow_its_credential_is() -> None:
+    """A window of one slot takes no time but the wait for it."""
+    world = World(credential("one", 0.005))
+    job = world.accept(1)
+    world.run()
+    assert world.counts(job.id) == {"sent": 1}
