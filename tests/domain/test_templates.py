@@ -106,6 +106,7 @@ def test_refused_with_its_code_and_place(text: str, expected: list[tuple[str, in
         ("", ()),
         ("{ a } :-} :-{", ()),
         ("@media (x){.a{b:c}}", ()),
+        ("{a{b{c}d}}", ()),
         ("@media (x){.a{b:{{c}}}}", ("c",)),
         ('{"a":{"b":{"c":"{{ d }}"}}}', ("d",)),
         ("{{a}} }", ("a",)),
