@@ -202,11 +202,6 @@ class LedgerQueue(ABC):
         wanted = tuple(attempts)
         return self._change(job, chunk, lambda x: rules.disprove(x, wanted, Cell.DROPPED))
 
-    def reopen(self, job: str, chunk: int, states: Iterable[Cell], max_attempts: int) -> Ledger | None:
-        """Queue cells again for the owner's retry (J4)."""
-        wanted = tuple(states)
-        return self._change(job, chunk, lambda x: rules.reopen(x, wanted, max_attempts))
-
     def drop(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
         """Skip recipients that still wait."""
         wanted = tuple(indices)

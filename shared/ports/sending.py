@@ -131,10 +131,6 @@ class LedgerStore(Protocol):
         """Give up doubtful attempts `(index, attempt)` that were proven absent and may not be made again (Resolve)."""
         ...
 
-    def reopen(self, job: str, chunk: int, states: Iterable[Cell], max_attempts: int) -> Ledger | None:
-        """Queue cells again for the owner's retry (J4)."""
-        ...
-
     def drop(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
         """Skip recipients that still wait."""
         ...

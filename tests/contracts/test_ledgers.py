@@ -265,21 +265,8 @@ def test_a_join_whose_answer_was_lost_counts_once(stores: Stores, clock: FakeClo
     assert stores.tap.fired == 1
 
 
-def test_a_retry_reopens_and_says_what_is_there(stores: Stores, clock: FakeClock) -> None:
-    parts = Parts(clock)
-    failed = bytes([1 << 4 | Cell.DROPPED, 1 << 4 | Cell.UNKNOWN, 1 << 4 | Cell.SENT])
-    stores.ledgers.enqueue([replace(parts.ledgers[0], cells=failed, status=LedgerStatus.DONE, lane="two")])
-    stores.tap.arm(1, When.REPEATED)
-    reopened = stores.ledgers.reopen(parts.job.id, 0, [Cell.DROPPED], 6)
-    assert reopened == stored(stores, parts.job.id)
-    assert cells(reopened) == [(Q, 1), (U, 1), (S, 1)]
-    assert (reopened.status, reopened.retries, reopened.limit, reopened.lane) == (LedgerStatus.IDLE, 1, 7, "one")
-    assert stores.ledgers.reopen(parts.job.id, 0, [Cell.DROPPED], 6) == reopened
-
-
-def test_a_busy_chunk_is_not_reopened_nor_moved(stores: Stores, clock: FakeClock, job: str) -> None:
+def test_a_busy_chunk_is_not_moved(stores: Stores, clock: FakeClock, job: str) -> None:
     held = leased(stores, clock, job)
-    assert stores.ledgers.reopen(job, 0, [Q], 6) == held
     assert stores.ledgers.reschedule(job, 0, not_before=clock.ms + 9, lane="two") == held
     assert stored(stores, job) == held
 

@@ -6,6 +6,7 @@ from itertools import count
 import pytest
 
 from shared.domain import chunks as chunking
+from shared.domain import ledger as rules
 from shared.domain.jobs import RetryRequest
 from shared.domain.ledger import LedgerStatus
 from shared.domain.outcomes import Rejected, Unknown
@@ -240,8 +241,12 @@ def test_a_ledger_that_a_worker_holds_is_waited_for(world: World) -> None:
     ask(world, job)
     now = world.clock.ms
     assert world.ledgers.send_start(job, 3, lane="one", owner="late", now=now, until=now + 1000) is None  # DONE
-    ledger = world.ledgers.reopen(job, 3, (Cell.DROPPED,), 6)
+    ledger = world.ledgers.read(job, 3)
+    asked = world.job(job)
     assert ledger is not None
+    reopened = rules.reopen(ledger, (Cell.DROPPED,), 6)
+    assert reopened is not None
+    assert world.records.requeue(ledger, reopened, asked)
     held = world.ledgers.send_start(job, 3, lane="one", owner="late", now=now, until=now + 1000)
     assert held is not None
     assert world.retrier.step(job) is Step.WAIT

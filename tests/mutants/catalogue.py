@@ -63,7 +63,8 @@ MUTANTS: Final = (
         1,
         "shared/engine/retry.py",
         "if new is not None and not self._records.requeue(x, new, job):",
-        "if self._ledgers.reopen(x.job, x.chunk, job.retry.states, job.policy.max_attempts) is None:",
+        "again = lambda y: rules.reopen(y, job.retry.states, job.policy.max_attempts)\n"
+        "            if self._ledgers._change(x.job, x.chunk, again) is None:",
         "tests/engine/test_retry.py::test_one_who_comes_late_queues_nothing_that_became_unknown_since[4]",
     ),
     Mutant(
