@@ -39,11 +39,15 @@ def timed() -> list[Row]:
     print(f"the sender's machine took {single['slowness']:.2f} of the reference's time for the calibration loop")
     event = alone("feedback")
     event_us = event["cpu_us"] / event["slowness"]
+    upload = alone("upload")
+    upload_s = upload["cpu_s"] / upload["slowness"]
     return [
         Row(rows.SPEED, single["per_second"], 3000, "messages/s", more=True),
         Row(rows.SPEED_MANY, many["per_second"], 5000, "messages/s", more=True),
         Row(rows.CPU, single["cpu_us"] / single["slowness"], 250, f"us ({single['cpu_us']:.0f} as measured)"),
         Row(rows.FEEDBACK_CPU, event_us, 100, f"us ({event['cpu_us']:.0f} as measured)"),
+        Row(rows.named(rows.UPLOAD, "CPU time"), upload_s, 10, f"s ({upload['cpu_s']:.1f} as measured)"),
+        Row(rows.named(rows.UPLOAD, "peak memory"), upload["rss_mb"], 128, "MB"),
     ]
 
 

@@ -48,7 +48,7 @@ def split(recipients: Sequence[Recipient], size: int) -> list[tuple[Recipient, .
     current: list[Recipient] = []
     weight = 0
     for r in recipients:
-        w = len(json.dumps(_row(r), ensure_ascii=False).encode()) + 1
+        w = row_weight(_row(r))
         if current and (len(current) == size or weight + w > MAX_RAW_BYTES):
             out.append(tuple(current))
             current, weight = [], 0
@@ -59,18 +59,36 @@ def split(recipients: Sequence[Recipient], size: int) -> list[tuple[Recipient, .
     return out
 
 
-def _row(r: Recipient) -> list[Any]:
-    key = "" if r.key == r.address else r.key
-    row: list[Any] = [r.address, key, r.display, r.skip, r.values]
+def row_weight(row: list[Any]) -> int:
+    """Return what a recipient, as `row_of` gives it, counts towards MAX_RAW_BYTES."""
+    return len(json.dumps(row, ensure_ascii=False).encode()) + 1
+
+
+def row_of(address: str, key: str, display: str, skip: str, values: dict[str, str]) -> list[Any]:
+    """Return a recipient as it stands in a chunk's JSON."""
+    row: list[Any] = [address, "" if key == address else key, display, skip, values]
     while row and not row[-1]:
         row.pop()
     return row
 
 
+def _row(r: Recipient) -> list[Any]:
+    return row_of(r.address, r.key, r.display, r.skip, r.values)
+
+
+def to_json(rows: Sequence[list[Any]]) -> bytes:
+    """Serialise recipients that `row_of` made."""
+    return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def compress(raw: bytes) -> bytes:
+    """Compress what `to_json` wrote."""
+    return zlib.compress(raw, 6)
+
+
 def pack(recipients: Sequence[Recipient]) -> bytes:
     """Serialise recipients: JSON rows, compressed."""
-    rows = [_row(r) for r in recipients]
-    return zlib.compress(json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode(), 6)
+    return compress(to_json([_row(r) for r in recipients]))
 
 
 def unpack(data: bytes) -> tuple[Recipient, ...]:

@@ -1,0 +1,345 @@
+"""Rows of a CSV file that comes in blocks: bounded memory, a byte offset for every row, no row that stops the others.
+
+Where a row ends is decided here, on bytes; what its cells are, by the standard csv module (RFC 4180, read as liberally
+as that module does). Whatever the blocks, the rows are the same, and so they are from any `Position` on. What is
+accepted and which codes there are stands in docs/uploads.md, why in docs/adr/0024.
+"""
+
+import csv
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate, repeat
+from typing import Final, NamedTuple
+
+MAX_CELL: Final = 8 * 1024
+"""Bytes of one cell."""
+MAX_ROW: Final = 32 * 1024
+"""Bytes of one row without its line end."""
+MAX_COLUMNS: Final = 64
+MAX_LOOK: Final = 256 * 1024
+"""Bytes in which a row must end for its quotes to count: more than any cell that a spreadsheet can write."""
+FEW: Final = 8
+"""Rows up to which reading them at once saves nothing."""
+
+_BOM: Final = b"\xef\xbb\xbf"
+_FIELD: Final = rb'(?:"(?:[^"]++|"")*+"[^,\n]*+|(?!")[^,\n]*+)'
+_RECORD: Final = re.compile(rb'[^"\n]*+\n|' + _FIELD + rb"(?:," + _FIELD + rb")*+\n")
+"""One row with its line end. Possessive throughout, so that no input takes more than one pass per branch."""
+
+
+class RowCode(StrEnum):
+    """The stable code of a row that cannot be read."""
+
+    ROW_TOO_LARGE = "row_too_large"
+    WRONG_FIELD_COUNT = "wrong_field_count"
+    UNCLOSED_QUOTE = "unclosed_quote"
+    STRAY_CARRIAGE_RETURN = "stray_carriage_return"
+    NUL_BYTE = "nul_byte"
+    INVALID_UTF8 = "invalid_utf8"
+
+
+class FileCode(StrEnum):
+    """The stable code of a file that cannot be used at all."""
+
+    NO_HEADER = "no_header"
+    NO_ROWS = "no_rows"
+    INVALID_HEADER = "invalid_header"
+    EMPTY_COLUMN = "empty_column"
+    DUPLICATE_COLUMN = "duplicate_column"
+    MISSING_RECIPIENT = "missing_recipient"
+    TOO_MANY_COLUMNS = "too_many_columns"
+    TOO_MANY_ROWS = "too_many_rows"
+
+
+@dataclass(frozen=True, slots=True)
+class FileFault:
+    """Why a file cannot be used; `detail` is a sentence for people."""
+
+    code: FileCode
+    detail: str
+
+
+class Row(NamedTuple):
+    """One row below the header that is not blank. A tuple, since there are millions.
+
+    Attributes:
+        number: 1 for the first row below the header; blank lines are not counted.
+        start: byte offset at which it begins.
+        end: byte offset at which the next one begins; of an endless row, where its reader gave up.
+        cells: as many as the header has; empty if there is a code.
+        code: RowCode of a row that cannot be read, or empty.
+        detail: a sentence for people, that quotes nothing of the row.
+        endless: the row is longer than MAX_LOOK, and from `end` on is skipped to its line end.
+        lines_until: byte offset, beyond `start`, up to which rows end at any line end; or 0.
+    """
+
+    number: int
+    start: int
+    end: int
+    cells: list[str]
+    code: str = ""
+    detail: str = ""
+    endless: bool = False
+    lines_until: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """From where a reader goes on: `row` rows lie before byte `offset`; the other fields are as in `Row`.
+
+    `skipping` is true inside of an endless row; the header is empty until it is read.
+    """
+
+    offset: int = 0
+    row: int = 0
+    header: tuple[str, ...] = ()
+    skipping: bool = False
+    lines_until: int = 0
+
+    def before(self, row: Row) -> "Position":
+        """Return the position at which a row of the same file begins."""
+        return Position(row.start, row.number - 1, self.header, False, row.lines_until)
+
+    def after(self, row: Row) -> "Position":
+        """Return the position at which the row after it begins."""
+        until = row.lines_until if row.lines_until > row.end else 0
+        return Position(row.end, row.number, self.header, row.endless, until)
+
+
+class RowReader:
+    """Reads one file, or the rest of it from a position. Not for several threads.
+
+    `fault` says why the file cannot be used; from then on there are no rows. Nothing raises, whatever the bytes.
+    """
+
+    def __init__(self, position: Position | None = None) -> None:
+        at = position or Position()
+        self.fault: FileFault | None = None
+        self._header = at.header
+        self._offset = at.offset  # of the buffer's first byte
+        self._row = at.row
+        self._skipping = at.skipping
+        self._lines_until = at.lines_until
+        self._buffer = b""
+
+    @property
+    def position(self) -> Position:
+        """Where the first row begins that was not returned yet."""
+        until = self._lines_until if self._lines_until > self._offset else 0
+        return Position(self._offset, self._row, self._header, self._skipping, until)
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The columns' names, trimmed and in lower case; empty until they are read."""
+        return self._header
+
+    def feed(self, block: bytes) -> list[Row]:
+        """Take the next bytes of the file, any number of them; returns the rows that are complete by now."""
+        if self.fault or not block:
+            return []
+        self._buffer += block
+        if b"\n" not in block and len(self._buffer) <= MAX_LOOK and not self._skipping:
+            return []  # what was incomplete still is
+        return self._take(final=False)
+
+    def finish(self) -> list[Row]:
+        """Return the rows that only the end of the file completes; sets `fault` if the file has none at all."""
+        rows = [] if self.fault else self._take(final=True)
+        if self.fault is None and not self._header:
+            self.fault = FileFault(FileCode.NO_HEADER, "The file is empty.")
+        elif self.fault is None and self._row == 0:
+            self.fault = FileFault(FileCode.NO_ROWS, "The file has no row below its header.")
+        return rows
+
+    def _take(self, *, final: bool) -> list[Row]:
+        data = self._buffer
+        size = len(data)
+        if final and data and not data.endswith(b"\n"):
+            data += b"\n"
+        pos = self._bom(data, final=final)
+        out: list[Row] = []
+        while 0 <= pos < size and self.fault is None:
+            if self._skipping:
+                at = data.find(b"\n", pos, size)
+                self._skipping = at < 0
+                pos = size if at < 0 else at + 1
+                continue
+            in_lines = self._lines_until > self._offset + pos
+            raws = _line(data, pos) if in_lines else _records(data, pos)
+            if raws:
+                end = pos + sum(map(len, raws)) + len(raws)
+                out += self._rows(raws, self._offset + pos, self._offset + size)
+                pos = min(end, size)
+            elif not final and size - pos <= MAX_LOOK:
+                break
+            elif in_lines:
+                out += self._endless(self._offset + pos)
+                pos += MAX_LOOK + 1
+            else:  # no row ends in sight: a quote that is never closed, or too much of anything
+                self._lines_until = self._offset + pos + MAX_LOOK + 1
+        self._buffer = self._buffer[max(pos, 0) :]
+        self._offset += max(pos, 0)
+        return out
+
+    def _bom(self, data: bytes, *, final: bool) -> int:
+        """Return where reading begins in the buffer; -1 if it cannot be told yet."""
+        if self._offset or not _BOM.startswith(data[:3]):
+            return 0
+        if len(data) < len(_BOM):
+            return 0 if final else -1
+        return len(_BOM)
+
+    def _endless(self, start: int) -> list[Row]:
+        self._skipping = True
+        if not self._header:
+            self.fault = FileFault(FileCode.INVALID_HEADER, f"The header is longer than {MAX_ROW} bytes.")
+            return []
+        self._row += 1
+        detail = f"The row is longer than {MAX_ROW} bytes."
+        return [Row(self._row, start, start + MAX_LOOK + 1, [], RowCode.ROW_TOO_LARGE, detail, endless=True)]
+
+    def _rows(self, raws: list[bytes], start: int, limit: int) -> list[Row]:
+        """Read complete rows, given without line feeds, of which the first begins at `start`; `limit`: end of data."""
+        while not self._header and raws and self.fault is None:
+            raw = raws[0]
+            raws = raws[1:]
+            start += len(raw) + 1
+            if raw.strip(b" \t\r") or len(raw) > MAX_LOOK:
+                self._read_header(raw)
+        if not raws or self.fault:
+            return []
+        ends = list(accumulate(map(len, raws), lambda end, n: end + n + 1, initial=start))
+        ends[-1] = min(ends[-1], limit)
+        return self._careful(raws, ends) if self._lines_until > start else self._quick(raws, ends)
+
+    def _quick(self, raws: list[bytes], ends: list[int]) -> list[Row]:
+        """Read many rows at once, at a tenth of the price; rows in doubt are read by themselves."""
+        columns = len(self._header)
+        cells = _split(raws) if len(raws) > FEW else None
+        if cells is None:
+            if len(raws) <= FEW:
+                return self._careful(raws, ends)
+            half = len(raws) // 2  # one of them is bad: its neighbours soon are not
+            return self._quick(raws[:half], ends[: half + 1]) + self._quick(raws[half:], ends[half:])
+        if columns > 1 and set(map(len, cells)) == {columns}:
+            first = self._row + 1
+            self._row += len(raws)
+            fields = zip(
+                range(first, self._row + 1), ends, ends[1:], cells, repeat(""), repeat(""), repeat(False), repeat(0)
+            )  # fmt: skip
+            return list(map(tuple.__new__, repeat(Row), fields))  # all in C
+        out: list[Row] = []
+        for i, found in enumerate(cells):
+            if len(found) == columns and found[0].strip():
+                self._row += 1
+                out.append(Row(self._row, ends[i], ends[i + 1], found))
+            else:  # also a blank line
+                out += self._careful(raws[i : i + 1], ends[i : i + 2])
+        return out
+
+    def _careful(self, raws: list[bytes], ends: list[int]) -> list[Row]:
+        """Read rows each by itself, whatever they are: what `_quick` does must agree with this."""
+        out = []
+        for raw, start, end in zip(raws, ends, ends[1:], strict=False):
+            if len(raw) > MAX_LOOK:
+                out += self._endless(start)
+                self._skipping = False  # its end is here
+                continue
+            if not raw.strip(b" \t\r"):
+                continue
+            self._row += 1
+            until = self._lines_until if self._lines_until > start else 0
+            found = _cells(raw, len(self._header))
+            if isinstance(found, list):
+                out.append(Row(self._row, start, end, found, lines_until=until))
+            else:
+                out.append(Row(self._row, start, end, [], *found, lines_until=until))
+        return out
+
+    def _read_header(self, raw: bytes) -> None:
+        found = _cells(raw, None)
+        if not isinstance(found, list):
+            self.fault = FileFault(FileCode.INVALID_HEADER, found[1].replace("row", "header"))
+            return
+        names = tuple(name.strip().lower() for name in found)
+        if len(names) > MAX_COLUMNS:
+            detail = f"The header has {len(names)} columns; {MAX_COLUMNS} are allowed."
+            self.fault = FileFault(FileCode.TOO_MANY_COLUMNS, detail)
+        elif "" in names:
+            self.fault = FileFault(FileCode.EMPTY_COLUMN, f"Column {names.index('') + 1} has no name.")
+        elif len(set(names)) < len(names):
+            twice = next(i for i, name in enumerate(names) if name in names[:i])
+            detail = f"Column {twice + 1} has the name of column {names.index(names[twice]) + 1}."
+            self.fault = FileFault(FileCode.DUPLICATE_COLUMN, detail)
+        elif "recipient" not in names:
+            self.fault = FileFault(FileCode.MISSING_RECIPIENT, "The header has no column `recipient`.")
+        else:
+            self._header = names
+
+
+def _records(data: bytes, pos: int) -> list[bytes]:
+    """Return the complete rows from `pos` on, without line feeds, to the first that does not end within MAX_LOOK."""
+    out: list[bytes] = []
+    while True:
+        quote = data.find(b'"', pos)
+        end = data.rfind(b"\n", pos, len(data) if quote < 0 else quote) + 1
+        if end:  # no quote before it: lines
+            out += data[pos : end - 1].split(b"\n")
+            pos = end
+        found = _RECORD.match(data, pos, pos + MAX_LOOK + 1) if quote >= 0 else None
+        if found is None:
+            return out
+        out.append(data[pos : found.end() - 1])
+        pos = found.end()
+
+
+def _line(data: bytes, pos: int) -> list[bytes]:
+    """Return the line at `pos` without its line feed, if that is in sight."""
+    end = data.find(b"\n", pos, pos + MAX_LOOK + 1)
+    return [] if end < 0 else [data[pos:end]]
+
+
+def _split(raws: list[bytes]) -> list[list[str]] | None:
+    """Return the cells of many rows; None if one is too large or no text, which one `_cells` says."""
+    if max(map(len, raws)) > MAX_CELL:
+        return None
+    whole = b"\n".join(raws)
+    if b"\0" in whole:
+        return None
+    try:
+        cells = list(csv.reader(whole.decode().split("\n") if b'"' not in whole else map(bytes.decode, raws)))
+    except (UnicodeDecodeError, csv.Error):
+        return None
+    return cells
+
+
+def _cells(raw: bytes, columns: int | None) -> list[str] | tuple[RowCode, str]:
+    """Return a row's cells, or what is wrong with it; without `columns` any number of cells will do."""
+    line = raw.removesuffix(b"\r")
+    if len(line) > MAX_ROW:
+        return RowCode.ROW_TOO_LARGE, f"The row is longer than {MAX_ROW} bytes."
+    if b"\0" in line:
+        return RowCode.NUL_BYTE, "The row contains a NUL byte."
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        return RowCode.INVALID_UTF8, "The row is not valid UTF-8."
+    if not _RECORD.fullmatch(raw + b"\n"):
+        return RowCode.UNCLOSED_QUOTE, "The row opens a quote that is not closed."
+    try:
+        (cells,) = csv.reader([text])
+    except csv.Error:
+        return RowCode.STRAY_CARRIAGE_RETURN, "The row contains a carriage return outside quotes."
+    if columns is None:
+        return cells
+    if len(cells) > MAX_COLUMNS or _largest(cells) > MAX_CELL:
+        return RowCode.ROW_TOO_LARGE, f"The row has over {MAX_COLUMNS} cells, or one of over {MAX_CELL} bytes."
+    if len(cells) != columns:
+        return RowCode.WRONG_FIELD_COUNT, f"The row has {len(cells)} fields; the header has {columns}."
+    return cells
+
+
+def _largest(cells: Iterable[str]) -> int:
+    return max(map(len, map(str.encode, cells)))

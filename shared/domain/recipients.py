@@ -1,0 +1,73 @@
+"""A cell of a list's `recipient` column, by channel: what is sent to, what makes two of them the same, or the fault."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from shared.domain.addresses import MAX_ADDRESS, MAX_LOCAL, Address, parse
+from shared.domain.phones import Phone, PhoneReader
+
+Found = tuple[str, str, str]
+"""A recipient: address, key and display as in `chunks.Recipient`. A tuple, since there are millions."""
+
+
+class Fault(NamedTuple):
+    """Why a cell is no recipient: a stable code and a sentence for people, which does not quote it."""
+
+    code: str
+    detail: str
+
+
+Read = Callable[[str], Found | Fault]
+"""Reads one cell. Never raises on any string."""
+
+_ATOM: Final = r"[A-Za-z0-9_!#$%&'*+\-/=?^`{|}~]+"
+_LOCAL: Final = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
+_MAX_DOMAINS: Final = 10_000
+"""Domains remembered: nearly all recipients of a list share a few, and a list made of others must not fill memory."""
+
+
+def reader(channel: str, region: str = "") -> Read:
+    """Return what reads a channel's recipients.
+
+    Args:
+        channel: `email`, `sms` or `voice`.
+        region: ISO 3166 code of the country whose numbers need no country code; empty: all need one.
+
+    Raises:
+        ValueError: there is no such channel or region.
+    """
+    if channel == "email":
+        return EmailReader().read
+    if channel not in {"sms", "voice"}:
+        raise ValueError(f"no channel {channel!r}")
+    phones = PhoneReader(region)
+
+    def read(text: str) -> Found | Fault:
+        found = phones.read(text)
+        return (found.e164, found.e164, "") if isinstance(found, Phone) else Fault(found.code, found.reason)
+
+    return read
+
+
+@dataclass(slots=True)
+class EmailReader:
+    """Reads e-mail addresses as `addresses.parse` does, at a third of the price where the domain was met before."""
+
+    _domains: dict[str, str] = field(default_factory=dict)
+
+    def read(self, text: str) -> Found | Fault:
+        """Read one cell."""
+        local, _, domain = text.rpartition("@")
+        known = self._domains.get(domain)
+        if known is not None and len(local) <= MAX_LOCAL and len(text) <= MAX_ADDRESS and _LOCAL.fullmatch(local):
+            address = text if known == domain else f"{local}@{known}"
+            return address, address if local.islower() else f"{local.lower()}@{known}", ""
+        found = parse(text)
+        if not isinstance(found, Address):
+            return Fault(found.code.value, found.reason)
+        normal = found.address.rpartition("@")[2]
+        if domain.isascii() and domain.lower() == normal and len(self._domains) < _MAX_DOMAINS:
+            self._domains[domain] = normal
+        return found.address, found.key, found.display

@@ -1,0 +1,345 @@
+"""An uploaded list made into chunks as its bytes come, interruptible anywhere with the same chunks in the end.
+
+`Ingest.feed` takes blocks and returns a `Step`: chunks to store, problems and marks to append, and then the checkpoint
+to save, in that order. An ingest that begins at a saved checkpoint, with the bytes from its offset on and the marks
+stored so far, makes the very chunks that the interrupted one would have made. What is accepted stands in
+docs/uploads.md, why in docs/adr/0024.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from shared.domain import chunks
+from shared.domain.chunks import MAX_RAW_BYTES, MAX_RECIPIENTS
+from shared.domain.csv_rows import FileCode, FileFault, Position, Row, RowReader
+from shared.domain.recipients import Fault, Read, reader
+from shared.domain.seen import WIDTH, Seen, mark_of
+
+MAX_KEPT: Final = 1000
+"""Problems kept of each sort, invalid rows and duplicates; all are counted."""
+MAX_CHUNKS: Final = 100_000
+"""A ref has five digits for the chunk."""
+MAX_SPAN: Final = 8 * 1024 * 1024
+"""Bytes of the file that a chunk spans, so that checkpoints move on in a file of invalid rows."""
+MAX_PENDING: Final = 1024 * 1024
+"""Bytes of rows after which a chunk is weighed before it has all its recipients."""
+DUPLICATE: Final = "duplicate"
+
+Skips = Callable[[Sequence[str]], Mapping[int, str]]
+"""Told the keys of a chunk, says which are not to be sent to: index to code, e.g. `unsubscribed`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a list is read; the same for all of it.
+
+    Attributes:
+        channel: `email`, `sms` or `voice`.
+        region: ISO 3166 code of the country whose numbers need no country code.
+        drop_duplicates: leave out recipients that stood before, instead of only reporting them.
+        size: recipients of a chunk (`chunks.chunk_size`).
+    """
+
+    channel: str
+    region: str = ""
+    drop_duplicates: bool = False
+    size: int = MAX_RECIPIENTS
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Of the rows so far: accepted + invalid + (duplicates, if they are dropped) = rows."""
+
+    rows: int = 0
+    accepted: int = 0
+    invalid: int = 0
+    duplicates: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """All that an ingest is at the end of a chunk, but for its marks: a few hundred bytes and the header.
+
+    Attributes:
+        position: where it goes on.
+        chunk: number of the next chunk.
+        marks: how many marks of recipients (`seen.mark_of`) belong to the rows before it.
+        options: as the ingest was begun with.
+    """
+
+    position: Position
+    chunk: int
+    counts: Counts
+    marks: int
+    options: Options
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return asdict(self) | {"position": asdict(self.position) | {"header": list(self.position.header)}}
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> "Checkpoint":
+        """Read what `document` returned, also after a way through JSON.
+
+        Raises:
+            KeyError, TypeError: it is something else.
+        """
+        at = document["position"]
+        return cls(
+            Position(**(at | {"header": tuple(at["header"])})),
+            document["chunk"],
+            Counts(**document["counts"]),
+            document["marks"],
+            Options(**document["options"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is reported of a row: its number, 1 for the first below the header, a stable code and a sentence."""
+
+    row: int
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class PackedChunk:
+    """A chunk ready to be stored. `data` as `chunks.unpack` reads it; `skipped`: indices not to be sent to."""
+
+    number: int
+    size: int
+    data: bytes
+    skipped: tuple[int, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the data, hex."""
+        return hashlib.sha256(self.data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a block brought: store the chunks, append problems and marks, then save the checkpoint.
+
+    Until a chunk is full, its rows bring nothing. `marks`: 8 bytes each, those before `checkpoint.marks`.
+    """
+
+    chunks: tuple[PackedChunk, ...]
+    problems: tuple[Problem, ...]
+    marks: bytes
+    checkpoint: Checkpoint
+
+
+_Pending = tuple[Row, list[Any], int, int, int]
+"""A recipient that waits for its chunk, as its row and as packed, and what there was before it: invalid rows,
+duplicates and marks."""
+
+
+def _nobody(_keys: Sequence[str]) -> Mapping[int, str]:
+    return {}
+
+
+class Ingest:
+    """Makes one list into chunks. Not for several threads."""
+
+    def __init__(
+        self,
+        options: Options,
+        checkpoint: Checkpoint | None = None,
+        marks: Iterable[bytes] = (),
+        *,
+        skips: Skips = _nobody,
+    ) -> None:
+        """Begin a list, or go on where a checkpoint was saved.
+
+        Args:
+            options: how it is read.
+            checkpoint: the last one saved; the next byte fed is then the one at `checkpoint.position.offset`.
+            marks: the steps' marks in order, from the first step on, in pieces of any number of them; those of a step
+                whose checkpoint was not saved do no harm.
+            skips: asked once for each chunk. Its answer changes no chunk's bounds.
+
+        Raises:
+            ValueError: unknown channel or region, a size out of bounds, other options than the checkpoint's, or fewer
+                marks than the checkpoint counts.
+        """
+        if not 1 <= options.size <= MAX_RECIPIENTS:
+            raise ValueError(f"a chunk has 1 to {MAX_RECIPIENTS} recipients")
+        self._mark = checkpoint or Checkpoint(Position(), 0, Counts(), 0, options)
+        if self._mark.options != options:
+            raise ValueError("the list was begun with other options")
+        self._options = options
+        self._read: Read = reader(options.channel, options.region)
+        self._skips = skips
+        self._seen = _loaded(marks, self._mark.marks)
+        self._rows = RowReader(self._mark.position)
+        self._fault: FileFault | None = None
+        self._number = self._mark.chunk
+        self._accepted = self._mark.counts.accepted
+        self._invalid = self._mark.counts.invalid
+        self._duplicates = self._mark.counts.duplicates
+        self._pending: list[_Pending] = []
+        self._weigh_at = 0  # offset at which to see again whether the pending recipients fit in one chunk
+        self._problems: list[Problem] = []  # those of rows past the checkpoint, and so are the marks
+        self._marks = bytearray()
+
+    @property
+    def fault(self) -> FileFault | None:
+        """Why the file cannot be used; what was made of it until then is void."""
+        return self._fault or self._rows.fault
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The columns' names, trimmed and in lower case; empty until they are read."""
+        return self._rows.header
+
+    def feed(self, block: bytes) -> Step:
+        """Take the next bytes of the file, any number of them; 64 KB to 1 MB are best. Never raises on any bytes."""
+        before = self._mark
+        made = self._take(self._rows.feed(block))
+        if not self._pending and self.fault is None:
+            self._save(self._rows.position, self._invalid, self._duplicates, len(self._seen))
+        return self._step(before, made)
+
+    def finish(self) -> Step:
+        """End the file; the last chunk, which may be short. `fault` is set if the file has no rows at all."""
+        before = self._mark
+        made = self._take(self._rows.finish())
+        if self.fault is None:
+            made += self._cut(self._rows.position, everything=True)
+        if self.fault is None:
+            self._save(self._rows.position, self._invalid, self._duplicates, len(self._seen))
+        return self._step(before, made)
+
+    def _take(self, rows: list[Row]) -> list[PackedChunk]:
+        made: list[PackedChunk] = []
+        header = self._rows.header
+        here = Position(header=header)
+        at = header.index("recipient") if header else 0
+        names = [*header[:at], *header[at + 1 :]]
+        read, seen, pending, size = self._read, self._seen, self._pending, self._options.size
+        for row in rows:
+            if row.code:
+                self._report(row, row.code, row.detail)
+            elif isinstance(found := read(row.cells[at]), Fault):
+                self._report(row, found.code, found.detail)
+            else:
+                address, key, display = found
+                invalid, duplicates, marks = self._invalid, self._duplicates, len(seen)
+                mark = mark_of(key)
+                new = seen.add(mark)
+                if new:
+                    self._marks += mark
+                else:
+                    self._repeat(row)
+                if new or not self._options.drop_duplicates:
+                    del row.cells[at]
+                    packed = chunks.row_of(address, key, display, "", dict(zip(names, row.cells, strict=True)))
+                    pending.append((row, packed, invalid, duplicates, marks))
+            if pending and (row.endless or len(pending) == size or row.end >= self._weigh_at):
+                made += self._due(here.after(row), endless=row.endless)
+                if self._fault:
+                    break
+        return made
+
+    def _due(self, here: Position, *, endless: bool) -> list[PackedChunk]:
+        """Cut what is complete; all, if the row before `here` is endless or the pending span too much of the file."""
+        made = [] if endless else self._cut(here, everything=False)
+        if self._pending and (endless or here.offset - self._pending[0][0].start > MAX_SPAN):
+            made += self._cut(here, everything=True)
+        return made
+
+    def _report(self, row: Row, code: str, detail: str) -> None:
+        if self._invalid < MAX_KEPT:
+            self._problems.append(Problem(row.number, code, detail))
+        self._invalid += 1
+
+    def _repeat(self, row: Row) -> None:
+        if self._duplicates < MAX_KEPT:
+            self._problems.append(Problem(row.number, DUPLICATE, "The recipient stands in an earlier row, too."))
+        self._duplicates += 1
+
+    def _cut(self, after: Position, *, everything: bool) -> list[PackedChunk]:
+        """Make the chunks that are complete, or of all that is pending; `after`: where the row read last ends.
+
+        When it is called changes nothing but the last chunk of `everything`: which recipients fit is a matter of
+        themselves alone.
+        """
+        made: list[PackedChunk] = []
+        pending = self._pending
+        while pending:
+            rows = [packed for _, packed, *_ in pending]
+            raw = chunks.to_json(rows)
+            n = len(rows) if self._fits(raw, len(rows)) else _fitting(rows)
+            if n == len(rows) < self._options.size and not everything:
+                self._weigh_at = after.offset + MAX_PENDING
+                return made
+            if self._number == MAX_CHUNKS:
+                self._fault = FileFault(FileCode.TOO_MANY_ROWS, f"The list makes more than {MAX_CHUNKS} chunks.")
+                return made
+            made.append(self._packed(rows[:n], raw if n == len(rows) else chunks.to_json(rows[:n])))
+            del pending[:n]
+            self._weigh_at = 0
+            if pending:
+                row, _, *counts = pending[0]
+                self._save(after.before(row), *counts)
+            else:
+                self._save(after, self._invalid, self._duplicates, len(self._seen))
+        return made
+
+    def _fits(self, raw: bytes, n: int) -> bool:
+        """Tell, without weighing each, whether recipients surely fit in one; a weight counts blanks that raw lacks."""
+        blanks = 6 + 2 * len(self._rows.header)
+        return n <= self._options.size and len(raw) + n * blanks <= MAX_RAW_BYTES
+
+    def _packed(self, rows: list[list[Any]], raw: bytes) -> PackedChunk:
+        skips = self._skips([row[1] if len(row) > 1 and row[1] else row[0] for row in rows])
+        if skips:
+            full = ([*row, *("", "", "", {})[len(row) - 1 :]] for row in rows)
+            raw = chunks.to_json(
+                [chunks.row_of(a, k or a, d, skips.get(i, ""), v) for i, (a, k, d, _, v) in enumerate(full)]
+            )
+        made = PackedChunk(self._number, len(rows), chunks.compress(raw), tuple(sorted(skips)))
+        self._number += 1
+        self._accepted += len(rows)
+        return made
+
+    def _save(self, position: Position, invalid: int, duplicates: int, marks: int) -> None:
+        counts = Counts(position.row, self._accepted, invalid, duplicates)
+        self._mark = Checkpoint(position, self._number, counts, marks, self._options)
+
+    def _step(self, before: Checkpoint, made: list[PackedChunk]) -> Step:
+        problems = _kept(self._mark) - _kept(before)
+        marks = (self._mark.marks - before.marks) * WIDTH
+        step = Step(tuple(made), tuple(self._problems[:problems]), bytes(self._marks[:marks]), self._mark)
+        del self._problems[:problems]
+        del self._marks[:marks]
+        return step
+
+
+def _kept(at: Checkpoint) -> int:
+    return min(at.counts.invalid, MAX_KEPT) + min(at.counts.duplicates, MAX_KEPT)
+
+
+def _fitting(rows: list[list[Any]]) -> int:
+    """Return how many of the first rows make a chunk by weight, at least one."""
+    weight = 0
+    for n, row in enumerate(rows):
+        weight += chunks.row_weight(row)
+        if n and weight > MAX_RAW_BYTES:
+            return n
+    return len(rows)
+
+
+def _loaded(pieces: Iterable[bytes], wanted: int) -> Seen:
+    seen = Seen()
+    for piece in pieces:
+        seen.load(piece[: (wanted - len(seen)) * WIDTH])
+        if len(seen) == wanted:
+            break
+    if len(seen) != wanted:
+        raise ValueError("marks of the checkpoint are missing")
+    return seen

@@ -1,0 +1,252 @@
+"""An uploaded list made into chunks: the same whatever the blocks and interruptions, and what is reported of it."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.upload import blocks
+from shared.domain import chunks, csv_rows, uploads
+from shared.domain.addresses import Address, parse
+from shared.domain.chunks import MAX_RAW_BYTES, Recipient
+from shared.domain.recipients import EmailReader, Fault, reader
+from shared.domain.seen import WIDTH, Seen, mark_of
+from shared.domain.uploads import Checkpoint, Counts, Ingest, Options, PackedChunk, Problem
+
+EMAIL = Options("email")
+
+
+def run(
+    data: bytes, options: Options = EMAIL, size: int = 1 << 16
+) -> tuple[list[PackedChunk], list[Problem], Ingest, Counts]:
+    ingest = Ingest(options)
+    steps = [ingest.feed(data[i : i + size]) for i in range(0, len(data), size)]
+    steps.append(ingest.finish())
+    made = [c for s in steps for c in s.chunks]
+    return made, [p for s in steps for p in s.problems], ingest, steps[-1].checkpoint.counts
+
+
+def interrupted(
+    data: bytes, options: Options, size: int, stops: Iterator[bool]
+) -> tuple[list[PackedChunk], list[Problem], Counts]:
+    """Ingest with a crash before the checkpoint of each step that `stops` says; chunks and marks are stored by then."""
+    stored: dict[int, PackedChunk] = {}
+    problems: list[Problem] = []
+    marks = b""
+    saved: Checkpoint | None = None
+    while True:
+        ingest = Ingest(options, saved, [marks[i : i + 24] for i in range(0, len(marks), 24)])
+        marks = marks[: saved.marks * WIDTH] if saved else b""
+        at = saved.position.offset if saved else 0
+        for i in [*range(at, len(data), size), -1]:
+            step = ingest.finish() if i < 0 else ingest.feed(data[i : i + size])
+            for chunk in step.chunks:
+                assert stored.setdefault(chunk.number, chunk) == chunk
+            marks += step.marks
+            if next(stops):
+                break
+            problems += step.problems
+            saved = Checkpoint.of(json.loads(json.dumps(step.checkpoint.document())))
+            assert saved == step.checkpoint
+        else:
+            assert saved is not None
+            return [stored[n] for n in range(len(stored))], problems, saved.counts
+
+
+def test_a_list_becomes_chunks_with_its_values_and_what_is_wrong_is_reported() -> None:
+    data = (
+        b'Name,Recipient\n"Lee, Ann",Ann <Ann@EXAMPLE.com>\nBob,bob@example.com\nx,nobody\nC\nAgain,ann@example.com\n'
+    )
+    (chunk,), problems, ingest, counts = run(data)
+    assert ingest.fault is None
+    assert chunks.unpack(chunk.data) == (
+        Recipient("Ann@example.com", "ann@example.com", "Ann", "", {"name": "Lee, Ann"}),
+        Recipient("bob@example.com", "bob@example.com", "", "", {"name": "Bob"}),
+        Recipient("ann@example.com", "ann@example.com", "", "", {"name": "Again"}),
+    )
+    assert [(p.row, p.code) for p in problems] == [(3, "invalid_address"), (4, "wrong_field_count"), (5, "duplicate")]
+    assert counts == Counts(rows=5, accepted=3, invalid=2, duplicates=1)
+    dropped = run(data, Options("email", drop_duplicates=True))
+    assert dropped[3] == Counts(rows=5, accepted=2, invalid=2, duplicates=1)
+    assert dropped[1] == problems
+
+
+def test_a_packed_chunk_is_what_pack_makes_and_names_whom_to_skip() -> None:
+    data = b"recipient,a\n" + b"".join(b"r%d@example.com,%d\n" % (i, i) for i in range(3))
+    (plain,), *_ = run(data)
+    assert plain.data == chunks.pack(chunks.unpack(plain.data))
+    asked: list[list[str]] = []
+
+    def skips(keys: Sequence[str]) -> Mapping[int, str]:
+        asked.append(list(keys))
+        return {1: "unsubscribed"}
+
+    ingest = Ingest(EMAIL, skips=skips)
+    ingest.feed(data)
+    (chunk,) = ingest.finish().chunks
+    assert asked == [[f"r{i}@example.com" for i in range(3)]]
+    assert chunk.skipped == (1,)
+    assert [r.skip for r in chunks.unpack(chunk.data)] == ["", "unsubscribed", ""]
+
+
+def test_phone_numbers_become_e164() -> None:
+    data = b"recipient\n06 12 34 56 78\n+1 (650) 253-0000\n+33612345678\n12\nann\n+1 650 253 0000 ext. 5\n"
+    (chunk,), problems, _, counts = run(data, Options("sms", "FR"))
+    assert [r.address for r in chunks.unpack(chunk.data)] == ["+33612345678", "+16502530000", "+33612345678"]
+    assert [(p.row, p.code) for p in problems] == [(3, "duplicate"), *((n, "invalid_number") for n in (4, 5, 6))]
+    assert counts.accepted == 3
+    nowhere = reader("voice")
+    assert nowhere("+16502530000") == ("+16502530000", "+16502530000", "")
+    assert isinstance(nowhere("6502530000"), Fault)
+    for bad in ("fax", "sms"):
+        with pytest.raises(ValueError, match="no "):
+            reader(bad, "XX")
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["ann", "Ann", "a.b", "a..b", " a", "<a", "é", "", "x" * 64, "x" * 65, "a@b", '"a"']),
+            st.sampled_from(["@", "@", "@", "", ">@"]),
+            st.sampled_from(
+                ["x.com", "X.com", "x.local", "é.com", "x", "x.com>", "x.com ", ("y" * 60 + ".") * 3 + "com"]
+            ),
+        ).map("".join),
+        max_size=20,
+    )
+)
+def test_remembered_domains_give_what_parse_gives(texts: list[str]) -> None:
+    read = EmailReader()
+    for text in texts * 2:
+        expected = parse(text)
+        found = read.read(text)
+        if isinstance(expected, Address):
+            assert found == (expected.address, expected.key, expected.display)
+        else:
+            assert found == Fault(expected.code, expected.reason)
+
+
+def test_problems_are_bounded_and_all_counted() -> None:
+    data = b"recipient\n" + b"x\n" * 1500 + b"a@x.com\n" * 1500
+    _, problems, _, counts = run(data, size=700)
+    assert [p.row for p in problems] == [*range(1, 1001), *range(1502, 2502)]
+    assert (counts.invalid, counts.duplicates) == (1500, 1499)
+
+
+def test_a_chunk_stays_under_its_weight_and_its_size() -> None:
+    rows = [b"r%d@example.com,%s\n" % (i, b"x" * (200 * (i % 40))) for i in range(900)]
+    made, _, _, counts = run(b"recipient,text\n" + b"".join(rows))
+    parts = [chunks.unpack(c.data) for c in made]
+    assert parts == chunks.split([r for part in parts for r in part], 500)
+    assert sum(len(p) for p in parts) == counts.accepted == 900
+    assert all(len(chunks.to_json([chunks._row(r) for r in p])) <= MAX_RAW_BYTES for p in parts)
+    small = run(b"recipient,text\n" + b"".join(rows), Options("email", size=7))[0]
+    assert max(c.size for c in small) == 7
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [
+            b"a@x.com,1",
+            b"b@x.com,2",
+            b"C@X.com," + b"y" * 60,
+            b"nobody,1",
+            b"a,b,c",
+            b"",
+            b'd@x.com,"1\n2"',
+            b"\0",
+            b"z" * 300,
+        ]
+    ),
+    max_size=60,
+)
+
+
+def test_an_interrupted_ingest_makes_the_same_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name, value in (
+        (uploads, "MAX_SPAN", 150),
+        (uploads, "MAX_PENDING", 40),
+        (uploads, "MAX_KEPT", 4),
+        (uploads, "MAX_RAW_BYTES", 200),
+        (csv_rows, "MAX_LOOK", 128),
+    ):
+        monkeypatch.setattr(module, name, value)
+
+    @settings(deadline=None, max_examples=150)
+    @given(LINES, st.integers(1, 90), st.lists(st.booleans(), max_size=40), st.booleans(), st.integers(1, 5))
+    def check(lines: list[bytes], size: int, stops: list[bool], drop: bool, people: int) -> None:  # noqa: FBT001
+        data = b"recipient,n\n" + b"\n".join(lines)
+        options = Options("email", drop_duplicates=drop, size=people)
+        made, problems, _, counts = run(data, options)
+        again = interrupted(data, options, size, iter([*stops, *[False] * 10_000]))
+        assert again == (made, problems, counts)
+        left = counts.duplicates if drop else 0
+        assert counts.accepted == sum(c.size for c in made) == counts.rows - counts.invalid - left
+
+    check()
+
+
+def test_a_hundred_thousand_rows_interrupted_often_make_the_same_chunks() -> None:
+    data = b"".join(blocks(100_000, "email"))
+    options = Options("email", drop_duplicates=True)
+    made, problems, _, counts = run(data, options)
+    assert (counts.rows, counts.invalid, counts.duplicates) == (100_000, 100, 200)
+    stops = iter([i % 12 == 11 for i in range(10_000)])
+    again = interrupted(data, options, 1 << 18, stops)
+    assert [c.digest for c in again[0]] == [c.digest for c in made]
+    assert again[1:] == (problems, counts)
+
+
+def test_a_file_of_invalid_rows_moves_the_checkpoint_on() -> None:
+    ingest = Ingest(EMAIL)
+    first = ingest.feed(b"recipient\na@x.com\n")
+    assert first.checkpoint.position.row == 0
+    last = first
+    for _ in range(9):
+        last = ingest.feed(b"x" * 99 + b"\n" + (b"x" * 999 + b"\n") * 1000)
+    assert last.checkpoint.position.offset > uploads.MAX_SPAN
+    assert last.checkpoint.chunk == 1
+    endless = Ingest(EMAIL)
+    endless.feed(b"recipient\na@x.com\n")
+    for _ in range(9):
+        last = endless.feed(b"x" * 100_000)
+    assert (last.checkpoint.chunk, last.checkpoint.position.offset) == (1, 900_018)
+
+
+def test_what_cannot_be_gone_on_with_is_refused() -> None:
+    ingest = Ingest(Options("email", size=1))
+    step = ingest.feed(b"recipient\na@x.com\n")
+    with pytest.raises(ValueError, match="other options"):
+        Ingest(EMAIL, step.checkpoint, [step.marks])
+    with pytest.raises(ValueError, match="marks"):
+        Ingest(Options("email", size=1), step.checkpoint)
+    for size in (0, 501):
+        with pytest.raises(ValueError, match="1 to 500"):
+            Ingest(Options("email", size=size))
+
+
+def test_a_file_without_use_makes_nothing_and_a_list_ends_at_the_last_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, problems, ingest, _ = run(b"name\nann\n")
+    assert (made, problems) == ([], [])
+    assert ingest.fault is not None
+    monkeypatch.setattr(uploads, "MAX_CHUNKS", 2)
+    made, _, ingest, _ = run(b"recipient\n" + b"a@x.com\n" * 3, Options("email", size=1))
+    assert len(made) == 2
+    assert ingest.fault is not None
+    assert ingest.fault.code == "too_many_rows"
+
+
+def test_marks_are_a_set() -> None:
+    seen = Seen()
+    marks = [mark_of(str(i)) for i in range(10_000)]
+    assert all(seen.add(m) for m in marks)
+    assert not any(seen.add(m) for m in marks)
+    assert seen.add(b"\0" * WIDTH)
+    assert not seen.add(b"\0" * WIDTH)
+    again = Seen()
+    again.load(b"".join(marks))
+    assert len(again) == 10_000
+    assert len(seen) == 10_001
