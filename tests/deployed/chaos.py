@@ -43,6 +43,8 @@ MIX: Final = {"blocked": 0.03, "bounce": 0.02, "defer": 0.03}
 SPELL_SECONDS: Final = (1.0, 6.0)
 KILL_SECONDS: Final = (8.0, 20.0)
 SETTLE_SECONDS: Final = 420
+SETTLE_EACH: Final = 0.1
+"""Seconds more for each message: a laptop carries some fifty a second under chaos, and a round may wait 15 minutes."""
 SOFT: Final = frozenset({"dropped", "blocked", "failed_temporarily"})
 
 
@@ -114,6 +116,7 @@ def run(inside: Inside, api: Api, control: ControlClient, *, messages: int, seed
     """Send so many messages through the storm and account for each."""
     report = Report(seed, messages)
     began = time.time()
+    patience = SETTLE_SECONDS + SETTLE_EACH * messages
     wanted: dict[str, list[str]] = {}
     with Watch(inside, api) as watch, ExitStack() as stack:
         for _, name in CREDENTIALS:
@@ -125,8 +128,8 @@ def run(inside: Inside, api: Api, control: ControlClient, *, messages: int, seed
                 job = _post(api, recipients)
                 wanted[job] = recipients
                 watch.add(job, len(recipients))
-            processes.wait_for(lambda: _sent(api, wanted) >= 0.9 * messages, SETTLE_SECONDS, pause=1)
-        if not processes.wait_for(lambda: _still(inside, api, control, wanted), SETTLE_SECONDS, pause=1):
+            processes.wait_for(lambda: _sent(api, wanted) >= 0.9 * messages, patience, pause=1)
+        if not processes.wait_for(lambda: _still(inside, api, control, wanted), patience, pause=1):
             report.wrong.append("not all jobs came to rest")
         report.samples, report.wrong[:0] = watch.samples, watch.wrong
     report.seconds = time.time() - began
