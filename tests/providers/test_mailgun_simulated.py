@@ -3,13 +3,11 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from shared.adapters.clock import SystemClock
 from shared.adapters.http import HttpClient
-from shared.contracts import Word
 from shared.domain.content import Mailbox
 from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected
 from shared.ports import Target
@@ -17,7 +15,7 @@ from shared.providers.mailgun import Mailgun
 from shared.providers.mailgun_events import MailgunWebhooks
 from simulator.run import Simulator
 from tests.providers.contract import CONTENT, FAR, JOB, target
-from tests.simulator.conftest import Target as WebhookTarget
+from tests.providers.hooks import Hook
 from tests.simulator.conftest import listening
 
 CLOCK = SystemClock()
@@ -73,30 +71,10 @@ def test_a_request_that_is_not_for_this_url(simulator: Simulator, http: HttpClie
     assert outcome == Rejected("wrong_base_url", permanent=False, provider_down=True)
 
 
-class Hook:
-    """What a webhook target got, verified and read as the webhook function does."""
-
-    def __init__(self, target: WebhookTarget, secret: dict[str, str]) -> None:
-        self.url = target.url
-        self._target = target
-        self._secret = secret
-
-    @property
-    def words(self) -> list[Word]:
-        reader = MailgunWebhooks()
-        for post in self._target.posts:
-            reader.verify(post.headers, post.body, self._secret, CLOCK.now())
-        return [word for post in self._target.posts for word in reader.words(post.headers, post.body).words]
-
-    @property
-    def events(self) -> list[dict[str, Any]]:
-        return [json.loads(post.body)["event-data"] for post in self._target.posts]
-
-
 @pytest.fixture
 def hook(simulator: Simulator) -> Iterator[Hook]:
     with listening() as target:
-        yield Hook(target, simulator.control.keys("mailgun"))
+        yield Hook(target, MailgunWebhooks(), simulator.control.keys("mailgun"), CLOCK)
 
 
 def follow(simulator: Simulator, credential: str, hook: Hook, provider: Mailgun, *targets: Target) -> str:
@@ -136,7 +114,7 @@ def test_each_recipient_of_a_call_has_its_own_ref_and_sees_no_other(
     targets = [target(n) for n in range(20)]
     follow(simulator, "many", hook, mailgun(simulator, http, "many"), *targets)
     assert {w.ref for w in hook.words if w.word == "delivered"} == {t.ref for t in targets}
-    for event in hook.events:
+    for event in [json.loads(post.body)["event-data"] for post in hook.target.posts]:
         assert event["message"]["headers"]["to"] == event["recipient"]
         index = event["user-variables"]["posthaste_ref"].split("-")[2]
         assert event["recipient"] == f"reader{index}@example.com"

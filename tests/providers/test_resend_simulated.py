@@ -7,7 +7,6 @@ import pytest
 
 from shared.adapters.clock import SystemClock
 from shared.adapters.http import HttpClient
-from shared.contracts import Word
 from shared.domain.content import Mailbox
 from shared.domain.outcomes import Accepted, Outcome, Rejected, Unknown
 from shared.ports import Target
@@ -15,7 +14,7 @@ from shared.providers.resend import Resend
 from shared.providers.resend_events import ResendWebhooks
 from simulator.run import Simulator
 from tests.providers.contract import CONTENT, FAR, target
-from tests.simulator.conftest import Target as WebhookTarget
+from tests.providers.hooks import Hook
 from tests.simulator.conftest import listening
 
 CLOCK = SystemClock()
@@ -77,26 +76,10 @@ def test_a_wrong_key_an_unverified_sender_and_a_wrong_url(simulator: Simulator, 
     assert simulator.control.log("resend", "x") == []
 
 
-class Hook:
-    """What a webhook target got, verified and read as the webhook function does."""
-
-    def __init__(self, target: WebhookTarget, secret: dict[str, str]) -> None:
-        self.url = target.url
-        self._target = target
-        self._secret = secret
-
-    @property
-    def words(self) -> list[Word]:
-        reader = ResendWebhooks()
-        for post in self._target.posts:
-            reader.verify(post.headers, post.body, self._secret, CLOCK.now())
-        return [word for post in self._target.posts for word in reader.words(post.headers, post.body).words]
-
-
 @pytest.fixture
 def hook(simulator: Simulator) -> Iterator[Hook]:
     with listening() as target:
-        yield Hook(target, simulator.control.keys("resend"))
+        yield Hook(target, ResendWebhooks(), simulator.control.keys("resend"), CLOCK)
 
 
 @pytest.mark.parametrize(

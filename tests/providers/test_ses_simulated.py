@@ -10,7 +10,7 @@ import pytest
 
 from shared.adapters.clock import SystemClock
 from shared.adapters.http import HttpClient
-from shared.contracts import Credential, Word
+from shared.contracts import Credential
 from shared.domain.content import Mailbox
 from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled
 from shared.ports import Provider, Target
@@ -20,7 +20,7 @@ from shared.providers.registry import Needs
 from shared.providers.ses_events import SesWebhooks, from_topic
 from simulator.run import Simulator
 from tests.providers.contract import CONTENT, FAR, target
-from tests.simulator.conftest import Target as WebhookTarget
+from tests.providers.hooks import Hook
 from tests.simulator.conftest import listening
 
 CLOCK = SystemClock()
@@ -116,30 +116,10 @@ def test_a_text_arrives_as_it_was_written(simulator: Simulator, http: HttpClient
 # Events, posted by SNS over HTTP
 
 
-class Hook:
-    """What a webhook target got, verified and read as the webhook function does."""
-
-    def __init__(self, target: WebhookTarget, secret: dict[str, str]) -> None:
-        self.url = target.url
-        self._target = target
-        self._secret = secret
-
-    @property
-    def words(self) -> list[Word]:
-        reader = SesWebhooks()
-        for post in self._target.posts:
-            reader.verify(post.headers, post.body, self._secret, CLOCK.now())
-        return [word for post in self._target.posts for word in reader.words(post.headers, post.body).words]
-
-    @property
-    def versions(self) -> set[str]:
-        return {json.loads(post.body)["SignatureVersion"] for post in self._target.posts}
-
-
 @pytest.fixture
 def hook(simulator: Simulator) -> Iterator[Hook]:
     with listening() as found:
-        yield Hook(found, simulator.control.keys("ses"))
+        yield Hook(found, SesWebhooks(), simulator.control.keys("ses"), CLOCK)
 
 
 def follow(simulator: Simulator, credential: str, url: str, provider: Provider, *targets: Target) -> list[str]:
@@ -181,7 +161,7 @@ def test_each_recipient_of_a_call_has_its_own_ref_and_id(simulator: Simulator, h
     ids = follow(simulator, "many", hook.url, ses(simulator, http, "many"), *targets)
     found = {w.ref: w.id for w in hook.words if w.word == "delivered"}
     assert found == {t.ref: i for t, i in zip(targets, ids, strict=True)}
-    assert hook.versions == {"1", "2"}
+    assert {json.loads(post.body)["SignatureVersion"] for post in hook.target.posts} == {"1", "2"}
 
 
 def test_words_about_copies_are_secondary(simulator: Simulator, http: HttpClient, hook: Hook) -> None:
