@@ -104,8 +104,10 @@ class Chaos(threading.Thread):
         weights, kinds = zip(*WEATHER, strict=True)
         next_kill = time.monotonic() + self._rng.uniform(*KILL_SECONDS) / 2
         while not self._ended.wait(self._rng.uniform(*SPELL_SECONDS)):
-            place = self._rng.choice(CREDENTIALS)
-            self._control.faults(*place, **self._rng.choices(kinds, weights)[0])
+            struck = self._rng.choice(CREDENTIALS)
+            weather = self._rng.choices(kinds, weights)[0]
+            for place in CREDENTIALS:  # one at a time: with both struck, rounds wait up to a quarter of an hour
+                self._control.faults(*place, **(weather if place == struck else {}))
             self._report.spells += 1
             if time.monotonic() >= next_kill:
                 self._report.kills += self._inside.kill(self._rng.choice(CREDENTIALS)[1])
