@@ -23,7 +23,8 @@ def settle(world: StagedWorld, watch: Watch, words: Sequence[tuple[str, Word]], 
     """Bring all to rest and check what is left. `doubted`: jobs of whose last request nobody knows what came of it."""
     _rest(world, watch)
     for job in world.jobs:
-        if _waits(world, watch, job) and not world.job(job).stopped and job not in doubted:
+        excused = world.job(job).stopped or job in doubted | watch.withdrawn
+        if _waits(world, watch, job) and not excused:
             watch.fail("a job is LOGGED, was not stopped, and has messages that wait")
     for _ in range(ASKED):
         for job in [job for job in world.jobs if _waits(world, watch, job)]:
@@ -63,7 +64,7 @@ def _rest(world: StagedWorld, watch: Watch) -> None:
         watch.fail(f"STUCK: {stuck}")
 
 
-def _after(said: set[WordKind]) -> set[Cell]:
+def _after(said: set[WordKind], retry_on: Sequence[str]) -> set[Cell]:
     """Return the states in which a message may end after words about its last attempt, whatever their order."""
     if said & HARD:
         return {Cell.BOUNCED}
@@ -71,6 +72,8 @@ def _after(said: set[WordKind]) -> set[Cell]:
         return {Cell.DELIVERED}
     if said & SOFT:
         return {Cell.DROPPED}
+    if said & set(retry_on):
+        return {Cell.SENT, Cell.RELAYED, Cell.DROPPED, Cell.UNKNOWN}
     return {Cell.SENT, Cell.RELAYED} if WordKind.ACCEPTED in said else set(Cell)
 
 
@@ -96,9 +99,9 @@ def _final(world: StagedWorld, watch: Watch, job_id: str) -> None:
                 watch.fail(f"message {x.chunk}.{i} ends as {state.name}")
             said = {k for a, k in watch.words.get(place, ()) if a == attempt or k is WordKind.DELIVERED}
             skipped = state is Cell.SKIPPED and _suppressed(world, place)
-            if said and state not in _after(said) and not skipped:
+            if said and state not in _after(said, job.policy.retry_on) and not skipped:
                 watch.fail(f"message {x.chunk}.{i} ends as {state.name} after the words {sorted(said)}")
-            taken = watch.taken.get(place, [])
+            taken = sorted(watch.taken.get(place, []))
             twice = any(a not in watch.given_up(place) for a in taken[:-1])
             if twice or state is Cell.UNKNOWN:
                 line = world.logs.line(job, x.chunk, i)

@@ -6,7 +6,7 @@ from typing import Final
 
 from shared.domain.content import Content
 from shared.domain.ids import Ref
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.outcomes import Accepted, Finding, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Target
 from tests.statemachine.stage import Stage
 
@@ -19,6 +19,7 @@ class Answer(StrEnum):
     LOST = "lost on the way, nobody knows"
     REFUSED = "refused for good"
     NOT_SENT = "not sent"
+    DEAD = "refuses the account"
     THROTTLED = "throttled"
     NOT_STARTED = "not started"
 
@@ -32,6 +33,7 @@ SAYS: Final[dict[Answer, Outcome]] = {
     Answer.LOST: Unknown("timeout"),
     Answer.REFUSED: Rejected("bad", permanent=True),
     Answer.NOT_SENT: Rejected("down", permanent=False),
+    Answer.DEAD: Rejected("unauthorized", permanent=False, provider_down=True),
     Answer.THROTTLED: Throttled(2),
     Answer.NOT_STARTED: NotStarted(),
 }
@@ -45,8 +47,8 @@ class StagedProvider:
         self.per_call = per_call
         self.has_feedback = has_feedback
         self.answer = self.always = Answer.ACCEPTED
-        self.heard: Callable[[Ref, Answer], None] = lambda _ref, _answer: None
-        self.hidden: Callable[[Ref], None] = lambda _ref: None
+        self.heard: Callable[[str, Ref, Answer], Answer] = lambda _name, _ref, answer: answer
+        self.hidden: Callable[[str, Ref], None] = lambda _name, _ref: None
         self._stage = stage
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
@@ -57,10 +59,32 @@ class StagedProvider:
             return self._stage(f"provider.{self.name}", lambda: [self._one(n, ref) for n, ref in enumerate(refs)])
         except RuntimeError:
             for ref in refs:
-                self.hidden(ref)
+                self.hidden(self.name, ref)
             raise
 
     def _one(self, place: int, ref: Ref) -> Outcome:
         answer = self.answer if place == 0 and self.answer is not Answer.ACCEPTED else self.always
-        self.heard(ref, answer)
-        return SAYS[answer]
+        return SAYS[self.heard(self.name, ref, answer)]
+
+
+class AskedProvider(StagedProvider):
+    """A provider that can be asked what became of an attempt: it looks it up, or (`resends`) makes the same call again.
+
+    It tells if `answer` is ACCEPTED; `found` says what.
+    """
+
+    resolves_within = 86_400.0
+
+    def __init__(self, stage: Stage, name: str, *, per_call: int, has_feedback: bool, resends: bool) -> None:
+        super().__init__(stage, name, per_call=per_call, has_feedback=has_feedback)
+        self.resends = resends
+        self.found: Callable[[str, Ref, Answer], Finding] = lambda _name, _ref, _answer: Unknown("too_early")
+
+    def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:
+        ref = Ref.parse(target.ref)
+        if ref is None:
+            raise ValueError("not a ref")
+        try:
+            return self._stage(f"provider.{self.name}.resolve", lambda: self.found(self.name, ref, self.answer))
+        except RuntimeError:
+            return Unknown("fault")

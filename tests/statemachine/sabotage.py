@@ -10,9 +10,11 @@ from shared.domain import feedback, passes, queue, states
 from shared.domain import ledger as rules
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.outcomes import Entry, Kind
+from shared.domain.outcomes import Absent, Entry, Kind, Unknown
 from shared.domain.states import Cell, Change, JobState
-from shared.engine import control, send
+from shared.engine import control, resolve, send
+from shared.engine.gate import Gate
+from shared.engine.suppressed import Suppressed
 from shared.engine.sweep import Sweeper
 from shared.ports import Changed
 from tests.fakes.ledgers import FakeLedgers
@@ -160,6 +162,27 @@ def proof_of_any_attempt() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def suppressed_unseen() -> Iterator[None]:
+    """Who was suppressed after acceptance is sent to."""
+    with patch.object(Suppressed, "among", lambda *_args: frozenset()):
+        yield
+
+
+@contextmanager
+def breaker_unseen() -> Iterator[None]:
+    """A worker asks no breaker."""
+    with patch.object(Gate, "_shut", lambda *_args: False), patch.object(Gate, "bars", lambda *_args: False):
+        yield
+
+
+@contextmanager
+def doubt_is_absence() -> Iterator[None]:
+    """A look-up that cannot tell counts as proof that the provider never took the attempt."""
+    with patch.object(resolve, "Absent", (Absent, Unknown)):
+        yield
+
+
 SABOTAGES: Final = {
     f.__name__: f
     for f in (
@@ -176,5 +199,8 @@ SABOTAGES: Final = {
         stop_ends_at_once,
         no_lost_pointers,
         proof_of_any_attempt,
+        suppressed_unseen,
+        breaker_unseen,
+        doubt_is_absence,
     )
 }

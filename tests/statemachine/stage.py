@@ -32,6 +32,12 @@ class Fate(StrEnum):
     REPEATED = "is repeated"
 
 
+def running() -> str:
+    """Return the name of the process whose turn it is, empty if it is the test itself."""
+    actor: Actor | None = getattr(_here, "actor", None)
+    return actor.root.name if actor is not None else ""
+
+
 class Actor:
     """One thread of engine code.
 

@@ -1,16 +1,22 @@
 """What must hold at every instant: checked after every call that had an effect, against what providers really took."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from shared.domain import ledger as rules
+from shared.domain.breaker import BreakerState
 from shared.domain.feedback import HARD, SOFT, WordKind
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job, OnAmbiguous, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
+from shared.domain.outcomes import Absent, Accepted, Finding, Unknown
 from shared.domain.states import ACTIVE, COUNT_KEYS, TRANSITIONS, Cell, JobState
+from shared.engine.suppressed import SLACK_MS
 from tests.fakes.world import ACCOUNT
-from tests.statemachine.provider import AGAIN, TAKES, Answer
+from tests.statemachine.paths import Paths
+from tests.statemachine.provider import AGAIN, TAKES, Answer, AskedProvider
+from tests.statemachine.stage import running
 from tests.statemachine.world import StagedWorld
 
 Place = tuple[str, int, int]
@@ -19,11 +25,20 @@ _LEGAL: Final = frozenset((a, b) for sources, b in TRANSITIONS.values() for a in
     (a, JobState.LOGGED) for a in ACTIVE
 }
 _READS: Final = ("get_item", "query", "read", "list", "job", "control", "load", "detail", "is_empty", "reserve")
+_FAILS: Final = SOFT | {WordKind.DEFERRED}
 _OPEN: Final = (Cell.QUEUED, Cell.RETRY, Cell.CLAIMED)
 
 
 class Violation(AssertionError):
     """A promise did not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Barred:
+    """What a process can know when it begins: who is suppressed since when, and until when its lane is left alone."""
+
+    suppressed: dict[str, int]
+    closed_until: int
 
 
 class Watch:
@@ -36,6 +51,9 @@ class Watch:
         asked: jobs that their owner resumed or retried since they were last stopped.
         ended: owners of leases whose work ended without an error.
         asking: jobs whose owner's resume or retry is under way; `naming`: with unknown messages included.
+        withdrawn: jobs whose recorded retry their owner took back.
+        lanes: attempt → the credential whose provider it came to.
+        people: message → its recipient's key.
     """
 
     def __init__(self, world: StagedWorld, window: int, said: Callable[[str], None]) -> None:
@@ -50,6 +68,12 @@ class Watch:
         self.ended: set[str] = set()
         self.jobs: dict[str, Job] = {}
         self.ledgers: dict[tuple[str, int], Ledger] = {}
+        self.withdrawn: set[str] = set()
+        self.lanes: dict[Ref, str] = {}
+        self.people: dict[Place, str] = {}
+        self._barred: dict[str, _Barred] = {}
+        self._resent: set[Ref] = set()
+        self.paths = Paths(world, self.lanes, self.fail)
         self._after_stop: dict[tuple[str, int, int], int] = {}
         self._world = world
         self._window = window
@@ -57,25 +81,73 @@ class Watch:
 
     # Hearing
 
-    def heard(self, ref: Ref, answer: Answer) -> None:
-        """Note what a provider did with an attempt."""
+    def heard(self, lane: str, ref: Ref, answer: Answer) -> Answer:
+        """Note what a provider did with an attempt; returns what its caller hears."""
+        self._allowed(ref)
+        if ref in self._resent and ref.attempt in self._taken_of(ref):
+            return Answer.ACCEPTED  # the same call under the same key
         before = self.answers.get(ref)
-        if before is not None and before not in AGAIN:
+        if before is not None and before not in AGAIN and ref not in self._resent:
             self.fail(f"attempt {_short(ref)} reaches a provider a second time")
-        self.answers[ref] = answer
+        self.answers[ref], self.lanes[ref] = answer, lane
         self._said(f"    the provider: {_short(ref)} {answer.value}")
-        if answer not in TAKES:
-            return
+        if answer in TAKES:
+            self._takes(ref)
+        return answer
+
+    def found(self, lane: str, ref: Ref, answer: Answer) -> Finding:
+        """Note that a provider is asked about an attempt; returns what it says."""
+        provider = self._world.staged[lane]
+        known = self.answers.get(ref)
+        self._said(f"    the provider is asked: {_short(ref)}, {known}, {answer.value}")
+        if isinstance(provider, AskedProvider) and provider.resends:
+            self._allowed(ref)
+            if answer not in TAKES:
+                return Unknown("timeout")
+            self._resent.add(ref)
+            if ref.attempt not in self._taken_of(ref):
+                self.answers[ref], self.lanes[ref] = Answer.SWALLOWED, lane
+                self._takes(ref)
+            return Accepted("id") if answer is Answer.ACCEPTED else Unknown("timeout")
+        if answer is not Answer.ACCEPTED:
+            return Unknown("too_early")
+        if known in TAKES:
+            return Accepted("id")
+        return Absent() if known is Answer.LOST else Unknown("too_early")
+
+    def _taken_of(self, ref: Ref) -> list[int]:
+        return self.taken.setdefault((ref.job, ref.chunk, ref.index), [])
+
+    def _takes(self, ref: Ref) -> None:
         place = (ref.job, ref.chunk, ref.index)
-        earlier = self.taken.setdefault(place, [])
+        earlier = self._taken_of(ref)
         for attempt in earlier:
-            if not self._excused(place, attempt):
+            if not self._excused(place, min(attempt, ref.attempt)):
                 self.fail(f"DUPLICATE: {_short(ref)} is accepted, and so was attempt {attempt}")
         earlier.append(ref.attempt)
 
-    def hidden(self, ref: Ref) -> None:
+    def _allowed(self, ref: Ref) -> None:
+        """Check that the process that calls was not to know better when it began."""
+        barred = self._barred.get(running())
+        if barred is None:
+            return
+        since = barred.suppressed.get(self.people[ref.job, ref.chunk, ref.index])
+        if since is not None and since >= self.jobs[ref.job].created_at - SLACK_MS:
+            self.fail(f"{_short(ref)} is sent to somebody who was suppressed before")
+        if self._world.clock.now() * 1000 < barred.closed_until:
+            self.fail(f"{_short(ref)} is sent through a provider that is to be left alone")
+
+    def begins(self, process: str, lane: str) -> None:
+        """Note what a process that is about to begin in a lane can know."""
+        suppressed = {key: at for key, (_, at) in self._world.stores.suppressed(ACCOUNT).items()}
+        breaker = self._world.stores.breakers.read([lane])[lane]
+        alone = breaker.probe_at if breaker.state is BreakerState.OPEN else 0
+        self._barred[process] = _Barred(suppressed, alone)
+
+    def hidden(self, lane: str, ref: Ref) -> None:
         """Note that an adapter's fault hides what came of an attempt: its caller knows nothing of it."""
         self.answers[ref] = Answer.SWALLOWED if self.answers.get(ref) in TAKES else Answer.LOST
+        self.lanes[ref] = lane
 
     def word(self, place: Place, attempt: int, kind: WordKind) -> None:
         """Note a word that a provider is about to say."""
@@ -83,13 +155,18 @@ class Watch:
 
     def _reopens(self, job: Job) -> bool:
         """Tell whether words about a job may have it run again."""
-        gave_up = any(place[0] == job.id and k in SOFT for place, said in self.words.items() for _, k in said)
+        gave_up = any(place[0] == job.id and k in _FAILS for place, said in self.words.items() for _, k in said)
         return not job.stopped and (gave_up or any(ref.job == job.id for ref in self.lost))
 
     @property
     def lost(self) -> list[Ref]:
-        """The attempts that were lost on the way: their provider can prove that it never took them."""
-        return [ref for ref, answer in self.answers.items() if answer is Answer.LOST]
+        """The attempts that were lost on the way: their provider can prove that it never took them.
+
+        One that takes a message on being asked about it cannot.
+        """
+        staged = self._world.staged
+        resend = {name for name, p in staged.items() if isinstance(p, AskedProvider) and p.resends}
+        return [ref for ref, x in self.answers.items() if x is Answer.LOST and self.lanes.get(ref) not in resend]
 
     def given_up(self, place: Place) -> set[int]:
         """Return the attempts of a message that their provider gave up."""
@@ -107,6 +184,7 @@ class Watch:
         risky = self.jobs[place[0]].policy.on_ambiguous is OnAmbiguous.FAIL_OVER
         return (
             attempt in self._said_of(place, SOFT)
+            or attempt in self._said_of(place, frozenset(map(WordKind, self.jobs[place[0]].policy.retry_on)))
             or attempt <= self.named.get(place, 0)
             or (risky and self._ambiguous(place, attempt))
         )
@@ -121,7 +199,7 @@ class Watch:
 
     def happened(self, name: str) -> None:
         """Look, after a call that may have changed something."""
-        if not name.endswith(_READS) and not name.startswith(("provider.", "queue.")):
+        if not name.endswith(_READS) and not name.startswith(("provider.", "queue.", "breakers.")):
             self.look()
 
     def look(self) -> None:
@@ -146,7 +224,10 @@ class Watch:
                     if before is not None:
                         self._stepped(before, x, job)
                     self._truth(x)
-            if job_id in self.naming:
+            recorded = job.retry is not None and Cell.UNKNOWN in job.retry.states
+            if old is not None and old.retry is not None and job.retry is None and job.state is JobState.LOGGED:
+                self.withdrawn.add(job_id)
+            if job_id in self.naming or recorded:
                 self._name_unknown(ledgers)
             if changed:
                 self._sums(job, ledgers)
@@ -174,18 +255,18 @@ class Watch:
     def _stepped(self, old: Ledger, new: Ledger, job: Job) -> None:
         if new.version <= old.version:
             self.fail("a ledger's version does not grow")
+        self.paths.went(old, new)
         claimed = lost = 0
         for i in range(len(new.cells)):
             (was, at), (now, attempt) = old.cell(i), new.cell(i)
+            place = (new.job, new.chunk, i)
             if (was, at) == (now, attempt):
                 continue
-            place = (new.job, new.chunk, i)
             claimed += now is Cell.CLAIMED
             lost += now is Cell.UNKNOWN and not self._ambiguous(place, attempt)
             if was in (Cell.SKIPPED, Cell.BOUNCED) or (was is Cell.DELIVERED and now is not Cell.BOUNCED):
                 self.fail(f"message {new.chunk}.{i} was {was.name} and is {now.name}")
-            known = at in self.given_up(place) or Ref(*place, at) in self.lost
-            if was is Cell.UNKNOWN and now in _OPEN and place not in self.named and not known:
+            if was is Cell.UNKNOWN and now in _OPEN and place not in self.named and not self._disproven(place, at):
                 self.fail(f"message {new.chunk}.{i} of unknown fate is {now.name}, and its owner named it not")
             if was in (Cell.QUEUED, Cell.RETRY, Cell.DROPPED) and now is Cell.SENT and at == attempt:
                 self.fail(f"message {new.chunk}.{i} says sent of an attempt that was given up")
@@ -195,6 +276,9 @@ class Watch:
             self.fail(f"{lost} messages become unknown, not by one window of a lost lease")
         if lost and (old.owner in self.ended or old.owner.startswith("owner-")):
             self.fail(f"{lost} messages become unknown, and {old.owner} was neither lost nor late")
+
+    def _disproven(self, place: Place, attempt: int) -> bool:
+        return attempt in self._said_of(place, _FAILS) or Ref(*place, attempt) in self.lost
 
     def _claimed(self, x: Ledger, job: Job, n: int) -> None:
         if n > self._window:
@@ -230,7 +314,7 @@ class Watch:
                 hidden = [a for a in taken if not self._excused(place, a)]
                 if hidden:
                     self.fail(f"{name}, and a provider has attempt {hidden[0]}")
-            doubt = self._ambiguous(place, attempt) and attempt not in self.given_up(place)
+            doubt = self._ambiguous(place, attempt) and attempt not in self._said_of(place, _FAILS)
             proven = state is Cell.DROPPED and Ref(*place, attempt) in self.lost
             if state in (Cell.FAILED, Cell.DROPPED) and doubt and not proven:
                 self.fail(f"{name}, and nobody knows what came of that")

@@ -3,32 +3,44 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import count
 from typing import Any, Final
 from unittest.mock import patch
 
 from shared.adapters.dynamo import keys
+from shared.contracts import Credential
 from shared.domain import chunks, ids, jobs, pacing
+from shared.domain.breaker import THRESHOLD
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger
 from shared.domain.states import Cell, JobState
-from shared.engine import accept
+from shared.engine import accept, control, gate, retry
 from shared.engine.circuits import Circuits
 from shared.engine.pool import Pool
+from shared.engine.resolve import Resolution, Resolved
 from shared.engine.send import Sender
 from shared.engine.sweep import Sweeper
-from shared.ports import Clock, Pacer
+from shared.ports import Clock, Pacer, Wire
 from tests.fakes.clock import FakeClock
 from tests.fakes.stores import Stores
-from tests.fakes.world import LEASE_MARGIN, World, credential
+from tests.fakes.world import INVOCATION, LEASE_MARGIN, World, credential
 from tests.statemachine.peek import peek
-from tests.statemachine.provider import StagedProvider
+from tests.statemachine.provider import AskedProvider, StagedProvider
 from tests.statemachine.stage import Stage, StagePool
 
 RATE: Final = 60
 """Messages per second: up to three in one provider call."""
 CHUNK: Final = 3
 REMEMBERED: Final = 30
+
+
+class Asking(StrEnum):
+    """Whether a lane's provider can be asked what became of an attempt."""
+
+    NEVER = "never"
+    LOOK_UP = "look-up"
+    RESEND = "the same call again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +52,20 @@ class Setting:
 
 
 @contextmanager
-def small(window: int) -> Iterator[None]:
-    """Make windows, chunks and the index of open jobs small, and job ids the same in every run."""
+def small(window: int, *, recorded: bool = False, threshold: int = THRESHOLD) -> Iterator[None]:
+    """Make windows, chunks and the index of open jobs small, and job ids the same in every run.
+
+    `recorded`: retries are recorded on their jobs and carried out chunk by chunk; `threshold`: failures that open a
+    breaker.
+    """
     order = count(1)
     with (
         patch.object(pacing, "WINDOW", window),
         patch.object(chunks, "MAX_RECIPIENTS", CHUNK),
         patch.object(jobs, "SHARDS", 1),
+        patch.object(control, "AT_ONCE", 0 if recorded else control.AT_ONCE),
+        patch.object(retry, "SLICE", 1 if recorded else retry.SLICE),
+        patch.object(gate, "THRESHOLD", threshold),
         patch.object(accept, "new_id", lambda now: ids.new_id(now, next(order))),
     ):
         yield
@@ -60,15 +79,26 @@ class StagedWorld(World):
     """
 
     def __init__(
-        self, stores: Callable[[FakeClock, Stage], Stores], *, lanes: int, per_call: int, relays: bool
+        self,
+        stores: Callable[[FakeClock, Stage], Stores],
+        *,
+        lanes: int,
+        per_call: int,
+        relays: bool,
+        asking: Asking = Asking.NEVER,
     ) -> None:
         self.stage = Stage()
         self.history: list[Ledger] = []
-        names = ("one", "two")[:lanes]
-        self.staged = {
-            name: StagedProvider(self.stage, name, per_call=per_call, has_feedback=not (relays and name == names[-1]))
-            for name in names
-        }
+        names = ("one", "two", "three")[:lanes]
+
+        def provider(name: str) -> StagedProvider:
+            has_feedback = not (relays and name == names[-1])
+            if asking is Asking.NEVER:
+                return StagedProvider(self.stage, name, per_call=per_call, has_feedback=has_feedback)
+            resends = asking is Asking.RESEND
+            return AskedProvider(self.stage, name, per_call=per_call, has_feedback=has_feedback, resends=resends)
+
+        self.staged = {name: provider(name) for name in names}
         super().__init__(*(credential(n, RATE) for n in names), stores=lambda clock: stores(clock, self.stage))
         self.peek = peek(self.stores)
 
@@ -95,6 +125,8 @@ class StagedWorld(World):
         pacer: Pacer | None = None,
         circuits: Circuits | None = None,
         pool: Callable[[int], Pool] | None = None,
+        declared: Credential | None = None,
+        wire: Callable[[], Wire] | None = None,
     ) -> Sender:
         """Return a new sender of a lane: a process of its own."""
         return Sender(
@@ -103,13 +135,28 @@ class StagedWorld(World):
             pacer=pacer or self.pacer,
             lanes=self.lanes,
             provider=self.staged[lane],
-            credential=self.settings.credential(lane),
+            credential=declared or self.settings.credential(lane),
             recovery=self.recovery,
             circuits=circuits or self.circuits,
             clock=clock or self.clock,
             lease_margin=LEASE_MARGIN,
+            wire=wire,
             pool=pool or (lambda _size: StagePool(self.stage)),
         )
+
+    def resolve(self, lane: str, job: str, chunk: int) -> Resolved:
+        """Ask a lane's provider about the doubts of a chunk."""
+        resolution = Resolution(
+            records=self.records,
+            ledgers=self.ledgers,
+            tracker=self.tracker,
+            pacer=self.pacer,
+            provider=self.staged[lane],
+            credential=self.settings.credential(lane),
+            circuits=self.circuits,
+            clock=self.clock,
+        )
+        return resolution.resolve(job, chunk, deadline=self.clock.now() + INVOCATION)
 
     def job(self, job: str) -> Job:
         """Return a job as it is stored."""
