@@ -182,7 +182,7 @@ class Ingest:
         self._invalid = self._mark.counts.invalid
         self._duplicates = self._mark.counts.duplicates
         self._pending: list[_Pending] = []
-        self._weigh_at = 0  # offset at which to see again whether the pending recipients fit in one chunk
+        self._weigh_at = 0  # offset at which to see again whether the pending recipients still make one chunk
         self._problems: list[Problem] = []  # those of rows past the checkpoint, and so are the marks
         self._marks = bytearray()
 
@@ -229,15 +229,17 @@ class Ingest:
             else:
                 address, key, display = found
                 invalid, duplicates, marks = self._invalid, self._duplicates, len(seen)
-                mark = mark_of(key)
-                new = seen.add(mark)
+                new = seen.add(mark := mark_of(key))
                 if new:
                     self._marks += mark
                 else:
                     self._repeat(row)
                 if new or not self._options.drop_duplicates:
                     del row.cells[at]
-                    packed = chunks.row_of(address, key, display, "", dict(zip(names, row.cells, strict=True)))
+                    values = dict(zip(names, row.cells))  # noqa: B905 - the reader saw to it, a million times
+                    packed = [address, "" if key == address else key, display, "", values]
+                    if not values:
+                        packed = chunks.row_of(address, key, display, "", values)
                     pending.append((row, packed, invalid, duplicates, marks))
             if pending and (row.endless or len(pending) == size or row.end >= self._weigh_at):
                 made += self._due(here.after(row), endless=row.endless)
@@ -275,7 +277,8 @@ class Ingest:
             raw = chunks.to_json(rows)
             n = len(rows) if self._fits(raw, len(rows)) else _fitting(rows)
             if n == len(rows) < self._options.size and not everything:
-                self._weigh_at = after.offset + MAX_PENDING
+                start = pending[0][0].start
+                self._weigh_at = min(after.offset + MAX_PENDING, start + MAX_SPAN + 1)
                 return made
             if self._number == MAX_CHUNKS:
                 self._fault = FileFault(FileCode.TOO_MANY_ROWS, f"The list makes more than {MAX_CHUNKS} chunks.")
