@@ -25,10 +25,10 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from botocore.awsrequest import AWSResponse
-from botocore.compat import HTTPHeaders
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from benchmarks.answers import Answer, NoBlobs
 from benchmarks.machine import REFERENCE_S, calibrate
 from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
@@ -88,26 +88,7 @@ class Far:
             entries = json.loads(request.body)["Entries"]
             self.queued += [e["MessageBody"] for e in entries]
             body = json.dumps({"Successful": [{"Id": e["Id"], "MessageId": "m"} for e in entries]}).encode()
-        return _Answer(request.url, body)
-
-
-class _Answer(AWSResponse):
-    """An answer that is here already."""
-
-    def __init__(self, url: str, body: bytes) -> None:
-        headers = HTTPHeaders.from_dict({"content-type": "application/x-amz-json-1.0"})
-        super().__init__(url, 200, headers, None)
-        self._content = body
-
-
-class _NoBlobs:
-    def put(self, name: str, data: bytes) -> None:
-        """Store nothing."""
-
-    def get(self, name: str) -> bytes | None:
-        """Find nothing."""
-        del name
-        return None
+        return Answer(request.url, body)
 
 
 def _wire(item: dict[str, Any]) -> dict[str, Any]:
@@ -174,7 +155,7 @@ def prepare() -> tuple[Callable[[], None], Far]:
     reader = registry.webhooks("sendgrid")
     edge = Services(settings, lambda _credential: secret, queue, clock, lambda _provider: reader)
     db = Dynamo(far.dynamo)
-    records = DynamoRecords(db, records="records", ops="ops", blobs=_NoBlobs())
+    records = DynamoRecords(db, records="records", ops="ops", blobs=NoBlobs())
     store = DynamoLedgers(db, "ops")
     tracker = Tracker(records=records, ledgers=store, recovery=world.recovery, clock=clock)
     deployment = SimpleNamespace(settings=settings, tracker=tracker, feedback=queue)

@@ -18,8 +18,8 @@ from statistics import mean
 from typing import Any, Final, TypeVar
 
 from botocore.awsrequest import AWSResponse
-from botocore.compat import HTTPHeaders
 
+from benchmarks.answers import Answer, NoBlobs
 from benchmarks.machine import REFERENCE_S, calibrate
 from benchmarks.world import prose, recipients
 from shared.adapters.aws import Aws
@@ -189,11 +189,11 @@ def adapter(rounds: int = 200) -> float:
 
     def answer(request: Any, **_: Any) -> AWSResponse:
         operation = request.headers["X-Amz-Target"].decode().partition(".")[2]
-        return _Answer(request.url, bodies[operation])
+        return Answer(request.url, bodies[operation])
 
     client.meta.events.register("before-send.dynamodb", answer)
     dynamo = Dynamo(client)
-    store, details = DynamoLedgers(dynamo, "ops"), DynamoRecords(dynamo, records="records", ops="ops", blobs=_NoBlobs())
+    store, details = DynamoLedgers(dynamo, "ops"), DynamoRecords(dynamo, records="records", ops="ops", blobs=NoBlobs())
     pacer = DynamoPacer(dynamo, "ops", clock)
     ids = random.Random(2)
     entries = tuple(Entry(i, 1, Kind.ACCEPTED, f"{ids.getrandbits(360):090x}"[:60]) for i in range(WINDOW))
@@ -208,25 +208,6 @@ def adapter(rounds: int = 200) -> float:
         store._swap(held, held)  # noqa: SLF001 - the write by itself, without the rules before it
         details.put_detail(Detail(job.id, 0, 1, 1, 0, NAME, entries, 0))
     return (time.process_time() - began) / rounds * 1000
-
-
-class _Answer(AWSResponse):
-    """An answer that is here already."""
-
-    def __init__(self, url: str, body: bytes) -> None:
-        headers = HTTPHeaders.from_dict({"content-type": "application/x-amz-json-1.0"})
-        super().__init__(url, 200, headers, None)
-        self._content = body
-
-
-class _NoBlobs:
-    def put(self, name: str, data: bytes) -> None:
-        """Store nothing."""
-
-    def get(self, name: str) -> bytes | None:
-        """Find nothing."""
-        del name
-        return None
 
 
 def main() -> None:

@@ -392,11 +392,8 @@ def _fits(args: dict[str, Any], where: str) -> None:
     if 6 * sum(len(k) + len(v) + 1 for k, v in args.items()) <= MAX_ARGS:
         return
     if len(json.dumps(args, separators=(",", ":"), ensure_ascii=False).encode()) > MAX_ARGS:
-        raise Wrong(
-            "The custom_args of a personalization may not exceed 10000 bytes.",
-            f"{where}.custom_args",
-            "#message.custom_args",
-        )
+        message = "The custom_args of a personalization may not exceed 10000 bytes."
+        raise Wrong(message, f"{where}.custom_args", "#message.custom_args")
 
 
 PROVIDER: Final = SendGrid

@@ -318,9 +318,6 @@ def feedback(item: Mapping[str, Any]) -> FeedbackDetail:
     )
 
 
-BINARY: Final = frozenset({"cells", "folded", "by", "tried"})
-
-
 def from_stream(image: Mapping[str, Any], decode: Any) -> Item:
     """Return a stream record's image as a client would return the item: binary attributes as bytes."""
     return {k: {"B": decode(v["B"])} if "B" in v and isinstance(v["B"], str) else v for k, v in image.items()}
