@@ -223,21 +223,21 @@ class RowReader:
                 return self._careful(raws, ends)
             half = len(raws) // 2  # one of them is bad: its neighbours soon are not
             return self._quick(raws[:half], ends[: half + 1]) + self._quick(raws[half:], ends[half:])
-        if columns > 1 and set(map(len, cells)) == {columns}:
-            first = self._row + 1
-            self._row += len(raws)
-            fields = zip(
-                range(first, self._row + 1), ends, ends[1:], cells, repeat(""), repeat(""), repeat(False), repeat(0)
-            )  # fmt: skip
-            return list(map(tuple.__new__, repeat(Row), fields))  # all in C
         out: list[Row] = []
+        at = 0
         for i, found in enumerate(cells):
-            if len(found) == columns and found[0].strip():
-                self._row += 1
-                out.append(Row(self._row, ends[i], ends[i + 1], found))
-            else:  # also a blank line
+            if len(found) != columns or (columns == 1 and not found[0].strip()):  # also a blank line
+                out += self._made(cells[at:i], ends[at : i + 1])
                 out += self._careful(raws[i : i + 1], ends[i : i + 2])
-        return out
+                at = i + 1
+        return out + self._made(cells[at:], ends[at:])
+
+    def _made(self, cells: list[list[str]], ends: list[int]) -> list[Row]:
+        """Return good rows; all in C."""
+        numbers = range(self._row + 1, self._row + 1 + len(cells))
+        self._row += len(cells)
+        rest = repeat(""), repeat(""), repeat(False), repeat(0)
+        return list(map(tuple.__new__, repeat(Row), zip(numbers, ends, ends[1:], cells, *rest)))  # noqa: B905 - endless
 
     def _careful(self, raws: list[bytes], ends: list[int]) -> list[Row]:
         """Read rows each by itself, whatever they are: what `_quick` does must agree with this."""
