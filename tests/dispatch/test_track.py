@@ -21,7 +21,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.queues import FakeQueue
 from tests.fakes.world import World, credential
 from tests.providers import test_sendgrid_events as sendgrid
-from tests.providers.test_ses_events import REF, bounce, delivery, event, post
+from tests.providers.ses_posts import REF, bounce, delivery, event, post
 
 SETTINGS = Settings(
     "dev",

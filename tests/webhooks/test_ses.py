@@ -14,7 +14,7 @@ from shared.contracts import Credential, Settings, load_feedback
 from shared.ports import NotSent, Response
 from shared.providers.ses_events import SesWebhooks
 from tests.providers.fakes import FakeHttp, Fixed
-from tests.providers.test_ses_events import KEY, PINNED, SECRET, confirmation, pem, post
+from tests.providers.ses_posts import KEY, PINNED, SECRET, confirmation, pem, post
 from tests.webhooks.test_receive import Clock, Queue
 
 SETTINGS = Settings("dev", (Credential("ses-main", "ses", "email", 14),), {"email": ("ses-main",)})
