@@ -22,7 +22,7 @@ from shared.engine.send import CALL_TIMEOUT, MARGIN
 from shared.engine.suppressed import Suppressed
 from shared.engine.targets import target
 from shared.engine.track import Tracker
-from shared.ports import Clock, LedgerStore, Loaded, Pacer, Provider, Records, Resolver
+from shared.ports import Clock, LedgerStore, Loaded, Pacer, Provider, Records, Resolver, Retriable
 
 PATIENCE: Final = 0.9
 """The share of a question's time after which an answer that tells nothing means that the provider does not answer."""
@@ -83,7 +83,8 @@ class Resolution:
         made = _made(windows, ledger, self._credential.id)
         words: list[Word] = []
         asked = accepted = absent = 0
-        for index, finding in self._ask(provider, ledger, loaded, {i: made[i] for i in doubts if i in made}, deadline):
+        answers = self._ask(provider, ledger, loaded, {i: made[i] for i in doubts if i in made}, deadline)
+        for index, finding in self._until_a_fault(answers, words):
             ref, at = str(Ref(job_id, number, index, ledger.cells[index] >> 4)), int(made[index])
             asked += 1
             if isinstance(finding, Accepted):
@@ -95,6 +96,17 @@ class Resolution:
         if words:
             self._tracker.track(self._credential.id, words)
         return Resolved(asked, accepted, absent)
+
+    def _until_a_fault(
+        self, answers: Iterator[tuple[int, Finding]], words: Sequence[Word]
+    ) -> Iterator[tuple[int, Finding]]:
+        """Pass answers on; at a hiccup of the store what was found must not be asked for again."""
+        try:
+            yield from answers
+        except Retriable:
+            if words:
+                self._tracker.track(self._credential.id, words)
+            raise
 
     def _ask(
         self, provider: Resolver, ledger: Ledger, loaded: Loaded, made: Mapping[int, float], deadline: float

@@ -7,6 +7,7 @@ from shared.domain.jobs import Policy
 from shared.domain.outcomes import Unknown
 from shared.domain.states import Cell, JobState
 from shared.engine.resolve import Resolved
+from shared.ports import Retriable
 from tests.fakes.faults import Crash, When
 from tests.fakes.provider import FakeProvider, ResendingProvider, ResolvingProvider, Swallowed
 from tests.fakes.world import ACCOUNT, World, credential
@@ -300,3 +301,11 @@ def test_a_provider_that_is_left_alone_is_not_asked() -> None:
     assert world.resolve("one", job, 0) == Resolved()
     world.clock.advance(400)
     assert world.resolve("one", job, 0).asked >= 5
+
+
+def test_what_was_found_before_the_store_failed_is_not_lost(world: World) -> None:
+    job = doubtful(world)
+    world.tap.arm(1, error=lambda: Retriable("lost"), where=lambda name: name == "pacer.reserve")
+    with pytest.raises(Retriable):
+        world.resolve("one", job, 0)
+    assert world.states(job) == [S, U, S, S]
