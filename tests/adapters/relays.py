@@ -99,7 +99,7 @@ def _talk(
     try:
         while line := reader.readline():
             commands.append(line)
-            verb = line.split()[0].decode().upper()
+            verb = (line.split() or [b""])[0].decode("latin-1").upper()
             said = answer(verb)
             if verb == "QUIT":
                 return
