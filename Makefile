@@ -76,7 +76,7 @@ lint: setup ## style, types and import rules
 lint-infra: setup ## synthesise the stack for AWS and for the local cloud; cdk-nag and cfn-lint
 	$(PY) -m infra.lint
 
-check: lint lint-infra test ## everything CI runs
+check: lint lint-infra test ## style, types, import rules, templates and all tests
 
 bench: setup ## measure; prints a table
 	$(PY) -m benchmarks

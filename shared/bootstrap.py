@@ -21,6 +21,7 @@ from shared.ports import Clock
 
 if TYPE_CHECKING:
     from shared.adapters.blobs import S3Blobs
+    from shared.adapters.dynamo.pacer import DynamoPacer
     from shared.adapters.http_wire import Wire
     from shared.adapters.secrets import Secrets
     from shared.adapters.smtp import SmtpClient
@@ -108,6 +109,13 @@ class Deployment:
         from shared.adapters.sqs import SqsQueue  # noqa: PLC0415
 
         return SqsQueue(self.sqs, self.env[contracts.ENV_FEEDBACK_QUEUE_URL], self.clock)
+
+    @cached_property
+    def pacer(self) -> "DynamoPacer":
+        """The credentials' slots."""
+        from shared.adapters.dynamo.pacer import DynamoPacer  # noqa: PLC0415
+
+        return DynamoPacer(self.dynamo, self.env[contracts.ENV_OPS_TABLE], self.clock)
 
     @cached_property
     def secrets(self) -> "Secrets":
@@ -204,20 +212,17 @@ class Lane:
 
     def sender(self, call_timeout: float) -> "Sender":
         """Return the lane's sender. `call_timeout`: seconds that a provider call may take."""
-        secret = {} if self.credential.provider == "test" else self.deployment.secrets.get(self.credential.id)
-        if self._sender is None or secret != self._secret:
-            from shared.adapters.dynamo.pacer import DynamoPacer  # noqa: PLC0415
+        provider = self._current()
+        if self._sender is None:
             from shared.engine.send import Sender  # noqa: PLC0415
 
             d = self.deployment
-            self._secret = secret
-            self._made = self._provider(secret)
             self._sender = Sender(
                 records=d.records,
                 ledgers=d.ledgers,
-                pacer=DynamoPacer(d.dynamo, d.env[contracts.ENV_OPS_TABLE], d.clock),
+                pacer=d.pacer,
                 lanes=d.lanes,
-                provider=self._made,
+                provider=provider,
                 credential=self.credential,
                 recovery=d.recovery,
                 circuits=d.circuits,
@@ -230,24 +235,27 @@ class Lane:
 
     def resolution(self, call_timeout: float) -> "Resolution":
         """Return what asks the lane's provider about doubts. `call_timeout`: seconds that a question may take."""
-        from shared.adapters.dynamo.pacer import DynamoPacer  # noqa: PLC0415
         from shared.engine.resolve import Resolution  # noqa: PLC0415
 
         d = self.deployment
-        self.sender(call_timeout)
-        if self._made is None:
-            raise RuntimeError("a sender without a provider")
         return Resolution(
             records=d.records,
             ledgers=d.ledgers,
             tracker=d.tracker,
-            pacer=DynamoPacer(d.dynamo, d.env[contracts.ENV_OPS_TABLE], d.clock),
-            provider=self._made,
+            pacer=d.pacer,
+            provider=self._current(),
             credential=self.credential,
             circuits=d.circuits,
             clock=d.clock,
             call_timeout=call_timeout,
         )
+
+    def _current(self) -> "Provider":
+        """Return the provider under its present secret; another secret makes another provider, and another sender."""
+        secret = {} if self.credential.provider == "test" else self.deployment.secrets.get(self.credential.id)
+        if self._made is None or secret != self._secret:
+            self._secret, self._made, self._sender = secret, self._provider(secret), None
+        return self._made
 
     def _provider(self, secret: Mapping[str, str]) -> "Provider":
         from shared.adapters.http import HttpClient  # noqa: PLC0415

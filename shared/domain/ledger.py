@@ -82,6 +82,10 @@ class Ledger:
         """True while a cell is QUEUED, RETRY or CLAIMED."""
         return any(b & 15 in _OPEN for b in self.cells)
 
+    def ran_out(self, now: int) -> bool:
+        """Tell whether somebody holds the lease and its time is over. `now`: Unix milliseconds."""
+        return self.status is LedgerStatus.BUSY and self.until < now
+
     def held_by(self, owner: str, epoch: int) -> bool:
         """Tell whether this is still that lease."""
         return self.status is LedgerStatus.BUSY and self.owner == owner and self.epoch == epoch

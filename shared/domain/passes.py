@@ -128,7 +128,7 @@ def take_over(ledger: Ledger, proof: Mapping[int, Entry], passing: Passing) -> L
         proof: by recipient, the entry of the expired lease's last window detail.
         passing: as for `release`.
     """
-    if ledger.status is not LedgerStatus.BUSY or ledger.until >= passing.now:
+    if not ledger.ran_out(passing.now):
         return None
     known = [
         proof[i]

@@ -105,7 +105,7 @@ class LedgerQueue(ABC):
         if found.status is LedgerStatus.BUSY:
             if found.owner == owner and found.seq == 0:
                 return found  # our own write, whose answer was lost
-            return Expired(found) if found.until < now else None
+            return Expired(found) if found.ran_out(now) else None
         if found.status is LedgerStatus.IDLE and found.lane == lane and found.not_before > now:
             return NotDue(found.not_before)
         return None

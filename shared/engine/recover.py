@@ -74,8 +74,10 @@ class Recovery:
         `unknown`. A detail that says so comes first: were it to follow, a second crash in between would leave messages
         of which the log names no attempt. The claimant's own, however late, replaces it.
         """
+        if not expired.ran_out(int(self._clock.now() * 1000)):
+            return None
         proof = self._records.detail(expired.job, expired.chunk, expired.epoch, expired.seq)
-        if proof is None and expired.until < self._clock.now() * 1000:
+        if proof is None:
             self._note_loss(expired)
         entries = {e.index: e for e in proof.entries} if proof else {}
         new = self._ledgers.take_over(expired, entries, self.passing(job.route))

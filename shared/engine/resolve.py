@@ -4,7 +4,7 @@ It runs in the credential's lane, which has its secret and its pace. What it fin
 or proven absent, which the tracker joins.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -72,7 +72,7 @@ class Resolution:
         paused, or to somebody who was suppressed since. One whose breaker is open is left alone until the next look.
         """
         provider, name = self._provider, self._credential.id
-        if not isinstance(provider, Resolver) or not self._circuits.usable(name, (name,)):
+        if not isinstance(provider, Resolver) or not self._circuits.usable(name):
             return Resolved()
         ledger = self._ledgers.read(job_id, number)
         doubts = ledger.having(Cell.UNKNOWN) if ledger is not None else []
@@ -80,33 +80,27 @@ class Resolution:
         if ledger is None or loaded is None:
             return Resolved()
         windows, _ = self._records.details(job_id, number)
-        made = _made(windows, ledger, self._credential.id)
+        made = _made(windows, ledger, doubts, name)
         words: list[Word] = []
-        asked = accepted = absent = 0
-        answers = self._ask(provider, ledger, loaded, {i: made[i] for i in doubts if i in made}, deadline)
-        for index, finding in self._until_a_fault(answers, words):
-            ref, at = str(Ref(job_id, number, index, ledger.cells[index] >> 4)), int(made[index])
-            asked += 1
-            if isinstance(finding, Accepted):
-                accepted += 1
-                words.append(Word(ref, WordKind.ACCEPTED.value, at, finding.id))
-            elif isinstance(finding, Absent):
-                absent += 1
-                words.append(Word(ref, WordKind.ABSENT.value, at))
+        asked = 0
+        try:
+            for index, finding in self._ask(provider, ledger, loaded, made, deadline):
+                ref, at = str(Ref(job_id, number, index, ledger.cells[index] >> 4)), int(made[index])
+                asked += 1
+                if isinstance(finding, Accepted):
+                    words.append(Word(ref, WordKind.ACCEPTED.value, at, finding.id))
+                elif isinstance(finding, Absent):
+                    words.append(Word(ref, WordKind.ABSENT.value, at))
+        except Retriable:
+            self._tell(words)  # a hiccup of the store: what was found must not be asked for again
+            raise
+        self._tell(words)
+        absent = sum(word.word == WordKind.ABSENT for word in words)
+        return Resolved(asked, len(words) - absent, absent)
+
+    def _tell(self, words: Sequence[Word]) -> None:
         if words:
             self._tracker.track(self._credential.id, words)
-        return Resolved(asked, accepted, absent)
-
-    def _until_a_fault(
-        self, answers: Iterator[tuple[int, Finding]], words: Sequence[Word]
-    ) -> Iterator[tuple[int, Finding]]:
-        """Pass answers on; at a hiccup of the store what was found must not be asked for again."""
-        try:
-            yield from answers
-        except Retriable:
-            if words:
-                self._tracker.track(self._credential.id, words)
-            raise
 
     def _ask(
         self, provider: Resolver, ledger: Ledger, loaded: Loaded, made: Mapping[int, float], deadline: float
@@ -140,12 +134,11 @@ class Resolution:
         self._clock.sleep(slots.first - self._clock.now())
 
 
-def _made(windows: Sequence[Detail], ledger: Ledger, credential: str) -> dict[int, float]:
-    """Return by recipient when its present attempt was made, in Unix seconds, if it was this credential's."""
-    made = {
-        e.index: (w.credential, w.at / 1000)
+def _made(windows: Sequence[Detail], ledger: Ledger, doubts: Collection[int], credential: str) -> dict[int, float]:
+    """Return by doubtful recipient when its present attempt was made, in Unix seconds, if it was this credential's."""
+    return {
+        e.index: w.at / 1000
         for w in windows
         for e in w.entries
-        if e.attempt == ledger.cells[e.index] >> 4
+        if w.credential == credential and e.index in doubts and e.attempt == ledger.cells[e.index] >> 4
     }
-    return {i: at for i, (who, at) in made.items() if who == credential}

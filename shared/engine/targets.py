@@ -11,5 +11,4 @@ def target(ledger: Ledger, chunk: Chunk, index: int) -> Target:
     return Target(
         ref=str(Ref(ledger.job, ledger.chunk, index, ledger.cells[index] >> 4)),
         recipient=chunk.recipients[index],
-        key=f"{ledger.job}-{ledger.chunk}-{index}-{ledger.retries}",
     )

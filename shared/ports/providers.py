@@ -16,11 +16,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One recipient of a provider call. `ref`: of the attempt, as text; `key`: for the provider's idempotency."""
+    """One recipient of a provider call. `ref`: of the attempt, as text, and its idempotency key (docs/adr/0018)."""
 
     ref: str
     recipient: Recipient
-    key: str = ""
 
 
 class Provider(Protocol):
@@ -68,7 +67,7 @@ class Resolver(Protocol):
 
         Args:
             content: what was sent.
-            target: the recipient; `ref` and `key` are those of the attempt.
+            target: the recipient; `ref` is that of the attempt.
             at: Unix seconds when the attempt was made.
             deadline: Unix seconds by which the answer must have come.
         """

@@ -1,12 +1,13 @@
 """What providers have in common: how an answer becomes outcomes, what is kept per content, texts out of webhooks."""
 
 import hashlib
+import json
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from shared.domain.content import Content, Mailbox
 from shared.domain.outcomes import NotStarted, Outcome, Rejected, Throttled, Unknown
@@ -121,6 +122,15 @@ class Refusal:
     def rejected(self, code: str = "") -> Rejected:
         """Return the outcome, with another code if one is given."""
         return Rejected(code or self.code, self.permanent, self.provider_down, self.about_message)
+
+
+def own_answer(body: bytes) -> dict[str, Any]:
+    """Return a provider's own answer, a JSON object; empty if the body is none, so that of somebody between."""
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return answer if isinstance(answer, dict) else {}
 
 
 REPEATED: Final = Rejected("repeated_address", permanent=False, about_message=True)

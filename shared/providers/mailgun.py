@@ -36,6 +36,7 @@ from shared.providers._common import (
     distinct,
     fault,
     joined,
+    own_answer,
     perform,
     spread,
     wait,
@@ -182,7 +183,7 @@ class Mailgun:
 
     def _outcomes(self, response: Response, n: int) -> list[Outcome]:
         status = response.status
-        answer = _answer(response.body)
+        answer = own_answer(response.body)
         if status == _ACCEPTED:
             return [_accepted(answer, response.body)] * n
         said = answer.get("message") if isinstance(answer.get("message"), str) else ""
@@ -300,15 +301,6 @@ def _escaped(text: str) -> str:
 
 
 # The answer
-
-
-def _answer(body: bytes) -> dict[str, Any]:
-    """Return Mailgun's own answer; empty if the body is not Mailgun's."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return answer if isinstance(answer, dict) else {}
 
 
 def _accepted(answer: Mapping[str, Any], body: bytes) -> Outcome:

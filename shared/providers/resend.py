@@ -31,6 +31,7 @@ from shared.providers._common import (
     doubt,
     fault,
     joined,
+    own_answer,
     perform,
     wait,
 )
@@ -236,26 +237,17 @@ def _mailbox(address: str, display: str) -> str:
 
 
 def _accepted(body: bytes) -> Outcome:
-    answer = _answer(body)
+    answer = own_answer(body)
     message = clean(answer.get("id"), MAX_ID)
     return Accepted(message) if message else Unknown("malformed_answer")
 
 
 def _error(body: bytes) -> _Error:
-    answer = _answer(body)
+    answer = own_answer(body)
     name, message = answer.get("name"), answer.get("message")
     if not isinstance(name, str) or not isinstance(message, str):
         return _Error()
     return _Error(name[:MAX_ID] if re.fullmatch(r"[a-z_]+", name) else "", message[:1000])
-
-
-def _answer(body: bytes) -> dict[str, Any]:
-    """Return Resend's own answer; empty if the body is not Resend's."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return answer if isinstance(answer, dict) else {}
 
 
 def _build(needs: Needs) -> Resend:

@@ -10,7 +10,6 @@ own status; there the content is an inline template, so what Handlebars would ta
 Requests are signed here and go out by our own transport: botocore's client repeats calls and hides how they failed.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -28,6 +27,7 @@ from shared.providers._common import (
     ask,
     clean,
     fault,
+    own_answer,
     perform,
     spread,
     wait,
@@ -182,7 +182,7 @@ class Ses:
         return self._outcomes(response, n) if isinstance(response, Response) else [response] * n
 
     def _outcomes(self, response: Response, n: int) -> list[Outcome]:
-        answer = _answer(response.body)
+        answer = own_answer(response.body)
         if response.status != _ACCEPTED:
             return [self._failure(response, answer, n)] * n
         if n == 1:
@@ -240,14 +240,6 @@ def _fewer(targets: Sequence[Target]) -> int:
         return 1
     refs = [Ref.parse(t.ref) for t in targets]
     return FEWER.get(max([ref.attempt if ref else 1 for ref in refs]), 1)
-
-
-def _answer(body: bytes) -> dict[str, Any]:
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return answer if isinstance(answer, dict) else {}
 
 
 def _text(answer: Mapping[str, Any], name: str) -> str:

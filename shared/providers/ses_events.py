@@ -11,7 +11,6 @@ there it alone is trusted and none is fetched (the simulator signs with one of i
 
 import base64
 import binascii
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -22,7 +21,18 @@ from shared.contracts import Word
 from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
 from shared.ports import AnswerLost, BadEvents, BadSignature, Clock, Http, NotSent, Reading, Response, Retriable
-from shared.providers._common import MAX_AHEAD, MAX_ID, MAX_TEXT, REF_ARG, TO_ARG, clean, digest, keys, redacted
+from shared.providers._common import (
+    MAX_AHEAD,
+    MAX_ID,
+    MAX_TEXT,
+    REF_ARG,
+    TO_ARG,
+    clean,
+    digest,
+    keys,
+    own_answer,
+    redacted,
+)
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
@@ -95,7 +105,7 @@ class SesWebhooks:
         topics = keys(secret.get("topic_arn", ""))
         if not topics:
             raise BadSignature("no_topic")
-        message = _object(body)
+        message = own_answer(body)
         fields = SIGNED.get(_text(message, "Type"))
         version = _text(message, "SignatureVersion")
         try:
@@ -123,7 +133,7 @@ class SesWebhooks:
             BadEvents: the body is not what SNS and SES document, or the confirmation was refused.
             Retriable: the confirmation did not get through.
         """
-        message = _object(body)
+        message = own_answer(body)
         kind = _text(message, "Type")
         if kind == "SubscriptionConfirmation":
             self._confirm(_text(message, "SubscribeURL"))
@@ -185,7 +195,7 @@ def from_topic(body: str) -> tuple[str, list[Word]]:
     Raises:
         BadEvents: it is no notification of SNS about an event of SES.
     """
-    message = _object(body.encode("utf-8", "replace"))
+    message = own_answer(body.encode("utf-8", "replace"))
     if message.get("Type") != "Notification":
         raise BadEvents("not_a_notification")
     event = _event(message)
@@ -244,15 +254,6 @@ def _holds(key: "RSAPublicKey", signature: bytes, signed: bytes, version: str) -
 # Events
 
 
-def _object(body: bytes) -> dict[str, Any]:
-    """Return a body's JSON object; empty if it is none."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def _inner(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     inner = value.get(name)
     return inner if isinstance(inner, dict) else {}
@@ -277,7 +278,7 @@ def _seconds(value: object) -> int:
 def _event(message: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the event within a notification; empty for SES's word that it can publish to the topic."""
     text = _text(message, "Message")
-    event = _object(text.encode("utf-8", "replace"))
+    event = own_answer(text.encode("utf-8", "replace"))
     if not event and text.strip() != VALIDATION:
         raise BadEvents("not_an_event")
     return event

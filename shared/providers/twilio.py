@@ -12,7 +12,6 @@ idempotent send and its list of messages does not show that URL, so an attempt o
 """
 
 import base64
-import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +22,7 @@ from shared.contracts import WEBHOOK_PATH
 from shared.domain.content import Content
 from shared.domain.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
-from shared.providers._common import MAX_ID, Refusal, ask, clean, fault, keys, perform, wait
+from shared.providers._common import MAX_ID, Refusal, ask, clean, fault, keys, own_answer, perform, wait
 from shared.providers.registry import Needs
 from shared.providers.twilio_events import REF_QUERY, TwilioWebhooks
 
@@ -185,7 +184,7 @@ class Twilio:
         return "&".join([f"{name}={quote_plus(value, errors='replace')}" for name, value in fields]).encode()
 
     def _outcome(self, response: Response) -> Outcome:
-        status, answer = response.status, _answer(response.body)
+        status, answer = response.status, own_answer(response.body)
         if status == _CREATED:
             sid = clean(answer.get("sid"), MAX_ID)
             return Accepted(sid) if sid and isinstance(answer.get("status"), str) else Unknown("malformed_answer")
@@ -213,15 +212,6 @@ def _missing(sid: str, key: str, sender: str, webhook: str) -> str:
         (not webhook, "no_webhook_url"),
     )
     return next((code for fault, code in faults if fault), "")
-
-
-def _answer(body: bytes) -> dict[str, Any]:
-    """Return Twilio's own answer; empty if the body is not Twilio's."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return answer if isinstance(answer, dict) else {}
 
 
 def _code(answer: Mapping[str, Any]) -> int:

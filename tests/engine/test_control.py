@@ -155,7 +155,7 @@ def test_retry_takes_what_was_given_up_and_nothing_else(world: World) -> None:
     world.settle()
     assert world.cells(job)[3] == (Cell.SENT, 7)
     assert len(world.oracle.taken) == taken + 1
-    assert world.oracle.taken[-1].key == f"{job}-0-3-1"
+    assert str(world.oracle.taken[-1].ref) == f"{job}-0-3-7"
     world.check()
 
 

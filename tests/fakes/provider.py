@@ -25,7 +25,6 @@ class Taken:
     ref: Ref
     provider: str
     address: str
-    key: str
     at: float
 
 
@@ -108,7 +107,7 @@ class FakeProvider:
         ref = Ref.parse(target.ref)
         if ref is None:
             raise ValueError("not a ref")
-        self._oracle.taken.append(Taken(ref, self.name, target.recipient.address, target.key, at))
+        self._oracle.taken.append(Taken(ref, self.name, target.recipient.address, at))
         if isinstance(said, Swallowed):
             return Unknown("timeout")
         return said or Accepted(f"{self.name}-{target.ref}")

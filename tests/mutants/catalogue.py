@@ -53,9 +53,9 @@ MUTANTS: Final = (
     Mutant(
         "a live lease is taken over",
         1,
-        PASSES,
-        "if ledger.status is not LedgerStatus.BUSY or ledger.until >= passing.now:",
-        "if ledger.status is not LedgerStatus.BUSY:",
+        RULES,
+        "return self.status is LedgerStatus.BUSY and self.until < now",
+        "return self.status is LedgerStatus.BUSY",
         "tests/contracts/test_ledgers.py::test_of_two_takeovers_one_wins[memory]",
     ),
     Mutant(
