@@ -25,7 +25,13 @@ class Mailbox:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a batch's messages say. `html` and `text`: at least one is there; `cc`, `bcc` only with one recipient."""
+    """What a job's messages say. `html` and `text`: at least one is there; `cc`, `bcc` only with one recipient.
+
+    Attributes:
+        merge: subject, `html` and `text` are templates, filled in for each recipient.
+        unsubscribe: the address that each recipient's token is appended to for a one-click unsubscription, such as
+            `https://mail.example.com/unsubscribe/`; empty: none is offered.
+    """
 
     sender: Mailbox
     subject: str
@@ -36,6 +42,8 @@ class Content:
     bcc: tuple[Mailbox, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
     attachments: tuple[Attachment, ...] = field(default=())
+    merge: bool = False
+    unsubscribe: str = ""
 
 
 def pack(content: Content) -> bytes:
@@ -56,4 +64,6 @@ def unpack(data: bytes) -> Content:
         bcc=tuple(Mailbox(**m) for m in raw["bcc"]),
         headers=tuple((k, v) for k, v in raw["headers"]),
         attachments=tuple(Attachment(**a) for a in raw["attachments"]),
+        merge=raw["merge"],
+        unsubscribe=raw["unsubscribe"],
     )

@@ -4,6 +4,13 @@ Every method succeeds, raises `Retriable` (try again later: throttling, a transa
 lost connection) or returns None when another worker was faster.
 """
 
+from shared.ports.campaigns import (
+    Campaigns,
+    FileChanged,
+    FileFacts,
+    Files,
+    Uploads,
+)
 from shared.ports.common import (
     Clock,
     Retriable,
@@ -63,10 +70,14 @@ __all__ = [
     "BadEvents",
     "BadSignature",
     "Breakers",
+    "Campaigns",
     "Changed",
     "Clock",
     "Control",
     "Fetching",
+    "FileChanged",
+    "FileFacts",
+    "Files",
     "Http",
     "Idempotency",
     "Interrupted",
@@ -96,6 +107,7 @@ __all__ = [
     "Stored",
     "Target",
     "Unfit",
+    "Uploads",
     "WebhookReader",
     "Wire",
 ]

@@ -20,6 +20,11 @@ Table `records` (pk, sk):
 | finished jobs with doubts, by when to ask next (index `open`) | `doubt#0-15` / `at#job` |
 | an account's jobs of a kind, newest first (index `mine`) | `account#kind / created_at#job` |
 | which accounts are there? (operators) | `ACCOUNTS / account` |
+| a campaign; its uploads; problems of an upload, by step | `M#campaign / CAMPAIGN`, `U#upload`, `E#upload#00012` |
+| uploads that are to be read, oldest first (index `open`) | `ingest` / `created_at#campaign#upload` |
+| an account's campaigns, newest first (index `mine`) | `account#campaign`, `account#testcampaign` / `created_at#id` |
+| a stored template; one of its versions | `T#template / TEMPLATE`, `V#00003` |
+| an account's templates, newest first (index `mine`) | `account#template / created_at#template` |
 
 Table `ops`:
 
@@ -43,6 +48,9 @@ LEDGER_PREFIX: Final = "L#"
 WINDOW_PREFIX: Final = "W#"
 FEEDBACK_PREFIX: Final = "F#"
 SENDER_PREFIX: Final = "SENDER#"
+UPLOAD_PREFIX: Final = "U#"
+INGEST_SLOT: Final = "ingest"
+"""Partition of the index `open` with the uploads that are to be read."""
 KEY_PREFIX: Final = "KEY#"
 SUPPRESSED: Final = "SUPPRESSED"
 
@@ -185,6 +193,46 @@ def holder(credential: str) -> Key:
 def breaker(credential: str) -> Key:
     """A credential's circuit breaker, in `ops`."""
     return key(f"P#{credential}", BREAKER)
+
+
+def campaign_pk(campaign_id: str) -> str:
+    """Partition of a campaign and its uploads."""
+    return f"M#{campaign_id}"
+
+
+def campaign(campaign_id: str) -> Key:
+    """A campaign."""
+    return key(campaign_pk(campaign_id), "CAMPAIGN")
+
+
+def upload(campaign_id: str, upload_id: str) -> Key:
+    """A list on its way."""
+    return key(campaign_pk(campaign_id), f"{UPLOAD_PREFIX}{upload_id}")
+
+
+def problems(campaign_id: str, upload_id: str, number: int) -> Key:
+    """What was wrong with the rows of one step of an upload."""
+    return key(campaign_pk(campaign_id), f"{problems_prefix(upload_id)}{number:05d}")
+
+
+def problems_prefix(upload_id: str) -> str:
+    """What the sort keys of an upload's problems begin with."""
+    return f"E#{upload_id}#"
+
+
+def template_pk(template_id: str) -> str:
+    """Partition of a stored template."""
+    return f"T#{template_id}"
+
+
+def template(template_id: str) -> Key:
+    """A stored template, as of its latest version."""
+    return key(template_pk(template_id), "TEMPLATE")
+
+
+def template_version(template_id: str, version: int) -> Key:
+    """One version of a stored template."""
+    return key(template_pk(template_id), f"V#{version:05d}")
 
 
 def open_slot(credential: str | None, shard: int, *, running: bool) -> str:

@@ -1,0 +1,192 @@
+"""Campaigns: a message with placeholders, a list of recipients, one credential. Source: docs/campaigns.md.
+
+A campaign is edited and given lists; sending turns each list into one job, whose id is the list's. An upload is a list
+on its way: its file, then what was read of it. Both are items with a version; every write is a compare-and-swap.
+"""
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from shared.domain.content import Mailbox
+from shared.domain.templates import RECIPIENT, Kind, Template, variables
+from shared.domain.uploads import Checkpoint
+
+DAY_MS: Final = 86_400_000
+USE_WITHIN_DAYS: Final = 30
+"""Days after its upload within which a list's sending must begin; its recipients are kept that long, and from then on
+as long as a job's."""
+MAX_JOBS: Final = 100
+"""Lists that one campaign may send."""
+MAX_PACKED: Final = 300_000
+"""Bytes of a campaign's templates, compressed: they stand in its item."""
+UNSUBSCRIBE_URL: Final = "unsubscribe_url"
+"""The variable that every e-mail recipient has without a column: the link of who no longer wants the mail."""
+GIVEN: Final = frozenset({RECIPIENT, UNSUBSCRIBE_URL})
+"""Variables that need no column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a campaign says, with placeholders. Of SMS and voice only `body`, which is plain text.
+
+    Attributes:
+        body: HTML for e-mail.
+        text: the text part of an e-mail; empty: derived from `body` when it is sent.
+        sender: an e-mail's From, or the number or name that a short message comes from; None: the credential's own.
+    """
+
+    subject: str = ""
+    body: str = ""
+    text: str = ""
+    sender: Mailbox | None = None
+    reply_to: Mailbox | None = None
+
+    def templates(self, channel: str) -> tuple[Template, ...]:
+        """Return its templates, compiled, subject first.
+
+        Raises:
+            templates.InvalidTemplateError: one of them is refused; those of a stored message are not.
+        """
+        if channel != "email":
+            return (Template.parse(self.body, Kind.SMS if channel == "sms" else Kind.TEXT),)
+        parts = ((self.subject, Kind.SUBJECT), (self.body, Kind.HTML), (self.text, Kind.TEXT))
+        return tuple(Template.parse(text, kind) for text, kind in parts if text)
+
+    def missing(self, channel: str, columns: Iterable[str]) -> tuple[str, ...]:
+        """Return its variables that are no column of a list, in the order of their appearance."""
+        there = {c.strip().lower() for c in columns} | GIVEN
+        return tuple(v for v in variables(self.templates(channel)) if v not in there)
+
+    def pack(self) -> bytes:
+        """Serialise: JSON, compressed."""
+        return zlib.compress(json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode(), 6)
+
+    @classmethod
+    def unpack(cls, data: bytes) -> "Message":
+        """Read what `pack` wrote."""
+        raw = json.loads(zlib.decompress(data))
+        boxes = {k: Mailbox(**raw[k]) if raw[k] else None for k in ("sender", "reply_to")}
+        return cls(**(raw | boxes))
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """A campaign. Times are Unix milliseconds.
+
+    Attributes:
+        test: made with a test key: its jobs go through the built-in credential.
+        credential: the one it sends through.
+        template: id of the stored template that its message was taken from, or empty; `template_version` of it.
+        uploading: the upload whose file is being read, or empty; as long as there is one nothing is edited.
+        ready: the upload that is read and not sent yet, or empty.
+        columns: names of that list's columns.
+        jobs: the lists that were sent, oldest first; a job's id is its upload's.
+        guard_off: its owner has overridden the bounce guard, for good.
+        unsubscribe: e-mail: offer one-click unsubscription, and leave out who has used it.
+    """
+
+    id: str
+    account: str
+    test: bool
+    name: str
+    channel: str
+    credential: str
+    message: Message
+    created_at: int
+    template: str = ""
+    template_version: int = 0
+    uploading: str = ""
+    ready: str = ""
+    columns: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
+    guard_off: bool = False
+    unsubscribe: bool = True
+    updated_at: int = 0
+    version: int = 1
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Variables of its message that its unsent list has no column for; while there are any it is not sent."""
+        return self.message.missing(self.channel, self.columns) if self.ready else ()
+
+    def changed(self, now: int, **changes: Any) -> "Campaign":
+        """Return it with changes, one version on."""
+        return replace(self, updated_at=now, version=self.version + 1, **changes)
+
+
+class UploadState(StrEnum):
+    """Where a list stands on its way."""
+
+    WAITING = "waiting"
+    """Its file is awaited."""
+    QUEUED = "queued"
+    """Its file is there and will be read."""
+    READING = "reading"
+    READY = "ready"
+    SENT = "sent"
+    """It has become a job."""
+    FAILED = "failed"
+    """Its file cannot be used; `code` says why."""
+
+
+UNREAD: Final = frozenset({UploadState.QUEUED, UploadState.READING})
+"""Uploads that the ingest function works on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A list on its way. Times are Unix milliseconds.
+
+    Attributes:
+        id: also that of the job that it becomes.
+        blob: name of its file in the bucket; `etag` (without quotes) and `size` (bytes) once it is there.
+        region: country whose numbers need no country code; `drop_duplicates` as the upload asked.
+        credential: the lane of its ledgers.
+        code: of a file that cannot be used, stable; `detail` a sentence.
+        columns: names of its columns once it is read.
+        skipped: recipients not to be sent to, by code.
+        problems: items of problems that are stored; each holds those of one step.
+        checkpoint: where reading goes on; None before the first.
+        owner: invocation that reads it; `until` the end of its lease.
+        ttl: Unix seconds when what was read of it may go.
+    """
+
+    id: str
+    campaign: str
+    account: str
+    test: bool
+    channel: str
+    credential: str
+    blob: str
+    state: UploadState
+    created_at: int
+    ttl: int
+    region: str = ""
+    drop_duplicates: bool = False
+    etag: str = ""
+    size: int = 0
+    code: str = ""
+    detail: str = ""
+    columns: tuple[str, ...] = ()
+    skipped: Mapping[str, int] | None = None
+    problems: int = 0
+    checkpoint: Checkpoint | None = None
+    owner: str = ""
+    until: int = 0
+    finished_at: int = 0
+    version: int = 1
+
+    @property
+    def progress(self) -> float:
+        """Share of the file that is read, 0 to 1."""
+        if self.state in (UploadState.READY, UploadState.SENT):
+            return 1.0
+        return min(1.0, self.checkpoint.position.offset / self.size) if self.checkpoint and self.size else 0.0
+
+    def changed(self, **changes: Any) -> "Upload":
+        """Return it with changes, one version on."""
+        return replace(self, version=self.version + 1, **changes)

@@ -1,0 +1,141 @@
+"""Where campaigns, their lists and stored templates are kept, and the files behind them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from shared.domain.campaigns import Campaign, Upload
+from shared.domain.content import Content
+from shared.domain.jobs import Job
+from shared.domain.ledger import Ledger
+from shared.domain.uploads import PackedChunk, Problem
+from shared.ports.records import Idempotency, Mismatch, Replay, Stored
+
+
+class Campaigns(Protocol):
+    """Campaigns. Every write is all or nothing."""
+
+    def create(self, campaign: Campaign, key: Idempotency | None) -> Stored | Replay | Mismatch:
+        """Store a new campaign, with its idempotency record."""
+        ...
+
+    def get(self, campaign: str) -> Campaign | None:
+        """Return a campaign, consistent."""
+        ...
+
+    def save(self, old: Campaign, new: Campaign) -> bool:
+        """Write a campaign if it is as read; False if it has moved on."""
+        ...
+
+    def delete(self, campaign: Campaign) -> bool:
+        """Remove a campaign if it is as read."""
+        ...
+
+    def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Campaign], str]:
+        """Return some of the account's campaigns, newest first, and the place to go on from, empty at the end."""
+        ...
+
+    def send(
+        self, old: Campaign, new: Campaign, upload: Upload, job: Job, content: Content, key: Idempotency | None
+    ) -> Stored | Replay | Mismatch | None:
+        """Turn a list into a job, in one transaction: campaign, upload (SENT), job, the day's stats and the key.
+
+        Returns:
+            None if the campaign or the upload has moved on.
+        """
+        ...
+
+
+class Uploads(Protocol):
+    """Lists on their way, and what was read of them."""
+
+    def add(self, upload: Upload) -> None:
+        """Store a new upload."""
+        ...
+
+    def get(self, campaign: str, upload: str) -> Upload | None:
+        """Return an upload, consistent."""
+        ...
+
+    def of(self, campaign: str) -> list[Upload]:
+        """Return the campaign's uploads, oldest first."""
+        ...
+
+    def save(self, old: Upload, new: Upload) -> bool:
+        """Write an upload if it is as read; False if it has moved on."""
+        ...
+
+    def begin(self, old: Campaign, new: Campaign, upload: Upload, queued: Upload) -> bool:
+        """Have a file read: campaign and upload in one transaction; False if one has moved on.
+
+        From here to `end` the upload is among `unread`.
+        """
+        ...
+
+    def end(self, upload: Upload, ended: Upload, campaign: Campaign, freed: Campaign) -> bool:
+        """Note that a file is read, or cannot be used: upload and campaign in one transaction."""
+        ...
+
+    def unread(self) -> Iterator[tuple[str, str]]:
+        """Walk the uploads that are to be read, oldest first: campaign and upload."""
+        ...
+
+    def store(self, upload: Upload, chunks: Sequence[PackedChunk], ledgers: Sequence[Ledger]) -> None:
+        """Store chunks and their ledgers, in this order.
+
+        A chunk that is there already is written again, the same; a ledger that is there stays as it is.
+        """
+        ...
+
+    def note(self, upload: Upload, number: int, problems: Sequence[Problem]) -> None:
+        """Store the problems of one step; repeating it is safe."""
+        ...
+
+    def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[Problem], int]:
+        """Return problems by row, those after the `after`th, and where to go on, 0 at the end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What is known of a file: bytes, and its ETag without quotes."""
+
+    size: int
+    etag: str
+
+
+class FileChanged(Exception):
+    """The file is no longer the one that was asked for, or has gone."""
+
+
+class Files(Protocol):
+    """Files in the deployment's bucket."""
+
+    def place(self, name: str, *, content_type: str, seconds: int) -> tuple[str, Mapping[str, str]]:
+        """Return a URL to which a file may be put for some seconds, and the headers that must go with it."""
+        ...
+
+    def link(self, name: str, *, filename: str, seconds: int) -> str:
+        """Return a URL from which a file may be fetched for some seconds, to be saved under a name."""
+        ...
+
+    def facts(self, name: str) -> FileFacts | None:
+        """Return what is known of a file; None if there is none."""
+        ...
+
+    def read(self, name: str, *, etag: str, start: int) -> Iterator[bytes]:
+        """Walk a file's bytes from an offset on, in blocks of up to 1 MB.
+
+        Raises:
+            FileChanged: there is no file with that ETag.
+            Retriable: the connection was lost; reading may go on from where it was.
+        """
+        ...
+
+    def put(self, name: str, data: bytes) -> None:
+        """Store a small file; repeating it is safe."""
+        ...
+
+    def get(self, name: str) -> bytes | None:
+        """Return a small file, None if there is none."""
+        ...
