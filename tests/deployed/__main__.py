@@ -10,14 +10,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from infra.local import cloud as local_cloud
-from infra.local import deploy
 from infra.local.console import LocalCloudError, say
-from infra.local.paths import paths
 from simulator.client import ControlClient
 from tests.deployed import kills, rates
 from tests.deployed.api import Api
-from tests.deployed.inside import Inside, NoLane
+from tests.deployed.inside import Inside, NoLane, running
 
 KILL_LANES: Final = ("sendgrid-main", "rate-150")
 RATE_LANES: Final = {"rate-1": 40, "rate-10": 60, "rate-150": 60}
@@ -64,10 +61,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of where to aim")
     options = parser.parse_args()
     try:
-        cloud = local_cloud.current(paths())
-        port = int(cloud.env["AWS_ENDPOINT_URL"].rpartition(":")[2])
-        inside = Inside.of(cloud, deploy.stacks(cloud.paths, port), port)
-        api, control = Api(cloud.api, cloud.env["POSTHASTE_API_KEY"]), ControlClient(cloud.env["SIMULATOR_URL"])
+        inside, api, control = running()
         say(f"seed {options.seed}")
         wrong = shoot(inside, api, control, options.kills, options.seed)
         wrong += pace(inside, api, control, options.seed)

@@ -1,5 +1,6 @@
 """Tests in this folder marked `deployed` talk to the running local cloud; without one they fail."""
 
+import uuid
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -10,6 +11,9 @@ from infra.local import cloud as local_cloud
 from infra.local import deploy, emulator
 from infra.local.console import LocalCloudError
 from infra.local.paths import paths
+from simulator.client import ControlClient
+from tests.deployed.api import Api
+from tests.deployed.inside import Inside, clients, port_of
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +27,7 @@ def cloud() -> local_cloud.Cloud:
 
 @pytest.fixture(scope="session")
 def cloud_port(cloud: local_cloud.Cloud) -> int:
-    return int(cloud.env["AWS_ENDPOINT_URL"].rpartition(":")[2])
+    return port_of(cloud)
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +39,29 @@ def aws(cloud_port: int) -> Callable[[str], Any]:
 @pytest.fixture(scope="session")
 def stacks(cloud: local_cloud.Cloud, cloud_port: int) -> list[deploy.Stack]:
     return deploy.stacks(cloud.paths, cloud_port)
+
+
+@pytest.fixture(scope="session")
+def api(cloud: local_cloud.Cloud) -> Api:
+    """The API with the demo account's key."""
+    return clients(cloud)[0]
+
+
+@pytest.fixture(scope="session")
+def control(cloud: local_cloud.Cloud) -> ControlClient:
+    """The simulator."""
+    return clients(cloud)[1]
+
+
+@pytest.fixture(scope="session")
+def inside(cloud: local_cloud.Cloud, stacks: list[deploy.Stack], cloud_port: int) -> Inside:
+    return Inside.of(cloud, stacks, cloud_port)
+
+
+@pytest.fixture
+def tag() -> str:
+    """Part of every address of a test, so that tests do not meet."""
+    return uuid.uuid4().hex[:10]
 
 
 @pytest.fixture(scope="session")

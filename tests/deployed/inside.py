@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from infra.local import accounts, deploy, emulator, processes
+from infra.local import cloud as local_cloud
 from infra.local.cloud import Cloud
-from infra.local.paths import ENV_LOCAL
+from infra.local.paths import ENV_LOCAL, paths
 from shared import contracts
 from shared.adapters.blobs import S3Blobs
 from shared.adapters.dynamo.client import Dynamo
@@ -14,6 +15,8 @@ from shared.adapters.dynamo.ledgers import DynamoLedgers
 from shared.adapters.dynamo.records import DynamoRecords
 from shared.contracts import Credential
 from shared.domain.pacing import WINDOW
+from simulator.client import ControlClient
+from tests.deployed.api import Api
 
 
 class NoLane(Exception):
@@ -114,3 +117,24 @@ class Inside:
     def kill(self, credential: str) -> int:
         """`kill -9` every worker process of a lane's sender; return how many there were."""
         return sum(processes.kill(pid, born) for pid, born in self.workers(credential).items())
+
+
+def running() -> tuple[Inside, Api, ControlClient]:
+    """Return the cloud that is up from inside, its API with the demo account's key, and its simulator's control.
+
+    Raises:
+        LocalCloudError: none is up.
+    """
+    cloud = local_cloud.current(paths())
+    port = port_of(cloud)
+    return Inside.of(cloud, deploy.stacks(cloud.paths, port), port), *clients(cloud)
+
+
+def clients(cloud: Cloud) -> tuple[Api, ControlClient]:
+    """Return a cloud's API with the demo account's key, and its simulator's control."""
+    return Api(cloud.api, cloud.env["POSTHASTE_API_KEY"]), ControlClient(cloud.env["SIMULATOR_URL"])
+
+
+def port_of(cloud: Cloud) -> int:
+    """Return the port of a cloud's emulator."""
+    return int(cloud.env["AWS_ENDPOINT_URL"].rpartition(":")[2])

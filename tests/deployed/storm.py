@@ -4,14 +4,9 @@ import argparse
 import secrets
 import sys
 
-from infra.local import cloud as local_cloud
-from infra.local import deploy
 from infra.local.console import LocalCloudError, say
-from infra.local.paths import paths
-from simulator.client import ControlClient
 from tests.deployed import chaos
-from tests.deployed.api import Api
-from tests.deployed.inside import Inside, NoLane
+from tests.deployed.inside import NoLane, running
 
 
 def main() -> int:
@@ -22,14 +17,11 @@ def main() -> int:
     options = parser.parse_args()
     say(f"seed {options.seed}")
     try:
-        cloud = local_cloud.current(paths())
-        port = int(cloud.env["AWS_ENDPOINT_URL"].rpartition(":")[2])
-        inside = Inside.of(cloud, deploy.stacks(cloud.paths, port), port)
+        inside, api, control = running()
         inside.lane(chaos.CREDENTIALS[1][1])
     except (LocalCloudError, NoLane) as error:
         say(f"error: {error}")
         return 1
-    api, control = Api(cloud.api, cloud.env["POSTHASTE_API_KEY"]), ControlClient(cloud.env["SIMULATOR_URL"])
     report = chaos.run(inside, api, control, messages=options.messages, seed=options.seed)
     say(report.text())
     for what in report.wrong:

@@ -1,7 +1,5 @@
 import pytest
 
-from infra.local import deploy
-from infra.local.cloud import Cloud
 from simulator.client import ControlClient
 from tests.deployed import chaos
 from tests.deployed.api import Api
@@ -14,9 +12,7 @@ SEED = 11
 
 @pytest.mark.promise(1)
 @pytest.mark.promise(3)
-def test_every_message_of_a_storm_is_accounted_for(cloud: Cloud, stacks: list[deploy.Stack], cloud_port: int) -> None:
-    inside = Inside.of(cloud, stacks, cloud_port)
-    api, control = Api(cloud.api, cloud.env["POSTHASTE_API_KEY"]), ControlClient(cloud.env["SIMULATOR_URL"])
+def test_every_message_of_a_storm_is_accounted_for(inside: Inside, api: Api, control: ControlClient) -> None:
     report = chaos.run(inside, api, control, messages=MESSAGES, seed=SEED)
     assert report.wrong == [], report.text()
     assert report.samples > 0

@@ -5,7 +5,6 @@ the other tests run; the last tests wait for them. The long forms: `make kill`.
 """
 
 import time
-import uuid
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,7 +13,6 @@ from typing import Any, Final
 import pytest
 
 from infra.local import deploy
-from infra.local.cloud import Cloud
 from infra.local.processes import wait_for
 from infra.queue import MAX_RECEIVES
 from shared.adapters.dynamo import keys
@@ -35,27 +33,6 @@ FAST: Final = "rate-150"
 SLOW: Final = "rate-1"
 SECONDS: Final = 120
 """What must happen soon has happened by then, also on a busy machine."""
-
-
-@pytest.fixture(scope="module")
-def api(cloud: Cloud) -> Api:
-    return Api(cloud.api, cloud.env["POSTHASTE_API_KEY"])
-
-
-@pytest.fixture(scope="module")
-def control(cloud: Cloud) -> ControlClient:
-    return ControlClient(cloud.env["SIMULATOR_URL"])
-
-
-@pytest.fixture
-def tag() -> str:
-    """Part of every address of a test, so that tests do not meet."""
-    return uuid.uuid4().hex[:10]
-
-
-@pytest.fixture(scope="module")
-def inside(cloud: Cloud, stacks: list[deploy.Stack], cloud_port: int) -> Inside:
-    return Inside.of(cloud, stacks, cloud_port)
 
 
 @pytest.fixture(scope="module", autouse=True)

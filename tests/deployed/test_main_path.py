@@ -18,28 +18,12 @@ pytestmark = pytest.mark.deployed
 
 
 @pytest.fixture(scope="module")
-def api(cloud: Cloud) -> Api:
-    return Api(cloud.api, cloud.env["POSTHASTE_API_KEY"])
-
-
-@pytest.fixture(scope="module")
 def stranger(stacks: list[deploy.Stack], cloud: Cloud, cloud_port: int) -> Api:
     """Another account of the same deployment."""
     deployment = accounts.describe(stacks, cloud_port)
     made = accounts.posthaste(deployment, cloud_port, "account", "create", "stranger", "--sender", "example.com")
     key = accounts.posthaste(deployment, cloud_port, "key", "create", made["account_id"])["key"]
     return Api(cloud.api, key)
-
-
-@pytest.fixture(scope="module")
-def control(cloud: Cloud) -> ControlClient:
-    return ControlClient(cloud.env["SIMULATOR_URL"])
-
-
-@pytest.fixture
-def tag() -> str:
-    """Part of every address of a test, so that tests do not meet."""
-    return uuid.uuid4().hex[:10]
 
 
 def batch(*to: str, **more: Any) -> dict[str, Any]:

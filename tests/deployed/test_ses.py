@@ -1,11 +1,9 @@
 """Mail through SES, and its events by SNS and the feedback queue: nothing of it passes a public endpoint."""
 
-import uuid
 from collections import Counter
 
 import pytest
 
-from infra.local.cloud import Cloud
 from simulator.client import ControlClient
 from tests.deployed.api import Api
 
@@ -14,9 +12,7 @@ pytestmark = pytest.mark.deployed
 
 @pytest.mark.promise(1)
 @pytest.mark.promise(3)
-def test_a_batch_goes_out_by_ses_and_its_events_come_by_the_topic(cloud: Cloud) -> None:
-    api, control = Api(cloud.api, cloud.env["POSTHASTE_API_KEY"]), ControlClient(cloud.env["SIMULATOR_URL"])
-    tag = uuid.uuid4().hex[:10]
+def test_a_batch_goes_out_by_ses_and_its_events_come_by_the_topic(api: Api, control: ControlClient, tag: str) -> None:
     people = [f"{name}+{tag}@example.com" for name in ("ann", "bounce", "away", *map(str, range(20)))]
     control.webhooks("ses", "ses-main", behaviours={"bounce": "bounce", "away": "away"})
     body = {
