@@ -19,6 +19,7 @@ from tests.fakes.tables import MotoStores
 
 ROUTE = ("one", "two")
 ACCOUNT = "acc_000000000001"
+DAY_MS = 86_400_000
 CONTENT = Content(Mailbox("news@example.com"), "Hello", text="Hello!")
 
 
@@ -83,3 +84,13 @@ def leased(stores: Stores, clock: FakeClock, job: str, chunk: int = 0, owner: st
     got = stores.ledgers.send_start(job, chunk, lane="one", owner=owner, now=clock.ms, until=clock.ms + 60_000)
     assert isinstance(got, Ledger)
     return got
+
+
+def key(clock: FakeClock, fingerprint: str = "body", answer: str = "first", name: str = "k1") -> Idempotency:
+    return Idempotency(ACCOUNT, name, fingerprint, answer, clock.ms + DAY_MS)
+
+
+def job(stores: Stores, parts: Parts) -> Job:
+    found = stores.records.job(parts.job.id)
+    assert found is not None
+    return found

@@ -6,28 +6,13 @@ from typing import Any
 import pytest
 
 from shared.adapters.dynamo import keys
-from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger
 from shared.domain.outcomes import Entry, Kind
 from shared.domain.states import Cell, JobState
-from shared.ports import Idempotency
-from tests.contracts.conftest import ACCOUNT, ROUTE, Parts, leased, passing
+from tests.contracts.conftest import ACCOUNT, ROUTE, Parts, job, leased, passing
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import When
 from tests.fakes.stores import Stores
-
-DAY_MS = 86_400_000
-
-
-def key(clock: FakeClock, fingerprint: str = "body", answer: str = "first", name: str = "k1") -> Idempotency:
-    return Idempotency(ACCOUNT, name, fingerprint, answer, clock.ms + DAY_MS)
-
-
-def job(stores: Stores, parts: Parts) -> Job:
-    found = stores.records.job(parts.job.id)
-    assert found is not None
-    return found
-
 
 # J2
 

@@ -6,28 +6,15 @@ import pytest
 
 from shared.adapters.dynamo import keys
 from shared.domain.details import Detail, FeedbackDetail, FeedbackEntry
-from shared.domain.jobs import Job, OnAmbiguous, Policy
+from shared.domain.jobs import OnAmbiguous, Policy
 from shared.domain.ledger import LedgerStatus
 from shared.domain.outcomes import Entry, Kind
 from shared.domain.states import TRANSITIONS, Change, JobState
-from shared.ports import Control, Idempotency, Mismatch, OpenJob, Replay, Retriable, Stored
-from tests.contracts.conftest import ACCOUNT, CONTENT, Parts
+from shared.ports import Control, Mismatch, OpenJob, Replay, Retriable, Stored
+from tests.contracts.conftest import ACCOUNT, CONTENT, DAY_MS, Parts, job, key
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import When
 from tests.fakes.stores import Stores
-
-DAY_MS = 86_400_000
-
-
-def key(clock: FakeClock, fingerprint: str = "body", answer: str = "first", name: str = "k1") -> Idempotency:
-    return Idempotency(ACCOUNT, name, fingerprint, answer, clock.ms + DAY_MS)
-
-
-def job(stores: Stores, parts: Parts) -> Job:
-    found = stores.records.job(parts.job.id)
-    assert found is not None
-    return found
-
 
 # Acceptance
 

@@ -2,14 +2,12 @@
 
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from shared.adapters.clock import SystemClock
 from shared.adapters.smtp import SmtpClient
 from shared.domain.chunks import Recipient
 from shared.domain.content import Attachment, Mailbox
@@ -17,29 +15,10 @@ from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Thro
 from shared.domain.smtp import Reply, Step, Tls
 from shared.ports import Target
 from shared.providers.smtp import PAUSE, SmtpRelay
-from tests import certificates
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, Fixed
 from tests.providers.relay import NEVER, PASSWORD, USER, Faults, RelayServer
 from tests.providers.relaying import OPEN, SECRET, FakeSmtp, provider, send
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return certificates.self_signed(tmp_path_factory.mktemp("tls"))
-
-
-@pytest.fixture
-def server_tls(certificate: Path) -> ssl.SSLContext:
-    return certificates.serving(certificate)
-
-
-@pytest.fixture
-def transport(certificate: Path) -> Iterator[SmtpClient]:
-    made = SmtpClient(SystemClock(), context=certificates.trusting(certificate))
-    yield made
-    made.close()
-
 
 # TLS and AUTH, as operators set them
 

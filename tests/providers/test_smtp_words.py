@@ -1,9 +1,6 @@
 """What the words of a transport and of a server mean to the SMTP relay."""
 
-import ssl
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -18,29 +15,10 @@ from shared.ports import AnswerLost, Interrupted, NoTime, NotSent, Unfit
 from shared.providers import registry
 from shared.providers.registry import Needs
 from shared.providers.smtp import PAUSE, UNAUTHORIZED, SmtpRelay, judged, queue_id
-from tests import certificates
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, Fixed
 from tests.providers.relay import RelayServer
 from tests.providers.relaying import SECRET, FakeSmtp, send
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return certificates.self_signed(tmp_path_factory.mktemp("tls"))
-
-
-@pytest.fixture
-def server_tls(certificate: Path) -> ssl.SSLContext:
-    return certificates.serving(certificate)
-
-
-@pytest.fixture
-def transport(certificate: Path) -> Iterator[SmtpClient]:
-    made = SmtpClient(SystemClock(), context=certificates.trusting(certificate))
-    yield made
-    made.close()
-
 
 # What a transport and a reply mean, without a server
 
