@@ -2,18 +2,14 @@
 
 import json as codec
 import secrets
-import sys
-from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, Final
-from urllib.parse import quote
 
 import typer
 
-from cli.client import Api
-from cli.environment import api_target
-from cli.errors import Failed, Misused, Unreachable
+from cli.client import Api, connect, path_of
+from cli.errors import Misused, Unreachable
+from cli.files import text_of
 from cli.output import Json, emit, say, surroundings, table, tell
 from cli.watch import Bars, Progress, as_json, as_lines, watch
 from shared.domain.states import MessageState, Status
@@ -25,24 +21,8 @@ PAGE: Final = "1000"
 MAX_KEY: Final = 255
 
 
-def installed_version() -> str:
-    """Return the version of the installed package."""
-    try:
-        return version("posthaste")
-    except PackageNotFoundError:
-        return "unknown"
-
-
-def _api(ctx: typer.Context) -> Api:
-    api = Api(api_target(), surroundings(ctx).clock, tell, installed_version())
-    ctx.call_on_close(api.close)
-    return api
-
-
 def _path(batch_id: str, rest: str = "") -> str:
-    if batch_id.strip(".") == "":
-        raise Misused("that is not a batch's id")
-    return f"/batches/{quote(batch_id, safe='')}{rest}"
+    return path_of("batches", batch_id, rest)
 
 
 @app.command()
@@ -83,7 +63,7 @@ def send(
     key = idempotency_key or secrets.token_urlsafe(24)
     if len(key) > MAX_KEY or not key.isascii() or not key.isprintable():
         raise Misused(f"an idempotency key has 1 to {MAX_KEY} printable ASCII characters")
-    api = _api(ctx)
+    api = connect(ctx)
     if verbose:
         tell(f"Idempotency-Key: {key}")
     try:
@@ -105,7 +85,7 @@ def send(
 @app.command("watch")
 def watch_batch(ctx: typer.Context, batch_id: BatchId, json: Json = False) -> None:
     """Watch a batch until it is LOGGED. Ctrl-C ends the watching, not the job. --json: one line per change."""
-    _follow(ctx, _api(ctx), batch_id, json=json)
+    _follow(ctx, connect(ctx), batch_id, json=json)
 
 
 def _follow(ctx: typer.Context, api: Api, batch_id: str, *, json: bool) -> None:
@@ -146,7 +126,7 @@ def logs(
     }
     columns = ("message", "state", "attempts", "recipient", "providers", "error")
     shown = 0
-    for lines in _pages(_api(ctx), _path(batch_id, "/logs"), {k: v for k, v in query.items() if v}):
+    for lines in connect(ctx).pages(_path(batch_id, "/logs"), {k: v for k, v in query.items() if v}):
         if json:
             for line in lines:
                 emit(line)
@@ -155,20 +135,6 @@ def logs(
         shown += len(lines)
     if not shown:
         tell("no such messages" if state or status or recipient else "no messages")
-
-
-def _pages(api: Api, path: str, query: dict[str, str]) -> Iterator[list[dict[str, Any]]]:
-    """Yield the items of each page; with a filter a page may be empty and still have a next one."""
-    while True:
-        page = api.get(path, query)
-        items = page.get("items")
-        if not isinstance(items, list):
-            raise Failed("the answer is not a list: does POSTHASTE_URL name a Posthaste API?")
-        yield items
-        cursor = page.get("next_cursor")
-        if not cursor:
-            return
-        query = {**query, "cursor": str(cursor)}
 
 
 def _shown(line: dict[str, Any]) -> dict[str, Any]:
@@ -189,7 +155,7 @@ def _shown(line: dict[str, Any]) -> dict[str, Any]:
 @app.command()
 def stop(ctx: typer.Context, batch_id: BatchId, json: Json = False) -> None:
     """Stop a batch: what has not been handed to a provider stays queued. A finished one stays as it is."""
-    answer = _api(ctx).post(_path(batch_id, "/stop"), again=True)
+    answer = connect(ctx).post(_path(batch_id, "/stop"), again=True)
     _told(
         answer, json=json, text=f"batch {batch_id} is {answer.get('state')}; go on:  posthaste batch resume {batch_id}"
     )
@@ -225,7 +191,7 @@ def retry(
 
 def _again(ctx: typer.Context, batch_id: str, word: str, body: bytes, *, json: bool) -> None:
     # Not repeated when the answer is lost: the first request may have been heard, and the second would be refused.
-    answer = _api(ctx).post(_path(batch_id, f"/{word}"), body, again=False)
+    answer = connect(ctx).post(_path(batch_id, f"/{word}"), body, again=False)
     if answer.get("messages") == 0:
         text = f"batch {batch_id}: nothing to send"
     else:
@@ -244,7 +210,7 @@ def _told(answer: dict[str, Any], *, json: bool, text: str) -> None:
 
 def _body_of_file(name: str) -> dict[str, Any]:
     try:
-        body = codec.loads(_text(Path(name)))
+        body = codec.loads(text_of(Path(name)))
     except codec.JSONDecodeError as error:
         raise Misused(f"{name} is not JSON: line {error.lineno}, column {error.colno}") from None
     except RecursionError:
@@ -261,24 +227,14 @@ def _body_of_options(
     missing = [option for option, value in wanted.items() if not value]
     if missing or to_file is None:
         raise Misused(f"give a JSON FILE, or also {', '.join(missing)}")
-    recipients = [line.strip() for line in _text(to_file).splitlines() if line.strip()]
+    recipients = [line.strip() for line in text_of(to_file).splitlines() if line.strip()]
     if not recipients:
         raise Misused(f"{to_file} names no recipients: one address per line")
     body: dict[str, Any] = {"from": sender, "to": recipients, "subject": subject}
     if html:
-        body["body"] = _text(html)
+        body["body"] = text_of(html)
     if text:
-        body["text"] = _text(text)
+        body["text"] = text_of(text)
     if name:
         body["name"] = name
     return body
-
-
-def _text(file: Path) -> str:
-    try:
-        raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        return raw.decode("utf-8-sig")
-    except OSError as error:
-        raise Misused(f"cannot read {file}: {error.strerror}") from None
-    except ValueError:
-        raise Misused(f"{file} is not UTF-8 text") from None

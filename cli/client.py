@@ -7,19 +7,21 @@ Retry-After says. Redirects are never followed: the API key is for one address.
 
 import json
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
+import typer
 import urllib3
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, LocationValueError, NewConnectionError, SSLError
 from urllib3.util import Timeout
 
-from cli.environment import Target, is_loopback
+from cli.environment import Target, api_target, is_loopback
 from cli.errors import CommandError, Failed, Misused, NotAuthorised, NotFound, Unreachable
-from cli.output import clean
+from cli.output import clean, surroundings, tell
 from shared.ports import Clock
 
 TRIES: Final = 6
@@ -52,7 +54,7 @@ class Api:
             "Accept": "application/json, application/problem+json",
             "User-Agent": f"posthaste-cli/{version}",
         }
-        self._pool = _pool(target.url)
+        self._pool = connections(target.url)
         self._met = False
 
     def close(self) -> None:
@@ -62,6 +64,24 @@ class Api:
     def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Return a resource; repeated like every harmless request."""
         return self._call("GET", path + (f"?{urlencode(query)}" if query else ""), b"", {}, again=True)
+
+    def pages(self, path: str, query: Mapping[str, str]) -> Iterator[list[dict[str, Any]]]:
+        """Yield the items of each page; with a filter a page may be empty and still have a next one."""
+        wanted = dict(query)
+        while True:
+            page = self.get(path, wanted)
+            items = page.get("items")
+            if not isinstance(items, list):
+                raise Failed("the answer is not a list: does POSTHASTE_URL name a Posthaste API?")
+            yield items
+            cursor = page.get("next_cursor")
+            if not cursor:
+                return
+            wanted["cursor"] = str(cursor)
+
+    def put(self, path: str, body: bytes) -> dict[str, Any]:
+        """Put a JSON body; repeating it is harmless."""
+        return self._call("PUT", path, body, {"Content-Type": "application/json"}, again=True)
 
     def post(
         self, path: str, body: bytes = b"{}", *, key: str | None = None, again: bool | None = None
@@ -191,7 +211,29 @@ class Api:
         return Unreachable(f"the connection to {self._target.url} was lost{done}: try again later")
 
 
-def _pool(url: str) -> urllib3.PoolManager:
+def connect(ctx: typer.Context) -> Api:
+    """Return a client of the API that the environment names, closed when the command ends."""
+    api = Api(api_target(), surroundings(ctx).clock, tell, installed_version())
+    ctx.call_on_close(api.close)
+    return api
+
+
+def installed_version() -> str:
+    """Return the version of the installed package."""
+    try:
+        return version("posthaste")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def path_of(collection: str, name: str, rest: str = "") -> str:
+    """Return the path of a resource, whose id stays one part of it; Misused if it cannot be an id."""
+    if name.strip(".") == "":
+        raise Misused("that is not an id")
+    return f"/{collection}/{quote(name, safe='')}{rest}"
+
+
+def connections(url: str) -> urllib3.PoolManager:
     """Return connections by way of the system's proxy, if it has one for this address; never for this machine."""
     parts = urlsplit(url)
     host = parts.hostname or ""

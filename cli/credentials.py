@@ -13,8 +13,7 @@ from typing import Annotated, Final
 
 import typer
 
-from cli.batches import installed_version
-from cli.client import Api
+from cli.client import Api, installed_version
 from cli.deployment import Aws, Stage, aws_errors, deployment
 from cli.environment import api_target
 from cli.errors import Misused

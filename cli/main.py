@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from cli import accounts, batches, credentials, local
+from cli.client import installed_version
 from cli.errors import CommandError, ExitCode
 from cli.output import clean, tell
 
@@ -86,7 +87,7 @@ app.add_typer(local.app, name="local")
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"posthaste {batches.installed_version()}")
+        typer.echo(f"posthaste {installed_version()}")
         raise typer.Exit
 
 

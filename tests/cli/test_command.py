@@ -79,7 +79,7 @@ def test_an_unexpected_fault_is_one_line_without_its_text(
     def broken(*_args: object) -> None:
         raise ZeroDivisionError(API_KEY)
 
-    monkeypatch.setattr("cli.batches.api_target", broken)
+    monkeypatch.setattr("cli.client.api_target", broken)
     done = run("batch", "watch", "b1")
     assert (done.code, done.err.count("\n")) == (1, 1)
     assert "ZeroDivisionError" in done.err
