@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from shared.adapters.blobs import S3Blobs
     from shared.adapters.dynamo.pacer import DynamoPacer
     from shared.adapters.http_wire import Wire
+    from shared.adapters.links import SecretLinks
     from shared.adapters.secrets import Secrets
     from shared.adapters.smtp import SmtpClient
     from shared.adapters.sqs import SqsLanes, SqsQueue
@@ -119,10 +120,17 @@ class Deployment:
 
     @cached_property
     def secrets(self) -> "Secrets":
-        """The credentials' secrets."""
+        """The credentials' secrets, and what signs links."""
         from shared.adapters.secrets import Secrets  # noqa: PLC0415
 
         return Secrets(self.aws.client("secretsmanager"), self.settings.stage, self.clock)
+
+    @cached_property
+    def links(self) -> "SecretLinks":
+        """What signs unsubscription links."""
+        from shared.adapters.links import SecretLinks  # noqa: PLC0415
+
+        return SecretLinks(self.secrets)
 
     @cached_property
     def circuits(self) -> "Circuits":

@@ -17,6 +17,7 @@ ENV_RECORDS_TABLE: Final = "POSTHASTE_RECORDS_TABLE"
 ENV_OPS_TABLE: Final = "POSTHASTE_OPS_TABLE"
 ENV_BUCKET: Final = "POSTHASTE_BUCKET"
 ENV_FEEDBACK_QUEUE_URL: Final = "POSTHASTE_FEEDBACK_QUEUE_URL"
+ENV_INGEST_QUEUE_URL: Final = "POSTHASTE_INGEST_QUEUE_URL"
 ENV_LANE_URL_PREFIX: Final = "POSTHASTE_LANE_URL_PREFIX"
 """A lane's queue URL is this prefix followed by the credential's id."""
 ENV_LANE: Final = "POSTHASTE_LANE"
@@ -73,6 +74,11 @@ def lane_queue_name(stage: str, credential_id: str) -> str:
 def secret_name(stage: str, credential_id: str) -> str:
     """Return the Secrets Manager name that holds a credential's secret: a JSON object, created empty."""
     return f"{prefix(stage)}/credential/{credential_id}"
+
+
+def unsubscribe_secret_name(stage: str) -> str:
+    """Return the Secrets Manager name of what signs unsubscription links: {"current": key, "previous": "key key"}."""
+    return f"{prefix(stage)}/unsubscribe"
 
 
 def configuration_set_name(stage: str, credential_id: str) -> str:
@@ -189,6 +195,20 @@ def pointer(job: str, chunk: int) -> str:
 def question(job: str, chunk: int) -> str:
     """Return the body of a lane's message that has its provider asked about a chunk's messages of unknown fate."""
     return json.dumps({"job": job, "chunk": chunk, "resolve": True}, separators=(",", ":"))
+
+
+def ingest(campaign: str, upload: str) -> str:
+    """Return the body of a message that has an uploaded list read; a hint, like a pointer."""
+    return json.dumps({"campaign": campaign, "upload": upload}, separators=(",", ":"))
+
+
+def load_ingest(body: str) -> tuple[str, str]:
+    """Read what `ingest` wrote: campaign and upload; ValueError, KeyError or TypeError on anything else."""
+    raw = json.loads(body)
+    campaign, upload = raw["campaign"], raw["upload"]
+    if not (isinstance(campaign, str) and isinstance(upload, str)):
+        raise TypeError("not the ids of a campaign and an upload")
+    return campaign, upload
 
 
 @dataclass(frozen=True, slots=True)

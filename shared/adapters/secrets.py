@@ -1,4 +1,7 @@
-"""Secrets of credentials, from Secrets Manager: JSON objects of texts, empty until the operator fills them in."""
+"""Secrets from Secrets Manager: JSON objects of texts.
+
+Those of credentials are empty until the operator fills them in; what signs links is made with the deployment.
+"""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +12,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 
 from shared.adapters.clock import SystemClock
 from shared.adapters.sqs import is_transient
-from shared.contracts import secret_name
+from shared.contracts import secret_name, unsubscribe_secret_name
 from shared.ports import Clock, Retriable
 
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ KEPT_EMPTY: Final = 15.0
 
 
 class MalformedSecret(Exception):
-    """A secret that is not a JSON object of texts. The message names the credential, never the value."""
+    """A secret that is not a JSON object of texts, or lacks one. The message says whose it is, never the value."""
 
 
 class Secrets:
@@ -38,7 +41,7 @@ class Secrets:
         self._client = client
         self._stage = stage
         self._clock: Clock = clock or SystemClock()
-        self._known: dict[str, tuple[float, Mapping[str, str]]] = {}
+        self._known: dict[str, tuple[float, Mapping[str, str]]] = {}  # name → when it was read, and what it said
 
     def get(self, credential_id: str) -> Mapping[str, str]:
         """Return a credential's secret; {} if it is missing or empty.
@@ -49,23 +52,30 @@ class Secrets:
             MalformedSecret: it is there, but not a JSON object of texts.
             Retriable: Secrets Manager does not answer, and nothing is remembered.
         """
+        return self._get(secret_name(self._stage, credential_id), f"of {credential_id}", KEPT)
+
+    def unsubscribe(self, *, kept: float = KEPT) -> Mapping[str, str]:
+        """Return what signs unsubscription links, as `get` does, no older than `kept` seconds if it can be had."""
+        return self._get(unsubscribe_secret_name(self._stage), "of unsubscription links", kept)
+
+    def _get(self, name: str, whose: str, kept: float) -> Mapping[str, str]:
         now = self._clock.now()
-        known = self._known.get(credential_id)
-        if known and now < known[0]:
+        known = self._known.get(name)
+        if known and now < known[0] + (kept if known[1] else min(kept, KEPT_EMPTY)):
             return known[1]
         try:
-            text = self._read(credential_id)
+            text = self._read(name)
         except Retriable:
             if known:
                 return known[1]
             raise
-        secret = _parse(credential_id, text)
-        self._known[credential_id] = (now + (KEPT if secret else KEPT_EMPTY), secret)
+        secret = _parse(whose, text)
+        self._known[name] = (now, secret)
         return secret
 
-    def _read(self, credential_id: str) -> str:
+    def _read(self, name: str) -> str:
         try:
-            answer = self._client.get_secret_value(SecretId=secret_name(self._stage, credential_id))
+            answer = self._client.get_secret_value(SecretId=name)
         except ClientError as error:
             if error.response.get("Error", {}).get("Code") == "ResourceNotFoundException":  # also: no value yet
                 return ""
@@ -77,7 +87,7 @@ class Secrets:
         return answer.get("SecretString", "")
 
 
-def _parse(credential_id: str, text: str) -> Mapping[str, str]:
+def _parse(whose: str, text: str) -> Mapping[str, str]:
     if not text.strip():
         return {}
     try:
@@ -85,5 +95,5 @@ def _parse(credential_id: str, text: str) -> Mapping[str, str]:
     except ValueError:
         raw = None
     if not isinstance(raw, dict) or not all(isinstance(v, str) for v in raw.values()):
-        raise MalformedSecret(f"the secret of {credential_id} is not a JSON object of texts") from None
+        raise MalformedSecret(f"the secret {whose} is not a JSON object of texts") from None
     return raw

@@ -47,6 +47,7 @@ from shared.ports.sending import (
     Breakers,
     Lanes,
     LedgerStore,
+    Links,
     Pacer,
     Queue,
 )
@@ -83,6 +84,7 @@ __all__ = [
     "Interrupted",
     "Lanes",
     "LedgerStore",
+    "Links",
     "Loaded",
     "Mismatch",
     "NoTime",

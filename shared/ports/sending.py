@@ -1,4 +1,4 @@
-"""What a sender takes turns by: lane queues, time slots, circuit breakers, ledgers."""
+"""What a sender takes turns by: lane queues, time slots, circuit breakers, ledgers; and what signs its links."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
@@ -10,6 +10,7 @@ from shared.domain.pacing import Pace, Slots
 from shared.domain.passes import Passing
 from shared.domain.queue import Expired, NotDue
 from shared.domain.states import Cell
+from shared.domain.unsubscribe import Unsubscription
 
 
 class Queue(Protocol):
@@ -21,6 +22,18 @@ class Queue(Protocol):
 
     def is_empty(self) -> bool:
         """Tell whether nothing waits or is in flight (approximately: a hint)."""
+        ...
+
+
+class Links(Protocol):
+    """What signs unsubscription links and knows its own again."""
+
+    def sign(self, wanted: Unsubscription) -> str:
+        """Return the token that `Content.unsubscribe` is completed with; the same every time, while the key is."""
+        ...
+
+    def read(self, token: str) -> Unsubscription | None:
+        """Return what a token says; None if it was not signed here."""
         ...
 
 
