@@ -151,7 +151,8 @@ class Upload:
         skipped: recipients not to be sent to, by code.
         problems: items of problems that are stored; each holds those of one step.
         checkpoint: where reading goes on; None before the first.
-        owner: invocation that reads it; `until` the end of its lease.
+        owner: invocation that reads it; `until` the end of its lease. Without an owner: not to be read before `until`.
+        starts: leases taken since the checkpoint last moved.
         ttl: Unix seconds when what was read of it may go.
     """
 
@@ -177,6 +178,7 @@ class Upload:
     checkpoint: Checkpoint | None = None
     owner: str = ""
     until: int = 0
+    starts: int = 0
     finished_at: int = 0
     version: int = 1
 

@@ -83,16 +83,21 @@ class Uploads(Protocol):
     def store(self, upload: Upload, chunks: Sequence[PackedChunk], ledgers: Sequence[Ledger]) -> None:
         """Store chunks and their ledgers, in this order.
 
-        A chunk that is there already is written again, the same; a ledger that is there stays as it is.
+        A chunk that is there already is written again. A ledger is written again only by a later lease of the upload:
+        `upload` is as held, and what a lower version of it or the same one wrote is never replaced by it. So a ledger
+        that is worked on is safe from whoever comes late, and one of a step that was never counted is made anew.
         """
         ...
 
     def note(self, upload: Upload, number: int, problems: Sequence[Problem]) -> None:
-        """Store the problems of one step; repeating it is safe."""
+        """Store the problems of one step; those that a later lease has stored under the number stay."""
         ...
 
     def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[Problem], int]:
-        """Return problems by row, those after the `after`th, and where to go on, 0 at the end."""
+        """Return problems by row, at most `limit` after the first `after`, and where to go on, 0 at the end.
+
+        Those of a step that is not counted yet are left out.
+        """
         ...
 
 

@@ -1,0 +1,201 @@
+"""Lists on their way in: a place for the file, then word that it is there. Source: docs/uploads.md.
+
+What is read of the file is `ingest`'s work; here an upload only comes to be read, and its campaign to be closed for
+edits meanwhile, in one transaction. The message on the queue is a hint, and the sweeper behind it.
+"""
+
+import csv
+import io
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from shared.contracts import TEST_CREDENTIAL, Settings, ingest
+from shared.domain.campaigns import DAY_MS, MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
+from shared.domain.ids import new_id
+from shared.domain.templates import RECIPIENT
+from shared.ports import Campaigns, Clock, Files, Queue, Retriable, Uploads
+
+PLACE_SECONDS: Final = 3600
+"""How long a place for a file is open; a transfer that has begun by then may end later."""
+CONTENT_TYPE: Final = "text/csv"
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Refusal(StrEnum):
+    """Why a list is not taken; stable codes."""
+
+    UPLOAD_IN_PROGRESS = "upload_in_progress"
+    """Another list of the campaign is being read."""
+    UPLOAD_MISSING = "upload_missing"
+    """There is no file yet."""
+    ETAG_MISMATCH = "etag_mismatch"
+    """The file is not the one that the client has put."""
+    EMPTY_FILE = "empty_file"
+    ALREADY_SENT = "already_sent"
+    """The list has become a job."""
+    TOO_MANY_LISTS = "too_many_lists"
+    """The campaign has sent as many lists as it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a list's file is to be put: a PUT of `url` with `headers`, until `expires_at` (Unix ms)."""
+
+    upload: Upload
+    url: str
+    headers: Mapping[str, str]
+    expires_at: int
+
+
+class Uploading:
+    """Takes lists for campaigns."""
+
+    def __init__(
+        self,
+        *,
+        campaigns: Campaigns,
+        uploads: Uploads,
+        files: Files,
+        queue: Queue,
+        settings: Settings,
+        clock: Clock,
+    ) -> None:
+        """`queue`: the ingest function's."""
+        self._campaigns = campaigns
+        self._uploads = uploads
+        self._files = files
+        self._queue = queue
+        self._settings = settings
+        self._clock = clock
+
+    def start(self, campaign: Campaign, *, region: str = "", drop_duplicates: bool = False) -> Place | Refusal:
+        """Give a place for a list's file. Nothing is closed for edits until the file is said to be there.
+
+        Args:
+            campaign: as read.
+            region: country (ISO 3166) whose numbers need no country code.
+            drop_duplicates: leave out recipients that stand in an earlier row.
+        """
+        refusal = _closed(campaign)
+        if refusal is not None:
+            return refusal
+        upload = self._upload(campaign, region, drop_duplicates=drop_duplicates)
+        self._uploads.add(upload)
+        url, headers = self._files.place(upload.blob, content_type=CONTENT_TYPE, seconds=PLACE_SECONDS)
+        return Place(upload, url, headers, upload.created_at + PLACE_SECONDS * 1000)
+
+    def complete(self, campaign: Campaign, upload_id: str, etag: str = "") -> Upload | Refusal | None:
+        """Have a file read that was put into its place. Repeating it changes nothing and says where the list stands.
+
+        Args:
+            campaign: as read.
+            upload_id: what `start` named.
+            etag: of the file as its client knows it, or empty: then whatever is there is read.
+
+        Returns:
+            The upload; why it cannot be read; or None if the campaign has no such upload.
+        """
+        wanted = etag.strip('"')
+        current: Campaign | None = campaign
+        while current is not None:
+            upload = self._uploads.get(current.id, upload_id)
+            if upload is None:
+                return None
+            if upload.state is not UploadState.WAITING:
+                return self._again(upload, wanted)
+            refusal = _closed(current)
+            if refusal is not None:
+                return refusal
+            facts = self._files.facts(upload.blob)
+            if facts is None:
+                return Refusal.UPLOAD_MISSING
+            if wanted and facts.etag != wanted:
+                return Refusal.ETAG_MISMATCH
+            if facts.size == 0:
+                return Refusal.EMPTY_FILE
+            queued = upload.changed(
+                state=UploadState.QUEUED,
+                etag=facts.etag,
+                size=facts.size,
+                credential=_lane(current),  # may have been changed since the place was given
+            )
+            if self._uploads.begin(current, current.changed(self._now(), uploading=upload.id), upload, queued):
+                self._tell(queued)
+                return queued
+            current = self._campaigns.get(campaign.id)
+        return None
+
+    def put(
+        self, campaign: Campaign, data: bytes, *, region: str = "", drop_duplicates: bool = False
+    ) -> Upload | Refusal | None:
+        """Take a small list that came in a request. Arguments as for `start`; `data`: CSV, see `as_csv`."""
+        refusal = _closed(campaign) if data else Refusal.EMPTY_FILE
+        if refusal is not None:
+            return refusal
+        upload = self._upload(campaign, region, drop_duplicates=drop_duplicates)
+        self._files.put(upload.blob, data)
+        self._uploads.add(upload)
+        return self.complete(campaign, upload.id)
+
+    def _again(self, upload: Upload, wanted: str) -> Upload | Refusal:
+        if wanted and upload.etag != wanted:
+            return Refusal.ETAG_MISMATCH
+        if upload.state is UploadState.SENT:
+            return Refusal.ALREADY_SENT
+        if upload.state is UploadState.QUEUED:
+            self._tell(upload)
+        return upload
+
+    def _tell(self, upload: Upload) -> None:
+        try:
+            self._queue.send([ingest(upload.campaign, upload.id)])
+        except Retriable:  # the list is taken: the sweeper sends the message
+            _LOG.warning("ingest not asked for", extra={"upload": upload.id})
+
+    def _upload(self, campaign: Campaign, region: str, *, drop_duplicates: bool) -> Upload:
+        now = self._now()
+        name = new_id(now)
+        days = USE_WITHIN_DAYS + max(30, self._settings.jobs_days)
+        return Upload(
+            id=name,
+            campaign=campaign.id,
+            account=campaign.account,
+            test=campaign.test,
+            channel=campaign.channel,
+            credential=_lane(campaign),
+            blob=f"uploads/{campaign.account}/{campaign.id}/{name}",
+            state=UploadState.WAITING,
+            created_at=now,
+            ttl=(now + days * DAY_MS) // 1000,
+            region=region,
+            drop_duplicates=drop_duplicates,
+        )
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)
+
+
+def as_csv(rows: Sequence[Mapping[str, str]]) -> bytes:
+    """Return a list that came as objects as the CSV file that it would be; the column `recipient` comes first.
+
+    A row without one of the columns has an empty cell there.
+    """
+    columns = list(dict.fromkeys([RECIPIENT, *(name for row in rows for name in row)]))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode(errors="surrogatepass")
+
+
+def _closed(campaign: Campaign) -> Refusal | None:
+    if campaign.uploading:
+        return Refusal.UPLOAD_IN_PROGRESS
+    return Refusal.TOO_MANY_LISTS if len(campaign.jobs) >= MAX_JOBS else None
+
+
+def _lane(campaign: Campaign) -> str:
+    return TEST_CREDENTIAL if campaign.test else campaign.credential
