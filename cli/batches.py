@@ -7,17 +7,16 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from cli import jobs
 from cli.client import Api, connect, path_of
 from cli.errors import Misused, Unreachable
 from cli.files import text_of
-from cli.output import Json, emit, say, surroundings, table, tell
+from cli.output import Json, emit, say, surroundings, tell
 from cli.watch import Bars, Progress, as_json, as_lines, watch
-from shared.domain.states import MessageState, Status
 
 app = typer.Typer(help="Batches: one e-mail, many recipients.", no_args_is_help=True)
 
 BatchId = Annotated[str, typer.Argument(metavar="ID", help="The batch's id.")]
-PAGE: Final = "1000"
 MAX_KEY: Final = 255
 
 
@@ -99,7 +98,7 @@ def _follow(ctx: typer.Context, api: Api, batch_id: str, *, json: bool) -> None:
         if json:
             watch(read, as_json(batch_id), around.clock)
         elif around.terminal:
-            with Bars(batch_id) as bars:
+            with Bars(batch_id, around.clock) as bars:
                 watch(read, bars, around.clock)
         else:
             watch(read, as_lines, around.clock)
@@ -112,100 +111,34 @@ def _follow(ctx: typer.Context, api: Api, batch_id: str, *, json: bool) -> None:
 def logs(
     ctx: typer.Context,
     batch_id: BatchId,
-    state: Annotated[list[MessageState] | None, typer.Option(help="Only messages in this state. Repeatable.")] = None,
-    status: Annotated[Status | None, typer.Option(help="Only messages of this status.")] = None,
-    recipient: Annotated[str, typer.Option(metavar="ADDRESS", help="Only messages to this address.")] = "",
+    state: jobs.State = None,
+    status: jobs.OfStatus = None,
+    recipient: jobs.Recipient = "",
     json: Json = False,
 ) -> None:
     """Show what became of each message, in list order. --json: one line per message."""
-    query = {
-        "limit": PAGE,
-        "state": ",".join(state or ()),
-        "status": status.value if status else "",
-        "recipient": recipient,
-    }
-    columns = ("message", "state", "attempts", "recipient", "providers", "error")
-    shown = 0
-    for lines in connect(ctx).pages(_path(batch_id, "/logs"), {k: v for k, v in query.items() if v}):
-        if json:
-            for line in lines:
-                emit(line)
-        elif lines:
-            table(columns, [_shown(line) for line in lines], empty="", header=not shown)
-        shown += len(lines)
-    if not shown:
-        tell("no such messages" if state or status or recipient else "no messages")
-
-
-def _shown(line: dict[str, Any]) -> dict[str, Any]:
-    tried = [name for name, was in (line.get("providers") or {}).items() if was]
-    error = line.get("error") or ""
-    twice = "may have arrived twice" if line.get("may_duplicate") else ""
-    attempts = line.get("attempts")
-    return {
-        "message": line.get("message"),
-        "state": line.get("state"),
-        "attempts": len(attempts) if isinstance(attempts, list) else attempts,
-        "recipient": line.get("recipient"),
-        "providers": ",".join(tried) or "-",
-        "error": "; ".join(x for x in (error, twice) if x),
-    }
+    jobs.show_log(ctx, _path(batch_id, "/logs"), state=state, status=status, recipient=recipient, json=json)
 
 
 @app.command()
 def stop(ctx: typer.Context, batch_id: BatchId, json: Json = False) -> None:
     """Stop a batch: what has not been handed to a provider stays queued. A finished one stays as it is."""
-    answer = connect(ctx).post(_path(batch_id, "/stop"), again=True)
-    _told(
-        answer, json=json, text=f"batch {batch_id} is {answer.get('state')}; go on:  posthaste batch resume {batch_id}"
-    )
+    jobs.stop(ctx, "batch", batch_id, _path(batch_id), json=json)
 
 
 @app.command()
 def resume(ctx: typer.Context, batch_id: BatchId, json: Json = False) -> None:
     """Send what a stopped batch has not sent."""
-    _again(ctx, batch_id, "resume", b"{}", json=json)
+    jobs.again(ctx, "batch", batch_id, _path(batch_id), "resume", json=json)
 
 
 @app.command()
-def retry(
-    ctx: typer.Context,
-    batch_id: BatchId,
-    include: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="unsent|failed|unknown", help="What to send again. Repeatable; default: unsent and failed."
-        ),
-    ] = None,
-    json: Json = False,
-) -> None:
+def retry(ctx: typer.Context, batch_id: BatchId, include: jobs.Include = None, json: Json = False) -> None:
     """Send again what was not sent, or failed and may be tried again; never what bounced for good.
 
     Messages whose fate is unknown are sent again only with --include unknown: some may arrive twice.
     """
-    wanted = include or []
-    if set(wanted) - {"unsent", "failed", "unknown"}:
-        raise Misused("--include takes unsent, failed or unknown")
-    _again(ctx, batch_id, "retry", codec.dumps({"include": wanted} if wanted else {}).encode(), json=json)
-
-
-def _again(ctx: typer.Context, batch_id: str, word: str, body: bytes, *, json: bool) -> None:
-    # Not repeated when the answer is lost: the first request may have been heard, and the second would be refused.
-    answer = connect(ctx).post(_path(batch_id, f"/{word}"), body, again=False)
-    if answer.get("messages") == 0:
-        text = f"batch {batch_id}: nothing to send"
-    else:
-        text = (
-            f"batch {batch_id}: {answer.get('messages', 0):,} messages queued again; posthaste batch watch {batch_id}"
-        )
-    _told(answer, json=json, text=text)
-
-
-def _told(answer: dict[str, Any], *, json: bool, text: str) -> None:
-    if json:
-        emit(answer)
-    else:
-        say(text)
+    jobs.again(ctx, "batch", batch_id, _path(batch_id), "retry", jobs.to_include(include), json=json)
 
 
 def _body_of_file(name: str) -> dict[str, Any]:

@@ -1,10 +1,11 @@
-"""Follow a batch until it is LOGGED: bars on a terminal, one line per change elsewhere or as JSON.
+"""Follow a job until it is LOGGED: bars on a terminal, one line per change elsewhere or as JSON.
 
 Watching only reads: ending it, by Ctrl-C or a lost connection, changes nothing about the job.
 """
 
+from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, Self
 
 from rich.console import Console, Group
@@ -23,6 +24,9 @@ SLOW: Final = 2.0
 QUICK_POLLS: Final = 60
 """Half-second polls for the first half minute, in which most batches end; then every two seconds."""
 BAR_WIDTH: Final = 40
+SPEED_SECONDS: Final = 10.0
+"""Time over which the speed is an average."""
+HANDED_OVER: Final = (MessageState.SENT, MessageState.DELIVERED, MessageState.FAILED, MessageState.UNKNOWN)
 STYLES: Final = {
     MessageState.DELIVERED: "green",
     MessageState.SENT: "cyan",
@@ -33,16 +37,30 @@ STYLES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A batch at one moment. `counts`: per state of a message; `waiting_for`: why it does not go on, or empty."""
+    """A job at one moment.
+
+    Attributes:
+        counts: per state of a message.
+        waiting_for: why it does not go on, or empty.
+        rate: messages per second that it may send, 0 if that is not known.
+        eta: when its last message goes out, as the API says, or empty.
+    """
 
     state: str
     counts: Mapping[str, int]
     waiting_for: str = ""
+    rate: float = field(default=0.0, compare=False)
+    eta: str = field(default="", compare=False)
 
     @property
     def total(self) -> int:
-        """How many messages the batch has."""
+        """How many messages the job has."""
         return sum(self.counts.values())
+
+    @property
+    def handed_over(self) -> int:
+        """How many messages a provider has had."""
+        return sum(self.counts.get(state, 0) for state in HANDED_OVER)
 
     @property
     def finished(self) -> bool:
@@ -51,16 +69,40 @@ class Progress:
 
     @classmethod
     def read(cls, answer: Mapping[str, Any]) -> "Progress":
-        """Read a batch as the API describes it; Failed if it is not one."""
+        """Read a job as the API describes it; Failed if it is not one."""
         state, counts, waiting = answer.get("state"), answer.get("counts"), answer.get("waiting_for")
         if not isinstance(state, str) or not isinstance(counts, dict):
-            raise Failed("the answer does not describe a batch: does POSTHASTE_URL name a Posthaste API?")
+            raise Failed("the answer does not describe a job: does POSTHASTE_URL name a Posthaste API?")
         known = {s.value: counts[s.value] for s in MessageState if isinstance(counts.get(s.value), int)}
-        return cls(clean(state), known, clean(waiting) if waiting else "")
+        rate, eta = answer.get("rate"), answer.get("eta")
+        return cls(
+            clean(state),
+            known,
+            clean(waiting) if waiting else "",
+            float(rate) if isinstance(rate, int | float) else 0.0,
+            clean(eta) if eta else "",
+        )
+
+
+class Speed:
+    """How many messages a second have gone out lately."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def of(self, progress: Progress) -> float:
+        """Take a reading; return messages per second over the last readings."""
+        now = self._clock.now()
+        self._seen.append((now, progress.handed_over))
+        while len(self._seen) > 2 and now - self._seen[1][0] >= SPEED_SECONDS:  # noqa: PLR2004 - two make a speed
+            self._seen.popleft()
+        then, before = self._seen[0]
+        return max(0.0, (progress.handed_over - before) / (now - then)) if now > then else 0.0
 
 
 class Screen(Protocol):
-    """Shows a batch's progress."""
+    """Shows a job's progress."""
 
     def __call__(self, progress: Progress) -> None:
         """Show a change."""
@@ -82,12 +124,12 @@ def watch(read: Callable[[], Progress], show: Screen, clock: Clock) -> Progress:
         polls += 1
 
 
-def as_json(batch_id: str) -> Screen:
-    """Return a screen that prints one JSON document per change."""
+def as_json(batch_id: str, name: str = "batch_id") -> Screen:
+    """Return a screen that prints one JSON document per change; `name`: what the id is called in it."""
 
     def show(progress: Progress) -> None:
         more = {"waiting_for": progress.waiting_for} if progress.waiting_for else {}
-        emit({"batch_id": batch_id, "state": progress.state, "counts": progress.counts, **more})
+        emit({name: batch_id, "state": progress.state, "counts": progress.counts, **more})
 
     return show
 
@@ -95,14 +137,17 @@ def as_json(batch_id: str) -> Screen:
 def as_lines(progress: Progress) -> None:
     """Print one line per change, for logs and pipes."""
     figures = "  ".join(f"{state} {n:,}" for state, n in progress.counts.items() if n)
-    say(f"{progress.state:8}  {figures}" + (f"  (waiting for: {progress.waiting_for})" if progress.waiting_for else ""))
+    waits = f"  (waiting for: {progress.waiting_for})" if progress.waiting_for else ""
+    ends = f"  (ends about {progress.eta})" if progress.eta else ""
+    say(f"{progress.state:8}  {figures}{waits}{ends}")
 
 
 class Bars:
-    """A live bar per state. Use as a context manager; the last picture stays on the terminal."""
+    """A live bar per state, speed and end. Use as a context manager; the last picture stays on the terminal."""
 
-    def __init__(self, batch_id: str, console: Console | None = None) -> None:
-        self._title = clean(batch_id)
+    def __init__(self, title: str, clock: Clock, console: Console | None = None) -> None:
+        self._title = clean(title)
+        self._speed = Speed(clock)
         self._live = Live(console=console or Console(), auto_refresh=False)
 
     def __enter__(self) -> Self:
@@ -124,4 +169,9 @@ class Bars:
             bar = ProgressBar(total=max(1, progress.total), completed=n, width=BAR_WIDTH, complete_style=style)
             bar.finished_style = style
             bars.add_row(Text(state), bar, Text(f"{n:,}", justify="right"))
+        speed = self._speed.of(progress)
+        pace = f"{speed:,.1f}/s of {progress.rate:,g}/s" if progress.rate else ""
+        end = f"ends about {progress.eta}" if progress.eta else ""
+        if pace or end:
+            bars.add_row(Text(""), Text(", ".join(x for x in (pace, end) if x)))
         return Group(Text(f"{self._title}  {progress.state}  {progress.total:,} messages{waits}", style="bold"), bars)
