@@ -1,0 +1,177 @@
+"""Both directions of the items of campaigns and their uploads, and their compare-and-swaps."""
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.client import Item
+from shared.adapters.dynamo.codec import binary, n, number, s, text, update
+from shared.domain.campaigns import UNREAD, Campaign, Message, Upload, UploadState
+from shared.domain.uploads import Checkpoint, Problem
+
+_TEST: Final = {False: "campaign", True: "testcampaign"}
+"""Kind in the index `mine`."""
+
+
+def campaign_item(x: Campaign) -> Item:
+    """Return a campaign's item, with the keys of its index."""
+    return {**keys.campaign(x.id), **_campaign_fields(x)}
+
+
+def _campaign_fields(x: Campaign) -> Item:
+    out: Item = {
+        "account": s(x.account),
+        "name": s(x.name),
+        "channel": s(x.channel),
+        "credential": s(x.credential),
+        "message": {"B": x.message.pack()},
+        "created_at": n(x.created_at),
+        "updated_at": n(x.updated_at),
+        "unsubscribe": {"BOOL": x.unsubscribe},
+        "version": n(x.version),
+        "mine_pk": s(mine_pk(x.account, test=x.test)),
+        "mine_sk": s(keys.aged(x.created_at, x.id)),
+    }
+    out |= {name: {"BOOL": True} for name in ("test", "guard_off") if getattr(x, name)}
+    out |= {name: s(getattr(x, name)) for name in ("template", "uploading", "ready") if getattr(x, name)}
+    out |= {name: _texts(getattr(x, name)) for name in ("columns", "jobs") if getattr(x, name)}
+    if x.template_version:
+        out["template_version"] = n(x.template_version)
+    return out
+
+
+def campaign(item: Mapping[str, Any]) -> Campaign:
+    """Read a campaign."""
+    return Campaign(
+        id=item["pk"]["S"][2:],
+        account=text(item, "account"),
+        test="test" in item,
+        name=text(item, "name"),
+        channel=text(item, "channel"),
+        credential=text(item, "credential"),
+        message=Message.unpack(binary(item, "message")),
+        created_at=number(item, "created_at"),
+        template=text(item, "template"),
+        template_version=number(item, "template_version"),
+        uploading=text(item, "uploading"),
+        ready=text(item, "ready"),
+        columns=_tuple(item, "columns"),
+        jobs=_tuple(item, "jobs"),
+        guard_off="guard_off" in item,
+        unsubscribe=bool(item["unsubscribe"]["BOOL"]),
+        updated_at=number(item, "updated_at"),
+        version=number(item, "version"),
+    )
+
+
+def campaign_update(table: str, old: Campaign, new: Campaign) -> Item:
+    """Return the update of a campaign from `old` to `new` if its version is still that of `old`."""
+    return _swap(table, keys.campaign(old.id), _campaign_fields(old), _campaign_fields(new))
+
+
+def mine_pk(account: str, *, test: bool) -> str:
+    """Return the partition of the index `mine` with an account's campaigns, those of test keys apart."""
+    return keys.mine_pk(account, _TEST[test])
+
+
+def upload_item(x: Upload) -> Item:
+    """Return an upload's item."""
+    return {**keys.upload(x.campaign, x.id), **_upload_fields(x)}
+
+
+_TEXTS: Final = ("region", "etag", "code", "detail", "owner")
+_NUMBERS: Final = ("size", "problems", "until", "starts", "finished_at")
+
+
+def _upload_fields(x: Upload) -> Item:
+    """Return an upload's attributes; its state is `phase`, since `state` is what the planner's stream looks for."""
+    out: Item = {
+        "account": s(x.account),
+        "channel": s(x.channel),
+        "credential": s(x.credential),
+        "blob": s(x.blob),
+        "phase": s(x.state.value),
+        "created_at": n(x.created_at),
+        "ttl": n(x.ttl),
+        "version": n(x.version),
+    }
+    out |= {name: {"BOOL": True} for name in ("test", "drop_duplicates") if getattr(x, name)}
+    out |= {name: s(getattr(x, name)) for name in _TEXTS if getattr(x, name)}
+    out |= {name: n(getattr(x, name)) for name in _NUMBERS if getattr(x, name)}
+    if x.columns:
+        out["columns"] = _texts(x.columns)
+    if x.skipped:
+        out["skipped"] = {"M": {code: n(count) for code, count in sorted(x.skipped.items())}}
+    if x.checkpoint is not None:
+        out["checkpoint"] = s(json.dumps(x.checkpoint.document(), ensure_ascii=False, separators=(",", ":")))
+    if x.state in UNREAD:
+        out["open_pk"] = s(keys.INGEST_SLOT)
+        out["open_sk"] = s(f"{keys.aged(x.created_at, x.campaign)}#{x.id}")
+    return out
+
+
+def upload(item: Mapping[str, Any]) -> Upload:
+    """Read an upload."""
+    plain: dict[str, Any] = {name: text(item, name) for name in _TEXTS} | {
+        name: number(item, name) for name in _NUMBERS
+    }
+    return Upload(
+        id=item["sk"]["S"][len(keys.UPLOAD_PREFIX) :],
+        campaign=item["pk"]["S"][2:],
+        account=text(item, "account"),
+        test="test" in item,
+        channel=text(item, "channel"),
+        credential=text(item, "credential"),
+        blob=text(item, "blob"),
+        state=UploadState(text(item, "phase")),
+        created_at=number(item, "created_at"),
+        ttl=number(item, "ttl"),
+        drop_duplicates="drop_duplicates" in item,
+        columns=_tuple(item, "columns"),
+        skipped={code: int(count["N"]) for code, count in item["skipped"]["M"].items()} if "skipped" in item else None,
+        checkpoint=Checkpoint.of(json.loads(text(item, "checkpoint"))) if "checkpoint" in item else None,
+        version=number(item, "version"),
+        **plain,
+    )
+
+
+def upload_update(table: str, old: Upload, new: Upload) -> Item:
+    """Return the update of an upload from `old` to `new` if its version is still that of `old`."""
+    return _swap(table, keys.upload(old.campaign, old.id), _upload_fields(old), _upload_fields(new))
+
+
+def problems_item(x: Upload, index: int, problems: Sequence[Problem]) -> Item:
+    """Return the item of one step's problems; `version` is that of the upload as its writer held it."""
+    rows = [[p.row, p.code, p.detail] for p in problems]
+    packed = zlib.compress(json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode(), 6)
+    key = keys.problems(x.campaign, x.id, index)
+    return {**key, "rows": {"B": packed}, "version": n(x.version), "ttl": n(x.ttl)}
+
+
+def problems(item: Mapping[str, Any]) -> list[Problem]:
+    """Read one step's problems."""
+    return [Problem(*row) for row in json.loads(zlib.decompress(binary(item, "rows")))]
+
+
+def _texts(values: Sequence[str]) -> Item:
+    return {"L": [s(value) for value in values]}
+
+
+def _tuple(item: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    return tuple(value["S"] for value in item[name]["L"]) if name in item else ()
+
+
+def _swap(table: str, key: keys.Key, before: Item, after: Item) -> Item:
+    changes = {k: v for k, v in after.items() if before.get(k) != v}
+    expression, names, values = update(changes, [k for k in before if k not in after])
+    return {
+        "TableName": table,
+        "Key": key,
+        "UpdateExpression": expression,
+        "ConditionExpression": "#version = :version",
+        "ExpressionAttributeNames": {**names, "#version": "version"},
+        "ExpressionAttributeValues": {**values, ":version": before["version"]},
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }

@@ -1,0 +1,115 @@
+"""Uploaded lists on DynamoDB: the upload, its campaign's lock, and the chunks, ledgers and problems read of it."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from shared.adapters.dynamo import campaign_codec as codec
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.codec import ledger_item, n, s
+from shared.contracts import INDEX_OPEN
+from shared.domain.campaigns import Campaign, Upload
+from shared.domain.ledger import Ledger
+from shared.domain.uploads import PackedChunk, Problem
+
+
+class DynamoUploads:
+    """`ports.Uploads` over the two tables."""
+
+    def __init__(self, dynamo: Dynamo, *, records: str, ops: str) -> None:
+        self._db = dynamo
+        self._records = records
+        self._ops = ops
+
+    def add(self, upload: Upload) -> None:
+        """Store a new upload; its id is random, so nobody else's is there."""
+        self._db.call("put_item", TableName=self._records, Item=codec.upload_item(upload))
+
+    def get(self, campaign: str, upload: str) -> Upload | None:
+        """Return an upload, consistent."""
+        item = self._db.get(self._records, keys.upload(campaign, upload))
+        return codec.upload(item) if item else None
+
+    def of(self, campaign: str) -> list[Upload]:
+        """Return the campaign's uploads, oldest first."""
+        items = self._db.partition(self._records, keys.campaign_pk(campaign), keys.UPLOAD_PREFIX)
+        return [codec.upload(x) for x in items]
+
+    def save(self, old: Upload, new: Upload) -> bool:
+        """Write an upload if it is as read; a write of our own whose answer was lost counts."""
+        try:
+            self._db.call("update_item", **codec.upload_update(self._records, old, new))
+        except ConditionFailed as lost:
+            return lost.item is not None and codec.upload(lost.item) == new
+        return True
+
+    def begin(self, old: Campaign, new: Campaign, upload: Upload, queued: Upload) -> bool:
+        """Have a file read: campaign and upload in one transaction."""
+        return self._both(upload, queued, old, new)
+
+    def end(self, upload: Upload, ended: Upload, campaign: Campaign, freed: Campaign) -> bool:
+        """Note that a file is read, or cannot be used: upload and campaign in one transaction."""
+        return self._both(upload, ended, campaign, freed)
+
+    def _both(self, upload: Upload, new: Upload, campaign: Campaign, changed: Campaign) -> bool:
+        actions = [
+            {"Update": codec.upload_update(self._records, upload, new)},
+            {"Update": codec.campaign_update(self._records, campaign, changed)},
+        ]
+        try:
+            self._db.call("transact_write_items", TransactItems=actions)
+        except Cancelled as lost:
+            if "ConditionalCheckFailed" not in lost.codes:
+                raise
+            return self.get(upload.campaign, upload.id) == new  # our own write, whose answer was lost
+        return True
+
+    def unread(self) -> Iterator[tuple[str, str]]:
+        """Walk the uploads that are to be read, oldest first; eventually consistent, so a hint."""
+        for item in self._db.query(
+            self._records,
+            IndexName=INDEX_OPEN,
+            KeyConditionExpression="open_pk = :pk",
+            ExpressionAttributeValues={":pk": s(keys.INGEST_SLOT)},
+        ):
+            _, campaign, upload = item["open_sk"]["S"].split("#")
+            yield campaign, upload
+
+    def store(self, upload: Upload, chunks: Sequence[PackedChunk], ledgers: Sequence[Ledger]) -> None:
+        """Store chunks and their ledgers, in this order.
+
+        Chunks go in calls of 25 without a condition, ledgers one by one: a transaction would cost twice the units, and
+        what a call costs of the processor is little beside the row's 500 recipients.
+        """
+        self._db.batch_put([(self._records, _chunk_item(upload, x)) for x in chunks])
+        for x in ledgers:
+            self._fenced(self._ops, ledger_item(x), "ingest", upload.version)
+
+    def note(self, upload: Upload, number: int, problems: Sequence[Problem]) -> None:
+        """Store the problems of one step."""
+        self._fenced(self._records, codec.problems_item(upload, number, problems), "version", upload.version)
+
+    def _fenced(self, table: str, item: Item, name: str, fence: int) -> None:
+        """Put an item unless there is one whose attribute `name` is not below the fence."""
+        try:
+            self._db.call(
+                "put_item",
+                TableName=table,
+                Item={**item, name: n(fence)},
+                ConditionExpression="attribute_not_exists(pk) OR #fence < :fence",
+                ExpressionAttributeNames={"#fence": name},
+                ExpressionAttributeValues={":fence": n(fence)},
+            )
+        except ConditionFailed:
+            return  # ours, whose answer was lost, or that of a later lease
+
+    def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[Problem], int]:
+        """Return problems by row; there are at most some thousands of an upload, so all are read."""
+        items = self._db.partition(self._records, keys.campaign_pk(upload.campaign), keys.problems_prefix(upload.id))
+        found = [p for item in islice(items, upload.problems) for p in codec.problems(item)]
+        more = len(found) > after + limit
+        return found[after : after + limit], after + limit if more else 0
+
+
+def _chunk_item(upload: Upload, x: PackedChunk) -> Item:
+    return {**keys.chunk(upload.id, x.number), "recipients": {"B": x.data}, "ttl": n(upload.ttl)}
