@@ -117,8 +117,8 @@ class Job:
 
     @property
     def exclusive(self) -> bool:
-        """Tell whether the job reserves its credential (campaigns do)."""
-        return bool(self.campaign)
+        """Tell whether the job reserves its one credential: campaigns do, but not on the lane that all tests share."""
+        return bool(self.campaign) and not self.test
 
     @property
     def quiet(self) -> bool:

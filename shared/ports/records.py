@@ -85,21 +85,29 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class OpenJob:
-    """An entry of the index of open jobs. `running`: not READY; times in Unix milliseconds."""
+    """An entry of the index of open jobs.
+
+    `running`: not READY; times in Unix milliseconds; `credential`: the one that the job reserves, or empty.
+    """
 
     job: str
     running: bool
     not_before: int
     created_at: int
     campaign: str = ""
+    credential: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Whether the transition was made, and the job as it is stored now; None if there is none."""
+    """Whether the transition was made, and the job as it is stored now; None if there is none.
+
+    `held_by`: the other campaign that holds the credential, if nothing but that stood in the way of a plan.
+    """
 
     won: bool
     job: Job | None
+    held_by: str = ""
 
 
 class Records(Protocol):
@@ -163,7 +171,8 @@ class Records(Protocol):
             reason: of a stop.
             strict: only if the job's version is still that of `job`.
 
-        RESUME needs the retry on its way to be that of `job`, and ends it.
+        RESUME needs the retry on its way to be that of `job`, and ends it. Of a job that reserves its credential, PLAN
+        takes the reservation in the same transaction, unless another campaign holds it, and LOG gives it back.
         """
         ...
 
@@ -222,6 +231,17 @@ class Records(Protocol):
 
     def open_jobs(self, slots: Iterable[str]) -> Iterable[OpenJob]:
         """Walk the index of open jobs, oldest first within each slot."""
+        ...
+
+    def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:
+        """Walk the open jobs that reserve a credential, oldest first: those that run, or those that are READY.
+
+        A job that has just changed may be missing for a moment.
+        """
+        ...
+
+    def holder(self, credential: str) -> str:
+        """Return the campaign whose jobs run on a credential, consistent; empty if no campaign's do."""
         ...
 
     def suppress(self, account: str, key: str, reason: str, now: int) -> None:

@@ -259,7 +259,7 @@ def test_open_jobs_come_oldest_first_and_campaigns_under_their_credential(stores
         made.append((parts.job.created_at, parts.job.id))
     found = list(stores.records.open_jobs([keys.open_slot("one", 0, running=False)]))
     assert [(x.created_at, x.job) for x in found] == sorted(made)
-    assert {(x.campaign, x.not_before, x.running) for x in found} == {("spring", clock.ms + 5, False)}
+    assert {(x.campaign, x.credential, x.not_before) for x in found} == {("spring", "one", clock.ms + 5)}
     assert list(stores.records.open_jobs([keys.open_slot("two", 0, running=False)])) == []
 
 

@@ -42,6 +42,7 @@ class FakeRecords:
         suppressed_at: account → when an address was last suppressed.
         recent_page: suppressions since a moment that are returned together.
         paused: accounts that an operator paused; an empty name pauses everything.
+        holders: credential → the campaign that took it last, and its jobs that run.
     """
 
     def __init__(self, ledgers: FakeLedgers, tap: Tap | None = None, breakers: FakeBreakers | None = None) -> None:
@@ -57,6 +58,7 @@ class FakeRecords:
         self.recent_page = 4000
         self.paused: set[str] = set()
         self.looks: dict[str, int] = {}
+        self.holders: dict[str, tuple[str, set[str]]] = {}
         self._makers: dict[tuple[str, str], str] = {}
         self._ledgers = ledgers
         self._breakers = breakers or FakeBreakers()
@@ -148,9 +150,41 @@ class FakeRecords:
     def _open(self, slot: str) -> list[OpenJob]:
         there = [j for j in self.jobs.values() if (j.retry or j.state is not JobState.LOGGED) and _slot(j) == slot]
         return [
-            OpenJob(j.id, j.state is not JobState.READY, j.not_before, j.created_at, j.campaign)
+            OpenJob(
+                j.id,
+                j.state is not JobState.READY,
+                j.not_before,
+                j.created_at,
+                j.campaign,
+                j.route[0] if j.exclusive else "",
+            )
             for j in sorted(there, key=lambda j: (j.created_at, j.id))
         ]
+
+    def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:
+        return self.open_jobs([keys.open_slot(credential, 0, running=running)])
+
+    def holder(self, credential: str) -> str:
+        return self._atomic("holder", lambda: self.held_by(credential))
+
+    def held_by(self, credential: str) -> str:
+        """Return the campaign that holds a credential; the caller holds the lock."""
+        campaign, jobs = self.holders.get(credential, ("", set()))
+        return campaign if jobs else ""
+
+    def reserve(self, job: Job) -> str:
+        """Take a job's credential for its campaign, unless another's jobs run on it; returns whose."""
+        credential = job.route[0]
+        if self.held_by(credential) not in ("", job.campaign):
+            return self.held_by(credential)
+        _, jobs = self.holders.get(credential, ("", set()))
+        self.holders[credential] = (job.campaign, jobs | {job.id})
+        return ""
+
+    def give_back(self, job: Job) -> None:
+        """Take a job from those that run on its credential."""
+        campaign, jobs = self.holders.get(job.route[0], ("", set()))
+        self.holders[job.route[0]] = (campaign, jobs - {job.id})
 
     def doubts(self, now: int) -> Iterable[str]:
         def found() -> list[str]:
@@ -216,6 +250,11 @@ class FakeRecords:
                 or (change is Change.RESUME and stored.retry != job.retry)
             ):
                 return Changed(won=False, job=stored)
+            held_by = self.reserve(stored) if stored.exclusive and change is Change.PLAN else ""
+            if held_by:
+                return Changed(won=False, job=stored, held_by=held_by)
+            if stored.exclusive and change is Change.LOG:
+                self.give_back(stored)
             new = replace(stored, state=target, version=stored.version + 1)
             if change is Change.PLAN:
                 new = replace(new, planned_at=now, stopped=False)

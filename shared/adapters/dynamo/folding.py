@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, s
 from shared.adapters.dynamo.transitions import DOUBT_SETS, doubt_values
@@ -47,7 +47,7 @@ def add_counts(table: str, job: Job, delta: Sequence[int], *, finish: int | None
                 names |= {"#by": "by", f"#r{r}": credential, f"#k{j}": k}
                 values[f":b{r}_{j}"] = n(d)
                 sets.append(f"#by.#r{r}.#k{j} = #by.#r{r}.#k{j} + :b{r}_{j}")
-    condition, removes = "attribute_exists(pk)", ""
+    condition, removes = "attribute_exists(pk)", " REMOVE freed" if job.exclusive else ""
     if finish is not None:
         sources, target = ending(exclusive=job.exclusive)
         names["#state"] = "state"
@@ -73,6 +73,17 @@ def add_counts(table: str, job: Job, delta: Sequence[int], *, finish: int | None
     if names:
         update["ExpressionAttributeNames"] = names
     return {"Update": update}
+
+
+def put_job(table: str, job: Job) -> Item:
+    """Return the action that stores a new job."""
+    item = codec.job_item(job)
+    return {"Put": {"TableName": table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
+
+
+def first_stats(table: str, job: Job) -> Item:
+    """Return the action that counts a new job's messages in the stats of its day."""
+    return add_stats(table, job, [*(job.counts[k] for k in COUNT_KEYS), *[0] * (len(BY_KEYS) * len(job.route))])
 
 
 def add_stats(table: str, job: Job, delta: Sequence[int]) -> Item:

@@ -14,6 +14,7 @@ Table `records` (pk, sk):
 | is this address suppressed? list, oldest key first | `A#account#SUP / sha256(address)` |
 | suppressions since a moment | `A#account#SUPLOG / 1790000000000#sha256` |
 | when was an address last suppressed? | `A#account / SUPPRESSED` |
+| an account's jobs that wait for their time, soonest first | `A#account#DUE / not_before#job` |
 | was this request made before? | `I#account / sha256(key)` |
 | is everything paused? | `SYS / CONTROL` |
 | open jobs, oldest first (index `open`) | `credential#READY or RUN`, `shared#READY or RUN#0-15` / `created_at#job` |
@@ -170,6 +171,11 @@ def latest_suppression(account_id: str) -> Key:
     return key(account_pk(account_id), SUPPRESSED)
 
 
+def due(account_id: str, at_ms: int, job_id: str) -> Key:
+    """A job on its account's agenda, by the time that it waits for."""
+    return key(f"A#{account_id}#DUE", aged(at_ms, job_id))
+
+
 def idempotency(account_id: str, digest: str) -> Key:
     """A client's idempotency key by its sha256, hex."""
     return key(f"I#{account_id}", digest)
@@ -239,6 +245,11 @@ def open_slot(credential: str | None, shard: int, *, running: bool) -> str:
     """Partition of the index `open`: by credential for jobs that reserve it, else by shard."""
     phase = "RUN" if running else "READY"
     return f"{credential}#{phase}" if credential else f"shared#{phase}#{shard}"
+
+
+def slot_credential(slot: str) -> str:
+    """Return the credential that the jobs of a slot reserve, or empty."""
+    return slot.partition("#")[0] if slot.count("#") == 1 else ""
 
 
 def doubt_slot(shard: int) -> str:

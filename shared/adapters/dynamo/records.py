@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from shared.adapters.dynamo import codec, contents, folding, keys, marks, transitions
+from shared.adapters.dynamo import codec, contents, folding, keys, marks, once, reservation, transitions
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
 from shared.contracts import INDEX_OPEN
@@ -15,8 +15,8 @@ from shared.domain.chunks import Chunk
 from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.jobs import SHARDS, Job, RetryRequest, add_figures
-from shared.domain.ledger import BY_KEYS, Ledger
-from shared.domain.states import COUNT_KEYS, Change, JobState, ending
+from shared.domain.ledger import Ledger
+from shared.domain.states import Change, JobState, ending
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Recent, Replay, Stored
 
 SUPPRESSION_PAGES: Final = 2
@@ -41,63 +41,20 @@ class DynamoRecords:
     ) -> Stored | Replay | Mismatch:
         """Store chunks, ledgers and content, then job, stats and idempotency record in one transaction."""
         if key is not None:
-            made = self._made_before(self._db.get(self._records, _idempotency_key(key)), key, job.created_at)
+            made = once.earlier(self._db, self._records, key, job.created_at)
             if made is not None:
                 return made
         puts = [(self._ops, codec.ledger_item(x)) for x in ledgers]
         self._db.batch_put([*((self._records, x) for x in contents.items(job, chunks, content, self._blobs)), *puts])
-        actions: list[Item] = [
-            {
-                "Put": {
-                    "TableName": self._records,
-                    "Item": codec.job_item(job),
-                    "ConditionExpression": "attribute_not_exists(pk)",
-                }
-            }
-        ]
+        actions = [folding.put_job(self._records, job)]
         if not job.test:
-            first = [job.counts[k] for k in COUNT_KEYS]
-            actions.append(folding.add_stats(self._records, job, [*first, *[0] * (len(BY_KEYS) * len(job.route))]))
-        if key is not None:
-            actions.append(
-                {
-                    "Put": {
-                        "TableName": self._records,
-                        "Item": {
-                            **_idempotency_key(key),
-                            "job": s(job.id),
-                            "fingerprint": s(key.fingerprint),
-                            "answer": s(key.answer),
-                            "expires": n(key.expires),
-                            "ttl": n(key.expires // 1000 + 1),
-                        },
-                        "ConditionExpression": "attribute_not_exists(pk) OR expires < :now",
-                        "ExpressionAttributeValues": {":now": n(job.created_at)},
-                        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-                    }
-                }
-            )
+            actions.append(folding.first_stats(self._records, job))
         try:
-            self._db.call("transact_write_items", TransactItems=actions)
+            return once.store(self._db, self._records, actions, key, owner=job.id, now=job.created_at)
         except Cancelled as lost:
-            if key is not None and lost.codes[-1] == "ConditionalCheckFailed":
-                item = lost.items[-1] or self._db.get(self._records, _idempotency_key(key))
-                if item is not None and item["job"]["S"] == job.id:
-                    return Stored()  # our own write, whose answer was lost
-                made = self._made_before(item, key, job.created_at)
-                if made is not None:
-                    return made
-            elif lost.codes[0] == "ConditionalCheckFailed":
+            if lost.codes[0] == "ConditionalCheckFailed":
                 return Stored()  # a job's id is random: only we can have written it
             raise
-        return Stored()
-
-    def _made_before(self, item: Item | None, key: Idempotency, now: int) -> Replay | Mismatch | None:
-        if item is None or codec.number(item, "expires") < now:
-            return None
-        if item["fingerprint"]["S"] != key.fingerprint:
-            return Mismatch()
-        return Replay(item["answer"]["S"])
 
     # Reading
 
@@ -180,7 +137,17 @@ class DynamoRecords:
                     not_before=codec.number(item, "not_before"),
                     created_at=int(created_at),
                     campaign=codec.text(item, "campaign"),
+                    credential=keys.slot_credential(slot),
                 )
+
+    def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:
+        """Walk the open jobs that reserve a credential, oldest first: those that run, or those that are READY."""
+        return self.open_jobs([keys.open_slot(credential, 0, running=running)])
+
+    def holder(self, credential: str) -> str:
+        """Return the campaign whose jobs run on a credential, consistent; empty if no campaign's do."""
+        item = self._db.get(self._ops, keys.holder(credential))
+        return codec.text(item, "holder") if item and "jobs" in item else ""
 
     def doubts(self, now: int) -> Iterable[str]:
         """Walk the LOGGED jobs with messages of unknown fate about which a provider is to be asked by now."""
@@ -255,11 +222,28 @@ class DynamoRecords:
     def change(self, job: Job, change: Change, now: int, *, reason: str = "", strict: bool = False) -> Changed:
         """Make one transition of the table, if the job's state allows it."""
         update = transitions.make(self._records, job, change, now, reason, strict=strict)
+        beside = reservation.actions(self._ops, job, change)
+        if beside:
+            return self._change_with(job, update, beside)
         try:
             answer = self._db.call("update_item", **update)
         except ConditionFailed as lost:
             return Changed(won=False, job=codec.job(lost.item) if lost.item else None)
         return Changed(won=True, job=codec.job(answer["Attributes"]))
+
+    def _change_with(self, job: Job, update: Item, beside: Sequence[Item]) -> Changed:
+        """Make a transition in one transaction with what stands beside it."""
+        returned = {k: v for k, v in update.items() if k != "ReturnValues"}  # no transaction returns what it wrote
+        try:
+            self._db.call("transact_write_items", TransactItems=[{"Update": returned}, *beside])
+        except Cancelled as lost:
+            if "ConditionalCheckFailed" not in lost.codes:
+                raise
+            if lost.codes[0] == "ConditionalCheckFailed":
+                return Changed(won=False, job=codec.job(lost.items[0]) if lost.items[0] else None)
+            held_by = next((codec.text(x, "holder") for x in lost.items if x is not None), "")
+            return Changed(won=False, job=job, held_by=held_by)
+        return Changed(won=True, job=self.job(job.id))
 
     def set_retry(self, job: Job, request: RetryRequest | None) -> Changed:
         """Record an owner's retry, or how far it is, or withdraw it."""
@@ -355,7 +339,3 @@ class DynamoRecords:
                 return Recent([digest for _, digest in entries], None)
             query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
         return Recent([digest for _, digest in entries], int(entries[-1][0]))
-
-
-def _idempotency_key(key: Idempotency) -> keys.Key:
-    return keys.idempotency(key.account, hashlib.sha256(key.key.encode()).hexdigest())

@@ -33,9 +33,9 @@ def make(table: str, job: Job, change: Change, now: int, reason: str, *, strict:
         condition += " AND (attribute_not_exists(not_before) OR not_before <= :now)"
         values[":now"] = n(now)
         sets.append("planned_at = :now")
-        removes.append("stopped")
+        removes += ["stopped", "freed"]
     elif change is Change.LOG:
-        sets.append("finished_at = :now")
+        sets += ["finished_at = :now", *(["freed = :one"] if job.exclusive else [])]
         values[":now"] = n(now)
         if job.counts["unknown"]:
             sets += DOUBT_SETS

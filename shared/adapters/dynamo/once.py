@@ -1,0 +1,77 @@
+"""Writes that a client may repeat under an idempotency key: one transaction with the record of the key.
+
+The record's time, not DynamoDB's deletion, decides whether a key still counts: TTL deletes late.
+"""
+
+import hashlib
+from collections.abc import Sequence
+
+from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.codec import n, s
+from shared.ports import Idempotency, Mismatch, Replay, Stored
+
+
+def earlier(db: Dynamo, table: str, key: Idempotency, now: int) -> Replay | Mismatch | None:
+    """Return what an earlier request with this key answered; None if there was none by `now` (Unix ms)."""
+    return _judged(db.get(table, _place(key)), key, now)
+
+
+def store(
+    db: Dynamo, table: str, actions: Sequence[Item], key: Idempotency | None, *, owner: str, now: int
+) -> Stored | Replay | Mismatch:
+    """Write in one transaction, with the record of the key.
+
+    Args:
+        db: DynamoDB.
+        table: the name of the table `records`.
+        actions: what is written.
+        key: the client's, if it gave one.
+        owner: a random id of what is made, by which a write whose answer was lost is recognised.
+        now: Unix milliseconds.
+
+    Raises:
+        Cancelled: a condition of `actions` does not hold; its codes and items are in their order.
+    """
+    record = [] if key is None else [{"Put": _put(table, key, owner, now)}]
+    try:
+        db.call("transact_write_items", TransactItems=[*actions, *record])
+    except Cancelled as lost:
+        if key is not None and lost.codes[-1] == "ConditionalCheckFailed":
+            item = lost.items[-1] or db.get(table, _place(key))
+            if item is not None and item["job"]["S"] == owner:
+                return Stored()  # our own write, whose answer was lost
+            made = _judged(item, key, now)
+            if made is not None:
+                return made
+        raise
+    return Stored()
+
+
+def _judged(item: Item | None, key: Idempotency, now: int) -> Replay | Mismatch | None:
+    if item is None or codec.number(item, "expires") < now:
+        return None
+    if item["fingerprint"]["S"] != key.fingerprint:
+        return Mismatch()
+    return Replay(item["answer"]["S"])
+
+
+def _put(table: str, key: Idempotency, owner: str, now: int) -> Item:
+    return {
+        "TableName": table,
+        "Item": {
+            **_place(key),
+            "job": s(owner),
+            "fingerprint": s(key.fingerprint),
+            "answer": s(key.answer),
+            "expires": n(key.expires),
+            "ttl": n(key.expires // 1000 + 1),
+        },
+        "ConditionExpression": "attribute_not_exists(pk) OR expires < :now",
+        "ExpressionAttributeValues": {":now": n(now)},
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+def _place(key: Idempotency) -> keys.Key:
+    return keys.idempotency(key.account, hashlib.sha256(key.key.encode()).hexdigest())
