@@ -8,7 +8,7 @@ from tests.statemachine.hunt import hunt, hunt_for, over_fakes, over_moto
 from tests.statemachine.sabotage import SABOTAGES
 from tests.statemachine.watch import Violation
 
-SECONDS = 60
+SECONDS = 40
 SEED = 20_261_121
 """The hunt of CI goes over the same ground each time; `make soak` takes a fresh seed."""
 SEEDS = 100
