@@ -73,10 +73,14 @@ class Api:
 
     def lines(self, batch: str) -> list[dict[str, Any]]:
         """Return all log lines of a batch, in list order."""
+        return self.items(f"/batches/{batch}/logs")
+
+    def items(self, path: str) -> list[dict[str, Any]]:
+        """Return what is on all pages of a list."""
         found: list[dict[str, Any]] = []
         cursor = ""
         while True:
-            page = self.get(f"/batches/{batch}/logs?limit=1000" + (f"&cursor={cursor}" if cursor else ""))
+            page = self.get(f"{path}?limit=1000" + (f"&cursor={cursor}" if cursor else ""))
             found += page["items"]
             cursor = page["next_cursor"] or ""
             if not cursor:

@@ -106,17 +106,24 @@ class Inside:
 
     def workers(self, credential: str) -> dict[int, str]:
         """Return pid → start time of the living worker processes of a lane's sender: of this cloud, of this lane."""
-        parent = processes.read(self.cloud.paths)[emulator.NAME]
-        return {
-            pid: born
-            for pid, born in processes.group(parent.pid).items()
-            if processes.carries(pid, contracts.ENV_LANE, credential)
-            and processes.carries(pid, ENV_LOCAL, str(self.cloud.paths.home))
-        }
+        return self._processes(contracts.ENV_LANE, credential)
 
     def kill(self, credential: str) -> int:
         """`kill -9` every worker process of a lane's sender; return how many there were."""
         return sum(processes.kill(pid, born) for pid, born in self.workers(credential).items())
+
+    def kill_function(self, function: str) -> int:
+        """`kill -9` every worker process of a function, e.g. `ingest`; return how many there were."""
+        found = self._processes("AWS_LAMBDA_FUNCTION_NAME", self.names[contracts.HANDLERS[function]])
+        return sum(processes.kill(pid, born) for pid, born in found.items())
+
+    def _processes(self, variable: str, value: str) -> dict[int, str]:
+        parent = processes.read(self.cloud.paths)[emulator.NAME]
+        return {
+            pid: born
+            for pid, born in processes.group(parent.pid).items()
+            if processes.carries(pid, variable, value) and processes.carries(pid, ENV_LOCAL, str(self.cloud.paths.home))
+        }
 
 
 def running() -> tuple[Inside, Api, ControlClient]:

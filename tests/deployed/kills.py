@@ -11,7 +11,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -143,7 +143,7 @@ class Watch:
         if not jobs:
             return
         job, total = jobs[self.samples % len(jobs)]
-        found = self._api.get(f"/batches/{job}")
+        found = self._api.get(f"/jobs/{job}")
         self.samples += 1
         if sum(found["counts"][state] for state in STATES) != total:
             self.wrong.append(f"{job}: the counts do not add up to {total}: {found['counts']}")
@@ -237,15 +237,15 @@ class Range:
         """Compare the job's log with the oracle's."""
         times = self._oracle.times(shot.job)
         lines = {line["recipient"]: line for line in self._api.lines(shot.job)}
-        lost = self._lost(shot)
+        windows = self._lost(shot)
         wanted = self._recipients[shot.job]
         shot.total = len(wanted)
         shot.accepted = len(times)
         shot.unknown = sum(line["state"] == "unknown" for line in lines.values())
-        shot.leases = len(lost)
+        shot.leases = len(windows)
         shot.inside = any(
             0 < sum(wanted[i] in times for i in indices if i % 2 == 0) < sum(i % 2 == 0 for i in indices)
-            for indices in lost
+            for indices in windows
         )
         tell = shot.wrong.append
         if twice := [name for name, n in times.items() if n > 1]:
@@ -254,7 +254,7 @@ class Range:
             tell(f"{len(strangers)} messages accepted that nobody asked for")
         if set(lines) != set(wanted):
             tell(f"{len(lines)} log lines for {len(wanted)} recipients")
-        if many := [len(indices) for indices in lost if len(indices) > self._window]:
+        if many := [len(indices) for indices in windows if len(indices) > self._window]:
             tell(f"more than a window of {self._window} unknown by one lease: {many}")
         bad = Counter(text for name, line in lines.items() if (text := _fault(line, accepted=name in times)))
         shot.wrong += [f"{n} messages {text}" for text, n in bad.items()]
@@ -265,8 +265,13 @@ class Range:
     def _lost(self, shot: Shot) -> Sequence[Sequence[int]]:
         """Return the places in the list of each window whose claimant was lost without a trace of its results."""
         chunks = range(-(-len(self._recipients[shot.job]) // CHUNK))
-        windows = [d for n in chunks for d in self._inside.records.details(shot.job, n)[0]]
-        return [found for d in windows if (found := [d.chunk * CHUNK + e.index for e in d.entries if e.code == LOST])]
+        return [[chunk * CHUNK + i for i in indices] for chunk, indices in lost(self._inside, shot.job, chunks)]
+
+
+def lost(inside: Inside, job: str, chunks: Iterable[int]) -> list[tuple[int, list[int]]]:
+    """Return chunk and indices of each window whose claimant was lost without a trace of its results."""
+    windows = [d for n in chunks for d in inside.records.details(job, n)[0]]
+    return [(d.chunk, found) for d in windows if (found := [e.index for e in d.entries if e.code == LOST])]
 
 
 def _fault(line: dict[str, Any], *, accepted: bool) -> str:

@@ -33,11 +33,15 @@ class Oracle:
         return Counter(row["recipient"] for row in self.of(job))
 
     def _read(self, since: float = 0) -> None:
-        query = {"credential": self._credential, "since": since, "cursor": self._cursor, "limit": PAGE_LINES}
-        data, headers = self._control.request("GET", f"/_control/log?{urlencode(query)}")
-        for row in map(json.loads, data.splitlines()):
-            self._rows[ref_of(row).job].append(row)
-        self._cursor = int(headers["x-next-cursor"])
+        more = True
+        while more:
+            query = {"credential": self._credential, "since": since, "cursor": self._cursor, "limit": PAGE_LINES}
+            data, headers = self._control.request("GET", f"/_control/log?{urlencode(query)}")
+            lines = data.splitlines()
+            for row in map(json.loads, lines):
+                self._rows[ref_of(row).job].append(row)
+            self._cursor = int(headers["x-next-cursor"])
+            more = len(lines) == PAGE_LINES
 
 
 def ref_of(row: dict[str, Any]) -> Ref:
