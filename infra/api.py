@@ -46,6 +46,13 @@ class Api(Construct):
         webhooks: Function,
     ) -> None:
         super().__init__(scope, construct_id)
+        self.http = HttpApi(
+            self,
+            "Http",
+            api_name=contracts.prefix(deployment.stage),
+            description="Posthaste",
+            create_default_stage=False,
+        )
         self.serve = Function(
             self,
             "Serve",
@@ -55,14 +62,7 @@ class Api(Construct):
             service="api",
             seconds=SECONDS,
             memory=MEMORY_MB,
-            environment=environment,
-        )
-        self.http = HttpApi(
-            self,
-            "Http",
-            api_name=contracts.prefix(deployment.stage),
-            description="Posthaste",
-            create_default_stage=False,
+            environment={**environment, contracts.ENV_API_URL: self.http.api_endpoint},
         )
         ours = HttpLambdaIntegration("Ours", self.serve.function)
         self.routes = [

@@ -9,6 +9,7 @@ from constructs import IConstruct
 
 from infra.function import Function
 from infra.lane import Lane
+from infra.links import LinkKeys
 from infra.queue import DeadLetters, WorkQueue
 from infra.settings import Deployment
 from shared import contracts
@@ -32,6 +33,10 @@ FUNCTION: Final = {
 }
 LANE: Final = {
     "AwsSolutions::AwsSolutions-SMG4": "The secret is the provider's key: only there can it be made anew.",
+}
+LINK_KEYS: Final = {
+    "AwsSolutions::AwsSolutions-SMG4": "A link works as long as the key that signed it is kept, for years. "
+    "A key is added by hand, when there is a reason, and none is taken away on a schedule.",
 }
 DEAD: Final = {
     "AwsSolutions::AwsSolutions-SQS3": "This is a dead-letter queue, of a stream or a schedule.",
@@ -84,6 +89,8 @@ def check(stack: Stack, *, deployment: Deployment) -> None:
                 _acknowledge(construct, FUNCTION)
             case Lane():
                 _acknowledge(construct, LANE)
+            case LinkKeys():
+                _acknowledge(construct, LINK_KEYS)
             case DeadLetters():
                 _acknowledge(construct, DEAD)
             case WorkQueue():

@@ -12,6 +12,7 @@ from infra.api import Api
 from infra.dispatch import Dispatch, Feedback
 from infra.function import Function
 from infra.lane import Lane
+from infra.links import LinkKeys
 from infra.ses import SesEvents
 from infra.settings import Deployment, SettingsError
 from infra.storage import Storage
@@ -26,6 +27,8 @@ STREAM: Final = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:Get
 SES_SEND: Final = ("ses:SendEmail", "ses:SendRawEmail", "ses:SendBulkEmail", "ses:SendBulkTemplatedEmail")
 """SES checks the second for a mail with attachments, and the last for each entry of a SendBulkEmail."""
 STORE: Final = ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
+LINKED: Final = ("email", "any")
+"""Channels whose messages may have an unsubscription link; `any` is that of the built-in test credential."""
 MAX_RESOURCES: Final = 500
 """CloudFormation's limit for one stack."""
 
@@ -44,6 +47,7 @@ class PosthasteStack(Stack):
         code = bundling.asset(deployment.target)
         storage = Storage(self, "Storage", deployment=deployment)
         feedback = Feedback(self, "Feedback", deployment=deployment)
+        LinkKeys(self, "LinkKeys", deployment=deployment)
         lanes = [
             Lane(self, f"Lane-{c.id}", deployment=deployment, code=code, credential=c) for c in deployment.credentials
         ]
@@ -105,7 +109,10 @@ class PosthasteStack(Stack):
         if lane.secret is None:
             sender.allow("sqs:SendMessage", on=[feedback.work.queue.queue_arn])
         else:
-            sender.allow("secretsmanager:GetSecretValue", on=[self._secret(deployment, lane.credential.id, "-??????")])
+            own = contracts.secret_name(deployment.stage, lane.credential.id)
+            sender.allow("secretsmanager:GetSecretValue", on=[self._secret(f"{own}-??????")])
+        if lane.credential.channel in LINKED:
+            sender.allow("secretsmanager:GetSecretValue", on=[self._link_keys(deployment)])
 
         if lane.credential.provider == "ses":
             sender.allow(*SES_SEND, on=self._ses(lane.credential))
@@ -117,11 +124,12 @@ class PosthasteStack(Stack):
         serve.allow("dynamodb:Query", on=self._indexes(storage, contracts.INDEX_OPEN, contracts.INDEX_MINE))
         serve.allow(*STORE, on=[storage.bucket.arn_for_objects("*")])
         serve.allow("s3:ListBucket", on=[storage.bucket.bucket_arn])
+        serve.allow("secretsmanager:GetSecretValue", on=[self._link_keys(deployment)])
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes(deployment)])
 
     def _grant_webhooks(self, deployment: Deployment, feedback: Feedback, receive: Function) -> None:
         receive.allow("sqs:SendMessage", on=[feedback.work.queue.queue_arn])
-        receive.allow("secretsmanager:GetSecretValue", on=[self._secret(deployment, "*")])
+        receive.allow("secretsmanager:GetSecretValue", on=[self._secret(contracts.secret_name(deployment.stage, "*"))])
 
     def _grant_dispatch(self, deployment: Deployment, storage: Storage, feedback: Feedback, dispatch: Dispatch) -> None:
         for function in (dispatch.plan, dispatch.log, dispatch.track, dispatch.sweep):
@@ -151,8 +159,10 @@ class PosthasteStack(Stack):
         name = contracts.lane_queue_name(deployment.stage, "*")
         return self.format_arn(service="sqs", resource=name)
 
-    def _secret(self, deployment: Deployment, credential_id: str, suffix: str = "") -> str:
-        name = contracts.secret_name(deployment.stage, credential_id) + suffix
+    def _link_keys(self, deployment: Deployment) -> str:
+        return self._secret(f"{contracts.unsubscribe_secret_name(deployment.stage)}-??????")
+
+    def _secret(self, name: str) -> str:
         return self.format_arn(
             service="secretsmanager", resource="secret", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
         )

@@ -132,6 +132,11 @@ class Deployment:
 
         return SecretLinks(self.secrets)
 
+    @property
+    def address(self) -> str:
+        """The API's public address, without a slash at its end; empty where it is not known."""
+        return self.settings.public_url or self.env.get(contracts.ENV_API_URL, "")
+
     @cached_property
     def circuits(self) -> "Circuits":
         """The credentials' circuit breakers."""
@@ -275,9 +280,8 @@ class Lane:
         feedback = d.feedback if self.credential.provider == "test" else None
         smtp = self._relay() if self.credential.provider == "smtp" else None
         aws = self._account() if self.credential.provider == "ses" else None
-        public_url = d.settings.public_url or d.env.get(contracts.ENV_API_URL, "")
         needs = registry.Needs(
-            self._http, d.clock, secret, self.credential.base_url, feedback, smtp, self.credential, aws, public_url
+            self._http, d.clock, secret, self.credential.base_url, feedback, smtp, self.credential, aws, d.address
         )
         return registry.provider(self.credential.provider)(needs)
 

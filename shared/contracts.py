@@ -23,7 +23,7 @@ ENV_LANE_URL_PREFIX: Final = "POSTHASTE_LANE_URL_PREFIX"
 ENV_LANE: Final = "POSTHASTE_LANE"
 """The credential a sender function serves."""
 ENV_API_URL: Final = "POSTHASTE_API_URL"
-"""Of a sender whose provider is told with each message where to post: the API's own address."""
+"""The API's own address: for links in messages, and for a sender whose provider is told with each where to post."""
 ENV_LEASE_MARGIN: Final = "POSTHASTE_LEASE_MARGIN"
 """Seconds between a sender's deadline and the end of its lease."""
 

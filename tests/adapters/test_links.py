@@ -5,7 +5,8 @@ import pytest
 
 from shared.adapters.links import SecretLinks
 from shared.adapters.secrets import KEPT, KEPT_EMPTY, MalformedSecret, Secrets
-from shared.contracts import unsubscribe_secret_name
+from shared.bootstrap import Deployment
+from shared.contracts import ENV_API_URL, ENV_SETTINGS, Settings, unsubscribe_secret_name
 from shared.domain.unsubscribe import MIN_KEY, Keys, Unsubscription, sign
 from tests.fakes.clock import FakeClock
 
@@ -84,3 +85,13 @@ def test_without_a_key_nothing_is_signed(links: SecretLinks, manager: Manager, s
     with pytest.raises(MalformedSecret, match="unsubscription") as caught:
         links.sign(ANN)
     assert NOW[1:] not in str(caught.value)
+
+
+def test_links_lead_to_the_public_address_or_else_to_the_apis_own() -> None:
+    def address(public_url: str = "", **env: str) -> str:
+        return Deployment({ENV_SETTINGS: Settings("dev", (), {}, public_url).dumps(), **env}).address
+
+    own = {ENV_API_URL: "https://api.aws.example"}
+    assert address("https://mail.example.com/x", **own) == "https://mail.example.com/x"
+    assert address(**own) == "https://api.aws.example"
+    assert address() == ""

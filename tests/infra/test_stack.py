@@ -1,6 +1,7 @@
 """The properties of the template that keep promises."""
 
 import json
+import string
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,17 @@ LANES = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:posthaste-dev-l
 SECRET = "arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:posthaste-dev/credential/"
 
 
+LINK_KEYS = "arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:posthaste-dev/unsubscribe-??????"
+LINK_KEYS_ID = "LinkKeysSecretF2C7DEFE"
+
+
 def test_what_holds_data_keeps_its_logical_id(template: Template) -> None:
     assert set(template.of("DynamoDB::Table")) == set(TABLES)
     assert set(template.of("S3::Bucket")) == {"StorageBucket5CB7C8EA"}
     named = {k: q["QueueName"] for k, q in template.of("SQS::Queue").items()}
     assert QUEUES.items() <= named.items()
     assert len(named) == len(QUEUES) + 4, "two queues for each of the other two lanes"
-    assert "LanesendgridmainSecretC0C4D890" in template.of("SecretsManager::Secret")
+    assert {"LanesendgridmainSecretC0C4D890", LINK_KEYS_ID} <= set(template.of("SecretsManager::Secret"))
 
 
 def test_tables(template: Template) -> None:
@@ -266,16 +271,40 @@ def test_each_sender_reads_its_own_secret_alone(template: Template) -> None:
             r for s in template.statements(service) if "secretsmanager:GetSecretValue" in s.actions for r in s.resources
         }
         name = service.removeprefix("send-")
-        assert found == (set() if name == "test" else {f"{SECRET}{name}-??????"})
-    readers = {s for s in template.functions() if any(a.startswith("secretsmanager:") for a in template.actions(s))}
-    assert readers == {*SENDERS, "webhooks"} - {"send-test"}
+        assert found - {LINK_KEYS} == (set() if name == "test" else {f"{SECRET}{name}-??????"})
+
+
+@pytest.mark.promise(9)
+def test_who_reads_which_secrets(template: Template) -> None:
+    found: dict[str, set[str]] = {}
+    for service in template.functions():
+        for statement in template.statements(service):
+            if any(a.startswith("secretsmanager:") for a in statement.actions):
+                assert statement.actions == {"secretsmanager:GetSecretValue"}
+                for resource in statement.resources:
+                    found.setdefault(resource.partition(":secret:")[2].split("/")[1], set()).add(service)
+    assert found == {
+        "credential": {*SENDERS, "webhooks"} - {"send-test"},
+        "unsubscribe-??????": {*SENDERS, "api"},
+    }
 
 
 @pytest.mark.promise(9)
 def test_secrets_are_created_without_a_value(template: Template) -> None:
-    rows = template.of("SecretsManager::Secret").values()
+    secrets = template.of("SecretsManager::Secret")
+    rows = [secret for key, secret in secrets.items() if key != LINK_KEYS_ID]
     assert {r["Name"] for r in rows} == {f"posthaste-dev/credential/{c}" for c in ("sendgrid-main", "big", "few")}
     assert all(set(r) == {"Name", "Description"} for r in rows)
+
+
+@pytest.mark.promise(9)
+def test_the_first_key_of_links_is_made_with_the_stack(template: Template) -> None:
+    secret = template.of("SecretsManager::Secret")[LINK_KEYS_ID]
+    assert secret["Name"] == contracts.unsubscribe_secret_name("dev")
+    assert "SecretString" not in secret
+    made = secret["GenerateSecretString"]
+    assert (made["SecretStringTemplate"], made["GenerateStringKey"], made["PasswordLength"]) == ("{}", "current", 64)
+    assert set(made["ExcludeCharacters"]) == {*string.punctuation, " "}, "former keys are parted by blanks"
 
 
 @pytest.mark.promise(9)

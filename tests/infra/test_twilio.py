@@ -1,4 +1,6 @@
-"""A credential of texts: its sender knows where the API is, so that Twilio can be told where to post."""
+"""A credential of texts: its sender knows where the API is, so that Twilio can be told where to post.
+
+It signs no links."""
 
 import json
 from typing import Any
@@ -33,14 +35,22 @@ def test_texts_have_a_provider_and_a_route() -> None:
     assert found.routes["sms"] == ("twilio-main",)
 
 
-def test_the_sender_of_texts_alone_is_told_the_apis_address(template: Template) -> None:
+def test_the_api_and_the_sender_of_texts_are_told_the_apis_address(template: Template) -> None:
     told = {
         service: text(function["Environment"]["Variables"][contracts.ENV_API_URL])
         for service, function in template.functions().items()
         if contracts.ENV_API_URL in function["Environment"]["Variables"]
     }
-    assert told == {"send-twilio-main": text(template.raw["Outputs"]["ApiUrl"]["Value"])}
-    assert told["send-twilio-main"]
+    address = text(template.raw["Outputs"]["ApiUrl"]["Value"])
+    assert told == {"send-twilio-main": address, "api": address}
+    assert address
+
+
+@pytest.mark.promise(9)
+def test_a_sender_of_texts_signs_no_links(template: Template) -> None:
+    names = {r for s in template.statements("send-twilio-main") for r in s.resources}
+    assert any("credential/twilio-main" in name for name in names)
+    assert not any("unsubscribe" in name for name in names)
 
 
 def test_the_simulator_takes_its_place_on_the_local_cloud() -> None:
