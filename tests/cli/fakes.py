@@ -1,5 +1,6 @@
 """An API server that answers as scripted and remembers what it was asked, and a clock that never waits."""
 
+import contextlib
 import json
 import threading
 from collections.abc import Callable, Mapping
@@ -55,13 +56,14 @@ class FakeApi:
                     self.close_connection = True
                     return
                 data = answer.raw if answer.raw is not None else json.dumps(answer.body).encode()
-                self.send_response(answer.status)
-                for name, value in {"Content-Length": str(len(data)), **answer.headers}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(data)
+                with contextlib.suppress(ConnectionError):  # a client that gave up
+                    self.send_response(answer.status)
+                    for name, value in {"Content-Length": str(len(data)), **answer.headers}.items():
+                        self.send_header(name, value)
+                    self.end_headers()
+                    self.wfile.write(data)
 
-            do_GET = do_POST = handle_any  # noqa: N815
+            do_GET = do_POST = do_PUT = handle_any  # noqa: N815
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
                 pass

@@ -1,0 +1,86 @@
+"""How far something has come: a bar on a terminal, a line for every tenth elsewhere, nothing beside JSON."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from cli.output import clean, say
+
+ROUNDING: Final = 1e-9
+"""Three tenths are a little less than 0.3 to a computer."""
+REFRESH: Final = 0.005
+"""Share after which a bar is drawn anew: no eye sees less."""
+
+
+class Meter(Protocol):
+    """Shows how far something has come."""
+
+    def __call__(self, share: float, text: str) -> None:
+        """Show a share of 0 to 1, and a few words."""
+        ...
+
+
+@contextmanager
+def meter(title: str, *, terminal: bool, quiet: bool = False) -> Iterator[Meter]:
+    """Show something's progress for a while; the last picture stays.
+
+    Args:
+        title: what it is.
+        terminal: whether somebody looks.
+        quiet: show nothing.
+    """
+    if quiet:
+        yield lambda _share, _text: None
+    elif terminal:
+        yield from _bar(clean(title))
+    else:
+        yield _Lines(title)
+
+
+def _bar(title: str) -> Iterator[Meter]:
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[words]}", markup=False),
+    )
+    with Progress(*columns, console=Console(), auto_refresh=False) as shown:
+        task = shown.add_task(title, total=1.0, words="")
+        last = (-1.0, "")
+
+        def show(share: float, text: str) -> None:
+            nonlocal last
+            if share < 1 and abs(share - last[0]) < REFRESH and text == last[1]:
+                return
+            last = (share, text)
+            shown.update(task, completed=share, words=clean(text), refresh=True)
+
+        yield show
+
+
+class _Lines:
+    """A line for every tenth."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._last = -1
+
+    def __call__(self, share: float, text: str) -> None:
+        tenth = int(share * 10 + ROUNDING)
+        if tenth > self._last:
+            say(f"{self._title}: {share:.0%}  {text}")
+            self._last = tenth
+
+
+def size_of(count: int) -> str:
+    """Return a number of bytes for people."""
+    value = float(count)
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:  # noqa: PLR2004 - SI prefixes
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
