@@ -10,9 +10,10 @@ from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import binary, n, number, s, text, update
 from shared.domain.campaigns import UNREAD, Campaign, Message, Upload, UploadState
 from shared.domain.uploads import Checkpoint, Problem
+from shared.ports import Listed
 
-_TEST: Final = {False: "campaign", True: "testcampaign"}
-"""Kind in the index `mine`."""
+_TEST: Final = {False: "campaigns", True: "testcampaigns"}
+"""Kind in the index `mine`; `campaign` are the campaigns' jobs."""
 
 
 def campaign_item(x: Campaign) -> Item:
@@ -39,11 +40,13 @@ def _campaign_fields(x: Campaign) -> Item:
     out |= {name: _texts(getattr(x, name)) for name in ("columns", "jobs") if getattr(x, name)}
     if x.template_version:
         out["template_version"] = n(x.template_version)
+    if x.missing:
+        out["unfit"] = {"BOOL": True}
     return out
 
 
 def campaign(item: Mapping[str, Any]) -> Campaign:
-    """Read a campaign."""
+    """Read a campaign; an item that was read without its message has an empty one."""
     return Campaign(
         id=item["pk"]["S"][2:],
         account=text(item, "account"),
@@ -51,7 +54,7 @@ def campaign(item: Mapping[str, Any]) -> Campaign:
         name=text(item, "name"),
         channel=text(item, "channel"),
         credential=text(item, "credential"),
-        message=Message.unpack(binary(item, "message")),
+        message=Message.unpack(binary(item, "message")) if "message" in item else Message(),
         created_at=number(item, "created_at"),
         template=text(item, "template"),
         template_version=number(item, "template_version"),
@@ -64,6 +67,11 @@ def campaign(item: Mapping[str, Any]) -> Campaign:
         updated_at=number(item, "updated_at"),
         version=number(item, "version"),
     )
+
+
+def listed(item: Mapping[str, Any]) -> Listed:
+    """Read a campaign for a list."""
+    return Listed(campaign({k: v for k, v in item.items() if k != "message"}), fits="unfit" not in item)
 
 
 def campaign_update(table: str, old: Campaign, new: Campaign) -> Item:

@@ -1,0 +1,144 @@
+"""Files in the deployment's bucket: places for uploads, links to exports, reading by ranges."""
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+from urllib.parse import quote
+
+from botocore.config import Config
+from botocore.exceptions import ClientError, HTTPClientError, IncompleteReadError
+from botocore.exceptions import ConnectionError as BotoConnectionError
+
+from shared.adapters.blobs import S3Blobs
+from shared.adapters.sqs import is_transient
+from shared.ports import Clock, FileChanged, FileFacts, Retriable
+
+CONFIG: Final = Config(
+    signature_version="s3v4",  # else botocore presigns for the global endpoint, which sends clients elsewhere
+    s3={"addressing_style": "virtual"},
+    request_checksum_calculation="when_required",  # else a presigned PUT asks its client for a checksum
+    response_checksum_validation="when_required",
+    connect_timeout=2,
+    read_timeout=20,
+    retries={"mode": "standard", "total_max_attempts": 3},
+)
+BLOCK: Final = 1024 * 1024
+"""Bytes read at a time."""
+RETRIES: Final = 5
+"""Times that a broken stream is opened again without having brought a byte."""
+PAUSE: Final = 0.1
+"""Seconds before the first of them, doubled each time."""
+_GONE: Final = frozenset({"NoSuchKey", "PreconditionFailed", "404", "412"})
+_END: Final = frozenset({"InvalidRange", "416"})
+_LOG: Final = logging.getLogger(__name__)
+
+
+class S3Files(S3Blobs):
+    """`ports.Files` in a bucket.
+
+    Args:
+        client: makes a client with `CONFIG`.
+        bucket: its name.
+        clock: for the pauses between tries.
+    """
+
+    def __init__(self, client: Any, bucket: str, clock: Clock) -> None:
+        super().__init__(client, bucket)
+        self._clock = clock
+
+    def place(self, name: str, *, content_type: str, seconds: int) -> tuple[str, Mapping[str, str]]:
+        """Return a URL to which a file may be put, and the headers that were signed with it."""
+        url = self._s3().generate_presigned_url(
+            "put_object",
+            Params={"Bucket": self._bucket, "Key": name, "ContentType": content_type},
+            ExpiresIn=seconds,
+            HttpMethod="PUT",
+        )
+        return url, {"Content-Type": content_type}
+
+    def link(self, name: str, *, filename: str, seconds: int) -> str:
+        """Return a URL from which a file may be fetched; RFC 6266 tells the browser its name."""
+        plain = re.sub(r"[^ !#-\[\]-~]", "_", filename)
+        disposition = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
+        return self._s3().generate_presigned_url(
+            "get_object",
+            Params={"Bucket": self._bucket, "Key": name, "ResponseContentDisposition": disposition},
+            ExpiresIn=seconds,
+        )
+
+    def facts(self, name: str) -> FileFacts | None:
+        """Return a file's size and ETag; None if there is none."""
+        try:
+            with _faults():
+                answer = self._s3().head_object(Bucket=self._bucket, Key=name)
+        except ClientError as error:
+            if error.response["Error"]["Code"] in _GONE:
+                return None
+            raise
+        return FileFacts(answer["ContentLength"], answer["ETag"].strip('"'))
+
+    def read(self, name: str, *, etag: str, start: int) -> Iterator[bytes]:
+        """Walk a file's bytes from an offset on; a stream that breaks is opened again where it was."""
+        at = start
+        failed = 0
+        while True:
+            try:
+                for block in self._stream(name, etag, at):
+                    at += len(block)
+                    failed = 0
+                    yield block
+            except Retriable:
+                failed += 1
+                if failed > RETRIES:
+                    raise
+                _LOG.warning("file opened again", extra={"file": name, "offset": at})
+                self._clock.sleep(PAUSE * 2 ** (failed - 1))
+            else:
+                return
+
+    def _stream(self, name: str, etag: str, at: int) -> Iterator[bytes]:
+        try:
+            with _faults():
+                answer = self._s3().get_object(Bucket=self._bucket, Key=name, IfMatch=f'"{etag}"', Range=f"bytes={at}-")
+        except ClientError as error:
+            code = error.response["Error"]["Code"]
+            if code in _END:
+                return
+            if code in _GONE:
+                raise FileChanged(name) from None
+            raise
+        body = answer["Body"]
+        try:
+            while True:
+                with _faults():
+                    block = body.read(BLOCK)
+                if not block:
+                    return
+                yield block
+        finally:
+            body.close()
+
+    def put(self, name: str, data: bytes) -> None:
+        """Store a small file."""
+        with _faults():
+            super().put(name, data)
+
+    def get(self, name: str) -> bytes | None:
+        """Return a small file, None if there is none."""
+        with _faults():
+            return super().get(name)
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    """Turn faults of the moment into Retriable."""
+    try:
+        yield
+    except ClientError as error:
+        if is_transient(error):
+            raise Retriable(str(error)) from error
+        raise
+    except (BotoConnectionError, HTTPClientError, IncompleteReadError) as error:
+        raise Retriable(str(error)) from error

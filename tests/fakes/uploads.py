@@ -1,0 +1,132 @@
+"""Uploaded lists in memory."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from shared.domain import chunks as chunking
+from shared.domain.campaigns import UNREAD, Campaign, Upload
+from shared.domain.chunks import Chunk
+from shared.domain.ledger import Ledger
+from shared.domain.uploads import PackedChunk, Problem
+from tests.fakes.faults import Tap
+from tests.fakes.ledgers import FakeLedgers
+
+T = TypeVar("T")
+
+
+class FakeUploads:
+    """`ports.Uploads` in memory; thread-safe, atomic with the ledgers it is given.
+
+    Attributes:
+        items: uploads by campaign and id.
+        campaigns: as `FakeCampaigns` keeps them.
+        packed: chunks as they were stored, by upload and number; `chunks` as senders read them.
+        noted: problems of a step with the version of their writer, by upload and number.
+    """
+
+    def __init__(
+        self,
+        campaigns: dict[str, Campaign],
+        chunks: dict[tuple[str, int], Chunk],
+        ledgers: FakeLedgers,
+        tap: Tap | None = None,
+    ) -> None:
+        self.items: dict[tuple[str, str], Upload] = {}
+        self.campaigns = campaigns
+        self.packed: dict[tuple[str, int], PackedChunk] = {}
+        self.chunks = chunks
+        self.noted: dict[tuple[str, int], tuple[int, list[Problem]]] = {}
+        self._fences: dict[tuple[str, int], int] = {}
+        self._ledgers = ledgers
+        self._tap = tap or Tap()
+
+    def _atomic(self, name: str, operation: Callable[[], T]) -> T:
+        def step() -> T:
+            with self._ledgers.lock:
+                return operation()
+
+        return self._tap(f"uploads.{name}", step)
+
+    def add(self, upload: Upload) -> None:
+        self._atomic("add", lambda: self.items.__setitem__((upload.campaign, upload.id), upload))
+
+    def get(self, campaign: str, upload: str) -> Upload | None:
+        return self._atomic("get", lambda: self.items.get((campaign, upload)))
+
+    def of(self, campaign: str) -> list[Upload]:
+        return self._atomic("of", lambda: [self.items[k] for k in sorted(self.items) if k[0] == campaign])
+
+    def save(self, old: Upload, new: Upload) -> bool:
+        return self._atomic("save", lambda: self._swap(old, new))
+
+    def _swap(self, old: Upload, new: Upload) -> bool:
+        place = old.campaign, old.id
+        stored = self.items.get(place)
+        if stored is None or stored.version != old.version:
+            return stored == new
+        self.items[place] = new
+        return True
+
+    def begin(self, old: Campaign, new: Campaign, upload: Upload, queued: Upload) -> bool:
+        return self._atomic("begin", lambda: self._both(upload, queued, old, new))
+
+    def end(self, upload: Upload, ended: Upload, campaign: Campaign, freed: Campaign) -> bool:
+        return self._atomic("end", lambda: self._both(upload, ended, campaign, freed))
+
+    def _both(self, upload: Upload, new: Upload, campaign: Campaign, changed: Campaign) -> bool:
+        stored = self.campaigns.get(campaign.id)
+        if stored is None or stored.version != campaign.version:
+            return self.items.get((upload.campaign, upload.id)) == new
+        if not self._swap(upload, new):
+            return False
+        self.campaigns[campaign.id] = changed
+        return True
+
+    def unread(self) -> Iterator[tuple[str, str]]:
+        def found() -> list[tuple[str, str]]:
+            there = [x for x in self.items.values() if x.state in UNREAD]
+            return [(x.campaign, x.id) for x in sorted(there, key=lambda x: (x.created_at, x.campaign, x.id))]
+
+        yield from self._atomic("unread", found)
+
+    def store(self, upload: Upload, chunks: Sequence[PackedChunk], ledgers: Sequence[Ledger]) -> None:
+        for x in chunks:
+            self._atomic("store.chunk", lambda x=x: self._chunk(upload, x))  # type: ignore[misc]
+        for ledger in ledgers:
+            self._atomic("store.ledger", lambda x=ledger: self._ledger(x, upload.version))  # type: ignore[misc]
+
+    def _chunk(self, upload: Upload, x: PackedChunk) -> None:
+        self.packed[upload.id, x.number] = x
+        self.chunks[upload.id, x.number] = Chunk(upload.id, x.number, chunking.unpack(x.data), upload.ttl)
+
+    def _ledger(self, x: Ledger, fence: int) -> None:
+        place = x.job, x.chunk
+        if place not in self._fences or self._fences[place] < fence:
+            self._fences[place] = fence
+            self._ledgers.store(x)
+
+    def note(self, upload: Upload, number: int, problems: Sequence[Problem]) -> None:
+        def put() -> None:
+            place = upload.id, number
+            if place not in self.noted or self.noted[place][0] < upload.version:
+                self.noted[place] = upload.version, list(problems)
+
+        self._atomic("note", put)
+
+    def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[Problem], int]:
+        def found() -> list[Problem]:
+            return [p for i in range(upload.problems) for p in self.noted[upload.id, i][1]]
+
+        there = self._atomic("problems", found)
+        return there[after : after + limit], after + limit if len(there) > after + limit else 0
+
+
+class FakeCampaignReader:
+    """The part of `ports.Campaigns` that lists need, over the campaigns of `FakeUploads`."""
+
+    def __init__(self, campaigns: dict[str, Campaign], tap: Tap | None = None) -> None:
+        self._campaigns = campaigns
+        self._tap = tap or Tap()
+
+    def get(self, campaign: str) -> Campaign | None:
+        return self._tap("campaigns.get", lambda: self._campaigns.get(campaign))
