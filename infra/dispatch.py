@@ -1,7 +1,7 @@
 """What moves jobs besides the lanes: plan, log, track and sweep, and the streams, queue and schedule behind them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from aws_cdk import Duration
@@ -69,13 +69,13 @@ class Dispatch(Construct):
         self._code = code
         self._environment = environment
         self.plan = self._function("Plan", "plan")
-        self.plan_dead = self._stream(self.plan, "plan", records, contracts.PLAN_STREAM_FILTER, window_seconds=0)
+        self.plan_dead = self._stream(self.plan, "plan", records, contracts.PLAN_STREAM_FILTERS, window_seconds=0)
         self.log = self._function("Log", "log")
         self.log_dead = self._stream(
             self.log,
             "log",
             ops,
-            contracts.LOG_STREAM_FILTER,
+            (contracts.LOG_STREAM_FILTER,),
             window_seconds=LOG_WINDOW_SECONDS[deployment.target],
         )
         self.track = self._function("Track", "track")
@@ -106,7 +106,13 @@ class Dispatch(Construct):
         return DeadLetters(consumer, "Dead", deployment=self._deployment, name=full)
 
     def _stream(
-        self, consumer: Function, name: str, table: Table, pattern: Mapping[str, Any], *, window_seconds: int
+        self,
+        consumer: Function,
+        name: str,
+        table: Table,
+        patterns: Sequence[Mapping[str, Any]],
+        *,
+        window_seconds: int,
     ) -> DeadLetters:
         dead = self._dead(consumer, name)
         EventSourceMapping(
@@ -115,7 +121,7 @@ class Dispatch(Construct):
             target=consumer.function,
             event_source_arn=table.table_stream_arn,
             starting_position=StartingPosition.TRIM_HORIZON,
-            filters=[{"pattern": json.dumps(pattern)}],
+            filters=[{"pattern": json.dumps(p)} for p in patterns],
             batch_size=STREAM_BATCH,
             max_batching_window=Duration.seconds(window_seconds) if window_seconds else None,
             max_record_age=Duration.seconds(RECORD_AGE_SECONDS[self._deployment.target]),

@@ -50,8 +50,12 @@ HANDLERS: Final = {
 }
 """Function → handler string. plan: `records` stream; log: `ops` stream; track: feedback queue; sweep: every minute."""
 
-PLAN_STREAM_FILTER: Final = {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"state": {"S": ["READY"]}}}}
-"""`records` stream → plan: a job that is READY (only job items have `state`)."""
+PLAN_STREAM_FILTERS: Final = (
+    {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"state": {"S": ["READY"]}}}},
+    {"eventName": ["MODIFY"], "dynamodb": {"NewImage": {"freed": {"N": ["1"]}}}},
+)
+"""`records` stream → plan: a job that is READY (no other item has that `state`), or that has just given back its
+credential; the next write of it takes the mark away."""
 LOG_STREAM_FILTER: Final = {
     "eventName": ["INSERT", "MODIFY"],
     "dynamodb": {"NewImage": {"dirty": {"N": ["1"]}, "status": {"S": ["IDLE", "DONE"]}}},

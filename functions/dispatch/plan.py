@@ -1,4 +1,4 @@
-"""The `records` stream: jobs that became READY are started when they are due."""
+"""The `records` stream: jobs that became READY are started when they are due, those of a campaign in their turn."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,10 +11,13 @@ logger = Logger()
 
 
 def handler(event: Mapping[str, Any], _context: Any) -> dict[str, list[dict[str, str]]]:
-    """Plan each READY job of the batch; one that is not due yet is left to the sweeper."""
+    """Start what the jobs of the batch let start: themselves, or, as one of a campaign has ended, who waits behind it.
+
+    One that is not due yet is left to its schedule and the sweeper.
+    """
     images = (record["dynamodb"].get("NewImage", {}) for record in event["Records"])
     jobs = dict.fromkeys(image["job"]["S"] for image in images if "job" in image)
-    plan = services.deployment().planner.plan
-    planned = [job for job in jobs if plan(job) is not None]
+    react = services.deployment().planner.react
+    planned = [started.id for job in jobs for started in react(job)]
     logger.info("planned", seen=len(jobs), planned=planned)
     return {"batchItemFailures": []}

@@ -1,9 +1,13 @@
-"""Planning: a READY job that is due becomes ENQUEUED, and its chunks' pointers go out (J1)."""
+"""Planning: a READY job that is due becomes ENQUEUED, and its chunks' pointers go out (J1).
+
+A job that reserves its credential waits its turn: the oldest starts, with it those of the same campaign, and all others
+stay READY until the last of these is LOGGED. Nobody tells them no; they are asked again when the credential is free.
+"""
 
 from shared.domain.jobs import Job
 from shared.domain.states import Change, JobState
 from shared.engine.accept import send_pointers
-from shared.ports import Clock, Lanes, LedgerStore, Records
+from shared.ports import Changed, Clock, Lanes, LedgerStore, OpenJob, Records
 
 
 class Planner:
@@ -16,15 +20,65 @@ class Planner:
         self._clock = clock
 
     def plan(self, job_id: str) -> Job | None:
-        """Start a job if it is READY and due; None otherwise."""
+        """Start a job if it is READY and due, and its turn; None otherwise."""
+        return next((job for job in self.react(job_id) if job.id == job_id), None)
+
+    def react(self, job_id: str) -> list[Job]:
+        """Start what a change of a job lets start: itself, or those whose turn it is on the credential it reserves.
+
+        Returns:
+            The jobs that this call started, oldest first.
+        """
         job = self._records.job(job_id)
-        if job is None or job.state is not JobState.READY:
-            return None
-        now = int(self._clock.now() * 1000)
-        if job.not_before > now:
+        if job is None:
+            return []
+        if job.exclusive:
+            return self.next(job.route[0], job)
+        changed = self._start(job, self._now())
+        return [changed.job] if changed is not None and changed.won and changed.job is not None else []
+
+    def next(self, credential: str, named: Job | None = None) -> list[Job]:
+        """Start the oldest job that is READY, due and reserves a credential, and those of its campaign.
+
+        If a campaign holds the credential, only its jobs start.
+
+        Args:
+            credential: which.
+            named: a job of the credential, as just read, that the index may not show yet.
+
+        Returns:
+            The jobs that this call started, oldest first.
+        """
+        now = self._now()
+        waiting = {(x.created_at, x.job): x.campaign for x in self._due(credential, now)}
+        if named is not None and named.state is JobState.READY:
+            waiting[named.created_at, named.id] = named.campaign
+        started: list[Job] = []
+        holder = ""
+        for (_, job_id), campaign in sorted(waiting.items()):
+            job = self._records.job(job_id) if holder in ("", campaign) else None
+            changed = self._start(job, now) if job is not None else None
+            if changed is None:
+                continue
+            holder = changed.held_by or (campaign if changed.won else holder)
+            if changed.won and changed.job is not None:
+                started.append(changed.job)
+        return started
+
+    def _due(self, credential: str, now: int) -> list[OpenJob]:
+        return [x for x in self._records.open_on(credential, running=False) if x.not_before <= now]
+
+    def _start(self, job: Job, now: int) -> Changed | None:
+        """Make the transition and send the pointers; None if the job is not READY or not due."""
+        if job.state is not JobState.READY or job.not_before > now:
             return None
         changed = self._records.change(job, Change.PLAN, now)
-        if not changed.won or changed.job is None:
-            return None
-        send_pointers(self._lanes, job_id, self._ledgers.list_queue(job_id))
-        return changed.job
+        stored = changed.job
+        if not changed.won and stored is not None and (stored.state, stored.planned_at) == (JobState.ENQUEUED, now):
+            changed = Changed(won=True, job=stored)  # our own plan, whose answer was lost
+        if changed.won and stored is not None:
+            send_pointers(self._lanes, job.id, self._ledgers.list_queue(job.id))
+        return changed
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)

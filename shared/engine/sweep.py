@@ -78,9 +78,10 @@ class Sweeper:
         """
         done = {"planned": 0, "taken_over": 0, "folded": 0, "pointed": 0, "logged": 0, "asked": 0}
         empty: dict[str, bool] = {}
+        asked: set[str] = set()
         faults: list[Exception] = []
         complete = True
-        for name, look in self._all(done, empty, deadline):
+        for name, look in self._all(done, empty, asked, deadline):
             if self._clock.now() > deadline:
                 complete = False
                 break
@@ -94,18 +95,24 @@ class Sweeper:
         return Swept(**done, complete=complete)
 
     def _all(
-        self, done: dict[str, int], empty: dict[str, bool], deadline: float
+        self, done: dict[str, int], empty: dict[str, bool], asked: set[str], deadline: float
     ) -> Iterator[tuple[str, Callable[[], None]]]:
-        """Yield every job with what is to be done about it."""
+        """Yield every job with what is to be done about it. `asked`: credentials whose next job was looked for."""
         for entry in self._records.open_jobs(self._slots):
-            yield entry.job, partial(self._open, entry, done, empty, deadline)
+            if entry.running:
+                yield entry.job, partial(self._open, entry, done, empty, deadline)
+            elif entry.credential not in asked:
+                asked |= {entry.credential} - {""}
+                yield entry.job, partial(self._ready, entry, done)
         for name in self._records.doubts(int(self._clock.now() * 1000)):
             yield name, partial(self._look, name, done)
 
+    def _ready(self, entry: OpenJob, done: dict[str, int]) -> None:
+        """Start a job, or the next of those that wait for its credential."""
+        started = self._planner.next(entry.credential) if entry.credential else self._planner.react(entry.job)
+        done["planned"] += len(started)
+
     def _open(self, entry: OpenJob, done: dict[str, int], empty: dict[str, bool], deadline: float) -> None:
-        if not entry.running:
-            done["planned"] += self._planner.plan(entry.job) is not None
-            return
         job = self._records.job(entry.job)
         if job is not None and job.retry is not None:
             done["planned"] += self._retrier.carry_on(job.id, deadline) and self._planner.plan(job.id) is not None

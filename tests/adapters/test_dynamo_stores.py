@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.contents import INLINE_CONTENT
-from shared.contracts import LOG_STREAM_FILTER, PLAN_STREAM_FILTER
+from shared.contracts import LOG_STREAM_FILTER, PLAN_STREAM_FILTERS
 from shared.domain.content import Attachment, Content, Mailbox
 from shared.domain.states import Change, JobState
 from shared.ports import Idempotency, Replay, Retriable, Stored
@@ -160,11 +160,34 @@ def test_the_plan_streams_filter_takes_ready_jobs_and_nothing_else(stores: MotoS
 
     def passing() -> list[str]:
         items = stores.client.scan(TableName=stores.tables.records)["Items"]
-        return [x["sk"]["S"] for x in items if matches(x, PLAN_STREAM_FILTER)]
+        return [x["sk"]["S"] for x in items if any(matches(x, f) for f in PLAN_STREAM_FILTERS)]
 
     assert passing() == ["JOB"]
-    stores.records.change(parts.job, Change.PLAN, clock.ms)
-    assert passing() == []
+    for change in (Change.PLAN, Change.FINISH, Change.LOG):
+        assert stores.records.change(parts.job, change, clock.ms).won
+        assert passing() == []
+
+
+def test_the_plan_streams_filter_takes_the_end_of_a_campaigns_job_once(stores: MotoStores, clock: FakeClock) -> None:
+    parts = Parts(clock, state=JobState.READY, campaign="spring", planned_at=0)
+    parts.store(stores)
+
+    def passes() -> bool:
+        image = stores.client.get_item(TableName=stores.tables.records, Key=keys.job(parts.job.id))["Item"]
+        return any(matches(image, f) for f in PLAN_STREAM_FILTERS)
+
+    seen = [passes()]
+    for change in (Change.PLAN, Change.START, Change.FINISH, Change.LOG):
+        assert stores.records.change(parts.job, change, clock.ms).won
+        seen.append(passes())
+    late = stores.ledgers.drop(parts.job.id, 0, [0])
+    assert late is not None
+    assert stores.records.fold(late, parts.job) is not None
+    seen.append(passes())
+    assert seen == [True, False, False, False, True, False]
+    for change in (Change.RESUME, Change.PLAN):
+        assert stores.records.change(parts.job, change, clock.ms).won
+    assert not passes()
 
 
 def test_a_stream_record_reads_as_the_ledger(stores: MotoStores, clock: FakeClock) -> None:

@@ -276,7 +276,7 @@ class World:
 
     def plan(self) -> int:
         """Plan the jobs that are READY and due, as the stream of jobs would have it; returns how many were."""
-        return sum(self.planner.plan(job) is not None for job in self.jobs)
+        return sum(len(self.planner.react(job)) for job in self.jobs)
 
     def sweep(self) -> Swept:
         """Let the sweeper run for a minute at most."""

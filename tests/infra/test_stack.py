@@ -175,7 +175,7 @@ def test_streams_are_bounded_and_what_they_drop_is_kept(template: Template) -> N
         dead = template.resources[target(source["DestinationConfig"]["OnFailure"]["Destination"])]["Properties"]
         assert dead["QueueName"] == f"posthaste-dev-{service}-dlq"
     filters = {s: [json.loads(f["Pattern"]) for f in x["FilterCriteria"]["Filters"]] for s, x in streams.items()}
-    assert filters == {"plan": [contracts.PLAN_STREAM_FILTER], "log": [contracts.LOG_STREAM_FILTER]}
+    assert filters == {"plan": list(contracts.PLAN_STREAM_FILTERS), "log": [contracts.LOG_STREAM_FILTER]}
 
 
 def test_the_sweep_runs_every_minute_and_its_failures_are_kept(template: Template) -> None:

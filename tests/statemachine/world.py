@@ -168,7 +168,7 @@ class StagedWorld(World):
     def plan(self) -> int:
         """Plan the jobs that are READY."""
         ready = [job for job in self.jobs if self.job(job).state is JobState.READY]
-        return sum(self.planner.plan(job) is not None for job in ready)
+        return sum(len(self.planner.react(job)) for job in ready)
 
     def cells(self, job: str) -> list[tuple[Cell, int]]:
         """Return (state, attempt) of every recipient, in list order."""

@@ -1,0 +1,73 @@
+"""The plan function: what a record of the jobs' stream starts, at once and for each credential in turn."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from functions.dispatch import plan, services
+from shared.domain.jobs import Job
+from shared.domain.states import JobState
+from shared.engine.plan import Planner
+from tests.fakes.clock import FakeClock
+from tests.fakes.lists import send_list
+from tests.fakes.tables import MotoStores
+from tests.fakes.world import World, credential
+
+
+@dataclass
+class Deployed:
+    planner: Planner
+
+
+@pytest.fixture
+def world(moto_dynamo: Any, monkeypatch: pytest.MonkeyPatch) -> World:
+    def stores(clock: FakeClock) -> MotoStores:
+        return MotoStores(moto_dynamo, clock)
+
+    made = World(credential("one"), stores=stores)
+    monkeypatch.setattr(services, "deployment", lambda: Deployed(made.planner))
+    return made
+
+
+def record(world: World, *jobs: Job) -> dict[str, Any]:
+    """Return the stream's records of jobs as they are now."""
+    stores = world.stores
+    assert isinstance(stores, MotoStores)
+    images = [
+        stores.client.get_item(
+            TableName=stores.tables.records, Key={"pk": {"S": f"J#{job.id}"}, "sk": {"S": "JOB"}}, ConsistentRead=True
+        )["Item"]
+        for job in jobs
+    ]
+    return {"Records": [{"eventName": "MODIFY", "dynamodb": {"NewImage": image}} for image in images]}
+
+
+def twice(event: dict[str, Any]) -> None:
+    for _ in range(2):
+        assert plan.handler(event, None) == {"batchItemFailures": []}
+
+
+@pytest.mark.promise(7)
+def test_it_starts_ready_jobs_and_those_that_a_campaigns_end_lets_start(world: World) -> None:
+    first = send_list(world, "spring", 2)
+    world.clock.advance(1)
+    second, batch = send_list(world, "autumn", 2), world.accept(1, not_before=world.clock.ms + 1000)
+    world.clock.advance(1)
+    twice(record(world, second, batch, first))
+    assert [world.job(x.id).state for x in (first, second, batch)] == [
+        JobState.ENQUEUED,
+        JobState.READY,
+        JobState.ENQUEUED,
+    ]
+    assert len(world.lanes["one"].sent) == 2
+    while world.send("one") is not None or world.log() is not None:
+        pass
+    assert world.job(first.id).state is JobState.LOGGED
+    twice(record(world, first))
+    assert world.job(second.id).state is JobState.ENQUEUED
+    assert len(world.lanes["one"].sent) == 3
+
+
+def test_records_of_other_items_are_passed_over(world: World) -> None:
+    twice({"Records": [{"eventName": "REMOVE", "dynamodb": {}}, {"dynamodb": {"NewImage": {"pk": {"S": "x"}}}}]})

@@ -1,0 +1,61 @@
+"""Campaigns' jobs in a world: stored as sending a list stores them, READY, for the planner to start."""
+
+from typing import Any
+
+from shared.domain import chunks as chunking
+from shared.domain import ledger as rules
+from shared.domain.chunks import Chunk
+from shared.domain.ids import new_id
+from shared.domain.jobs import Job, Policy
+from shared.domain.ledger import BY_KEYS
+from shared.domain.states import COUNT_KEYS, JobState
+from shared.ports import Stored
+from tests.fakes.world import ACCOUNT, CONTENT, World, recipients
+
+
+def send_list(world: World, campaign: str, n: int = 1, *, credential: str = "one", **changes: Any) -> Job:
+    """Store a job of a campaign with n recipients, its chunks and ledgers, and return it."""
+    now = world.clock.ms
+    job_id = new_id(now)
+    ttl = now // 1000 + 60 * 86_400
+    policy = changes.get("policy", Policy())
+    people = recipients(n)
+    size = chunking.chunk_size(n, 1, world.settings.credential(credential).rate)
+    chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(chunking.split(people, size))]
+    ledgers = [
+        rules.create(
+            job=job_id,
+            chunk=c.number,
+            skipped=(),
+            size=len(c.recipients),
+            lane=credential,
+            route=(credential,),
+            limit=policy.max_attempts,
+            ttl=ttl,
+        )
+        for c in chunks
+    ]
+    fields: dict[str, Any] = {
+        "account": ACCOUNT,
+        "kind": "campaign",
+        "channel": "email",
+        "test": False,
+        "created_at": now,
+        "counts": dict.fromkeys(COUNT_KEYS, 0) | {"queued": n},
+        "campaign": campaign,
+    }
+    job = Job(
+        id=job_id,
+        route=(credential,),
+        providers=(world.settings.credential(credential).provider,),
+        total=n,
+        chunks=len(chunks),
+        ttl=ttl,
+        state=JobState.READY,
+        by={credential: (0,) * len(BY_KEYS)},
+        **{**fields, **changes},
+    )
+    stored = world.records.accept(job, chunks, ledgers, CONTENT, None)
+    assert isinstance(stored, Stored)
+    world.jobs.append(job.id)
+    return job
