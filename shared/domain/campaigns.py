@@ -21,6 +21,8 @@ USE_WITHIN_DAYS: Final = 30
 as long as a job's."""
 MAX_JOBS: Final = 100
 """Lists that one campaign may send."""
+MAX_VERSIONS: Final = 1000
+"""Versions of a stored template."""
 MAX_PACKED: Final = 300_000
 """Bytes of a campaign's templates, compressed: they stand in its item."""
 UNSUBSCRIBE_URL: Final = "unsubscribe_url"
@@ -116,6 +118,25 @@ class Campaign:
     def changed(self, now: int, **changes: Any) -> "Campaign":
         """Return it with changes, one version on."""
         return replace(self, updated_at=now, version=self.version + 1, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTemplate:
+    """A message kept for many campaigns, as of one of its versions. Times are Unix milliseconds.
+
+    Attributes:
+        version: from 1; each change makes the next one, and earlier ones stay.
+        saved_at: when this version was made; `created_at`: the template.
+    """
+
+    id: str
+    account: str
+    name: str
+    channel: str
+    message: Message
+    created_at: int
+    saved_at: int
+    version: int = 1
 
 
 class UploadState(StrEnum):

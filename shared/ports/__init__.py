@@ -9,6 +9,8 @@ from shared.ports.campaigns import (
     FileChanged,
     FileFacts,
     Files,
+    Listed,
+    Templates,
     Uploads,
 )
 from shared.ports.common import (
@@ -85,6 +87,7 @@ __all__ = [
     "Lanes",
     "LedgerStore",
     "Links",
+    "Listed",
     "Loaded",
     "Mismatch",
     "NoTime",
@@ -108,6 +111,7 @@ __all__ = [
     "Stepwise",
     "Stored",
     "Target",
+    "Templates",
     "Unfit",
     "Uploads",
     "WebhookReader",

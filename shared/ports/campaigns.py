@@ -4,12 +4,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from shared.domain.campaigns import Campaign, Upload
+from shared.domain.campaigns import Campaign, StoredTemplate, Upload
 from shared.domain.content import Content
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger
 from shared.domain.uploads import PackedChunk, Problem
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A campaign in a list, without its message; `fits`: its unsent list has every column that the message names."""
+
+    campaign: Campaign
+    fits: bool
 
 
 class Campaigns(Protocol):
@@ -31,8 +39,11 @@ class Campaigns(Protocol):
         """Remove a campaign if it is as read."""
         ...
 
-    def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Campaign], str]:
-        """Return some of the account's campaigns, newest first, and the place to go on from, empty at the end."""
+    def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Listed], str]:
+        """Return some of the account's campaigns, newest first, and the place to go on from, empty at the end.
+
+        One that was just made may be missing for a moment.
+        """
         ...
 
     def send(
@@ -43,6 +54,39 @@ class Campaigns(Protocol):
         Returns:
             None if the campaign or the upload has moved on.
         """
+        ...
+
+
+class Templates(Protocol):
+    """Stored templates; every version of one stays until the template is deleted."""
+
+    def create(self, template: StoredTemplate, key: Idempotency | None) -> Stored | Replay | Mismatch:
+        """Store the first version of a new template, with its idempotency record."""
+        ...
+
+    def put(
+        self, old: StoredTemplate, new: StoredTemplate, key: Idempotency | None
+    ) -> Stored | Replay | Mismatch | None:
+        """Store the next version of a template; None if `old` is no longer the latest one."""
+        ...
+
+    def get(self, template: str, version: int | None = None) -> StoredTemplate | None:
+        """Return a version of a template, by default the latest, consistent."""
+        ...
+
+    def page(self, account: str, *, after: str, limit: int) -> tuple[list[StoredTemplate], str]:
+        """Return some of the account's templates, newest first, without their messages, and the place to go on from.
+
+        One that was just made may be missing for a moment.
+        """
+        ...
+
+    def versions(self, template: str, *, before: int, limit: int) -> list[StoredTemplate]:
+        """Return versions below `before` (0: from the latest on), the latest first, without their messages."""
+        ...
+
+    def delete(self, template: StoredTemplate) -> bool:
+        """Remove a template with all its versions, if it is as read."""
         ...
 
 

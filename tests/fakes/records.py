@@ -77,7 +77,7 @@ class FakeRecords:
         self, job: Job, chunks: Sequence[Chunk], ledgers: Sequence[Ledger], content: Content, key: Idempotency | None
     ) -> Stored | Replay | Mismatch:
         if key is not None:
-            made = self._atomic("replay", lambda: self._made_before(key, job))
+            made = self._atomic("replay", lambda: self.made_before(key, job.id, job.created_at))
             if made is not None:
                 return made
 
@@ -89,27 +89,36 @@ class FakeRecords:
 
         def commit() -> Stored | Replay | Mismatch:
             if key is not None:
-                made = self._made_before(key, job)
+                made = self.made_before(key, job.id, job.created_at)
                 if made is not None:
                     return made
             if job.id in self.jobs:
                 return Stored()
-            self.jobs[job.id] = job
-            if key is not None:
-                self.keys[key.account, key.key] = key
-                self._makers[key.account, key.key] = job.id
-            first = [job.counts[k] for k in COUNT_KEYS]
-            self._add_stats(job, [*first, *[0] * (len(BY_KEYS) * len(job.route))])
+            self.add_job(job)
+            self.keep(key, job.id)
             return Stored()
 
         self._atomic("parts", parts)
         return self._atomic("accept", commit)
 
-    def _made_before(self, key: Idempotency, job: Job) -> Replay | Mismatch | Stored | None:
-        old = self.keys.get((key.account, key.key))
-        if old is None or old.expires < job.created_at:
+    def add_job(self, job: Job) -> None:
+        """Store a new job and count its messages."""
+        self.jobs[job.id] = job
+        first = [job.counts[k] for k in COUNT_KEYS]
+        self._add_stats(job, [*first, *[0] * (len(BY_KEYS) * len(job.route))])
+
+    def keep(self, key: Idempotency | None, owner: str) -> None:
+        """Note who used a client's key."""
+        if key is not None:
+            self.keys[key.account, key.key] = key
+            self._makers[key.account, key.key] = owner
+
+    def made_before(self, key: Idempotency | None, owner: str, now: int) -> Replay | Mismatch | Stored | None:
+        """Return what came of an earlier use of a key, if it still counts at `now` (Unix ms)."""
+        old = self.keys.get((key.account, key.key)) if key else None
+        if key is None or old is None or old.expires < now:
             return None
-        if self._makers[key.account, key.key] == job.id:
+        if self._makers[key.account, key.key] == owner:
             return Stored()
         return Mismatch() if old.fingerprint != key.fingerprint else Replay(old.answer)
 

@@ -13,7 +13,8 @@ Table `records` (pk, sk):
 | an account's stats from day to day | `A#account#STATS / 2026-11-20#email#07` |
 | is this address suppressed? list, oldest key first | `A#account#SUP / sha256(address)` |
 | suppressions since a moment | `A#account#SUPLOG / 1790000000000#sha256` |
-| when was an address last suppressed? | `A#account / SUPPRESSED` |
+| who unsubscribed? the same since a moment | `A#account#UNSUB / sha256(address)`, `A#account#UNSUBLOG / 1790000000000#sha256` |
+| when was an address last suppressed, or unsubscribed? | `A#account / SUPPRESSED` |
 | an account's jobs that wait for their time, soonest first | `A#account#DUE / not_before#job` |
 | was this request made before? | `I#account / sha256(key)` |
 | is everything paused? | `SYS / CONTROL` |
@@ -23,7 +24,7 @@ Table `records` (pk, sk):
 | which accounts are there? (operators) | `ACCOUNTS / account` |
 | a campaign; its uploads; problems of an upload, by step | `M#campaign / CAMPAIGN`, `U#upload`, `E#upload#00012` |
 | uploads that are to be read, oldest first (index `open`) | `ingest` / `created_at#campaign#upload` |
-| an account's campaigns, newest first (index `mine`) | `account#campaign`, `account#testcampaign` / `created_at#id` |
+| an account's campaigns, newest first (index `mine`) | `account#campaigns`, `account#testcampaigns` / `created_at#id` |
 | a stored template; one of its versions | `T#template / TEMPLATE`, `V#00003` |
 | an account's templates, newest first (index `mine`) | `account#template / created_at#template` |
 
@@ -39,6 +40,8 @@ Table `ops`:
 
 from typing import Final
 
+from shared.domain.suppressions import Reach
+
 Key = dict[str, dict[str, str]]
 """A primary key in DynamoDB's own form: {"pk": {"S": …}, "sk": {"S": …}}."""
 
@@ -48,12 +51,14 @@ CHUNK_PREFIX: Final = "C#"
 LEDGER_PREFIX: Final = "L#"
 WINDOW_PREFIX: Final = "W#"
 FEEDBACK_PREFIX: Final = "F#"
+VERSION_PREFIX: Final = "V#"
 SENDER_PREFIX: Final = "SENDER#"
 UPLOAD_PREFIX: Final = "U#"
 INGEST_SLOT: Final = "ingest"
 """Partition of the index `open` with the uploads that are to be read."""
 KEY_PREFIX: Final = "KEY#"
 SUPPRESSED: Final = "SUPPRESSED"
+_LISTS: Final = {Reach.ALL: "SUP", Reach.CAMPAIGNS: "UNSUB"}
 
 
 def key(pk: str, sk: str) -> Key:
@@ -156,18 +161,18 @@ def stats(account_id: str, day: str, channel: str, shard: int) -> Key:
     return key(stats_pk(account_id), f"{day}#{channel}#{shard:02d}")
 
 
-def suppression(account_id: str, digest: str) -> Key:
-    """A suppressed address by the sha256 of its normalised form, hex."""
-    return key(f"A#{account_id}#SUP", digest)
+def suppression(account_id: str, digest: str, reach: Reach = Reach.ALL) -> Key:
+    """A suppressed address, or one that unsubscribed, by the sha256 of its normalised form, hex."""
+    return key(f"A#{account_id}#{_LISTS[reach]}", digest)
 
 
-def suppression_log(account_id: str, at_ms: int, digest: str) -> Key:
-    """A suppression by the time it was made."""
-    return key(f"A#{account_id}#SUPLOG", f"{at_ms:015d}#{digest}")
+def suppression_log(account_id: str, at_ms: int, digest: str, reach: Reach = Reach.ALL) -> Key:
+    """The same by the time it was made."""
+    return key(f"A#{account_id}#{_LISTS[reach]}LOG", f"{at_ms:015d}#{digest}")
 
 
 def latest_suppression(account_id: str) -> Key:
-    """When an account's latest suppression was made."""
+    """When an account's latest suppression and its latest unsubscription were made."""
     return key(account_pk(account_id), SUPPRESSED)
 
 
@@ -238,7 +243,7 @@ def template(template_id: str) -> Key:
 
 def template_version(template_id: str, version: int) -> Key:
     """One version of a stored template."""
-    return key(template_pk(template_id), f"V#{version:05d}")
+    return key(template_pk(template_id), f"{VERSION_PREFIX}{version:05d}")
 
 
 def open_slot(credential: str | None, shard: int, *, running: bool) -> str:

@@ -1,11 +1,11 @@
-"""An account's jobs, newest first, on DynamoDB: keys from the index `mine`, then the jobs themselves."""
+"""What an account has, newest first, on DynamoDB: keys from the index `mine`, then the items themselves."""
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from shared.adapters.dynamo import codec, keys
-from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.client import BATCH_READ, Dynamo, Item
 from shared.adapters.dynamo.codec import s
 from shared.contracts import INDEX_MINE
 from shared.domain.jobs import Job
@@ -37,26 +37,75 @@ class Listing:
             after: what the page before returned (`created_at#job`), or empty.
             limit: at least 1.
         """
-        places = list(heapq.merge(*(self._newest(account, k, after, limit + 1) for k in kinds), reverse=True))
+        pks = [keys.mine_pk(account, k) for k in kinds]
+        places = list(heapq.merge(*(newest(self._db, self._table, pk, after, limit + 1) for pk in pks), reverse=True))
         wanted = [place.partition("#")[2] for place in places[:limit]]
-        found = {}
-        for item in self._db.batch_get(self._table, [keys.job(x) for x in wanted], consistent=False):
-            job = codec.job(item)
-            found[job.id] = job
+        found = self.jobs(wanted)
         jobs = [found[x] for x in wanted if x in found and found[x].account == account]
         return jobs, places[limit - 1] if len(places) > limit else ""
 
-    def _newest(self, account: str, kind: str, after: str, limit: int) -> list[str]:
-        condition, values = "mine_pk = :pk", {":pk": s(keys.mine_pk(account, kind))}
-        if after:
-            condition, values = "mine_pk = :pk AND mine_sk < :after", {**values, ":after": s(after)}
-        page = self._db.call(
-            "query",
-            TableName=self._table,
-            IndexName=INDEX_MINE,
-            KeyConditionExpression=condition,
-            ExpressionAttributeValues=values,
-            ScanIndexForward=False,
-            Limit=limit,
-        )
-        return [x["mine_sk"]["S"] for x in page["Items"]]
+    def jobs(self, wanted: Sequence[str]) -> dict[str, Job]:
+        """Return those of some jobs that are still there, by id: one read per 100, a moment old."""
+        items = self._db.batch_get(self._table, [keys.job(x) for x in dict.fromkeys(wanted)], consistent=False)
+        return {job.id: job for job in map(codec.job, items)}
+
+
+def newest(db: Dynamo, table: str, pk: str, after: str, limit: int) -> list[str]:
+    """Return places in a partition of the index `mine`, newest first; eventually consistent.
+
+    Args:
+        db: DynamoDB.
+        table: the name of the table `records`.
+        pk: the partition.
+        after: the place that the page before ended with, or empty.
+        limit: at least 1.
+    """
+    condition, values = "mine_pk = :pk", {":pk": s(pk)}
+    if after:
+        condition, values = "mine_pk = :pk AND mine_sk < :after", {**values, ":after": s(after)}
+    page = db.call(
+        "query",
+        TableName=table,
+        IndexName=INDEX_MINE,
+        KeyConditionExpression=condition,
+        ExpressionAttributeValues=values,
+        ScanIndexForward=False,
+        Limit=limit,
+    )
+    return [x["mine_sk"]["S"] for x in page["Items"]]
+
+
+def entries(
+    db: Dynamo,
+    table: str,
+    pk: str,
+    place: Callable[[str], keys.Key],
+    fields: Sequence[str],
+    *,
+    after: str,
+    limit: int,
+) -> tuple[list[Item], str]:
+    """Return a page of an account's things: some attributes of their items, newest first, and where to go on.
+
+    Args:
+        db: DynamoDB.
+        table: the name of the table `records`.
+        pk: partition of the index `mine`.
+        place: the primary key of an id.
+        fields: names of the attributes that are read besides the key; what a list does not show is not paid for.
+        after: what the page before returned, or empty.
+        limit: at least 1.
+    """
+    found = newest(db, table, pk, after, limit + 1)
+    wanted = [place(x.partition("#")[2]) for x in found[:limit]]
+    names = {f"#{i}": name for i, name in enumerate(("pk", *fields))}
+    items: dict[str, Item] = {}
+    for start in range(0, len(wanted), BATCH_READ):
+        request = {
+            "Keys": wanted[start : start + BATCH_READ],
+            "ProjectionExpression": ", ".join(names),
+            "ExpressionAttributeNames": names,
+        }
+        items |= {x["pk"]["S"]: x for x in db.batch_get_from({table: request})}
+    there = [items[key["pk"]["S"]] for key in wanted if key["pk"]["S"] in items]
+    return there, found[limit - 1] if len(found) > limit else ""

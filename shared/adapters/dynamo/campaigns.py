@@ -1,0 +1,114 @@
+"""Campaigns on DynamoDB, and the transaction that turns a list into a job."""
+
+from typing import Final
+
+from shared.adapters.dynamo import campaign_codec, codec, contents, folding, keys, once
+from shared.adapters.dynamo.campaign_codec import campaign_item, campaign_update, listed, mine_pk, upload_update
+from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.codec import n
+from shared.adapters.dynamo.listing import entries
+from shared.domain.campaigns import Campaign, Upload, UploadState
+from shared.domain.content import Content
+from shared.domain.ids import new_id
+from shared.domain.jobs import Job
+from shared.ports import Idempotency, Listed, Mismatch, Replay, Stored
+
+_LISTED: Final = (
+    *("account", "test", "name", "channel", "credential", "created_at", "updated_at", "unsubscribe", "version"),
+    *("template", "template_version", "uploading", "ready", "columns", "jobs", "guard_off", "unfit"),
+)
+"""Attributes that a list of campaigns needs: all but the message."""
+
+
+class DynamoCampaigns:
+    """`ports.Campaigns` over the table `records` and the bucket."""
+
+    def __init__(self, dynamo: Dynamo, *, records: str, blobs: contents.Blobs) -> None:
+        self._db = dynamo
+        self._table = records
+        self._blobs = blobs
+
+    def create(self, campaign: Campaign, key: Idempotency | None) -> Stored | Replay | Mismatch:
+        """Store a new campaign, with its idempotency record."""
+        now = campaign.created_at
+        made = once.earlier(self._db, self._table, key, now) if key else None
+        if made is not None:
+            return made
+        put = {
+            "TableName": self._table,
+            "Item": campaign_item(campaign),
+            "ConditionExpression": "attribute_not_exists(pk)",
+        }
+        try:
+            return once.store(self._db, self._table, [{"Put": put}], key, owner=campaign.id, now=now)
+        except Cancelled as lost:
+            if lost.codes[0] == "ConditionalCheckFailed":
+                return Stored()  # a campaign's id is random: only we can have written it
+            raise
+
+    def get(self, campaign: str) -> Campaign | None:
+        """Return a campaign, consistent."""
+        item = self._db.get(self._table, keys.campaign(campaign))
+        return campaign_codec.campaign(item) if item else None
+
+    def save(self, old: Campaign, new: Campaign) -> bool:
+        """Write a campaign if it is as read; a write of our own whose answer was lost counts."""
+        try:
+            self._db.call("update_item", **campaign_update(self._table, old, new))
+        except ConditionFailed as lost:
+            return lost.item is not None and campaign_codec.campaign(lost.item) == new
+        return True
+
+    def delete(self, campaign: Campaign) -> bool:
+        """Remove a campaign if it is as read; what was read of its lists goes by TTL."""
+        try:
+            self._db.call(
+                "delete_item",
+                TableName=self._table,
+                Key=keys.campaign(campaign.id),
+                ConditionExpression="attribute_not_exists(pk) OR version = :version",
+                ExpressionAttributeValues={":version": n(campaign.version)},
+            )
+        except ConditionFailed:
+            return False
+        return True
+
+    def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Listed], str]:
+        """Return some of the account's campaigns, newest first; one query and one read per 100."""
+        pk = mine_pk(account, test=test)
+        found, end = entries(self._db, self._table, pk, keys.campaign, _LISTED, after=after, limit=limit)
+        return [x for x in map(listed, found) if x.campaign.account == account], end
+
+    def send(
+        self, old: Campaign, new: Campaign, upload: Upload, job: Job, content: Content, key: Idempotency | None
+    ) -> Stored | Replay | Mismatch | None:
+        """Turn a list into a job. Its content is stored before; one that no job follows goes by TTL."""
+        made = once.earlier(self._db, self._table, key, job.created_at) if key else None
+        if made is not None:
+            return made
+        self._db.batch_put([(self._table, x) for x in contents.items(job, (), content, self._blobs)])
+        put = folding.put_job(self._table, job)
+        put["Put"]["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        actions: list[Item] = [
+            {"Update": campaign_update(self._table, old, new)},
+            {"Update": upload_update(self._table, upload, upload.changed(state=UploadState.SENT))},
+            put,
+        ]
+        if not job.test:
+            actions.append(folding.first_stats(self._table, job))
+        try:
+            # The job's id is the list's, so it does not tell two calls for the same list apart.
+            owner = new_id(job.created_at)
+            return once.store(self._db, self._table, actions, key, owner=owner, now=job.created_at)
+        except Cancelled as lost:
+            if "ConditionalCheckFailed" not in lost.codes:
+                raise
+            return Stored() if key is None and _is(lost.items[2], job) else None
+
+
+def _is(item: Item | None, job: Job) -> bool:
+    """Tell whether a stored job is the one that was to be written: then its write's answer was lost."""
+    if item is None:
+        return False
+    stored = codec.job(item)
+    return (stored.created_at, stored.rate, stored.name) == (job.created_at, job.rate, job.name)

@@ -1,0 +1,190 @@
+"""Campaigns and stored templates in memory."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from shared.domain.campaigns import Campaign, Message, StoredTemplate, Upload, UploadState
+from shared.domain.content import Content
+from shared.domain.jobs import Job
+from shared.ports import Idempotency, Listed, Mismatch, Replay, Stored
+from tests.fakes.faults import Tap
+from tests.fakes.ledgers import FakeLedgers
+from tests.fakes.records import FakeRecords
+from tests.fakes.uploads import FakeUploads
+
+T = TypeVar("T")
+
+
+class FakeCampaigns:
+    """`ports.Campaigns` in memory; thread-safe, atomic with the uploads and records it is given.
+
+    Attributes:
+        items: campaigns by id; the uploads' own.
+    """
+
+    def __init__(
+        self, uploads: FakeUploads, records: FakeRecords, ledgers: FakeLedgers, tap: Tap | None = None
+    ) -> None:
+        self.items = uploads.campaigns
+        self._uploads = uploads
+        self._records = records
+        self._ledgers = ledgers
+        self._tap = tap or Tap()
+
+    def _atomic(self, name: str, operation: Callable[[], T]) -> T:
+        def step() -> T:
+            with self._ledgers.lock:
+                return operation()
+
+        return self._tap(f"campaigns.{name}", step)
+
+    def create(self, campaign: Campaign, key: Idempotency | None) -> Stored | Replay | Mismatch:
+        def make() -> Stored | Replay | Mismatch:
+            made = self._records.made_before(key, campaign.id, campaign.created_at)
+            if made is None:
+                self.items[campaign.id] = campaign
+                self._records.keep(key, campaign.id)
+            return made or Stored()
+
+        return self._atomic("create", make)
+
+    def get(self, campaign: str) -> Campaign | None:
+        return self._atomic("get", lambda: self.items.get(campaign))
+
+    def save(self, old: Campaign, new: Campaign) -> bool:
+        def put() -> bool:
+            stored = self.items.get(old.id)
+            if stored is None or stored.version != old.version:
+                return stored == new
+            self.items[old.id] = new
+            return True
+
+        return self._atomic("save", put)
+
+    def delete(self, campaign: Campaign) -> bool:
+        def remove() -> bool:
+            stored = self.items.get(campaign.id)
+            if stored is not None and stored.version != campaign.version:
+                return False
+            self.items.pop(campaign.id, None)
+            return True
+
+        return self._atomic("delete", remove)
+
+    def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Listed], str]:
+        def found() -> tuple[list[Listed], str]:
+            mine = {
+                _place(x.created_at, x.id): x for x in self.items.values() if (x.account, x.test) == (account, test)
+            }
+            places, end = _page(list(mine), after, limit)
+            return [Listed(replace(mine[p], message=Message()), fits=not mine[p].missing) for p in places], end
+
+        return self._atomic("page", found)
+
+    def send(
+        self, old: Campaign, new: Campaign, upload: Upload, job: Job, content: Content, key: Idempotency | None
+    ) -> Stored | Replay | Mismatch | None:
+        def store() -> None:
+            self._records.contents[job.id] = content
+
+        def commit() -> Stored | Replay | Mismatch | None:
+            made = self._records.made_before(key, f"send {id(key)}", job.created_at)
+            if made is not None:
+                return made
+            there, campaign = self._uploads.items.get((old.id, upload.id)), self.items.get(old.id)
+            if campaign is None or campaign.version != old.version or there is None or there.version != upload.version:
+                known = self._records.jobs.get(job.id)
+                mine = key is None and known is not None and known.created_at == job.created_at
+                return Stored() if mine and known is not None and known.rate == job.rate else None
+            self.items[old.id] = new
+            self._uploads.items[old.id, upload.id] = upload.changed(state=UploadState.SENT)
+            self._records.add_job(job)
+            self._records.keep(key, f"send {id(key)}")
+            return Stored()
+
+        made = self._atomic("replay", lambda: self._records.made_before(key, "", job.created_at))
+        if made is not None:
+            return made
+        self._atomic("content", store)
+        return self._atomic("send", commit)
+
+
+class FakeTemplates:
+    """`ports.Templates` in memory. `items`: versions by id, oldest first."""
+
+    def __init__(self, records: FakeRecords, ledgers: FakeLedgers, tap: Tap | None = None) -> None:
+        self.items: dict[str, list[StoredTemplate]] = {}
+        self._records = records
+        self._ledgers = ledgers
+        self._tap = tap or Tap()
+
+    def _atomic(self, name: str, operation: Callable[[], T]) -> T:
+        def step() -> T:
+            with self._ledgers.lock:
+                return operation()
+
+        return self._tap(f"templates.{name}", step)
+
+    def create(self, template: StoredTemplate, key: Idempotency | None) -> Stored | Replay | Mismatch:
+        made = self._atomic("create", lambda: self._add(0, template, key))
+        return made or Stored()
+
+    def put(
+        self, old: StoredTemplate, new: StoredTemplate, key: Idempotency | None
+    ) -> Stored | Replay | Mismatch | None:
+        return self._atomic("put", lambda: self._add(old.version, new, key))
+
+    def _add(self, latest: int, template: StoredTemplate, key: Idempotency | None) -> Stored | Replay | Mismatch | None:
+        made = self._records.made_before(key, f"template {id(key)}", template.saved_at)
+        if made is not None:
+            return made
+        versions = self.items.get(template.id, [])
+        if len(versions) != latest:
+            return Stored() if versions and versions[-1] == template else None
+        self.items[template.id] = [*versions, template]
+        self._records.keep(key, f"template {id(key)}")
+        return Stored()
+
+    def get(self, template: str, version: int | None = None) -> StoredTemplate | None:
+        def found() -> StoredTemplate | None:
+            versions = self.items.get(template, [])
+            wanted = len(versions) if version is None else version
+            return next((x for x in versions if x.version == wanted), None)
+
+        return self._atomic("get", found)
+
+    def page(self, account: str, *, after: str, limit: int) -> tuple[list[StoredTemplate], str]:
+        def found() -> tuple[list[StoredTemplate], str]:
+            heads = [versions[-1] for versions in self.items.values()]
+            mine = {_place(x.created_at, x.id): x for x in heads if x.account == account}
+            places, end = _page(list(mine), after, limit)
+            return [replace(mine[p], message=Message()) for p in places], end
+
+        return self._atomic("page", found)
+
+    def versions(self, template: str, *, before: int, limit: int) -> list[StoredTemplate]:
+        def found() -> list[StoredTemplate]:
+            there = [x for x in reversed(self.items.get(template, [])) if not before or x.version < before]
+            return [replace(x, message=Message()) for x in there[:limit]]
+
+        return self._atomic("versions", found)
+
+    def delete(self, template: StoredTemplate) -> bool:
+        def remove() -> bool:
+            stored = self.items.get(template.id)
+            if stored is not None and stored[-1].version != template.version:
+                return False
+            self.items.pop(template.id, None)
+            return True
+
+        return self._atomic("delete", remove)
+
+
+def _place(created_at: int, name: str) -> str:
+    return f"{created_at:015d}#{name}"
+
+
+def _page(places: list[str], after: str, limit: int) -> tuple[list[str], str]:
+    there = [p for p in sorted(places, reverse=True) if not after or p < after]
+    return there[:limit], there[limit - 1] if len(there) > limit else ""
