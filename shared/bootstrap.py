@@ -243,6 +243,7 @@ class Lane:
                 lease_margin=float(d.env[contracts.ENV_LEASE_MARGIN]),
                 call_timeout=call_timeout,
                 wire=self._wire,
+                links=d.links,
             )
         return self._sender
 
@@ -261,6 +262,7 @@ class Lane:
             circuits=d.circuits,
             clock=d.clock,
             call_timeout=call_timeout,
+            links=d.links,
         )
 
     def _current(self) -> "Provider":

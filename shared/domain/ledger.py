@@ -182,14 +182,23 @@ def claim(
     for i in suppressed:
         if cells[i] & 15 == Cell.QUEUED:
             cells[i] = cells[i] & 0xF0 | Cell.SKIPPED
-    limit = min(merged.limit, MAX_ATTEMPTS)
-    waiting = [i for i, b in enumerate(cells) if b & 15 == Cell.QUEUED and b >> 4 < limit]
-    claimed = sorted(sorted(waiting, key=cells.__getitem__)[:k])
+    claimed = sorted(_in_turn(cells, merged.limit)[:k])
     for i in claimed:
         cells[i] = ((cells[i] >> 4) + 1) << 4 | Cell.CLAIMED
     by = _count(merged.by, _route_index(route, at_lane), "tried", len(claimed))
     out = replace(merged, cells=bytes(cells), by=by, seq=ledger.seq + 1, dirty=True, version=ledger.version + 1)
     return out, claimed
+
+
+def in_turn(ledger: Ledger) -> list[int]:
+    """Return who waits in the order in which `claim` takes them, the fewest attempts first."""
+    return _in_turn(ledger.cells, ledger.limit)
+
+
+def _in_turn(cells: bytes | bytearray, limit: int) -> list[int]:
+    most = min(limit, MAX_ATTEMPTS)
+    waiting = [i for i, b in enumerate(cells) if b & 15 == Cell.QUEUED and b >> 4 < most]
+    return sorted(waiting, key=cells.__getitem__)
 
 
 # L3

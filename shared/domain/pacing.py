@@ -44,6 +44,20 @@ class Pace:
         """Seconds between two slots."""
         return 1 / self.slots
 
+    def lull(self, weight: int) -> int:
+        """Return the slots that stay empty before a message that counts as several, so that no second exceeds the rate.
+
+        It leaves in one instant and its own slots follow it, so that the second it ends would hold its weight, less
+        one, too much. One that is heavier than the whole rate has its second to itself. The same holds for the
+        credential's rate, where a job has a lower one: others' slots come faster than its own.
+        """
+        if weight <= 1:
+            return 0
+        full = HEADROOM * self.rate
+        own = min(weight - 1, math.floor(_STRETCH * self.slots))
+        others = min(weight - 1, math.floor(_STRETCH * full))
+        return max(own, math.ceil(others * self.slots / full))
+
     @property
     def burns(self) -> bool:
         """Tell whether a tardy worker loses its slots, so that it has to reserve them early enough."""

@@ -18,11 +18,12 @@ from shared.domain.outcomes import Absent, Accepted, Finding, Unknown
 from shared.domain.pacing import pace
 from shared.domain.states import Cell
 from shared.engine.circuits import Circuits
+from shared.engine.compose import Composition, Fault
 from shared.engine.send import CALL_TIMEOUT, MARGIN
 from shared.engine.suppressed import Suppressed
 from shared.engine.targets import target
 from shared.engine.track import Tracker
-from shared.ports import Clock, LedgerStore, Loaded, Pacer, Provider, Records, Resolver, Retriable
+from shared.ports import Clock, LedgerStore, Links, Loaded, Pacer, Provider, Records, Resolver, Retriable
 
 PATIENCE: Final = 0.9
 """The share of a question's time after which an answer that tells nothing means that the provider does not answer."""
@@ -52,7 +53,9 @@ class Resolution:
         circuits: Circuits,
         clock: Clock,
         call_timeout: float = CALL_TIMEOUT,
+        links: Links | None = None,
     ) -> None:
+        self._links = links
         self._records = records
         self._ledgers = ledgers
         self._tracker = tracker
@@ -107,12 +110,18 @@ class Resolution:
     ) -> Iterator[tuple[int, Finding]]:
         """Ask about recipients whose attempts were made at these times; end when there is no more time, or a stop."""
         job, chunk, content = loaded.job, loaded.chunk, loaded.content
+        if content is None:
+            return
+        composition = Composition(job, content, self._links)
         for index, at in made.items():
             now = self._clock.now()
-            if content is None or now + self._call_timeout + MARGIN > deadline:
+            if now + self._call_timeout + MARGIN > deadline:
                 return
             if now - at > provider.resolves_within:
                 continue
+            sent = composition.of(chunk.recipients[index]).content
+            if isinstance(sent, Fault):
+                continue  # no call was ever made, and none can be
             self._wait(job)
             if provider.resends:
                 control = self._records.control(job.id, job.account)
@@ -122,7 +131,7 @@ class Resolution:
                     continue
             began = self._clock.now()
             until = min(began + self._call_timeout, deadline - MARGIN)
-            finding = provider.resolve(content, target(ledger, chunk, index), at=at, deadline=until)
+            finding = provider.resolve(sent, target(ledger, chunk, index), at=at, deadline=until)
             yield index, finding
             if isinstance(finding, Unknown) and self._clock.now() - began >= PATIENCE * self._call_timeout:
                 return  # it does not answer; the next look is another chance

@@ -1,6 +1,7 @@
 """What a sender takes turns by: lane queues, time slots, circuit breakers, ledgers; and what signs its links."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import inf
 from typing import Protocol
 
 from shared.domain.breaker import Breaker
@@ -48,7 +49,7 @@ class Lanes(Protocol):
 class Pacer(Protocol):
     """Time slots of one credential."""
 
-    def reserve(self, credential: str, k: int, pace: Pace, *, lead: float) -> Slots:
+    def reserve(self, credential: str, k: int, pace: Pace, *, lead: float, until: float = inf) -> Slots:
         """Reserve k slots and return them; waits while the credential is reserved more than 2 s ahead.
 
         Args:
@@ -56,6 +57,8 @@ class Pacer(Protocol):
             k: how many, at most `pace.window`.
             pace: the rate in force.
             lead: seconds that the caller needs before it can use the first slot.
+            until: Unix seconds after which the first slot would be of no use: then none is reserved (`count` 0), and
+                `first` says when there could be some.
         """
         ...
 

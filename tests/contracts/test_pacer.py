@@ -42,6 +42,16 @@ def test_nobody_reserves_more_than_two_seconds_ahead(stores: Stores, clock: Fake
     assert ahead[-1] > HORIZON - 0.1
 
 
+def test_slots_that_come_too_late_are_left_to_others(stores: Stores, clock: FakeClock) -> None:
+    p = pace(1, 1)
+    taken = stores.pacer.reserve("one", 11, p, lead=0)
+    now = clock.now()
+    none = stores.pacer.reserve("one", 1, p, lead=0, until=now + 5)
+    assert (none.count, clock.now()) == (0, now)
+    assert none.first == pytest.approx(taken.at(11), abs=1e-5)
+    assert stores.pacer.reserve("one", 1, p, lead=0, until=now + 12).first == pytest.approx(taken.at(11), abs=1e-5)
+
+
 def test_a_reservation_whose_answer_was_lost_wastes_slots_and_no_more(stores: Stores, clock: FakeClock) -> None:
     p = pace(10, 1)
     first = stores.pacer.reserve("one", 2, p, lead=0)

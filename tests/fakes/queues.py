@@ -5,6 +5,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from math import inf
 
 from shared.domain.pacing import HORIZON, Pace, Slots
 from shared.ports import Clock
@@ -113,13 +114,15 @@ class FakePacer:
         self._tap = tap or Tap()
         self._lock = threading.Lock()
 
-    def reserve(self, credential: str, k: int, pace: Pace, *, lead: float) -> Slots:
+    def reserve(self, credential: str, k: int, pace: Pace, *, lead: float, until: float = inf) -> Slots:
         cost = round(k * pace.spacing * 1_000_000)
         while True:
             now = round((self._clock.now() + lead) * 1_000_000)
             first = self._tap("pacer.reserve", lambda now=now: self._take(credential, now, cost))  # type: ignore[misc]
             if first is not None:
                 return Slots(first / 1_000_000, pace.spacing, k)
+            if self.tat[credential] / 1_000_000 > until:
+                return Slots(self.tat[credential] / 1_000_000, pace.spacing, 0)
             self._clock.sleep((self.tat[credential] - now) / 1_000_000 - HORIZON)
 
     def _take(self, credential: str, now: int, cost: int) -> int | None:

@@ -35,8 +35,9 @@ from shared.engine.retry import Retrier
 from shared.engine.send import Did, Sender
 from shared.engine.sweep import Sweeper, Swept
 from shared.engine.track import LATER, Tracked, Tracker
-from shared.ports import Clock, Pacer, Retriable, Wire
+from shared.ports import Clock, Links, Pacer, Retriable, Wire
 from tests.fakes.clock import FakeClock, FakePool
+from tests.fakes.links import FakeLinks
 from tests.fakes.provider import FakeProvider, Oracle
 from tests.fakes.queues import FakeLanes
 from tests.fakes.stores import FakeStores, Stores
@@ -175,6 +176,7 @@ class World:
         pool: Callable[[int], Pool] = FakePool,
         declared: Credential | None = None,
         wire: Callable[[], Wire] | None = None,
+        links: Links | None = None,
     ) -> Sender:
         """Return a new sender of a lane: a worker with a clock or a credential of its own, if given."""
         return Sender(
@@ -190,6 +192,7 @@ class World:
             lease_margin=LEASE_MARGIN,
             pool=pool,
             wire=wire,
+            links=links or FakeLinks(),
         )
 
     def slow_down(self, shortest: float, longest: float) -> None:
@@ -261,6 +264,7 @@ class World:
             credential=self.settings.credential(lane),
             circuits=self.circuits,
             clock=self.clock,
+            links=FakeLinks(),
         )
         return resolution.resolve(job, chunk, deadline=self.clock.now() + INVOCATION)
 

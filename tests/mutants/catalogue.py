@@ -24,6 +24,7 @@ class Mutant:
 
 
 GATE: Final = "shared/engine/gate.py"
+LEASE: Final = "shared/engine/lease.py"
 RECORDS: Final = "shared/adapters/dynamo/records.py"
 RULES: Final = "shared/domain/ledger.py"
 PASSES: Final = "shared/domain/passes.py"
@@ -104,11 +105,11 @@ MUTANTS: Final = (
     Mutant(
         "throttled entry written into the detail",
         1,
-        SEND,
-        "        elif isinstance(outcome, Throttled):\n            lease.requeued.append(index)\n",
+        LEASE,
+        "        elif isinstance(outcome, Throttled):\n            self.requeued.append(index)\n",
         "        elif isinstance(outcome, Throttled):\n"
-        "            lease.requeued.append(index)\n"
-        "            lease.results.append(Entry(index, attempt, Kind.NOT_SENT))\n",
+        "            self.requeued.append(index)\n"
+        "            self.results.append(Entry(index, attempt, Kind.NOT_SENT))\n",
         "tests/engine/test_send.py::test_what_was_throttled_or_never_begun_uses_its_attempt_again[answer0]",
     ),
     Mutant(

@@ -21,8 +21,9 @@ from shared.engine.pool import Pool
 from shared.engine.resolve import Resolution, Resolved
 from shared.engine.send import Sender
 from shared.engine.sweep import Sweeper
-from shared.ports import Clock, Pacer, Wire
+from shared.ports import Clock, Links, Pacer, Wire
 from tests.fakes.clock import FakeClock
+from tests.fakes.links import FakeLinks
 from tests.fakes.stores import Stores
 from tests.fakes.world import INVOCATION, LEASE_MARGIN, World, credential
 from tests.statemachine.peek import peek
@@ -127,6 +128,7 @@ class StagedWorld(World):
         pool: Callable[[int], Pool] | None = None,
         declared: Credential | None = None,
         wire: Callable[[], Wire] | None = None,
+        links: Links | None = None,
     ) -> Sender:
         """Return a new sender of a lane: a process of its own."""
         return Sender(
@@ -142,6 +144,7 @@ class StagedWorld(World):
             lease_margin=LEASE_MARGIN,
             wire=wire,
             pool=pool or (lambda _size: StagePool(self.stage)),
+            links=links or FakeLinks(),
         )
 
     def resolve(self, lane: str, job: str, chunk: int) -> Resolved:

@@ -4,6 +4,7 @@ The slot clock (`tat`, Unix microseconds) is the time at which the next slot may
 Source: docs/protocol.md, "Pace".
 """
 
+from math import inf
 from typing import Any
 
 from shared.adapters.dynamo import keys
@@ -28,7 +29,7 @@ class DynamoPacer:
         self._clock = clock
         self._behind: dict[str, bool] = {}
 
-    def reserve(self, credential: str, k: int, pace: Pace, *, lead: float) -> Slots:
+    def reserve(self, credential: str, k: int, pace: Pace, *, lead: float, until: float = inf) -> Slots:
         """Reserve k slots; waits while the credential is reserved more than 2 s ahead. A lost answer wastes slots."""
         cost = round(k * pace.spacing * _MICRO)
         idle = not self._behind.get(credential, False)
@@ -40,6 +41,8 @@ class DynamoPacer:
                 tat = number(lost.item, "tat") if lost.item else 0
                 wait = (tat - now) / _MICRO - HORIZON
                 if wait > 0:
+                    if tat / _MICRO > until:
+                        return Slots(tat / _MICRO, pace.spacing, 0)
                     self._clock.sleep(wait)
                 idle = tat <= now
                 continue

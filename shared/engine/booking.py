@@ -1,0 +1,50 @@
+"""Slots for a lease's calls, asked for early enough to be used."""
+
+from typing import Final
+
+from shared.domain.pacing import Pace, Slots
+from shared.ports import Clock, Pacer
+
+LEAD: Final = 0.040
+"""Seconds that a reservation, and the read and claim after it, are first taken to need."""
+MAX_LEAD: Final = 0.5
+
+
+class Lead:
+    """How long something takes here: quick to grow, slow to shrink, so that slots are seldom missed.
+
+    Threads may learn at once; the last word wins, which is as good as any.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = LEAD
+
+    def learn(self, took: float) -> None:
+        """Take in one more measurement, in seconds."""
+        wanted = 1.2 * took + 0.002
+        self.seconds = min(MAX_LEAD, max(wanted, 0.9 * self.seconds + 0.1 * wanted))
+
+
+class Booking:
+    """One credential's slots as one process asks for them; safe for threads."""
+
+    def __init__(self, pacer: Pacer, credential: str, clock: Clock) -> None:
+        self._pacer = pacer
+        self._credential = credential
+        self._clock = clock
+        self._lead = Lead()
+
+    def reserve(self, count: int, rate: Pace, *, ahead: float, until: float) -> Slots:
+        """Reserve slots, the first no sooner than `ahead` seconds after the reservation's answer is here.
+
+        Returns:
+            None of them (`count` 0) if none was wanted, or none can be had by `until`, Unix seconds.
+        """
+        asked = self._clock.now()
+        if count == 0:
+            return Slots(asked + ahead, rate.spacing, 0)
+        lead = ahead + self._lead.seconds if rate.burns else 0.0
+        slots = self._pacer.reserve(self._credential, count, rate, lead=lead, until=until)
+        if slots.count and slots.first - asked < lead + 0.05:  # it did not wait for a turn
+            self._lead.learn(self._clock.now() - asked)
+        return slots

@@ -1,0 +1,163 @@
+"""What one recipient gets: a job's content with the recipient's values and link, compiled once a job.
+
+A content without placeholders and without an unsubscription is the same for all, so calls may carry several. Any other
+is made for each recipient just before the call, and again, to the very same bytes, when a provider is asked about it.
+What cannot be made is a value: a row that nobody could be sent concerns its recipient alone.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+
+from shared.domain import sms
+from shared.domain.campaigns import UNSUBSCRIBE_URL
+from shared.domain.chunks import Recipient
+from shared.domain.content import Content
+from shared.domain.jobs import Job
+from shared.domain.plain_text import text_template
+from shared.domain.templates import RECIPIENT, InvalidTemplateError, Kind, Template, variables
+from shared.domain.unsubscribe import Unsubscription
+from shared.ports import Links
+
+MAX_SUBJECT: Final = 998
+"""Characters: a header line's (RFC 5322 2.1.1), and SendGrid's, Resend's and SES's limit or more."""
+MAX_SMS: Final = 1600
+"""Characters: Twilio's limit."""
+MAX_MESSAGE: Final = 10 * 1024 * 1024
+"""Bytes of both bodies in UTF-8. Templates of 1 MB and cells of 8 KB can make more; no provider takes it."""
+_UNSENDABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
+"""NUL and lone surrogates: no mail carries the first, no UTF-8 the second. Lists in CSV cannot hold them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a recipient's message cannot be made; `code`: stable, in snake_case."""
+
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A recipient's message.
+
+    Attributes:
+        content: what is sent, or why nothing can be.
+        slots: of the pacer that its call takes: an SMS's segments, else 1; 0 if there is no call.
+        size: characters of bodies and attachments: what a call keeps in memory.
+    """
+
+    content: Content | Fault
+    slots: int
+    size: int
+
+
+class Composition:
+    """A job's content, ready for its recipients; safe for threads.
+
+    Args:
+        job: whose content it is.
+        content: as it is stored.
+        links: signs recipients' links; needed if the content offers an unsubscription.
+
+    Attributes:
+        content: as it is stored.
+        shared: what every recipient gets alike; None: each has their own.
+    """
+
+    def __init__(self, job: Job, content: Content, links: Links | None = None) -> None:
+        if content.unsubscribe and links is None:
+            raise ValueError("a content that offers an unsubscription needs its links")
+        self.content = content
+        self._job = job
+        self._links = links if content.unsubscribe else None
+        self._files = sum(len(a.data) for a in content.attachments)
+        self._texts: _Texts | None = None
+        self.shared: Made | None = None
+        try:
+            self._texts = _Texts.of(job, content) if content.merge else None
+        except InvalidTemplateError:  # what was stored was checked; its derived text may have become too long
+            self.shared = Made(Fault("invalid_template"), 0, 0)
+            return
+        if self._links is None and not (self._texts and self._texts.variables):
+            self.shared = self._made(content if self._texts is None else self._texts.render(content, {}))
+
+    def of(self, recipient: Recipient) -> Made:
+        """Return a recipient's message; the same whenever it is asked.
+
+        Raises:
+            Retriable: the link could not be made; nothing has happened.
+        """
+        if self.shared is not None:
+            return self.shared
+        values = {**recipient.values, RECIPIENT: recipient.address}
+        added: tuple[tuple[str, str], ...] = ()
+        if self._links is not None:
+            try:
+                values[UNSUBSCRIBE_URL] = link = self._link(self._links, recipient)
+            except ValueError:  # no address that was checked; a row of another making concerns itself alone
+                return self._made(Fault("invalid_recipient"))
+            added = one_click(link)
+        if self._texts is None:
+            return self._made(replace(self.content, headers=(*self.content.headers, *added)))
+        return self._made(self._texts.render(self.content, values, added))
+
+    def _link(self, links: Links, recipient: Recipient) -> str:
+        job = self._job
+        return self.content.unsubscribe + links.sign(Unsubscription(job.account, recipient.key, job.id, job.test))
+
+    def _made(self, content: Content | Fault) -> Made:
+        if isinstance(content, Fault):
+            return Made(content, 0, 0)
+        slots = sms.segments(content.text).count if self._job.channel == "sms" else 1
+        return Made(content, slots, len(content.html) + len(content.text) + self._files)
+
+
+def one_click(link: str) -> tuple[tuple[str, str], ...]:
+    """Return the headers of a one-click unsubscription (RFC 8058 3.1)."""
+    return ("List-Unsubscribe", f"<{link}>"), ("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """The templates of a message; `variables`: of all of them, `kept`: of the bodies, which keep every character."""
+
+    channel: str
+    subject: Template
+    html: Template
+    text: Template
+    variables: tuple[str, ...]
+    kept: tuple[str, ...]
+
+    @classmethod
+    def of(cls, job: Job, content: Content) -> "_Texts":
+        kind = Kind.SMS if job.channel == "sms" else Kind.TEXT
+        subject = Template.parse(content.subject, Kind.SUBJECT)
+        html = Template.parse(content.html, Kind.HTML)
+        text = text_template(html) if content.html and not content.text else Template.parse(content.text, kind)
+        bodies = variables((html, text))
+        return cls(job.channel, subject, html, text, variables((subject, html, text)), bodies)
+
+    def render(
+        self, content: Content, values: dict[str, str], added: tuple[tuple[str, str], ...] = ()
+    ) -> Content | Fault:
+        if RECIPIENT in self.variables and not values.get(RECIPIENT):
+            return Fault("no_recipient")
+        if any(_UNSENDABLE.search(values.get(name, "")) for name in self.kept):
+            return Fault("control_character")
+        subject, html, text = self.subject.render(values), self.html.render(values), self.text.render(values)
+        if len(subject) > MAX_SUBJECT:
+            return Fault("subject_too_long")
+        if not html.strip() and not text.strip():
+            return Fault("empty_message")
+        if self.channel == "sms" and len(text) > MAX_SMS:
+            return Fault("sms_too_long")
+        if _bytes(html, text) > MAX_MESSAGE:
+            return Fault("message_too_large")
+        headers = (*content.headers, *added)
+        return replace(content, subject=subject, html=html, text=text, headers=headers, merge=False)
+
+
+def _bytes(*texts: str) -> int:
+    """Return how many bytes texts take in UTF-8; counted only where it may matter."""
+    most = 4 * sum(map(len, texts))
+    return most if most <= MAX_MESSAGE else sum(len(t.encode("utf-8", "replace")) for t in texts)

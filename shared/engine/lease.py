@@ -1,0 +1,164 @@
+"""A lease in progress: its chunk, what its next window takes, and what came of the last one (L2, L3)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from shared.domain import ledger as rules
+from shared.domain.chunks import Chunk
+from shared.domain.content import Content
+from shared.domain.details import Detail
+from shared.domain.jobs import Job, OnAmbiguous
+from shared.domain.ledger import Ledger
+from shared.domain.outcomes import SUPPRESSED, Accepted, Entry, Kind, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.pacing import WINDOW, Pace
+from shared.domain.states import Cell
+from shared.engine.compose import Composition, Fault, Made
+
+MAX_SIZE: Final = 16 * 1024 * 1024
+"""Characters of the messages of one window that were made for a recipient each: they are in memory all at once, some
+of them several times over while they are sent. A message that is larger goes by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """Recipients of one provider call. `slots`: what the call takes of the pacer's."""
+
+    indices: Sequence[int]
+    content: Content
+    slots: int
+
+    def lull(self, rate: Pace) -> int:
+        """Return the slots that stay empty before it: none for calls of several recipients, whose rate allows for them.
+
+        Source: docs/protocol.md, "Pace".
+        """
+        return rate.lull(self.slots - len(self.indices) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the next window takes: `count` recipients, in turn; `slots`, of which `lull` stay empty."""
+
+    count: int
+    slots: int
+    lull: int = 0
+
+
+@dataclass(slots=True)
+class Lease:
+    """A lease in progress, and the window that is not merged yet. `relayed`: its provider gives no feedback."""
+
+    job: Job
+    chunk: Chunk
+    composition: Composition
+    ledger: Ledger
+    relayed: bool
+    results: list[Entry] = field(default_factory=list)
+    requeued: list[int] = field(default_factory=list)
+    throttled_until: int = 0
+    """Unix milliseconds."""
+    paused: bool = False
+    leave: bool = False
+    """The provider is left alone now: what is queued moves on."""
+    suppressed: frozenset[int] | None = None
+    """Who was suppressed since acceptance, once it was looked at."""
+    _made: dict[int, Made] = field(default_factory=dict)
+    """Messages of the next window."""
+
+    def wanted(self, rate: Pace) -> Wanted:
+        """Return what the next window takes; its messages are made, since how long a text is decides about its slots.
+
+        Raises:
+            Retriable: a message could not be made now.
+        """
+        waiting = rules.in_turn(self.ledger)
+        shared = self.composition.shared
+        if shared is not None and shared.slots == 1:
+            count = min(len(waiting), rate.window)
+            return Wanted(count, count)
+        count = slots = lull = size = 0
+        for index in waiting[:WINDOW]:
+            made = self._message(index)
+            pause = max(lull, rate.lull(made.slots))
+            size += made.size
+            if (slots and slots + made.slots + pause > rate.window) or (count and size > MAX_SIZE):
+                break
+            count, slots, lull = count + 1, slots + made.slots, pause
+        return Wanted(count, slots + lull, lull)
+
+    def parcels(self, claimed: Sequence[int], rate: Pace) -> list[Parcel]:
+        """Return the calls that a claimed window takes; who cannot be sent anything is settled at once, without one.
+
+        Raises:
+            Retriable: a message could not be made now; all that was claimed is to be queued again.
+        """
+        shared = self.composition.shared
+        if shared is not None and shared.slots == 1 and isinstance(shared.content, Content):
+            c = rate.per_call
+            groups = [claimed[i : i + c] for i in range(0, len(claimed), c)]
+            return [Parcel(group, shared.content, len(group)) for group in groups]
+        try:
+            made = [(index, self._message(index)) for index in claimed]
+        finally:
+            self._made.clear()
+        out = []
+        for index, message in made:
+            if isinstance(message.content, Fault):
+                self.settle(index, Rejected(message.content.code, permanent=True), 0.0)
+            else:
+                out.append(Parcel((index,), message.content, message.slots))
+        return out
+
+    def _message(self, index: int) -> Made:
+        made = self._made.get(index)
+        if made is None:
+            made = self._made[index] = self.composition.of(self.chunk.recipients[index])
+        return made
+
+    def settle(self, index: int, outcome: Outcome, now: float) -> None:
+        """Take in what came of a claimed recipient's attempt at `now`, Unix seconds (L3)."""
+        attempt = self.ledger.cells[index] >> 4
+        if isinstance(outcome, Accepted):
+            self.results.append(Entry(index, attempt, Kind.RELAYED if self.relayed else Kind.ACCEPTED, outcome.id))
+        elif isinstance(outcome, Rejected):
+            kind = Kind.REFUSED if outcome.permanent else Kind.NOT_SENT
+            self.results.append(Entry(index, attempt, kind, "", outcome.code))
+        elif isinstance(outcome, Unknown):
+            risk = self.job.policy.on_ambiguous is OnAmbiguous.FAIL_OVER
+            self.results.append(Entry(index, attempt, Kind.RISKED if risk else Kind.UNKNOWN, "", outcome.reason))
+        elif isinstance(outcome, Throttled):
+            self.requeued.append(index)
+            self.throttled_until = max(self.throttled_until, int((now + outcome.retry_after) * 1000))
+        elif isinstance(outcome, NotStarted):
+            self.requeued.append(index)
+
+    def requeue(self, parcels: Sequence[Parcel]) -> None:
+        """Queue again the recipients of calls that were never begun."""
+        self.requeued.extend(index for parcel in parcels for index in parcel.indices)
+
+    def merged(self, claimed: Ledger) -> None:
+        """Go on from a claim, which merged the last results; the next detail says whom it skipped as suppressed.
+
+        A crash before that loses the reason alone.
+        """
+        self.results = []
+        for i in sorted(self.suppressed or ()):
+            before, attempt = self.ledger.cell(i)
+            if before is Cell.QUEUED and claimed.cell(i)[0] is Cell.SKIPPED:
+                self.results.append(Entry(i, attempt, Kind.INVALID, code=SUPPRESSED))
+        self.ledger = claimed
+
+    def detail(self, credential: str, now: float) -> Detail:
+        """Return the window's detail, as it is known at `now`, Unix seconds."""
+        x = self.ledger
+        return Detail(
+            job=x.job,
+            chunk=x.chunk,
+            epoch=x.epoch,
+            seq=x.seq,
+            at=int(now * 1000),
+            credential=credential,
+            entries=tuple(self.results),
+            ttl=x.ttl,
+        )

@@ -1,0 +1,134 @@
+"""The calls of a claimed window: each at its slot, none twice, all ended when it ends (L2)."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from shared.domain.outcomes import Outcome
+from shared.domain.pacing import Pace, Slots
+from shared.engine.booking import Booking
+from shared.engine.calls import Turn
+from shared.engine.gate import FULL, SHUT, Gate
+from shared.engine.lease import Lease, Parcel
+from shared.engine.pool import Pending
+from shared.engine.targets import target
+from shared.ports import Clock, Retriable
+
+
+class Window:
+    """One claimed window of a lease.
+
+    Args:
+        lease: whose window it is; it learns what became of each recipient.
+        turn: makes the calls.
+        rate: how fast.
+        gate: before the provider.
+        booking: for more slots, where some were missed.
+        clock: time.
+        deadline: Unix seconds by which all calls must have ended.
+        call_timeout: seconds that one may take.
+    """
+
+    def __init__(
+        self,
+        lease: Lease,
+        turn: Turn,
+        rate: Pace,
+        *,
+        gate: Gate,
+        booking: Booking,
+        clock: Clock,
+        deadline: float,
+        call_timeout: float,
+    ) -> None:
+        self._lease = lease
+        self._turn = turn
+        self._rate = rate
+        self._gate = gate
+        self._booking = booking
+        self._clock = clock
+        self._deadline = deadline
+        self._call_timeout = call_timeout
+
+    def call(self, parcels: Sequence[Parcel], slots: Slots) -> None:
+        """Call the provider once for each parcel, each at its slot; all calls have ended.
+
+        Raises:
+            Retriable: no more slots could be reserved; what was not begun is to be queued again.
+        """
+        lease, owner = self._lease, self._lease.ledger.owner
+        waiting = list(parcels)
+        while waiting := self._round(waiting, slots):
+            self._gate.wait(owner)
+            lease.leave = self._gate.shut(owner)
+            last = self._deadline - self._call_timeout
+            if lease.leave or self._clock.now() > last:
+                return lease.requeue(waiting)
+            try:
+                slots = self._booking.reserve(slots_for(waiting, self._rate), self._rate, ahead=0.001, until=last)
+            except Retriable:
+                lease.requeue(waiting)  # none was begun
+                raise
+            if slots.count == 0:
+                return lease.requeue(waiting)
+        return None
+
+    def _round(self, parcels: Sequence[Parcel], slots: Slots) -> list[Parcel]:
+        """Start each call at its slot and wait for all; returns those whose slots were missed, so burned.
+
+        A slot is burned, too, if the gate is full; once it is shut no call begins. `empty` counts the slots of this
+        reservation that hold nothing: a message that counts as several needs some before it.
+        """
+        begun: list[tuple[Parcel, Pending[list[Outcome] | None]]] = []
+        missed: list[Parcel] = []
+        position = empty = 0
+        late = self._rate.late
+        for n, parcel in enumerate(parcels):
+            now = self._clock.now()
+            while position < slots.count and slots.at(position) < now - late:
+                position, empty = position + 1, empty + 1
+            lull = max(0, parcel.lull(self._rate) - empty)
+            if position + lull + parcel.slots > slots.count:
+                missed.append(parcel)
+                continue
+            position, empty = position + lull, empty + lull
+            at = slots.at(position)
+            position += parcel.slots
+            self._turn.rest(at)
+            ticket = self._gate.enter(self._lease.ledger.owner)
+            if ticket == SHUT:
+                missed.extend(parcels[n:])
+                break
+            if ticket == FULL:
+                missed.append(parcel)
+                continue
+            begun.append((parcel, self._begin(parcel, ticket, at + late)))
+        for parcel, call in begun:
+            outcomes = call.result()
+            if outcomes is None:
+                missed.append(parcel)
+            else:
+                now = self._clock.now()
+                for index, outcome in zip(parcel.indices, outcomes, strict=True):
+                    self._lease.settle(index, outcome, now)
+        return missed
+
+    def _begin(self, parcel: Parcel, ticket: int, latest: float) -> Pending[list[Outcome] | None]:
+        lease = self._lease
+        return self._turn.begin(
+            parcel.content,
+            [target(lease.ledger, lease.chunk, i) for i in parcel.indices],
+            latest=latest,
+            deadline=self._deadline,
+            ended=partial(self._gate.leave, ticket, lease.ledger.owner),
+        )
+
+
+def slots_for(parcels: Sequence[Parcel], rate: Pace) -> int:
+    """Return the slots to reserve for calls that wait: for as many of them as fit a window, at least for the first."""
+    slots = lull = 0
+    for parcel in parcels:
+        pause = max(lull, parcel.lull(rate))
+        if slots and slots + parcel.slots + pause > rate.window:
+            break
+        slots, lull = slots + parcel.slots, pause
+    return slots + lull
