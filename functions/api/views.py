@@ -78,7 +78,7 @@ class Tally(View):
     failed: int
 
 
-WaitingFor = Literal["scheduled", "paused", "breaker", "rate", "retry"]
+WaitingFor = Literal["scheduled", "paused", "credential", "breaker", "rate", "retry"]
 
 
 class JobView(View):
@@ -109,7 +109,7 @@ class JobView(View):
     on_ambiguous: OnAmbiguous
     rate: float | None = Field(description="Messages per second that the route allows.")
     eta: Time | None = Field(description="When the last message goes out, as far as can be told.")
-    waiting_for: WaitingFor | None
+    waiting_for: WaitingFor | None = Field(description="`credential`: another campaign holds it.")
     created_at: Time
     scheduled_at: Time | None
     stopped_at: Time | None
@@ -259,6 +259,7 @@ def job_view(
     *,
     paused: bool = False,
     left_alone: bool = False,
+    held: bool = False,
 ) -> JobView:
     """Return a job as clients see it.
 
@@ -269,12 +270,13 @@ def job_view(
         live: counts computed from the ledgers; those folded into the job otherwise.
         paused: whether its account or everything is paused.
         left_alone: whether the breakers of its whole route are open.
+        held: whether another campaign holds its credential.
     """
     counts = live.counts if live else public_counts(job.counts)
     by = live.by if live else {c: dict(zip(BY_KEYS, job.by[c], strict=True)) for c in job.route}
     left = counts["queued"] + counts["sending"]
     rate = _rate(job, settings)
-    waiting = _waiting(job, counts["queued"], now_ms, paused=paused, left_alone=left_alone)
+    waiting = _waiting(job, counts["queued"], now_ms, paused=paused, left_alone=left_alone, held=held)
     moving = job.state in ACTIVE or waiting == "scheduled"
     eta = max(now_ms, job.not_before) + 1000 * left / rate if left and rate and moving and waiting != "paused" else 0
     return JobView(
@@ -320,13 +322,15 @@ def _rate(job: Job, settings: Settings) -> float | None:
     return (min(total, job.rate) if job.rate else total) or None
 
 
-def _waiting(job: Job, queued: int, now_ms: int, *, paused: bool, left_alone: bool) -> WaitingFor | None:
+def _waiting(job: Job, queued: int, now_ms: int, *, paused: bool, left_alone: bool, held: bool) -> WaitingFor | None:
     if job.state is JobState.READY and job.not_before > now_ms:
         return "scheduled"
     if job.retry is not None:
         return "retry"
     if paused and job.state in ACTIVE | {JobState.READY}:
         return "paused"
+    if job.state is JobState.READY and held:
+        return "credential"
     if job.state not in ACTIVE or not queued:
         return None
     return "breaker" if left_alone else "rate"

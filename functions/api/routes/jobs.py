@@ -13,7 +13,7 @@ from functions.api.views import JobPage, JobView, Restarted, job_view
 from shared.domain.accounts import Scope
 from shared.domain.ids import is_id
 from shared.domain.jobs import Job
-from shared.domain.states import ACTIVE
+from shared.domain.states import ACTIVE, JobState
 from shared.engine.control import NotNow, Resumed
 from shared.ports import Control
 
@@ -31,6 +31,13 @@ def owned(call: Call[Any, Any], kind: str | None = None) -> tuple[Job, Control]:
     if control is None or job is None or job.account != call.key.account or (kind and job.kind != kind):
         raise Problem("not_found")
     return job, control
+
+
+def held_by_another(call: Call[Any, Any], job: Job) -> bool:
+    """Tell whether a job that could start waits for its credential, which another campaign holds."""
+    if not job.exclusive or job.state is not JobState.READY:
+        return False
+    return call.services.records.holder(job.route[0]) not in ("", job.campaign)
 
 
 def _now(call: Call[Any, Any]) -> int:
@@ -58,7 +65,8 @@ def reader(kind: str | None) -> Handler:
         live = call.services.logs.counts(job)
         alone = job.state in ACTIVE and not any(call.services.circuits.usable(c, job.route) for c in job.route)
         now = _now(call)
-        return job_view(job, call.services.settings, now, live, paused=control.paused, left_alone=alone).answer()
+        settings, held = call.services.settings, held_by_another(call, job)
+        return job_view(job, settings, now, live, paused=control.paused, left_alone=alone, held=held).answer()
 
     return answer
 

@@ -1,0 +1,51 @@
+"""What a campaign's job waits for, while another campaign holds its credential."""
+
+from shared.domain.states import JobState
+from tests.api.conftest import Api
+from tests.fakes.clock import FakeClock
+from tests.fakes.lists import send_list
+
+
+def test_a_job_says_that_it_waits_for_its_credential(api: Api, clock: FakeClock) -> None:
+    first, same = (send_list(api.world, "spring", 2, account=api.account) for _ in range(2))
+    clock.advance(1)
+    other = send_list(api.world, "autumn", 2, account=api.account)
+    later = send_list(api.world, "autumn", 2, account=api.account, not_before=clock.ms + 60_000)
+
+    def waiting(job: str) -> tuple[str, str | None]:
+        found = api.call("GET", f"/jobs/{job}").json
+        return found["state"], found["waiting_for"]
+
+    assert [waiting(x.id) for x in (first, other)] == [("READY", None)] * 2
+    api.world.planner.react(first.id)
+    api.world.control.stop(same.id, api.account)
+    assert waiting(first.id) == ("ENQUEUED", "rate")
+    assert waiting(same.id) == ("STOPPED", None)
+    api.world.sweep()
+    assert waiting(same.id) == ("LOGGED", None)
+    assert waiting(other.id) == ("READY", "credential")
+    assert waiting(later.id) == ("READY", "scheduled")
+    api.world.stores.pause(api.account)
+    assert waiting(other.id) == ("READY", "paused")
+    api.world.stores.unpause(api.account)
+    while api.world.send("one") is not None or api.world.log() is not None:
+        pass
+    assert waiting(other.id) == ("READY", None)
+
+
+def test_a_resume_while_another_campaign_runs_is_answered_by_ready(api: Api, clock: FakeClock) -> None:
+    first = send_list(api.world, "spring", 2, account=api.account)
+    clock.advance(1)
+    other = send_list(api.world, "autumn", 2, account=api.account)
+    api.world.planner.react(first.id)
+    api.call("POST", f"/jobs/{first.id}/stop")
+    api.world.sweep()
+    assert api.world.job(first.id).state is JobState.LOGGED
+    api.world.planner.react(other.id)
+    for _ in range(2):
+        got = api.call("POST", f"/jobs/{first.id}/resume")
+        if got.status == 409:  # it is READY already
+            assert got.code == "job_in_progress"
+        else:
+            assert (got.status, got.json) == (200, {"job_id": first.id, "state": "READY", "messages": 2})
+    assert api.call("GET", f"/jobs/{first.id}").json["waiting_for"] == "credential"
