@@ -60,6 +60,8 @@ def wildcards(deployment: Deployment) -> dict[str, str]:
     secrets = _HERE.format(service="secretsmanager", name=f"secret:{contracts.secret_name(deployment.stage, '*')}")
     return {
         "<StorageBucket5CB7C8EA.Arn>/*": "Objects of this deployment's own bucket; their keys are made at run time.",
+        _HERE.format(service="scheduler", name=f"schedule/{contracts.prefix(deployment.stage)}/*"): "Schedules of this "
+        "stage's own group; each is named after its job, made at run time.",
         lanes: "A released chunk may go to any credential of its route, so to any lane of this stage. By pattern: a "
         "list of a hundred lanes exceeds what an inline policy may hold.",
         secrets: "The webhook function verifies the webhooks of every credential of this stage. By pattern: a list of "

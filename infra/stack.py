@@ -13,6 +13,7 @@ from infra.dispatch import Dispatch, Feedback
 from infra.function import Function
 from infra.lane import Lane
 from infra.links import LinkKeys
+from infra.schedules import Schedules
 from infra.ses import SesEvents
 from infra.settings import Deployment, SettingsError
 from infra.storage import Storage
@@ -47,13 +48,21 @@ class PosthasteStack(Stack):
         code = bundling.asset(deployment.target)
         storage = Storage(self, "Storage", deployment=deployment)
         feedback = Feedback(self, "Feedback", deployment=deployment)
+        schedules = Schedules(self, "Schedules", deployment=deployment)
         LinkKeys(self, "LinkKeys", deployment=deployment)
         lanes = [
             Lane(self, f"Lane-{c.id}", deployment=deployment, code=code, credential=c) for c in deployment.credentials
         ]
         environment = self._environment(deployment, storage, feedback, lanes[-1])
         webhooks = Webhooks(self, "Webhooks", deployment=deployment, code=code, environment=environment)
-        api = Api(self, "Api", deployment=deployment, code=code, environment=environment, webhooks=webhooks.receive)
+        api = Api(
+            self,
+            "Api",
+            deployment=deployment,
+            code=code,
+            environment={**environment, **schedules.environment},
+            webhooks=webhooks.receive,
+        )
         told = {**environment, contracts.ENV_API_URL: api.http.api_endpoint}
         senders = [lane.serve(told if lane.credential.channel == "sms" else environment) for lane in lanes]
         dispatch = Dispatch(
@@ -72,6 +81,7 @@ class PosthasteStack(Stack):
         self._grant_api(deployment, storage, api.serve)
         self._grant_webhooks(deployment, feedback, webhooks.receive)
         self._grant_dispatch(deployment, storage, feedback, dispatch)
+        self._grant_schedules(deployment, storage, schedules, api.serve, schedules.serve(code, environment))
         ses = [c for c in deployment.settings.credentials if c.provider == "ses" and not c.region]
         if ses:
             events = SesEvents(self, "SesEvents", deployment=deployment, credentials=ses, feedback=feedback)
@@ -145,6 +155,24 @@ class PosthasteStack(Stack):
             (dispatch.sweep, dispatch.sweep_dead),
         ):
             function.allow("sqs:SendMessage", on=[dead.queue.queue_arn])
+
+    def _grant_schedules(
+        self, deployment: Deployment, storage: Storage, schedules: Schedules, serve: Function, due: Function
+    ) -> None:
+        queue = schedules.work.queue.queue_arn
+        # The emulator judges every schedule as if it were one of the group `default`.
+        group = "default" if deployment.local else schedules.name
+        ours = self.format_arn(service="scheduler", resource="schedule", resource_name=f"{group}/*")
+        schedules.allow("sqs:SendMessage", on=[queue, schedules.work.dead.queue.queue_arn])
+        for function in (serve, due):
+            function.allow("scheduler:CreateSchedule", "scheduler:UpdateSchedule", on=[ours])
+            function.allow("iam:PassRole", on=[schedules.role.role_arn])
+        serve.allow("scheduler:DeleteSchedule", on=[ours])
+        serve.allow("sqs:SendMessage", on=[queue])
+        due.allow(*CONSUME, "sqs:SendMessage", on=[queue])
+        due.allow(*READ, *CHANGE, on=[storage.records.table_arn, storage.ops.table_arn])
+        due.allow("dynamodb:Query", on=self._indexes(storage, contracts.INDEX_OPEN))
+        due.allow("sqs:SendMessage", on=[self._lanes(deployment)])
 
     def _indexes(self, storage: Storage, *names: str) -> list[str]:
         return [f"{storage.records.table_arn}/index/{name}" for name in names]

@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from shared.adapters.smtp import SmtpClient
     from shared.adapters.sqs import SqsLanes, SqsQueue
     from shared.engine.circuits import Circuits
+    from shared.engine.due import Due
     from shared.engine.log import Logger
     from shared.engine.plan import Planner
     from shared.engine.recover import Recovery
     from shared.engine.resolve import Resolution
     from shared.engine.retry import Retrier
+    from shared.engine.schedules import Schedules
     from shared.engine.send import Sender
     from shared.engine.sweep import Sweeper
     from shared.engine.track import Tracker
@@ -166,6 +168,36 @@ class Deployment:
         from shared.engine.plan import Planner  # noqa: PLC0415
 
         return Planner(records=self.records, ledgers=self.ledgers, lanes=self.lanes, clock=self.clock)
+
+    @cached_property
+    def schedules(self) -> "Schedules":
+        """What is told of jobs that wait for their time."""
+        from shared.adapters.dynamo.agenda import DynamoAgenda  # noqa: PLC0415
+        from shared.adapters.scheduler import CONFIG as PATIENCE  # noqa: PLC0415
+        from shared.adapters.scheduler import EventBridgeScheduler  # noqa: PLC0415
+        from shared.adapters.sqs import SqsQueue  # noqa: PLC0415
+        from shared.engine.schedules import Schedules  # noqa: PLC0415
+
+        scheduler = EventBridgeScheduler(
+            self.aws.later("scheduler", PATIENCE),
+            group=contracts.prefix(self.settings.stage),
+            queue=self.env[contracts.ENV_DUE_QUEUE_ARN],
+            role=self.env[contracts.ENV_SCHEDULER_ROLE_ARN],
+        )
+        return Schedules(
+            records=self.records,
+            agenda=DynamoAgenda(self.dynamo, self.records_table),
+            scheduler=scheduler,
+            due_queue=SqsQueue(self.sqs, self.env[contracts.ENV_DUE_QUEUE_URL], self.clock),
+            clock=self.clock,
+        )
+
+    @cached_property
+    def due(self) -> "Due":
+        """Starts jobs whose time has come."""
+        from shared.engine.due import Due  # noqa: PLC0415
+
+        return Due(records=self.records, planner=self.planner, schedules=self.schedules)
 
     @cached_property
     def logger(self) -> "Logger":

@@ -48,9 +48,11 @@ HANDLERS: Final = {
     "track": "functions.dispatch.track.handler",
     "sweep": "functions.dispatch.sweep.handler",
 }
-"""Function → handler string. plan: `records` stream; log: `ops` stream; track: feedback queue; sweep: every minute."""
+"""Function → handler string. plan: `records` stream; log: `ops` stream; track: feedback queue; sweep: every minute; due:
+jobs whose time has come."""
 
 PLAN_STREAM_FILTERS: Final = (
+    "due": "functions.dispatch.due.handler",
     {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"state": {"S": ["READY"]}}}},
     {"eventName": ["MODIFY"], "dynamodb": {"NewImage": {"freed": {"N": ["1"]}}}},
 )
@@ -218,6 +220,19 @@ def load_ingest(body: str) -> tuple[str, str]:
 @dataclass(frozen=True, slots=True)
 class Word:
     """A provider's word about one attempt, normalised; feedback messages carry lists of these.
+
+def due(job: str) -> str:
+    """Return the body of a message about a job whose time has come; a hint, like a pointer."""
+    return json.dumps({"job": job}, separators=(",", ":"))
+
+
+def load_due(body: str) -> str:
+    """Read what `due` wrote: the job; ValueError, KeyError or TypeError on anything else."""
+    job = json.loads(body)["job"]
+    if not isinstance(job, str):
+        raise TypeError("not the id of a job")
+    return job
+
 
     Attributes:
         ref: `job-chunk-index-attempt`.

@@ -14,6 +14,7 @@ from shared.engine.accept import Acceptor
 from shared.engine.circuits import Circuits
 from shared.engine.control import JobControl
 from shared.engine.logs import Logs
+from shared.engine.schedules import Schedules
 from shared.ports import Clock, Records
 
 
@@ -32,6 +33,7 @@ class ApiServices:
     records: Records
     acceptor: Acceptor
     control: JobControl
+    schedules: Schedules
     logs: Logs
     circuits: Circuits
 
@@ -56,10 +58,17 @@ def build(deployment: Deployment) -> ApiServices:
             circuits=deployment.circuits,
             settings=deployment.settings,
             clock=clock,
+            schedules=deployment.schedules,
         ),
         control=JobControl(
-            records=records, ledgers=ledgers, planner=deployment.planner, retrier=deployment.retrier, clock=clock
+            records=records,
+            ledgers=ledgers,
+            planner=deployment.planner,
+            retrier=deployment.retrier,
+            clock=clock,
+            schedules=deployment.schedules,
         ),
+        schedules=deployment.schedules,
         logs=Logs(records=records, ledgers=ledgers, clock=clock, feedback_timeout=deployment.settings.feedback_timeout),
         circuits=deployment.circuits,
     )

@@ -118,7 +118,7 @@ class JobView(View):
 
 
 class JobPage(View):
-    """A page of jobs, newest first."""
+    """A page of jobs, in the order of their list."""
 
     items: list[JobView]
     next_cursor: str | None

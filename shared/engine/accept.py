@@ -16,6 +16,7 @@ from shared.domain.jobs import Job, Policy, first_credential
 from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.states import COUNT_KEYS, JobState
 from shared.engine.circuits import Circuits
+from shared.engine.schedules import Schedules
 from shared.ports import Clock, Idempotency, Lanes, Mismatch, Records, Replay, Retriable
 
 DAY_MS: Final = 86_400_000
@@ -62,12 +63,23 @@ class Accepted:
 class Acceptor:
     """Turns requests into jobs."""
 
-    def __init__(self, *, records: Records, lanes: Lanes, circuits: Circuits, settings: Settings, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        records: Records,
+        lanes: Lanes,
+        circuits: Circuits,
+        settings: Settings,
+        clock: Clock,
+        schedules: Schedules | None = None,
+    ) -> None:
+        """`schedules`: None leaves jobs that begin later to the sweeper, and their account's agenda empty."""
         self._records = records
         self._lanes = lanes
         self._circuits = circuits
         self._settings = settings
         self._clock = clock
+        self._schedules = schedules
 
     def accept(self, request: BatchRequest) -> Accepted | Replay | Mismatch:
         """Store a batch and send its pointers.
@@ -93,6 +105,8 @@ class Acceptor:
         key = None
         if request.idempotency_key:
             key = Idempotency(request.account, request.idempotency_key, request.fingerprint, answer, due + KEY_LIFE_MS)
+        if self._schedules is not None:
+            self._schedules.announce(job)
         stored = self._records.accept(job, chunks, ledgers, request.content, key)
         if isinstance(stored, Replay | Mismatch):
             return stored
@@ -102,6 +116,8 @@ class Acceptor:
             except Retriable:
                 # The job is accepted: an error would make its client send it again. The sweeper sends the pointers.
                 _LOG.warning("pointers not sent", extra={"job": job.id})
+        elif self._schedules is not None:
+            self._schedules.hint(job)
         return Accepted(job, answer)
 
     def _split(self, request: BatchRequest) -> Sequence[tuple[Recipient, ...]]:

@@ -11,6 +11,7 @@ from shared.domain.ledger import Ledger
 from shared.domain.states import Cell, Change, JobState
 from shared.engine.plan import Planner
 from shared.engine.retry import Retrier
+from shared.engine.schedules import Schedules
 from shared.ports import Clock, LedgerStore, Records, Retriable
 
 MIN_LIFE_MS: Final = 15 * 86_400_000
@@ -48,13 +49,22 @@ class JobControl:
     """What owners do with jobs."""
 
     def __init__(
-        self, *, records: Records, ledgers: LedgerStore, planner: Planner, retrier: Retrier, clock: Clock
+        self,
+        *,
+        records: Records,
+        ledgers: LedgerStore,
+        planner: Planner,
+        retrier: Retrier,
+        clock: Clock,
+        schedules: Schedules | None = None,
     ) -> None:
+        """`schedules`: None leaves jobs that begin later to the sweeper."""
         self._records = records
         self._ledgers = ledgers
         self._planner = planner
         self._retrier = retrier
         self._clock = clock
+        self._schedules = schedules
 
     def stop(self, job_id: str, account: str, reason: StopReason = StopReason.USER) -> Job | None:
         """Stop a job; unchanged if it is SENT, STOPPED or LOGGED. None: the account has no such job.
@@ -69,7 +79,10 @@ class JobControl:
             job = withdrawn.job
         if job is None:
             return None
-        return self._records.change(job, Change.STOP, self._now(), reason=reason.value).job
+        changed = self._records.change(job, Change.STOP, self._now(), reason=reason.value)
+        if changed.won and changed.job is not None and self._schedules is not None:
+            self._schedules.cancel(changed.job)
+        return changed.job
 
     def resume(self, job_id: str, account: str) -> Resumed | NotNow | None:
         """Send what was never claimed. None: the account has no such job."""
@@ -155,6 +168,8 @@ class JobControl:
             # Somebody else's retry was faster, and the job may end without what was reopened just now: ask again.
             return NotNow("job_in_progress", RETRY_AFTER)
         planned = self._planner.plan(job.id)
+        if planned is None and self._schedules is not None:
+            self._schedules.hint(changed.job)
         return Resumed(planned or changed.job, messages)
 
     def _mine(self, job_id: str, account: str) -> Job | None:

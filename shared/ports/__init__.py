@@ -45,6 +45,10 @@ from shared.ports.records import (
     Replay,
     Stored,
 )
+from shared.ports.schedules import (
+    Agenda,
+    Scheduler,
+)
 from shared.ports.sending import (
     Breakers,
     Lanes,
@@ -69,6 +73,7 @@ from shared.ports.transports import (
 __all__ = [
     "POSTED_AT",
     "POSTED_TO",
+    "Agenda",
     "AnswerLost",
     "BadEvents",
     "BadSignature",
@@ -104,6 +109,7 @@ __all__ = [
     "Resolver",
     "Response",
     "Retriable",
+    "Scheduler",
     "Sized",
     "Sleep",
     "Smtp",

@@ -218,6 +218,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         records=world.records,
         acceptor=world.acceptor,
         control=world.control,
+        schedules=world.schedules,
         logs=world.logs,
         circuits=world.circuits,
     )

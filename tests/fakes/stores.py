@@ -5,13 +5,15 @@ from collections.abc import Callable
 from typing import Protocol
 
 from shared.domain.ledger import Ledger
-from shared.ports import Breakers, LedgerStore, Pacer, Records
+from shared.domain.suppressions import Reach
+from shared.ports import Agenda, Breakers, LedgerStore, Pacer, Records
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.queues import FakePacer
 from tests.fakes.records import FakeRecords
+from tests.fakes.schedules import FakeAgenda
 
 
 class Stores(Protocol):
@@ -29,6 +31,8 @@ class Stores(Protocol):
     def pacer(self) -> Pacer: ...
     @property
     def breakers(self) -> Breakers: ...
+    @property
+    def agenda(self) -> Agenda: ...
 
     def pause(self, account: str) -> None:
         """Pause an account, or everything if the name is empty."""
@@ -52,6 +56,7 @@ class FakeStores:
     def __init__(self, clock: FakeClock, tap: Tap | None = None) -> None:
         self.tap = tap or Tap()
         self.ledgers = FakeLedgers(self.tap)
+        self.agenda = FakeAgenda(self.records, self.tap)
         self.breakers = FakeBreakers(self.tap)
         self.records = FakeRecords(self.ledgers, self.tap, self.breakers)
         self.pacer = FakePacer(clock, self.tap)

@@ -7,6 +7,7 @@ from typing import Any
 from moto import mock_aws
 
 from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.agenda import DynamoAgenda
 from shared.adapters.dynamo.breakers import DynamoBreakers
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.ledgers import DynamoLedgers
@@ -112,6 +113,7 @@ class MotoStores:
         self.ledgers = DynamoLedgers(self.dynamo, self.tables.ops)
         self.records = DynamoRecords(self.dynamo, records=self.tables.records, ops=self.tables.ops, blobs=self.blobs)
         self.pacer = DynamoPacer(self.dynamo, self.tables.ops, clock)
+        self.agenda = DynamoAgenda(self.dynamo, self.tables.records)
         self.breakers = DynamoBreakers(self.dynamo, self.tables.ops)
 
     def _updated(self, table: str, key: Any) -> None:

@@ -32,6 +32,7 @@ from shared.engine.pool import Pool
 from shared.engine.recover import Recovery
 from shared.engine.resolve import Resolution, Resolved
 from shared.engine.retry import Retrier
+from shared.engine.schedules import Schedules
 from shared.engine.send import Did, Sender
 from shared.engine.sweep import Sweeper, Swept
 from shared.engine.track import LATER, Tracked, Tracker
@@ -39,7 +40,8 @@ from shared.ports import Clock, Links, Pacer, Retriable, Wire
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.links import FakeLinks
 from tests.fakes.provider import FakeProvider, Oracle
-from tests.fakes.queues import FakeLanes
+from tests.fakes.queues import FakeLanes, FakeQueue
+from tests.fakes.schedules import FakeScheduler
 from tests.fakes.stores import FakeStores, Stores
 
 ACCOUNT = "acc_000000000001"
@@ -101,6 +103,8 @@ class World:
         self.tap = self.stores.tap
         self.ledgers, self.records, self.pacer = self.stores.ledgers, self.stores.records, self.stores.pacer
         self.lanes = FakeLanes(self.clock, self.tap)
+        self.due_queue = FakeQueue(self.clock, self.tap)
+        self.scheduler = FakeScheduler(self.tap)
         self.oracle = Oracle()
         self.providers = {
             c.id: provider(self.clock, self.oracle, name=c.id, per_call=provider_limit, tap=self.tap) for c in declared
@@ -125,7 +129,14 @@ class World:
         self.logger = Logger(recovery=self.recovery, **common)
         self.tracker = Tracker(recovery=self.recovery, **common)
         self.retrier = Retrier(recovery=self.recovery, **common)
-        self.control = JobControl(planner=self.planner, retrier=self.retrier, **common)
+        self.schedules = Schedules(
+            records=self.records,
+            agenda=self.stores.agenda,
+            scheduler=self.scheduler,
+            due_queue=self.due_queue,
+            clock=self.clock,
+        )
+        self.control = JobControl(planner=self.planner, retrier=self.retrier, schedules=self.schedules, **common)
         self.logs = Logs(**common)
         self.acceptor = Acceptor(
             records=self.records,
@@ -133,6 +144,7 @@ class World:
             circuits=self.circuits,
             settings=self.settings,
             clock=self.clock,
+            schedules=self.schedules,
         )
         owners = [None, *(c.id for c in self.settings.credentials)]
         self.sweeper = Sweeper(

@@ -23,11 +23,14 @@ QUEUES = {
     "DispatchPlanDeadQueueC239C62C": "posthaste-dev-plan-dlq",
     "DispatchLogDeadQueueB08AF4BF": "posthaste-dev-log-dlq",
     "DispatchSweepDeadQueue54760AE6": "posthaste-dev-sweep-dlq",
+    "SchedulesWorkQueue98D66C13": "posthaste-dev-due",
+    "SchedulesWorkDeadQueue46AD2113": "posthaste-dev-due-dlq",
 }
 """A logical id that changes makes CloudFormation replace the resource, and lose what is in it."""
 SENDERS = ("send-sendgrid-main", "send-big", "send-few", "send-test")
 SCANS = {"dynamodb:Scan", "dynamodb:PartiQLSelect"}
 LANES = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:posthaste-dev-lane-*"
+SCHEDULE = "arn:<AWS::Partition>:scheduler:<AWS::Region>:<AWS::AccountId>:schedule/"
 SECRET = "arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:posthaste-dev/credential/"
 
 
@@ -117,7 +120,7 @@ def test_queues_are_encrypted_and_dead_letters_kept_for_14_days(template: Templa
 @pytest.mark.promise(3)
 def test_a_failed_message_never_vanishes_with_its_batch(template: Template) -> None:
     sources = list(template.sources())
-    assert len(sources) == 7
+    assert len(sources) == 8
     for service, _, source in sources:
         assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"], service
 
@@ -131,7 +134,7 @@ def test_visibility_is_six_times_the_time_out(template: Template) -> None:
         seconds = template.functions()[service]["Timeout"] + source.get("MaximumBatchingWindowInSeconds", 0)
         assert template.resources[queue_id]["Properties"]["VisibilityTimeout"] >= 6 * seconds, service
         checked += 1
-    assert checked == 5
+    assert checked == 6
 
 
 @pytest.mark.promise(3)
@@ -190,9 +193,28 @@ def test_the_sweep_runs_every_minute_and_its_failures_are_kept(template: Templat
     assert (invoke["MaximumEventAgeInSeconds"], invoke["MaximumRetryAttempts"]) == (60, 0)
 
 
+def test_schedules_of_this_account_alone_may_send_and_only_to_the_queue_of_what_is_due(template: Template) -> None:
+    (group,) = template.of("Scheduler::ScheduleGroup").values()
+    assert group["Name"] == "posthaste-dev"
+    variables = template.functions()["api"]["Environment"]["Variables"]
+    role = template.resources[target(variables[contracts.ENV_SCHEDULER_ROLE_ARN])]["Properties"]
+    (trust,) = role["AssumeRolePolicyDocument"]["Statement"]
+    assert trust["Principal"] == {"Service": "scheduler.amazonaws.com"}
+    assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+    (policy,) = role["Policies"]
+    (statement,) = policy["PolicyDocument"]["Statement"]
+    queue = target(variables[contracts.ENV_DUE_QUEUE_ARN])
+    dead = target(template.resources[queue]["Properties"]["RedrivePolicy"]["deadLetterTargetArn"])
+    assert (statement["Action"], {target(r) for r in statement["Resource"]}) == ("sqs:SendMessage", {queue, dead})
+    names = [template.resources[q]["Properties"]["QueueName"] for q in (queue, dead)]
+    assert names == ["posthaste-dev-due", "posthaste-dev-due-dlq"], "the adapter derives the second from the first"
+    passers = {s for s in template.functions() if "iam:PassRole" in template.actions(s)}
+    assert passers == {"api", "due"}
+
+
 def test_functions(template: Template) -> None:
     functions = template.functions()
-    assert set(functions) == {*SENDERS, "api", "webhooks", "plan", "log", "track", "sweep"}
+    assert set(functions) == {*SENDERS, "api", "webhooks", "plan", "log", "track", "sweep", "due"}
     for function in functions.values():
         assert function["Runtime"] == "python3.13"
         assert function["Architectures"] == ["arm64"]
@@ -202,7 +224,7 @@ def test_functions(template: Template) -> None:
 
 
 def test_time_limits(aws: Template, local: Template) -> None:
-    expected = {"api": 29, "webhooks": 10, "plan": 60, "log": 60, "track": 60, "sweep": 60}
+    expected = {"api": 29, "webhooks": 10, "plan": 60, "log": 60, "track": 60, "sweep": 60, "due": 60}
     for template, sender, margin in ((aws, 120, "30"), (local, 20, "5")):
         assert {s: f["Timeout"] for s, f in template.functions().items()} == expected | dict.fromkeys(SENDERS, sender)
         for name in SENDERS:
@@ -311,8 +333,11 @@ def test_the_first_key_of_links_is_made_with_the_stack(template: Template) -> No
 def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
     explained = {
         ("*", "dynamodb:ListStreams"): {"plan", "log"},
-        (LANES, "sqs:SendMessage"): {*SENDERS, "api", "plan", "log", "track", "sweep"},
+        (LANES, "sqs:SendMessage"): {*SENDERS, "api", "plan", "log", "track", "sweep", "due"},
         (LANES, "sqs:GetQueueAttributes"): {"api", "plan", "log", "track", "sweep"},
+        (f"{SCHEDULE}posthaste-dev/*", "scheduler:CreateSchedule"): {"api", "due"},
+        (f"{SCHEDULE}posthaste-dev/*", "scheduler:UpdateSchedule"): {"api", "due"},
+        (f"{SCHEDULE}posthaste-dev/*", "scheduler:DeleteSchedule"): {"api"},
         (f"{SECRET}*", "secretsmanager:GetSecretValue"): {"webhooks"},
         ("<StorageBucket5CB7C8EA.Arn>/*", "s3:GetObject"): {*SENDERS, "api"},
         ("<StorageBucket5CB7C8EA.Arn>/*", "s3:PutObject"): {"api"},
@@ -325,7 +350,9 @@ def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
             for resource in statement.resources:
                 for action in statement.actions:
                     if "*" in resource or "*" in action:
-                        found.setdefault((resource, action), set()).add(service)
+                        # The emulator judges every schedule as one of the group `default`.
+                        named = resource.replace(f"{SCHEDULE}default/", f"{SCHEDULE}posthaste-dev/")
+                        found.setdefault((named, action), set()).add(service)
     for (resource, action), services in list(found.items()):
         if action == "sqs:SendMessage*":  # on the local cloud alone; see below
             del found[resource, action]
@@ -386,7 +413,9 @@ def test_the_local_cloud_differs_only_where_it_must(aws: Template, local: Templa
     for name, resource in local.resources.items():
         kind = resource["Type"].rpartition("::")[2]
         # The emulator asks for sqs:SendMessageBatch beside sqs:SendMessage, which on AWS are one action.
-        properties = json.loads(json.dumps(resource["Properties"]).replace("sqs:SendMessage*", "sqs:SendMessage"))
+        # And it judges every schedule as one of the group `default`.
+        text_of = json.dumps(resource["Properties"]).replace("sqs:SendMessage*", "sqs:SendMessage")
+        properties = json.loads(text_of.replace(":schedule/default/*", ":schedule/posthaste-dev/*"))
         for path, here, there in _differences(properties, aws.resources[name]["Properties"]):
             if not path.startswith(("Code.", "Environment.Variables.POSTHASTE_LEASE_MARGIN")):
                 paths.add(f"{kind}.{path}")

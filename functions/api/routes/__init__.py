@@ -2,13 +2,14 @@
 
 from typing import Final
 
-from functions.api.routes import batches, credentials, jobs, logs, meta, stats, suppressions
+from functions.api.routes import batches, credentials, jobs, logs, meta, schedules, stats, suppressions
 from functions.api.routing import AnyRoute, Page
 
 ROUTES: Final[tuple[AnyRoute | Page, ...]] = (
     *batches.ROUTES,
     *logs.ROUTES,
     *jobs.ROUTES,
+    *schedules.ROUTES,
     *stats.ROUTES,
     *suppressions.ROUTES,
     *credentials.ROUTES,

@@ -1,0 +1,66 @@
+"""What has jobs begin at their time: EventBridge Scheduler sends to a queue, whose function starts what is due."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from aws_cdk import Stack
+from aws_cdk.aws_iam import Effect, PolicyDocument, PolicyStatement, Role, ServicePrincipal
+from aws_cdk.aws_lambda import Code
+from aws_cdk.aws_scheduler import CfnScheduleGroup
+from constructs import Construct
+
+from infra.function import Function
+from infra.queue import WorkQueue
+from infra.settings import Deployment
+from shared import contracts
+
+SECONDS: Final = 60
+MEMORY_MB: Final = 512
+BATCH: Final = 10
+WORKERS: Final = 2
+"""A start is a transaction and a message per chunk; thousands of jobs for one minute wait some seconds in the queue."""
+
+
+class Schedules(Construct):
+    """The group of schedules, the queue that they send to, and the role in which they do."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment) -> None:
+        super().__init__(scope, construct_id)
+        self._deployment = deployment
+        self._policy = PolicyDocument()
+        self.name = contracts.prefix(deployment.stage)
+        self.group = CfnScheduleGroup(self, "Group", name=self.name)
+        self.work = WorkQueue(self, "Work", deployment=deployment, name=f"{self.name}-due", consumer_seconds=SECONDS)
+        # Only for schedules of this account: else anybody's schedule could use the role (the confused deputy).
+        ours = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
+        self.role = Role(
+            self,
+            "Role",
+            assumed_by=ServicePrincipal("scheduler.amazonaws.com", conditions=ours),
+            inline_policies={"access": self._policy},
+        )
+        self.environment = {
+            contracts.ENV_DUE_QUEUE_URL: self.work.queue.queue_url,
+            contracts.ENV_DUE_QUEUE_ARN: self.work.queue.queue_arn,
+            contracts.ENV_SCHEDULER_ROLE_ARN: self.role.role_arn,
+        }
+
+    def serve(self, code: Code, environment: Mapping[str, str]) -> Function:
+        """Create the function and let it consume the queue."""
+        due = Function(
+            self,
+            "Due",
+            deployment=self._deployment,
+            code=code,
+            handler=contracts.HANDLERS["due"],
+            service="due",
+            seconds=SECONDS,
+            memory=MEMORY_MB,
+            environment={**environment, **self.environment},
+        )
+        self.work.feed(due, batch=BATCH, concurrency=WORKERS)
+        return due
+
+    def allow(self, *actions: str, on: list[str]) -> None:
+        """Let schedules do these actions on these resources (ARNs)."""
+        self._policy.add_statements(PolicyStatement(effect=Effect.ALLOW, actions=list(actions), resources=on))

@@ -1,0 +1,46 @@
+"""An account's jobs by the time that they wait for, on DynamoDB."""
+
+from typing import Final
+
+from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.codec import n, s
+from shared.domain.jobs import Job
+
+DAY_S: Final = 86_400
+
+
+class DynamoAgenda:
+    """`ports.Agenda` over the table `records`."""
+
+    def __init__(self, dynamo: Dynamo, table: str) -> None:
+        self._db = dynamo
+        self._table = table
+
+    def note(self, account: str, job: str, at: int) -> None:
+        """Write down that a job waits for a time, Unix milliseconds."""
+        item = {**keys.due(account, at, job), "ttl": n(at // 1000 + DAY_S)}
+        self._db.call("put_item", TableName=self._table, Item=item)
+
+    def page(self, account: str, *, since: int, after: str, limit: int) -> tuple[list[Job], str]:
+        """Return the account's jobs with a time later than `since`, soonest first, and the place to go on from.
+
+        One query, and one read per 100 jobs.
+        """
+        beginning = keys.due(account, since + 1, "")
+        page = self._db.call(
+            "query",
+            TableName=self._table,
+            KeyConditionExpression="pk = :pk AND sk > :after",
+            ExpressionAttributeValues={
+                ":pk": beginning["pk"],
+                ":after": s(max(after, beginning["sk"]["S"])),
+            },
+            ConsistentRead=True,
+            Limit=limit + 1,
+        )
+        places = [x["sk"]["S"] for x in page["Items"]]
+        wanted = [place.partition("#")[2] for place in places[:limit]]
+        items = self._db.batch_get(self._table, [keys.job(x) for x in wanted])
+        found = {job.id: job for job in map(codec.job, items)}
+        return [found[x] for x in wanted if x in found], places[limit - 1] if len(places) > limit else ""

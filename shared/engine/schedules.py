@@ -1,0 +1,101 @@
+"""Jobs that begin later. `not_before` on the job decides, the sweeper guarantees it; all here is for punctuality."""
+
+import logging
+from typing import Final
+
+from shared.contracts import due
+from shared.domain.jobs import Job, StopReason
+from shared.domain.states import Change, JobState
+from shared.ports import Agenda, Clock, Queue, Records, Retriable, Scheduler
+
+QUEUED_S: Final = 900
+"""Seconds that a message can wait in a queue: what is due sooner needs no schedule."""
+EARLY_S: Final = 60
+"""Seconds that a schedule comes early: EventBridge Scheduler keeps to the minute, the queue waits for the second."""
+PAGES: Final = 10
+"""Pages of the agenda that one page of waiting jobs reads at the most: places of jobs that were stopped stay there."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+def waits(job: Job, now: int) -> bool:
+    """Tell whether a job waits for its time. `now`: Unix milliseconds."""
+    return job.state is JobState.READY and job.not_before > now
+
+
+class Schedules:
+    """What is told when a job begins to wait for its time, or no longer does."""
+
+    def __init__(
+        self, *, records: Records, agenda: Agenda, scheduler: Scheduler, due_queue: Queue, clock: Clock
+    ) -> None:
+        self._records = records
+        self._agenda = agenda
+        self._scheduler = scheduler
+        self._queue = due_queue
+        self._clock = clock
+
+    def announce(self, job: Job) -> None:
+        """Put a job that is about to be stored on its account's agenda, so that it is listed from the first moment."""
+        if waits(job, self._now()):
+            self._agenda.note(job.account, job.id, job.not_before)
+
+    def hint(self, job: Job) -> None:
+        """Have a stored job looked at when its time has come; a fault is logged, and the sweeper starts the job.
+
+        A message waits in the queue for what is due within QUEUED_S; a schedule brings it for what is due later.
+        """
+        now = self._now()
+        if not waits(job, now):
+            return
+        rest = (job.not_before - now) / 1000
+        try:
+            if rest <= QUEUED_S:
+                self._queue.send([due(job.id)], delay=rest)
+            else:
+                self._scheduler.set(job.id, job.not_before // 1000 - EARLY_S)
+        except Retriable:
+            _LOG.warning("start left to the sweeper", extra={"job": job.id})
+
+    def cancel(self, job: Job) -> None:
+        """Take back the hint of a job that was stopped; one that comes all the same changes nothing."""
+        if job.not_before <= self._now():
+            return
+        try:
+            self._scheduler.cancel(job.id)
+        except Retriable:
+            _LOG.warning("schedule not cancelled", extra={"job": job.id})
+
+    def page(self, account: str, *, after: str, limit: int) -> tuple[list[Job], str]:
+        """Return jobs of an account that wait for their time, soonest first, and the place to go on from.
+
+        A page may be short, even empty, and still have a place to go on from.
+        """
+        now = self._now()
+        found: list[Job] = []
+        for _ in range(PAGES):
+            jobs, after = self._agenda.page(account, since=now, after=after, limit=limit - len(found))
+            found += [job for job in jobs if job.account == account and waits(job, now)]
+            if not after or len(found) == limit:
+                break
+        return found, after
+
+    def withdraw(self, job_id: str, account: str) -> tuple[Job | None, bool]:
+        """Stop a job that still waits for its time.
+
+        Returns:
+            The job as it is stored, None if the account has no such job; and whether this call stopped it.
+        """
+        job = self._records.job(job_id)
+        while job is not None and job.account == account:
+            if not waits(job, self._now()):
+                return job, False
+            reason = StopReason.USER.value
+            changed = self._records.change(job, Change.STOP, self._now(), reason=reason, strict=True)
+            if changed.won and changed.job is not None:
+                self.cancel(changed.job)
+                return changed.job, True
+            job = changed.job
+        return None, False
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)

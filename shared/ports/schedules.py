@@ -1,0 +1,47 @@
+"""What has jobs begin at their time, and where it is written down that they wait."""
+
+from typing import Protocol
+
+from shared.domain.jobs import Job
+
+
+class Scheduler(Protocol):
+    """Says when a job's time has come: once, about then, perhaps never. A hint; `not_before` of the job decides."""
+
+    def set(self, job: str, at: int) -> None:
+        """Have a message about a job sent at a time, Unix seconds; one that was set before is replaced.
+
+        Raises:
+            Retriable: nothing may have been set, for whatever reason; the job starts all the same.
+        """
+        ...
+
+    def cancel(self, job: str) -> None:
+        """Take back what was set for a job; one for which nothing is set is left alone.
+
+        Raises:
+            Retriable: it may still be there; it changes nothing when it comes.
+        """
+        ...
+
+
+class Agenda(Protocol):
+    """An account's jobs by the time that they wait for. A place in it says nothing: the job itself tells."""
+
+    def note(self, account: str, job: str, at: int) -> None:
+        """Write down that a job waits for a time, Unix milliseconds; repeating it is safe. It goes after that time."""
+        ...
+
+    def page(self, account: str, *, since: int, after: str, limit: int) -> tuple[list[Job], str]:
+        """Return the account's jobs with a time later than `since` (Unix ms), soonest first.
+
+        Args:
+            account: whose.
+            since: Unix milliseconds.
+            after: what the page before returned, or empty.
+            limit: at least 1.
+
+        Returns:
+            The jobs that there still are, whatever their state, and the place to go on from, empty at the end.
+        """
+        ...

@@ -1,0 +1,56 @@
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from shared.domain.states import JobState
+from tests.api.conftest import Api
+from tests.fakes.clock import FakeClock
+
+
+def later(api: Api, clock: FakeClock, seconds: int, **changes: Any) -> str:
+    when = datetime.fromtimestamp(clock.now() + seconds, UTC)
+    return api.accepted(scheduled_at=when.isoformat(), **changes)
+
+
+def test_jobs_that_wait_are_listed_soonest_first(api: Api, clock: FakeClock) -> None:
+    jobs = {s: later(api, clock, s, name=f"in {s}") for s in (7200, 60, 3600)}
+    api.accepted()
+    found = api.call("GET", "/schedules").json
+    assert [x["job_id"] for x in found["items"]] == [jobs[60], jobs[3600], jobs[7200]]
+    assert [x["name"] for x in found["items"]] == ["in 60", "in 3600", "in 7200"]
+    assert {x["waiting_for"] for x in found["items"]} == {"scheduled"}
+    first = api.call("GET", "/schedules", query={"limit": 2}).json
+    assert [x["job_id"] for x in first["items"]] == [jobs[60], jobs[3600]]
+    rest = api.call("GET", "/schedules", query={"limit": 2, "cursor": first["next_cursor"]}).json
+    assert ([x["job_id"] for x in rest["items"]], rest["next_cursor"]) == ([jobs[7200]], None)
+    clock.advance(60)
+    assert [x["job_id"] for x in api.call("GET", "/schedules").json["items"]] == [jobs[3600], jobs[7200]]
+
+
+def test_a_job_that_waits_is_taken_back(api: Api, clock: FakeClock) -> None:
+    job = later(api, clock, 3600)
+    assert list(api.world.scheduler.set_for) == [job]
+    got = api.call("DELETE", f"/schedules/{job}")
+    assert (got.status, got.json["job_id"], got.json["state"]) == (200, job, "STOPPED")
+    assert api.world.scheduler.set_for == {}
+    assert api.call("GET", "/schedules").json["items"] == []
+    again = api.call("DELETE", f"/schedules/{job}")
+    assert (again.status, again.code) == (409, "already_started")
+    api.world.settle()
+    assert api.world.oracle.taken == []
+
+
+def test_what_has_started_is_not_taken_back(api: Api, clock: FakeClock) -> None:
+    running, due = api.accepted(), later(api, clock, 60)
+    clock.advance(60)
+    for job, state in ((running, JobState.ENQUEUED), (due, JobState.READY)):
+        got = api.call("DELETE", f"/schedules/{job}")
+        assert (got.status, got.code) == (409, "already_started")
+        assert api.world.job(job).state is state
+
+
+@pytest.mark.parametrize("name", ["x", "0" * 26])
+def test_what_is_not_there_is_not_found(calm: Api, name: str) -> None:
+    got = calm.call("DELETE", f"/schedules/{name}")
+    assert (got.status, got.code) == (404, "not_found")

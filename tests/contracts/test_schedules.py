@@ -1,0 +1,117 @@
+"""Agendas and schedules, in memory and on moto."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import boto3
+import pytest
+
+from shared.adapters.scheduler import EventBridgeScheduler
+from shared.ports import Scheduler
+from tests.contracts.conftest import ACCOUNT, Parts
+from tests.fakes.clock import FakeClock
+from tests.fakes.schedules import FakeScheduler
+from tests.fakes.stores import Stores
+from tests.fakes.tables import mock_aws
+
+GROUP = "posthaste-test"
+QUEUE = "arn:aws:sqs:us-east-1:123456789012:posthaste-test-due"
+ROLE = "arn:aws:iam::123456789012:role/scheduler"
+
+
+def waiting(stores: Stores, clock: FakeClock, seconds: int) -> str:
+    """Store a job that waits, and note it."""
+    parts = Parts(clock, not_before=clock.ms + seconds * 1000)
+    parts.store(stores)
+    stores.agenda.note(ACCOUNT, parts.job.id, parts.job.not_before)
+    return parts.job.id
+
+
+def test_an_agenda_is_in_the_order_of_time_and_comes_in_pages(stores: Stores, clock: FakeClock) -> None:
+    jobs = {seconds: waiting(stores, clock, seconds) for seconds in (300, 100, 400, 200)}
+    stores.agenda.note(ACCOUNT, jobs[100], clock.ms + 100_000)
+    ordered = [jobs[s] for s in sorted(jobs)]
+    seen: list[str] = []
+    place, sizes = "", []
+    while True:
+        page, place = stores.agenda.page(ACCOUNT, since=clock.ms, after=place, limit=3)
+        seen += [job.id for job in page]
+        sizes.append(len(page))
+        if not place:
+            break
+    assert (seen, sizes) == (ordered, [3, 1])
+    assert stores.agenda.page("acc_somebodyelse", since=clock.ms, after="", limit=3) == ([], "")
+
+
+def test_what_is_past_is_on_no_agenda(stores: Stores, clock: FakeClock) -> None:
+    waiting(stores, clock, 100)
+    later = waiting(stores, clock, 101)
+    page, place = stores.agenda.page(ACCOUNT, since=clock.ms + 100_000, after="", limit=10)
+    assert ([job.id for job in page], place) == ([later], "")
+
+
+def test_a_job_that_was_never_stored_is_passed_over(stores: Stores, clock: FakeClock) -> None:
+    stores.agenda.note(ACCOUNT, "0" * 26, clock.ms + 50_000)
+    there = waiting(stores, clock, 100)
+    page, place = stores.agenda.page(ACCOUNT, since=clock.ms, after="", limit=1)
+    assert page == []
+    page, place = stores.agenda.page(ACCOUNT, since=clock.ms, after=place, limit=1)
+    assert ([job.id for job in page], place) == ([there], "")
+
+
+@dataclass
+class Set:
+    """A scheduler, and what is set in it: job → Unix seconds."""
+
+    scheduler: Scheduler
+    found: Callable[[], dict[str, int]]
+
+
+@pytest.fixture
+def moto_scheduler() -> Iterator[Any]:
+    with mock_aws():
+        client = boto3.client("scheduler", region_name="us-east-1")
+        client.create_schedule_group(Name=GROUP)
+        yield client
+
+
+@pytest.fixture(params=["memory", "scheduler"])
+def schedules(request: pytest.FixtureRequest) -> Set:
+    if request.param == "memory":
+        fake = FakeScheduler()
+        return Set(fake, lambda: fake.set_for)
+    client = request.getfixturevalue("moto_scheduler")
+
+    def found() -> dict[str, int]:
+        names = [x["Name"] for x in client.list_schedules(GroupName=GROUP)["Schedules"]]
+        whole = {name: client.get_schedule(GroupName=GROUP, Name=name) for name in names}
+        return {name: _at(x["ScheduleExpression"]) for name, x in whole.items()}
+
+    return Set(EventBridgeScheduler(client, group=GROUP, queue=QUEUE, role=ROLE), found)
+
+
+def _at(expression: str) -> int:
+    return int(datetime.strptime(expression, "at(%Y-%m-%dT%H:%M:%S)").replace(tzinfo=UTC).timestamp())
+
+
+def test_a_schedule_is_set_moved_and_cancelled_any_number_of_times(schedules: Set) -> None:
+    for at in (1_790_000_000, 1_790_000_000, 1_790_086_399):
+        schedules.scheduler.set("job-1", at)
+        assert schedules.found() == {"job-1": at}
+    schedules.scheduler.set("job-2", 1_790_000_001)
+    for _ in range(2):
+        schedules.scheduler.cancel("job-1")
+        assert schedules.found() == {"job-2": 1_790_000_001}
+
+
+def test_a_schedule_sends_once_to_the_queue_and_goes(moto_scheduler: Any) -> None:
+    EventBridgeScheduler(moto_scheduler, group=GROUP, queue=QUEUE, role=ROLE).set("job-1", 1_790_000_000)
+    found = moto_scheduler.get_schedule(GroupName=GROUP, Name="job-1")
+    assert (found["ActionAfterCompletion"], found["FlexibleTimeWindow"]) == ("DELETE", {"Mode": "OFF"})
+    assert (found["ScheduleExpression"], found["ScheduleExpressionTimezone"]) == ("at(2026-09-21T14:13:20)", "UTC")
+    target = found["Target"]
+    assert (target["Arn"], target["RoleArn"], target["Input"]) == (QUEUE, ROLE, '{"job":"job-1"}')
+    assert target["DeadLetterConfig"] == {"Arn": f"{QUEUE}-dlq"}
+    assert target["RetryPolicy"]["MaximumEventAgeInSeconds"] <= 600

@@ -1,0 +1,43 @@
+"""A scheduler and agendas in memory."""
+
+from shared.domain.jobs import Job
+from tests.fakes.faults import Tap
+from tests.fakes.records import FakeRecords
+
+
+class FakeScheduler:
+    """Schedules by job; nothing fires by itself. `set_for`: job → Unix seconds."""
+
+    def __init__(self, tap: Tap | None = None) -> None:
+        self.set_for: dict[str, int] = {}
+        self._tap = tap or Tap()
+
+    def set(self, job: str, at: int) -> None:
+        self._tap("scheduler.set", lambda: self.set_for.update({job: at}))
+
+    def cancel(self, job: str) -> None:
+        self._tap("scheduler.cancel", lambda: self.set_for.pop(job, None))
+
+
+class FakeAgenda:
+    """Agendas by account."""
+
+    def __init__(self, records: FakeRecords, tap: Tap | None = None) -> None:
+        self._records = records
+        self.places: dict[str, set[tuple[int, str]]] = {}
+        self._tap = tap or Tap()
+
+    def note(self, account: str, job: str, at: int) -> None:
+        self._tap("agenda.note", lambda: self.places.setdefault(account, set()).add((at, job)))
+
+    def page(self, account: str, *, since: int, after: str, limit: int) -> tuple[list[Job], str]:
+        def found() -> tuple[list[Job], str]:
+            at, _, job = after.partition("#")
+            start = max((since + 1, ""), (int(at), job)) if after else (since + 1, "")
+            places = sorted(p for p in self.places.get(account, ()) if p > start)
+            last = places[:limit][-1:]
+            place = f"{last[0][0]:015d}#{last[0][1]}" if len(places) > limit else ""
+            jobs = (self._records.jobs.get(name) for _, name in places[:limit])
+            return [job for job in jobs if job is not None], place
+
+        return self._tap("agenda.page", found)
