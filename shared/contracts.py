@@ -51,12 +51,12 @@ HANDLERS: Final = {
     "log": "functions.dispatch.log.handler",
     "track": "functions.dispatch.track.handler",
     "sweep": "functions.dispatch.sweep.handler",
+    "due": "functions.dispatch.due.handler",
 }
 """Function → handler string. plan: `records` stream; log: `ops` stream; track: feedback queue; sweep: every minute; due:
 jobs whose time has come."""
 
 PLAN_STREAM_FILTERS: Final = (
-    "due": "functions.dispatch.due.handler",
     {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"state": {"S": ["READY"]}}}},
     {"eventName": ["MODIFY"], "dynamodb": {"NewImage": {"freed": {"N": ["1"]}}}},
 )
@@ -221,10 +221,6 @@ def load_ingest(body: str) -> tuple[str, str]:
     return campaign, upload
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A provider's word about one attempt, normalised; feedback messages carry lists of these.
-
 def due(job: str) -> str:
     """Return the body of a message about a job whose time has come; a hint, like a pointer."""
     return json.dumps({"job": job}, separators=(",", ":"))
@@ -237,6 +233,10 @@ def load_due(body: str) -> str:
         raise TypeError("not the id of a job")
     return job
 
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A provider's word about one attempt, normalised; feedback messages carry lists of these.
 
     Attributes:
         ref: `job-chunk-index-attempt`.
