@@ -41,6 +41,17 @@ class Seen:
             self._grow()
         return True
 
+    def __contains__(self, mark: bytes) -> bool:
+        value = int.from_bytes(mark, "big") or 1
+        table = self._table
+        mask = len(table) - 1
+        at = value & mask
+        while found := table[at]:
+            if found == value:
+                return True
+            at = (at + 1) & mask
+        return False
+
     def load(self, marks: bytes) -> None:
         """Add all the marks that stand in `marks`, one after the other."""
         add = self.add

@@ -10,13 +10,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final
 
 from shared.contracts import TEST_CREDENTIAL, Settings, ingest
 from shared.domain.campaigns import DAY_MS, MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
 from shared.domain.ids import new_id
 from shared.domain.templates import RECIPIENT
-from shared.ports import Clock, Files, Queue, Retriable, Uploads
+from shared.ports import Campaigns, Clock, Files, Queue, Retriable, Uploads
 
 PLACE_SECONDS: Final = 3600
 """How long a place for a file is open; a transfer that has begun by then may end later."""
@@ -50,21 +50,13 @@ class Place:
     expires_at: int
 
 
-class CampaignReader(Protocol):
-    """The part of `ports.Campaigns` that lists need."""
-
-    def get(self, campaign: str) -> Campaign | None:
-        """Return a campaign, consistent."""
-        ...
-
-
 class Uploading:
     """Takes lists for campaigns."""
 
     def __init__(
         self,
         *,
-        campaigns: CampaignReader,
+        campaigns: Campaigns,
         uploads: Uploads,
         files: Files,
         queue: Queue,

@@ -119,14 +119,3 @@ class FakeUploads:
 
         there = self._atomic("problems", found)
         return there[after : after + limit], after + limit if len(there) > after + limit else 0
-
-
-class FakeCampaignReader:
-    """The part of `ports.Campaigns` that lists need, over the campaigns of `FakeUploads`."""
-
-    def __init__(self, campaigns: dict[str, Campaign], tap: Tap | None = None) -> None:
-        self._campaigns = campaigns
-        self._tap = tap or Tap()
-
-    def get(self, campaign: str) -> Campaign | None:
-        return self._tap("campaigns.get", lambda: self._campaigns.get(campaign))

@@ -1,0 +1,143 @@
+"""Lists on their way in: places, completions, and what is refused."""
+
+import pytest
+
+from shared.contracts import TEST_CREDENTIAL, ingest
+from shared.domain.campaigns import MAX_JOBS, Upload, UploadState
+from shared.engine.uploading import PLACE_SECONDS, Place, Refusal, as_csv
+from shared.ports import Retriable
+from tests.fakes.faults import When
+from tests.fakes.intake import Intake
+
+DATA = b"recipient,name\r\nann@example.com,Ann\r\n"
+
+
+@pytest.fixture
+def intake() -> Intake:
+    return Intake()
+
+
+def placed(intake: Intake, data: bytes = DATA) -> Upload:
+    place = intake.uploading.start(intake.campaign())
+    assert isinstance(place, Place)
+    intake.files.items[place.upload.blob] = data
+    return place.upload
+
+
+def test_a_place_closes_nothing(intake: Intake) -> None:
+    campaign = intake.campaign()
+    place = intake.uploading.start(campaign, region="FR", drop_duplicates=True)
+    assert isinstance(place, Place)
+    upload = place.upload
+    assert intake.now(upload) == upload
+    assert (upload.state, upload.region, upload.drop_duplicates) == (UploadState.WAITING, "FR", True)
+    assert upload.blob == f"uploads/{campaign.account}/{campaign.id}/{upload.id}"
+    assert upload.blob in place.url
+    assert place.headers == {"Content-Type": "text/csv"}
+    assert place.expires_at == intake.clock.ms + PLACE_SECONDS * 1000
+    assert upload.ttl == (intake.clock.ms + 60 * 86_400_000) // 1000
+    assert intake.uploads.campaigns[campaign.id] == campaign
+    assert isinstance(intake.uploading.start(campaign), Place), "a place that is never used bars no other"
+
+
+def test_a_complete_file_is_queued_and_its_campaign_closed(intake: Intake) -> None:
+    upload = placed(intake)
+    campaign = intake.uploads.campaigns[upload.campaign]
+    facts = intake.files.facts(upload.blob)
+    assert facts is not None
+    queued = intake.uploading.complete(campaign, upload.id, f'"{facts.etag}"')
+    assert isinstance(queued, Upload)
+    assert (queued.state, queued.etag, queued.size) == (UploadState.QUEUED, facts.etag, len(DATA))
+    closed = intake.uploads.campaigns[campaign.id]
+    assert (closed.uploading, closed.version) == (upload.id, campaign.version + 1)
+    assert [m.body for m in intake.queue.waiting] == [ingest(campaign.id, upload.id)]
+    again = intake.uploading.complete(closed, upload.id, facts.etag)
+    assert again == queued
+    assert intake.uploading.complete(closed, upload.id, "other") is Refusal.ETAG_MISMATCH
+
+
+def test_what_is_refused_leaves_all_as_it_was(intake: Intake) -> None:
+    upload = placed(intake)
+    campaign = intake.uploads.campaigns[upload.campaign]
+    complete = intake.uploading.complete
+    assert complete(campaign, "0" * 26) is None
+    assert complete(campaign, upload.id, "0" * 32) is Refusal.ETAG_MISMATCH
+    intake.files.items[upload.blob] = b""
+    assert complete(campaign, upload.id) is Refusal.EMPTY_FILE
+    del intake.files.items[upload.blob]
+    assert complete(campaign, upload.id) is Refusal.UPLOAD_MISSING
+    assert intake.uploading.put(campaign, b"") is Refusal.EMPTY_FILE
+    assert intake.now(upload) == upload
+    assert intake.uploads.campaigns[campaign.id] == campaign
+    assert intake.queue.waiting == []
+
+
+def test_a_second_list_is_refused_while_one_is_read(intake: Intake) -> None:
+    first = intake.take(DATA)
+    campaign = intake.uploads.campaigns[first.campaign]
+    assert intake.uploading.start(campaign) is Refusal.UPLOAD_IN_PROGRESS
+    assert intake.uploading.put(campaign, DATA) is Refusal.UPLOAD_IN_PROGRESS
+    assert intake.serve()
+    after = intake.uploads.campaigns[campaign.id]
+    assert isinstance(intake.uploading.start(after), Place)
+
+
+def test_of_two_lists_completed_at_once_one_is_read(intake: Intake) -> None:
+    campaign = intake.campaign()
+    places = [intake.uploading.start(campaign) for _ in range(2)]
+    for place in places:
+        assert isinstance(place, Place)
+        intake.files.items[place.upload.blob] = DATA
+    made = [intake.uploading.complete(campaign, p.upload.id) for p in places if isinstance(p, Place)]
+    assert isinstance(made[0], Upload)
+    assert made[1] is Refusal.UPLOAD_IN_PROGRESS
+
+
+def test_an_edit_before_completion_is_no_obstacle_and_its_credential_counts(intake: Intake) -> None:
+    upload = placed(intake)
+    read = intake.uploads.campaigns[upload.campaign]
+    intake.uploads.campaigns[read.id] = read.changed(intake.clock.ms, credential="two")
+    queued = intake.uploading.complete(read, upload.id)
+    assert isinstance(queued, Upload)
+    assert queued.credential == "two"
+    assert intake.uploads.campaigns[read.id].credential == "two"
+
+
+def test_a_campaign_that_went_has_no_uploads(intake: Intake) -> None:
+    upload = placed(intake)
+    read = intake.uploads.campaigns.pop(upload.campaign)
+    assert intake.uploading.complete(read, upload.id) is None
+
+
+def test_lists_of_test_keys_go_through_the_built_in_credential(intake: Intake) -> None:
+    assert intake.take(DATA, campaign=intake.campaign(test=True)).credential == TEST_CREDENTIAL
+
+
+def test_a_list_that_was_sent_is_not_read_again(intake: Intake) -> None:
+    upload = intake.take(DATA)
+    intake.serve()
+    campaign = intake.uploads.campaigns[upload.campaign]
+    assert intake.uploading.complete(campaign, upload.id) == intake.now(upload)
+    intake.uploads.items[upload.campaign, upload.id] = intake.now(upload).changed(state=UploadState.SENT)
+    assert intake.uploading.complete(campaign, upload.id) is Refusal.ALREADY_SENT
+    full = intake.campaign(jobs=tuple(map(str, range(MAX_JOBS))))
+    assert intake.uploading.start(full) is Refusal.TOO_MANY_LISTS
+
+
+def test_a_message_that_is_lost_is_sent_by_the_sweeper(intake: Intake) -> None:
+    upload = placed(intake)
+    intake.tap.arm_at("queue.send", When.BEFORE, Retriable)
+    taken = intake.uploading.complete(intake.uploads.campaigns[upload.campaign], upload.id)
+    assert isinstance(taken, Upload)
+    assert intake.queue.waiting == []
+    intake.sweep()
+    assert [m.body for m in intake.queue.waiting] == [ingest(upload.campaign, upload.id)]
+    assert [d.value for d in intake.serve()] == ["ready"]
+    intake.sweep()
+    assert intake.queue.waiting == []
+
+
+def test_rows_of_a_request_become_the_file_that_they_would_be() -> None:
+    rows = [{"recipient": "ann@example.com", "name": 'Ann "A", Lee'}, {"city": "x\ny", "recipient": "b@example.com"}]
+    assert as_csv(rows) == (b'recipient,name,city\r\nann@example.com,"Ann ""A"", Lee",\r\nb@example.com,,"x\ny"\r\n')
+    assert as_csv([]) == b"recipient\r\n"
