@@ -21,7 +21,7 @@ from shared.domain.chunks import chunk_size
 from shared.domain.pacing import pace
 from shared.engine.pool import Pending
 from shared.engine.send import LEASES, Sender
-from tests.fakes.clock import FakeClock, FakePool
+from tests.fakes.clock import FakeClock, FakePool, SkewedClock
 from tests.fakes.faults import Crash
 from tests.fakes.queues import FakePacer
 from tests.fakes.world import World, credential
@@ -98,6 +98,23 @@ def worst_second(times: list[tuple[float, int]]) -> int:
     for _, n in times:
         totals.append(totals[-1] + n)
     return max((totals[bisect.bisect_right(at, t + 1 - 1e-9)] - totals[i] for i, t in enumerate(at)), default=0)
+
+
+def drain(world: World, skew: float = 0.0) -> None:
+    """Let several workers, whose clocks differ by up to twice the skew, serve the lane until it is empty."""
+    tat: dict[str, int] = {}
+
+    def serve(n: int) -> None:
+        own = SkewedClock(world.clock, skew * (2 * n / (WORKERS - 1) - 1))
+        sender = world.sender("one", clock=own, pacer=FakePacer(own, world.tap, tat))
+        world.clock.sleep(n * 0.013)
+        idle = 0
+        while idle < 20:
+            idle = 0 if world.send("one", sender) else idle + 1
+            if idle:
+                world.clock.sleep(0.5)
+
+    world.clock.run(*(lambda n=n: serve(n) for n in range(WORKERS)))
 
 
 class Life:

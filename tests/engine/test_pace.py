@@ -8,30 +8,11 @@ import pytest
 
 from shared.domain.outcomes import Throttled
 from shared.engine.pool import Pending
-from tests.engine.pace import worst_second
-from tests.fakes.clock import FakePool, SkewedClock
-from tests.fakes.queues import FakePacer
+from tests.engine.pace import drain, worst_second
+from tests.fakes.clock import FakePool
 from tests.fakes.world import World, credential
 
 T = TypeVar("T")
-WORKERS = 4
-
-
-def drain(world: World, skew: float = 0.0) -> None:
-    """Let several workers, whose clocks differ by up to twice the skew, serve the lane until it is empty."""
-    tat: dict[str, int] = {}
-
-    def serve(n: int) -> None:
-        own = SkewedClock(world.clock, skew * (2 * n / (WORKERS - 1) - 1))
-        sender = world.sender("one", clock=own, pacer=FakePacer(own, world.tap, tat))
-        world.clock.sleep(n * 0.013)
-        idle = 0
-        while idle < 20:
-            idle = 0 if world.send("one", sender) else idle + 1
-            if idle:
-                world.clock.sleep(0.5)
-
-    world.clock.run(*(lambda n=n: serve(n) for n in range(WORKERS)))
 
 
 def measure(world: World, messages: int, *, slow: bool = False, skew: float = 0.0) -> tuple[int, float]:
