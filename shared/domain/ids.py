@@ -23,6 +23,17 @@ def is_id(text: str) -> bool:
     return _JOB.fullmatch(text) is not None
 
 
+def made_at(name: str) -> int:
+    """Return when an id was made, in Unix milliseconds.
+
+    Raises:
+        ValueError: the text is no id.
+    """
+    if not is_id(name):
+        raise ValueError("not an id")
+    return sum(_ALPHABET.index(c) << 5 * i for i, c in enumerate(reversed(name))) >> 80
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Ref:
     """One attempt to deliver one message. Its text has no dots: SES refuses them in tag values."""

@@ -80,6 +80,8 @@ class Kind(StrEnum):
 SUPPRESSED: Final = "suppressed"
 """The code of an INVALID entry that is no attempt: its recipient was suppressed before a claim. Its attempt is that
 of the cell, 0 if there was none."""
+UNSUBSCRIBED: Final = "unsubscribed"
+"""The same of one who had unsubscribed."""
 
 
 @dataclass(frozen=True, slots=True)

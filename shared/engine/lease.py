@@ -1,6 +1,6 @@
 """A lease in progress: its chunk, what its next window takes, and what came of the last one (L2, L3)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -10,7 +10,7 @@ from shared.domain.content import Content
 from shared.domain.details import Detail
 from shared.domain.jobs import Job, OnAmbiguous
 from shared.domain.ledger import Ledger
-from shared.domain.outcomes import SUPPRESSED, Accepted, Entry, Kind, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.outcomes import Accepted, Entry, Kind, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.domain.pacing import WINDOW, Pace
 from shared.domain.states import Cell
 from shared.engine.compose import Composition, Fault, Made
@@ -61,8 +61,8 @@ class Lease:
     paused: bool = False
     leave: bool = False
     """The provider is left alone now: what is queued moves on."""
-    suppressed: frozenset[int] | None = None
-    """Who was suppressed since acceptance, once it was looked at."""
+    suppressed: Mapping[int, str] | None = None
+    """Who was suppressed or unsubscribed since acceptance, and the code of each, once it was looked at."""
     _made: dict[int, Made] = field(default_factory=dict)
     """Messages of the next window."""
 
@@ -143,10 +143,10 @@ class Lease:
         A crash before that loses the reason alone.
         """
         self.results = []
-        for i in sorted(self.suppressed or ()):
+        for i, code in sorted((self.suppressed or {}).items()):
             before, attempt = self.ledger.cell(i)
             if before is Cell.QUEUED and claimed.cell(i)[0] is Cell.SKIPPED:
-                self.results.append(Entry(i, attempt, Kind.INVALID, code=SUPPRESSED))
+                self.results.append(Entry(i, attempt, Kind.INVALID, code=code))
         self.ledger = claimed
 
     def detail(self, credential: str, now: float) -> Detail:

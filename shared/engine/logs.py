@@ -12,8 +12,9 @@ from shared.domain.feedback import HARD, SOFT, WordKind
 from shared.domain.ids import message_id
 from shared.domain.jobs import Job, public_counts
 from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.outcomes import SUPPRESSED, Entry, Kind
+from shared.domain.outcomes import Entry, Kind
 from shared.domain.states import COUNT_KEYS, MAX_ATTEMPTS, Cell, MessageState, Status, message_state, status
+from shared.domain.suppressions import CODES
 from shared.ports import Clock, LedgerStore, Records
 
 LIVE_CHUNKS: Final = 100
@@ -204,7 +205,7 @@ def _pick(chunk: Chunk, ledger: Ledger, wanted: Filter, start: int) -> Iterator[
 
 def _skipped(entry: Entry) -> bool:
     """Tell whether an entry says why a recipient was skipped before a claim, and so is no attempt."""
-    return entry.kind is Kind.INVALID and entry.code == SUPPRESSED
+    return entry.kind is Kind.INVALID and entry.code in CODES.values()
 
 
 def _unacknowledged(ledger: Ledger, now: int, feedback_timeout: int) -> bool:

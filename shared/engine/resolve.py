@@ -17,6 +17,7 @@ from shared.domain.ledger import Ledger
 from shared.domain.outcomes import Absent, Accepted, Finding, Unknown
 from shared.domain.pacing import pace
 from shared.domain.states import Cell
+from shared.domain.suppressions import reaches
 from shared.engine.circuits import Circuits
 from shared.engine.compose import Composition, Fault
 from shared.engine.send import CALL_TIMEOUT, MARGIN
@@ -72,7 +73,8 @@ class Resolution:
 
         Two that ask at once change nothing: a look-up reads, and a call under its key is the same call. A provider that
         takes the message on being asked is not asked what may no longer be sent: of a job that was stopped or is
-        paused, or to somebody who was suppressed since. One whose breaker is open is left alone until the next look.
+        paused, or to somebody who was suppressed or unsubscribed since. One whose breaker is open is left alone until
+        the next look.
         """
         provider, name = self._provider, self._credential.id
         if not isinstance(provider, Resolver) or not self._circuits.usable(name):
@@ -113,6 +115,7 @@ class Resolution:
         if content is None:
             return
         composition = Composition(job, content, self._links)
+        heeded = reaches(unsubscribable=bool(content.unsubscribe))
         for index, at in made.items():
             now = self._clock.now()
             if now + self._call_timeout + MARGIN > deadline:
@@ -127,7 +130,7 @@ class Resolution:
                 control = self._records.control(job.id, job.account)
                 if control.job is None or control.job.stopped or control.paused:
                     return
-                if self._suppressed.among(job, chunk, [index], control.suppressed_at):
+                if self._suppressed.among(job, chunk, [index], control.suppressed_at, heeded):
                     continue
             began = self._clock.now()
             until = min(began + self._call_timeout, deadline - MARGIN)

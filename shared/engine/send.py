@@ -14,6 +14,7 @@ from shared.domain.ledger import Ledger
 from shared.domain.pacing import HORIZON, Pace, pace
 from shared.domain.queue import Expired, NotDue
 from shared.domain.states import ACTIVE, Cell, Change, JobState
+from shared.domain.suppressions import reaches
 from shared.engine.booking import Booking, Lead
 from shared.engine.calls import Calls, Turn
 from shared.engine.circuits import Circuits
@@ -215,7 +216,8 @@ class Sender:
             lease.job = changed.job
         if lease.suppressed is None:
             waiting = lease.ledger.having(Cell.QUEUED)
-            lease.suppressed = self._suppressed.among(job, lease.chunk, waiting, control.suppressed_at)
+            heeded = reaches(unsubscribable=bool(lease.composition.content.unsubscribe))
+            lease.suppressed = self._suppressed.among(job, lease.chunk, waiting, control.suppressed_at, heeded)
         self._gate.see(control.breaker)
         lease.leave = not self._gate.admit(lease.ledger.owner)
         return not lease.leave

@@ -1,22 +1,26 @@
-"""Who was suppressed after a job was accepted: looked at again when a lease begins (L2).
+"""Who was suppressed, or unsubscribed, after a job was accepted: looked at again when a lease begins (L2).
 
-Acceptance has looked before. What came since stands in a log by time, of which a process reads only what is new to it:
-one query a chunk, and none while nothing was suppressed in the account since acceptance. What it finds is looked up by
-key, so that an address that was allowed again is sent to.
+Acceptance, or the reading of a campaign's list, has looked before. What came since stands in two logs by time, of which
+a process reads only what is new to it: one query a chunk, and none while nothing was suppressed in the account since.
+What it finds is looked up by key, so that an address that was allowed again is sent to.
 """
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from shared.domain.addresses import address_hash
 from shared.domain.chunks import Chunk
+from shared.domain.ids import made_at
 from shared.domain.jobs import Job
+from shared.domain.suppressions import Reach
 from shared.ports import Clock, Records
 
 SLACK_MS: Final = 120_000
 """Acceptance looks up to half a minute before it dates its job, clocks differ, and a transaction that is tried again
 shows its entry late: whatever was suppressed in so much time before is read once more."""
 KEPT_JOBS: Final = 8
+"""Jobs, by what they heed, whose news is kept."""
 MOST: Final = 20_000
 """Addresses kept in memory per job, about 2 MB; if there are more, each chunk's are looked up by their keys."""
 
@@ -36,37 +40,46 @@ class Suppressed:
     def __init__(self, records: Records, clock: Clock) -> None:
         self._records = records
         self._clock = clock
-        self._known: dict[str, _Known] = {}
+        self._known: dict[tuple[str, Reach], _Known] = {}
 
-    def among(self, job: Job, chunk: Chunk, waiting: list[int], latest: int) -> frozenset[int]:
-        """Return which of a chunk's waiting recipients are suppressed by now.
+    def among(
+        self,
+        job: Job,
+        chunk: Chunk,
+        waiting: Sequence[int],
+        latest: Mapping[Reach, int],
+        reaches: Collection[Reach] = (Reach.ALL,),
+    ) -> dict[int, str]:
+        """Return which of a chunk's waiting recipients are not to be sent to by now, and the code of each.
 
         Args:
             job: as accepted.
             chunk: its chunk.
             waiting: indices of recipients.
-            latest: when an address of the account was last suppressed (Unix ms), 0 for never.
+            latest: when an address of the account was last suppressed, and unsubscribed (Unix ms).
+            reaches: what the job's messages have to heed.
         """
-        if not waiting or latest < job.created_at - SLACK_MS:
-            return frozenset()
-        keys = {chunk.recipients[i].key for i in waiting}
-        known = self._catch_up(job)
-        if known is not None:
-            keys = {k for k in keys if _short(address_hash(k)) in known}
-        found = self._records.suppressed(job.account, keys) if keys else set()
-        return frozenset(i for i in waiting if chunk.recipients[i].key in found)
+        since = _looked(job) - SLACK_MS
+        news = [r for r in reaches if latest.get(r, 0) >= since] if waiting else []
+        keys = {chunk.recipients[i].key for i in waiting} if news else set()
+        known = [self._catch_up(job, since, reach) for reach in news]
+        if None not in known:
+            hashes = frozenset().union(*(x for x in known if x is not None))
+            keys = {k for k in keys if _short(address_hash(k)) in hashes}
+        found = self._records.suppressed(job.account, keys, reaches) if keys else {}
+        return {i: found[key].code for i in waiting if (key := chunk.recipients[i].key) in found}
 
-    def _catch_up(self, job: Job) -> set[int] | None:
-        """Read what is new and return what was suppressed since the job was accepted; None if that is not known."""
-        known = self._known.get(job.id)
+    def _catch_up(self, job: Job, since: int, reach: Reach) -> set[int] | None:
+        """Read what is new and return who was suppressed since a moment; None if that is not known."""
+        known = self._known.get((job.id, reach))
         if known is None:
             if len(self._known) >= KEPT_JOBS:
                 self._known.pop(next(iter(self._known)), None)
-            known = self._known.setdefault(job.id, _Known(job.created_at - SLACK_MS))
+            known = self._known.setdefault((job.id, reach), _Known(since))
         if known.too_many:
             return None
         now = int(self._clock.now() * 1000)
-        recent = self._records.suppressed_since(job.account, known.mark)
+        recent = self._records.suppressed_since(job.account, known.mark, reach=reach)
         known.hashes.update(map(_short, recent.digests))
         known.mark = max(known.mark, now - SLACK_MS if recent.reached is None else recent.reached)
         if len(known.hashes) > MOST:
@@ -74,6 +87,17 @@ class Suppressed:
             known.hashes = set()
             return None
         return known.hashes if recent.reached is None else None
+
+
+def left_out(records: Records, account: str, keys: Sequence[str], reaches: Collection[Reach]) -> dict[int, str]:
+    """Return which of the recipients, given by their keys, are not to be sent to, and the code of each."""
+    found = records.suppressed(account, set(keys), reaches)
+    return {i: found[key].code for i, key in enumerate(keys) if key in found}
+
+
+def _looked(job: Job) -> int:
+    """Return from when on (Unix ms) nobody has looked: a campaign's list is read, as its id says, before it is sent."""
+    return min(job.created_at, made_at(job.id)) if job.campaign else job.created_at
 
 
 def _short(digest: str) -> int:

@@ -1,7 +1,7 @@
 """What is known of jobs, in what the engine reads and in the transactions that tie ledgers and jobs together."""
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from shared.domain.breaker import Breaker
@@ -11,6 +11,7 @@ from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.jobs import Job, RetryRequest
 from shared.domain.ledger import Ledger
 from shared.domain.states import Change
+from shared.domain.suppressions import Reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,14 @@ class Control:
         job: as it is stored.
         paused: by an operator, for the account or everything.
         breaker: of the lane that was asked for, a moment old.
-        suppressed_at: when an address of the account was last suppressed (Unix ms), 0 for never.
+        suppressed_at: when an address of the account was last suppressed, and when one unsubscribed (Unix ms); without
+            an entry: never.
     """
 
     job: Job | None
     paused: bool
     breaker: Breaker | None = None
-    suppressed_at: int = 0
+    suppressed_at: Mapping[Reach, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,14 +246,28 @@ class Records(Protocol):
         """Return the campaign whose jobs run on a credential, consistent; empty if no campaign's do."""
         ...
 
-    def suppress(self, account: str, key: str, reason: str, now: int) -> None:
-        """Add an address to the account's suppressions; an existing entry stays."""
+    def suppress(
+        self, account: str, key: str, reason: str, now: int, *, reach: Reach = Reach.ALL, job: str = ""
+    ) -> None:
+        """Add an address to the account's suppressions, or to those who unsubscribed; an existing entry stays.
+
+        `job`: whose message it came from, if that is known.
+        """
         ...
 
-    def suppressed(self, account: str, addresses: Collection[str]) -> set[str]:
-        """Return those of the addresses, given as normalised keys, that are suppressed, consistent."""
+    def allow(self, account: str, key: str, *, reach: Reach = Reach.ALL) -> bool:
+        """Take an address from them; False if it was not there."""
         ...
 
-    def suppressed_since(self, account: str, since: int) -> Recent:
+    def suppressed(
+        self, account: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
+    ) -> dict[str, Reach]:
+        """Return which of the addresses, given as normalised keys, are suppressed or have unsubscribed; consistent.
+
+        Who is both is suppressed.
+        """
+        ...
+
+    def suppressed_since(self, account: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
         """Return what was suppressed from `since` (Unix ms) on, oldest first, as far as one go reads; consistent."""
         ...

@@ -1,6 +1,8 @@
 """Suppressions as senders read them: what is new since a moment, and whether an address is suppressed now."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,11 +11,16 @@ from shared.adapters.dynamo import records as dynamo_records
 from shared.adapters.dynamo.suppressions import Suppressions
 from shared.domain.addresses import address_hash
 from shared.domain.states import Cell
+from shared.domain.suppressions import Reach
 from tests.contracts.conftest import ACCOUNT, ROUTE, Parts, leased
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Crash, When
 from tests.fakes.stores import Stores
 from tests.fakes.tables import MotoStores
+
+
+def unsubscribe(stores: Stores, clock: FakeClock, key: str, account: str = ACCOUNT, reason: str = "page") -> None:
+    stores.records.suppress(account, key, reason, clock.ms, reach=Reach.CAMPAIGNS, job="j")
 
 
 def test_suppressions_since_a_moment(stores: Stores, clock: FakeClock) -> None:
@@ -28,10 +35,10 @@ def test_suppressions_since_a_moment(stores: Stores, clock: FakeClock) -> None:
 def test_which_of_some_addresses_are_suppressed_now(stores: Stores) -> None:
     for i in range(3):
         stores.records.suppress(ACCOUNT, f"r{i}@example.com", "bounced", 5)
-    stores.allow(ACCOUNT, "r1@example.com")
+    assert stores.records.allow(ACCOUNT, "r1@example.com")
     asked = [f"r{i}@example.com" for i in range(120)]
-    assert stores.records.suppressed(ACCOUNT, asked) == {"r0@example.com", "r2@example.com"}
-    assert stores.records.suppressed("acc_000000000002", asked) == set()
+    assert stores.records.suppressed(ACCOUNT, asked) == dict.fromkeys(("r0@example.com", "r2@example.com"), Reach.ALL)
+    assert stores.records.suppressed("acc_000000000002", asked) == {}
 
 
 def test_a_worker_sees_when_the_latest_was_made(stores: Stores, clock: FakeClock) -> None:
@@ -39,7 +46,7 @@ def test_a_worker_sees_when_the_latest_was_made(stores: Stores, clock: FakeClock
     parts.store(stores)
 
     def latest() -> int:
-        return stores.records.control(parts.job.id, ACCOUNT).suppressed_at
+        return stores.records.control(parts.job.id, ACCOUNT).suppressed_at.get(Reach.ALL, 0)
 
     assert latest() == 0
     stores.records.suppress(ACCOUNT, "a@example.com", "bounced", 2000)
@@ -87,14 +94,104 @@ def test_the_moment_is_noted_before_the_suppression_by_owners_too(moto_dynamo: A
     owners = Suppressions(stores.dynamo.client, stores.tables.records, clock)
     parts = Parts(clock)
     parts.store(stores)
-    ways: list[Callable[[], object]] = [
-        lambda: stores.records.suppress(ACCOUNT, "a@example.com", "bounced", clock.ms),
-        lambda: owners.put(ACCOUNT, "b@example.com", "manual"),
+    ways: list[tuple[Reach, Callable[[], object]]] = [
+        (Reach.ALL, lambda: stores.records.suppress(ACCOUNT, "a@example.com", "bounced", clock.ms)),
+        (Reach.ALL, lambda: owners.put(ACCOUNT, "b@example.com", "manual")),
+        (Reach.CAMPAIGNS, lambda: unsubscribe(stores, clock, "a@example.com")),
+        (Reach.CAMPAIGNS, lambda: owners.put(ACCOUNT, "b@example.com", "manual", reach=Reach.CAMPAIGNS)),
     ]
-    for suppress in ways:
+    for reach, way in ways:
         clock.advance(1)
         stores.tap.arm_at("dynamo.transact_write_items")
         with pytest.raises(Crash):
-            suppress()
-        assert stores.records.control(parts.job.id, ACCOUNT).suppressed_at == clock.ms
-        assert stores.suppressed(ACCOUNT) == {}
+            way()
+        assert stores.records.control(parts.job.id, ACCOUNT).suppressed_at.get(reach) == clock.ms
+        assert stores.suppressed(ACCOUNT, reach) == {}
+
+
+@pytest.mark.promise(7)
+def test_who_unsubscribes_twice_has_unsubscribed_once(stores: Stores, clock: FakeClock) -> None:
+    began = clock.ms
+    unsubscribe(stores, clock, "a@example.com", reason="one_click")
+    clock.advance(1)
+    unsubscribe(stores, clock, "a@example.com")
+    assert stores.suppressed(ACCOUNT, Reach.CAMPAIGNS) == {"a@example.com": ("one_click", began)}
+    recent = stores.records.suppressed_since(ACCOUNT, 0, reach=Reach.CAMPAIGNS)
+    assert list(recent.digests) == [address_hash("a@example.com")]
+
+
+@pytest.mark.promise(7)
+@pytest.mark.parametrize("when", [When.REPEATED, When.AFTER])
+def test_an_unsubscription_whose_answer_is_lost_stands(stores: Stores, clock: FakeClock, when: When) -> None:
+    stores.tap.arm(0, when)
+    with suppress(Crash):
+        unsubscribe(stores, clock, "a@example.com")
+    unsubscribe(stores, clock, "a@example.com")
+    assert list(stores.suppressed(ACCOUNT, Reach.CAMPAIGNS)) == ["a@example.com"]
+    stores.tap.arm(0, when)
+    with suppress(Crash):
+        stores.records.allow(ACCOUNT, "a@example.com", reach=Reach.CAMPAIGNS)
+    stores.records.allow(ACCOUNT, "a@example.com", reach=Reach.CAMPAIGNS)
+    assert stores.suppressed(ACCOUNT, Reach.CAMPAIGNS) == {}
+
+
+def test_undone_it_can_be_done_again(stores: Stores, clock: FakeClock) -> None:
+    allow = partial(stores.records.allow, ACCOUNT, "a@example.com", reach=Reach.CAMPAIGNS)
+    assert not allow()
+    unsubscribe(stores, clock, "a@example.com")
+    assert allow()
+    assert not allow()
+    assert list(stores.records.suppressed_since(ACCOUNT, 0, reach=Reach.CAMPAIGNS).digests) == []
+    clock.advance(5)
+    unsubscribe(stores, clock, "a@example.com")
+    assert stores.suppressed(ACCOUNT, Reach.CAMPAIGNS) == {"a@example.com": ("page", clock.ms)}
+    assert len(stores.records.suppressed_since(ACCOUNT, clock.ms, reach=Reach.CAMPAIGNS).digests) == 1
+
+
+def test_suppressions_and_unsubscriptions_are_kept_apart(stores: Stores, clock: FakeClock) -> None:
+    for key in ("both@example.com", "gone@example.com"):
+        stores.records.suppress(ACCOUNT, key, "bounced", clock.ms)
+    for key in ("both@example.com", "off@example.com"):
+        unsubscribe(stores, clock, key)
+    unsubscribe(stores, clock, "on@example.com", account="acc_000000000002")
+    asked = ["both@example.com", "gone@example.com", "off@example.com", "on@example.com"]
+    look = stores.records.suppressed
+    every = {"both@example.com": Reach.ALL, "gone@example.com": Reach.ALL, "off@example.com": Reach.CAMPAIGNS}
+    assert look(ACCOUNT, asked) == {k: v for k, v in every.items() if v is Reach.ALL}
+    assert look(ACCOUNT, asked, tuple(Reach)) == look(ACCOUNT, asked, tuple(reversed(Reach))) == every
+    assert set(look(ACCOUNT, asked, (Reach.CAMPAIGNS,))) == {"both@example.com", "off@example.com"}
+    assert look("acc_000000000002", asked, tuple(Reach)) == {"on@example.com": Reach.CAMPAIGNS}
+    stores.records.allow(ACCOUNT, "both@example.com", reach=Reach.CAMPAIGNS)
+    assert look(ACCOUNT, asked, tuple(Reach)) == every
+    stores.records.allow(ACCOUNT, "both@example.com")
+    unsubscribe(stores, clock, "both@example.com")
+    assert look(ACCOUNT, asked, tuple(Reach))["both@example.com"] is Reach.CAMPAIGNS
+
+
+def test_a_worker_sees_unsubscriptions_by_a_mark_of_their_own(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock)
+    parts.store(stores)
+    unsubscribe(stores, clock, "a@example.com")
+    latest = stores.records.control(parts.job.id, ACCOUNT).suppressed_at
+    assert (latest.get(Reach.ALL, 0), latest[Reach.CAMPAIGNS]) == (0, clock.ms)
+
+
+def test_an_owner_sees_who_unsubscribed_where(moto_dynamo: Any, clock: FakeClock) -> None:
+    stores = MotoStores(moto_dynamo, clock)
+    owners = Suppressions(stores.dynamo.client, stores.tables.records, clock)
+    unsubscribe(stores, clock, "a@example.com", reason="one_click")
+    owners.put(ACCOUNT, "b@example.com", "import", reach=Reach.CAMPAIGNS)
+    found, after = owners.page(ACCOUNT, limit=10, reach=Reach.CAMPAIGNS)
+    assert ({(x.address, x.reason, x.job) for x in found}, after) == (
+        {("a@example.com", "one_click", "j"), ("b@example.com", "import", "")},
+        "",
+    )
+    assert owners.page(ACCOUNT, limit=10) == ([], "")
+    again = owners.put(ACCOUNT, "a@example.com", "asked by letter", reach=Reach.CAMPAIGNS)
+    assert again == owners.get(ACCOUNT, "a@example.com", reach=Reach.CAMPAIGNS)
+    assert (again.reason, again.job) == ("asked by letter", "j")
+    assert owners.check(ACCOUNT, ["a@example.com"], reach=Reach.CAMPAIGNS) == {"a@example.com"}
+    assert owners.check(ACCOUNT, ["a@example.com"]) == set()
+    assert not owners.delete(ACCOUNT, "a@example.com")
+    assert owners.delete(ACCOUNT, "a@example.com", reach=Reach.CAMPAIGNS)
+    assert [x.address for x in owners.page(ACCOUNT, limit=10, reach=Reach.CAMPAIGNS)[0]] == ["b@example.com"]

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.ids import Ref, is_id, message_id, new_id, parse_message_id
+from shared.domain.ids import Ref, is_id, made_at, message_id, new_id, parse_message_id
 from shared.domain.jobs import first_credential
 
 MS = st.integers(0, 2**48 - 1)
@@ -14,6 +14,13 @@ def test_ids_sort_by_time(a: int, b: int, x: int, y: int) -> None:
     assert is_id(first)
     assert is_id(second)
     assert (first < second) == ((a, x) < (b, y))
+
+
+@given(MS, st.integers(0, 2**80 - 1))
+def test_an_id_says_when_it_was_made(ms: int, x: int) -> None:
+    assert made_at(new_id(ms, x)) == ms
+    with pytest.raises(ValueError, match="not an id"):
+        made_at(new_id(ms, x)[1:])
 
 
 def test_ids_of_the_same_millisecond_differ() -> None:

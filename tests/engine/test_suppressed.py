@@ -7,6 +7,7 @@ from shared.domain.chunks import Chunk
 from shared.domain.jobs import Job
 from shared.domain.outcomes import Rejected
 from shared.domain.states import Cell, MessageState
+from shared.domain.suppressions import Reach
 from shared.engine import suppressed
 from shared.engine.logs import Filter, LogLine
 from shared.engine.suppressed import SLACK_MS, Suppressed
@@ -88,12 +89,12 @@ def test_one_that_waits_for_its_next_try_is_skipped_and_keeps_its_attempts(world
 def test_who_was_allowed_again_is_sent_to(world: World) -> None:
     job = world.accept(6)
     suppress(world, 1, 4)
-    world.stores.allow(ACCOUNT, "r4@example.com")
+    world.records.allow(ACCOUNT, "r4@example.com")
     world.settle()
     assert world.counts(job.id) == {"sent": 5, "skipped": 1}
     later = world.accept(6)
     suppress(world, 3)
-    world.stores.allow(ACCOUNT, "r1@example.com")
+    world.records.allow(ACCOUNT, "r1@example.com")
     world.settle()
     assert world.states(later.id).count(Cell.SKIPPED) == 1
     assert world.states(later.id)[3] is Cell.SKIPPED
@@ -149,9 +150,10 @@ def test_only_what_is_new_is_read_again(world: World, monkeypatch: pytest.Monkey
     asked: list[int] = []
     read = world.records.suppressed_since
 
-    def noted(account: str, since: int) -> Recent:
+    def noted(account: str, since: int, *, reach: Reach) -> Recent:
+        assert reach is Reach.ALL
         asked.append(since)
-        return read(account, since)
+        return read(account, since, reach=reach)
 
     monkeypatch.setattr(world.records, "suppressed_since", noted)
     job = world.accept(4)
@@ -160,7 +162,7 @@ def test_only_what_is_new_is_read_again(world: World, monkeypatch: pytest.Monkey
     look = Suppressed(world.records, world.clock)
     suppress(world, 0)
     for _ in range(3):
-        assert look.among(job, chunk, [0, 1], world.clock.ms) == {0}
+        assert look.among(job, chunk, [0, 1], {Reach.ALL: world.clock.ms}) == {0: "suppressed"}
         world.clock.advance(600)
     began = job.created_at
     assert asked == [began - SLACK_MS, began - SLACK_MS, began + 600_000 - SLACK_MS]
@@ -177,8 +179,8 @@ def test_of_the_jobs_known_the_oldest_is_forgotten(world: World, monkeypatch: py
         assert chunk is not None
         chunks.append((job, chunk))
     for job, chunk in [*chunks, *chunks]:
-        assert look.among(job, chunk, [0], world.clock.ms) == {0}
-    assert set(look._known) == {jobs[2].id, jobs[3].id}
+        assert look.among(job, chunk, [0], {Reach.ALL: world.clock.ms}) == {0: "suppressed"}
+    assert set(look._known) == {(jobs[2].id, Reach.ALL), (jobs[3].id, Reach.ALL)}
 
 
 def test_half_a_hash_condemns_nobody(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from shared.domain.doubt import LOOKS
 from shared.domain.jobs import Job, RetryRequest, add_figures, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger
 from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
+from shared.domain.suppressions import Reach
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Recent, Replay, Stored
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.faults import Tap
@@ -27,10 +28,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """Why and since when an address is suppressed; `at` in Unix milliseconds."""
+    """Why and since when an address is suppressed; `at` in Unix milliseconds, `job` where it came from."""
 
     reason: str
     at: int
+    job: str = ""
 
 
 class FakeRecords:
@@ -38,8 +40,8 @@ class FakeRecords:
 
     Attributes:
         stats: (account, day, channel, shard) → amounts.
-        suppressions: (account, address key) → why.
-        suppressed_at: account → when an address was last suppressed.
+        suppressions: (account, reach, address key) → why.
+        suppressed_at: account → when an address was last suppressed, and when one unsubscribed.
         recent_page: suppressions since a moment that are returned together.
         paused: accounts that an operator paused; an empty name pauses everything.
         holders: credential → the campaign that took it last, and its jobs that run.
@@ -53,8 +55,8 @@ class FakeRecords:
         self.feedback: dict[tuple[str, int, str], FeedbackDetail] = {}
         self.keys: dict[tuple[str, str], Idempotency] = {}
         self.stats: dict[tuple[str, str, str, int], Counter[str]] = {}
-        self.suppressions: dict[tuple[str, str], Suppression] = {}
-        self.suppressed_at: dict[str, int] = {}
+        self.suppressions: dict[tuple[str, Reach, str], Suppression] = {}
+        self.suppressed_at: dict[str, dict[Reach, int]] = {}
         self.recent_page = 4000
         self.paused: set[str] = set()
         self.looks: dict[str, int] = {}
@@ -130,7 +132,7 @@ class FakeRecords:
     def control(self, job: str, account: str, *, lane: str = "") -> Control:
         def found() -> Control:
             paused = bool(self.paused & {"", account})
-            return Control(self.jobs.get(job), paused, self._breaker(lane), self.suppressed_at.get(account, 0))
+            return Control(self.jobs.get(job), paused, self._breaker(lane), dict(self.suppressed_at.get(account, {})))
 
         return self._atomic("control", found)
 
@@ -357,20 +359,33 @@ class FakeRecords:
 
     # Suppressions
 
-    def suppress(self, account: str, key: str, reason: str, now: int) -> None:
+    def suppress(
+        self, account: str, key: str, reason: str, now: int, *, reach: Reach = Reach.ALL, job: str = ""
+    ) -> None:
         def add() -> None:
-            self.suppressions.setdefault((account, key), Suppression(reason, now))
-            self.suppressed_at[account] = max(now, self.suppressed_at.get(account, 0))
+            self.suppressions.setdefault((account, reach, key), Suppression(reason, now, job))
+            latest = self.suppressed_at.setdefault(account, {})
+            latest[reach] = max(now, latest.get(reach, 0))
 
         self._atomic("suppress", add)
 
-    def suppressed(self, account: str, addresses: Collection[str]) -> set[str]:
-        return self._atomic("suppressed", lambda: {k for k in addresses if (account, k) in self.suppressions})
+    def allow(self, account: str, key: str, *, reach: Reach = Reach.ALL) -> bool:
+        return self._atomic("allow", lambda: self.suppressions.pop((account, reach, key), None) is not None)
 
-    def suppressed_since(self, account: str, since: int) -> Recent:
+    def suppressed(
+        self, account: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
+    ) -> dict[str, Reach]:
+        def found() -> dict[str, Reach]:
+            there = [(r, k) for r in Reach for k in addresses if r in reaches and (account, r, k) in self.suppressions]
+            return {k: r for r, k in reversed(there)}
+
+        return self._atomic("suppressed", found)
+
+    def suppressed_since(self, account: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
         def found() -> Recent:
-            there = [(x.at, key) for (owner, key), x in self.suppressions.items() if owner == account and x.at >= since]
-            page = sorted(there)[: self.recent_page]
+            mine = [(x.at, k) for (owner, r, k), x in self.suppressions.items() if (owner, r) == (account, reach)]
+            there = sorted((at, key) for at, key in mine if at >= since)
+            page = there[: self.recent_page]
             more = len(page) < len(there)
             return Recent([address_hash(key) for _, key in page], page[-1][0] if more else None)
 

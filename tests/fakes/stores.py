@@ -43,11 +43,8 @@ class Stores(Protocol):
     def stats(self, account: str) -> dict[str, int]:
         """Return the sums of all stats of an account, without zeros."""
 
-    def suppressed(self, account: str) -> dict[str, tuple[str, int]]:
+    def suppressed(self, account: str, reach: Reach = Reach.ALL) -> dict[str, tuple[str, int]]:
         """Return address key → (reason, since) of an account."""
-
-    def allow(self, account: str, key: str) -> None:
-        """Take an address from an account's suppressions."""
 
 
 class FakeStores:
@@ -56,10 +53,10 @@ class FakeStores:
     def __init__(self, clock: FakeClock, tap: Tap | None = None) -> None:
         self.tap = tap or Tap()
         self.ledgers = FakeLedgers(self.tap)
-        self.agenda = FakeAgenda(self.records, self.tap)
         self.breakers = FakeBreakers(self.tap)
         self.records = FakeRecords(self.ledgers, self.tap, self.breakers)
         self.pacer = FakePacer(clock, self.tap)
+        self.agenda = FakeAgenda(self.records, self.tap)
         self.listener: Callable[[Ledger], None] = lambda _ledger: None
         self.ledgers.listener = self._tell
 
@@ -79,8 +76,6 @@ class FakeStores:
                 out.update(amounts)
         return {k: v for k, v in out.items() if v}
 
-    def suppressed(self, account: str) -> dict[str, tuple[str, int]]:
-        return {key: (x.reason, x.at) for (owner, key), x in self.records.suppressions.items() if owner == account}
-
-    def allow(self, account: str, key: str) -> None:
-        del self.records.suppressions[account, key]
+    def suppressed(self, account: str, reach: Reach = Reach.ALL) -> dict[str, tuple[str, int]]:
+        there = self.records.suppressions.items()
+        return {key: (x.reason, x.at) for (owner, r, key), x in there if (owner, r) == (account, reach)}

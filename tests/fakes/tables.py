@@ -13,9 +13,9 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.ledgers import DynamoLedgers
 from shared.adapters.dynamo.pacer import DynamoPacer
 from shared.adapters.dynamo.records import DynamoRecords
-from shared.adapters.dynamo.suppressions import Suppressions
 from shared.contracts import INDEX_MINE, INDEX_OPEN, INDEX_OPEN_PROJECTION
 from shared.domain.ledger import Ledger
+from shared.domain.suppressions import Reach
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 
@@ -104,7 +104,6 @@ class MotoStores:
 
     def __init__(self, client: Any, clock: FakeClock, tap: Tap | None = None) -> None:
         self.client = client
-        self._clock = clock
         self.tap = tap or Tap()
         self.tables = create_tables(client)
         self.blobs = FakeBlobs()
@@ -113,8 +112,8 @@ class MotoStores:
         self.ledgers = DynamoLedgers(self.dynamo, self.tables.ops)
         self.records = DynamoRecords(self.dynamo, records=self.tables.records, ops=self.tables.ops, blobs=self.blobs)
         self.pacer = DynamoPacer(self.dynamo, self.tables.ops, clock)
-        self.agenda = DynamoAgenda(self.dynamo, self.tables.records)
         self.breakers = DynamoBreakers(self.dynamo, self.tables.ops)
+        self.agenda = DynamoAgenda(self.dynamo, self.tables.records)
 
     def _updated(self, table: str, key: Any) -> None:
         """Tell the listener of a ledger that was written, as the stream does."""
@@ -141,14 +140,10 @@ class MotoStores:
                     out[name] = out.get(name, 0) + int(value["N"])
         return out
 
-    def suppressed(self, account: str) -> dict[str, tuple[str, int]]:
+    def suppressed(self, account: str, reach: Reach = Reach.ALL) -> dict[str, tuple[str, int]]:
         """Return address key → (reason, since) of an account."""
-        rows = self._partition(keys.suppression(account, "")["pk"]["S"])
+        rows = self._partition(keys.suppression(account, "", reach)["pk"]["S"])
         return {x["address"]["S"]: (x["reason"]["S"], int(x["at"]["N"])) for x in rows}
-
-    def allow(self, account: str, key: str) -> None:
-        """Take an address from an account's suppressions."""
-        assert Suppressions(self.client, self.tables.records, self._clock).delete(account, key)
 
     def _partition(self, pk: str) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = self.client.query(

@@ -13,7 +13,7 @@ Table `records` (pk, sk):
 | an account's stats from day to day | `A#account#STATS / 2026-11-20#email#07` |
 | is this address suppressed? list, oldest key first | `A#account#SUP / sha256(address)` |
 | suppressions since a moment | `A#account#SUPLOG / 1790000000000#sha256` |
-| who unsubscribed? the same since a moment | `A#account#UNSUB / sha256(address)`, `A#account#UNSUBLOG / 1790000000000#sha256` |
+| did this address unsubscribe? since a moment | `A#account#UNSUB / sha256(address)`, `A#account#UNSUBLOG / …` |
 | when was an address last suppressed, or unsubscribed? | `A#account / SUPPRESSED` |
 | an account's jobs that wait for their time, soonest first | `A#account#DUE / not_before#job` |
 | was this request made before? | `I#account / sha256(key)` |

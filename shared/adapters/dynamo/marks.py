@@ -1,12 +1,17 @@
-"""The moment of an account's latest suppression, by which senders tell whether there is anything new to read."""
+"""The moments of an account's latest suppression and unsubscription, by which senders tell whether there is news."""
+
+from typing import Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.client import ConditionFailed, Dynamo
-from shared.adapters.dynamo.codec import n
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.codec import n, number
+from shared.domain.suppressions import Reach
+
+_NAMES: Final = {Reach.ALL: "at", Reach.CAMPAIGNS: "unsubscribed"}
 
 
-def suppressing(db: Dynamo, table: str, account: str, now: int) -> None:
-    """Note that an address is about to be suppressed at `now` (Unix ms).
+def suppressing(db: Dynamo, table: str, account: str, now: int, reach: Reach = Reach.ALL) -> None:
+    """Note that an address is about to be suppressed, or to unsubscribe, at `now` (Unix ms).
 
     It comes before the suppression itself, so that no crash leaves one that nobody looks for, and not within its
     transaction, since many suppressions of one account at once would stand in each other's way.
@@ -18,8 +23,13 @@ def suppressing(db: Dynamo, table: str, account: str, now: int) -> None:
             Key=keys.latest_suppression(account),
             UpdateExpression="SET #at = :now",
             ConditionExpression="attribute_not_exists(#at) OR #at < :now",
-            ExpressionAttributeNames={"#at": "at"},
+            ExpressionAttributeNames={"#at": _NAMES[reach]},
             ExpressionAttributeValues={":now": n(now)},
         )
     except ConditionFailed:
         return  # a later one is noted
+
+
+def latest(item: Item) -> dict[Reach, int]:
+    """Read the item: the moments in Unix milliseconds, 0 for never."""
+    return {reach: number(item, name) for reach, name in _NAMES.items()}

@@ -1,15 +1,16 @@
 """Jobs, chunks, contents and details on DynamoDB, and the transactions that tie ledgers and jobs together."""
 
-import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
-from shared.adapters.dynamo import codec, contents, folding, keys, marks, once, reservation, transitions
+from shared.adapters.dynamo import codec, contents, folding, keys, marks, once, reservation, suppressions, transitions
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
+from shared.adapters.dynamo.suppressions import Suppression
 from shared.contracts import INDEX_OPEN
 from shared.domain import ledger as rules
+from shared.domain.addresses import address_hash
 from shared.domain.breaker import Breaker
 from shared.domain.chunks import Chunk
 from shared.domain.content import Content
@@ -17,6 +18,7 @@ from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.jobs import SHARDS, Job, RetryRequest, add_figures
 from shared.domain.ledger import Ledger
 from shared.domain.states import Change, JobState, ending
+from shared.domain.suppressions import Reach
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Recent, Replay, Stored
 
 SUPPRESSION_PAGES: Final = 2
@@ -31,8 +33,8 @@ class DynamoRecords:
         self._records = records
         self._ops = ops
         self._blobs = blobs
-        self._noted = ("", 0)
-        """Account and moment (Unix ms) of the latest suppression that this process has noted."""
+        self._noted = ("", 0, Reach.ALL)
+        """Account, moment (Unix ms) and reach of the latest suppression that this process has noted."""
 
     # Acceptance
 
@@ -73,13 +75,13 @@ class DynamoRecords:
         ]
         found: Job | None = None
         paused = False
-        suppressed_at = 0
+        suppressed_at: dict[Reach, int] = {}
         items, breaker = self._with_breaker(wanted, lane)
         for item in items:
             if item["sk"]["S"] == keys.JOB:
                 found = codec.job(item)
             elif item["sk"]["S"] == keys.SUPPRESSED:
-                suppressed_at = codec.number(item, "at")
+                suppressed_at = marks.latest(item)
             else:
                 paused = paused or "paused" in item
         return Control(found, paused, breaker, suppressed_at)
@@ -298,34 +300,35 @@ class DynamoRecords:
 
     # Suppressions
 
-    def suppress(self, account: str, key: str, reason: str, now: int) -> None:
-        """Add an address to the account's suppressions; an existing entry stays."""
-        if self._noted != (account, now):  # those of one batch of words have one moment
-            marks.suppressing(self._db, self._records, account, now)
-            self._noted = (account, now)
-        digest = hashlib.sha256(key.encode()).hexdigest()
-        entry: dict[str, Any] = {"address": s(key), "reason": s(reason), "at": n(now)}
-        first: Item = {"TableName": self._records, "Item": {**keys.suppression(account, digest), **entry}}
-        first["ConditionExpression"] = "attribute_not_exists(pk)"
-        second = {"TableName": self._records, "Item": {**keys.suppression_log(account, now, digest), **entry}}
-        try:
-            self._db.call("transact_write_items", TransactItems=[{"Put": first}, {"Put": second}])
-        except Cancelled as lost:
-            if "ConditionalCheckFailed" not in lost.codes:
-                raise  # else the first reason stands
+    def suppress(
+        self, account: str, key: str, reason: str, now: int, *, reach: Reach = Reach.ALL, job: str = ""
+    ) -> None:
+        """Add an address to the account's suppressions, or to those who unsubscribed; an existing entry stays."""
+        if self._noted != (account, now, reach):  # those of one batch of words have one moment
+            marks.suppressing(self._db, self._records, account, now, reach)
+            self._noted = (account, now, reach)
+        suppressions.add(self._db, self._records, reach, account, Suppression(key, reason, now, job))
 
-    def suppressed(self, account: str, addresses: Collection[str]) -> set[str]:
-        """Return those of the addresses, given as normalised keys, that are suppressed."""
-        by_digest = {hashlib.sha256(k.encode()).hexdigest(): k for k in addresses}
-        wanted = [keys.suppression(account, digest) for digest in by_digest]
-        return {by_digest[x["sk"]["S"]] for x in self._db.batch_get(self._records, wanted)}
+    def allow(self, account: str, key: str, *, reach: Reach = Reach.ALL) -> bool:
+        """Take an address from them; False if it was not there."""
+        return suppressions.remove(self._db, self._records, reach, account, key)
 
-    def suppressed_since(self, account: str, since: int) -> Recent:
+    def suppressed(
+        self, account: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
+    ) -> dict[str, Reach]:
+        """Return which of the addresses, given as normalised keys, are suppressed or have unsubscribed."""
+        by_digest = {address_hash(k): k for k in addresses}
+        wanted = [keys.suppression(account, digest, reach) for reach in reaches for digest in by_digest]
+        lists = {keys.suppression(account, "", reach)["pk"]["S"]: reach for reach in reaches}
+        found = [(lists[x["pk"]["S"]], by_digest[x["sk"]["S"]]) for x in self._db.batch_get(self._records, wanted)]
+        return {k: reach for reach, k in sorted(found, key=lambda x: x[0] is Reach.ALL)}
+
+    def suppressed_since(self, account: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
         """Return what the log of suppressions says from a moment on, up to some thousand entries."""
         query: Item = {
             "KeyConditionExpression": "pk = :pk AND sk >= :since",
             "ExpressionAttributeValues": {
-                ":pk": keys.suppression_log(account, 0, "")["pk"],
+                ":pk": keys.suppression_log(account, 0, "", reach)["pk"],
                 ":since": s(f"{since:015d}"),
             },
             "ProjectionExpression": "sk",

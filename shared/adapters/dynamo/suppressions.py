@@ -1,17 +1,18 @@
-"""Suppressed addresses of an account on DynamoDB.
+"""Suppressed addresses of an account, and those that unsubscribed, on DynamoDB: two lists of one making.
 
-Each is two items: one under the hash of the normalised address, for "is it suppressed?", and one under its time, for
-lists and for senders that ask what is new. Both hold the address itself, since its owner may read the list.
+Each entry is two items: one under the hash of the normalised address, for "is it suppressed?", and one under its time,
+for lists and for senders that ask what is new. Both hold the address itself, since its owner may read the list.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from shared.adapters.dynamo import keys, marks
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.domain.addresses import address_hash
+from shared.domain.suppressions import Reach
 from shared.ports import Clock
 
 BY_KEY: Final = 300
@@ -21,15 +22,63 @@ suppressions, up to 1 MB or some 6,000 of them, is read in one call, and only th
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """A suppressed address. `address`: normalised; `at`: Unix milliseconds."""
+    """A suppressed address, or one that unsubscribed.
+
+    Attributes:
+        address: normalised.
+        reason: `one_click` and `page` of who unsubscribed by a link, by the mailbox provider's button or on the page.
+        at: Unix milliseconds.
+        job: whose message it came from, or empty.
+    """
 
     address: str
     reason: str
     at: int
+    job: str = ""
+
+
+def add(db: Dynamo, table: str, reach: Reach, account: str, new: Suppression) -> bool:
+    """Store an entry if there is none of its address; False if there is. The mark has to be set before."""
+    digest = address_hash(new.address)
+    fields: Item = {"address": s(new.address), "reason": s(new.reason), "at": n(new.at)}
+    if new.job:
+        fields["job"] = s(new.job)
+    first: Item = {"TableName": table, "Item": {**keys.suppression(account, digest, reach), **fields}}
+    first["ConditionExpression"] = "attribute_not_exists(pk)"
+    second: Item = {"TableName": table, "Item": {**keys.suppression_log(account, new.at, digest, reach), **fields}}
+    try:
+        db.call("transact_write_items", TransactItems=[{"Put": first}, {"Put": second}])
+    except Cancelled as lost:
+        if "ConditionalCheckFailed" not in lost.codes:
+            raise
+        return False
+    return True
+
+
+def remove(db: Dynamo, table: str, reach: Reach, account: str, address_key: str) -> bool:
+    """Remove an address's entry, whoever adds it or removes it meanwhile; False if there was none."""
+    digest = address_hash(address_key)
+    tried = False
+    while True:
+        item = db.get(table, keys.suppression(account, digest, reach))
+        if item is None:
+            return tried
+        by_hash: Item = {"TableName": table, "Key": keys.suppression(account, digest, reach)}
+        by_hash |= {"ConditionExpression": "#at = :at", "ExpressionAttributeNames": {"#at": "at"}}
+        by_hash["ExpressionAttributeValues"] = {":at": item["at"]}
+        by_time = {"TableName": table, "Key": keys.suppression_log(account, number(item, "at"), digest, reach)}
+        tried = True
+        try:
+            db.call("transact_write_items", TransactItems=[{"Delete": by_hash}, {"Delete": by_time}])
+        except Cancelled as lost:
+            if "ConditionalCheckFailed" not in lost.codes:
+                raise
+        else:
+            return True
 
 
 class Suppressions:
-    """Suppressions by account.
+    """Suppressions and unsubscriptions by account.
 
     Args:
         client: a low-level boto3 DynamoDB client.
@@ -42,55 +91,36 @@ class Suppressions:
         self._table = table
         self._clock = clock
 
-    def put(self, account: str, address_key: str, reason: str) -> Suppression:
-        """Suppress an address, given as its normalised key, and return what is stored.
+    def put(self, account: str, address_key: str, reason: str, *, reach: Reach = Reach.ALL) -> Suppression:
+        """Suppress an address, given as its normalised key, or unsubscribe it, and return what is stored.
 
         Repeating it changes at most the reason: the first time stays.
         """
-        digest = address_hash(address_key)
         now = int(self._clock.now() * 1000)
-        fields: Item = {"address": s(address_key), "reason": s(reason), "at": n(now)}
-        by_hash = {**keys.suppression(account, digest), **fields}
-        by_time = {**keys.suppression_log(account, now, digest), **fields}
+        new = Suppression(address_key, reason, now)
         noted = False
         while True:
-            if not noted and self.get(account, address_key) is None:
-                marks.suppressing(self._db, self._table, account, now)
+            if not noted and self.get(account, address_key, reach=reach) is None:
+                marks.suppressing(self._db, self._table, account, now, reach)
                 noted = True
-            try:
-                self._db.call(
-                    "transact_write_items",
-                    TransactItems=[
-                        {
-                            "Put": {
-                                "TableName": self._table,
-                                "Item": by_hash,
-                                "ConditionExpression": "attribute_not_exists(pk)",
-                            }
-                        },
-                        {"Put": {"TableName": self._table, "Item": by_time}},
-                    ],
-                )
-            except Cancelled as lost:
-                if lost.codes[0] != "ConditionalCheckFailed":
-                    raise
-            else:
+            if add(self._db, self._table, reach, account, new):
                 if not noted:  # it was there, and was taken away just now
-                    marks.suppressing(self._db, self._table, account, now)
-                return _suppression(by_hash)
-            known = self.get(account, address_key)
-            if known is not None and (known.reason == reason or self._rename(account, digest, known.at, reason)):
-                return Suppression(known.address, reason, known.at)
+                    marks.suppressing(self._db, self._table, account, now, reach)
+                return new
+            known = self.get(account, address_key, reach=reach)
+            if known is not None and (known.reason == reason or self._rename(account, known, reason, reach)):
+                return replace(known, reason=reason)
 
-    def _rename(self, account: str, digest: str, at: int, reason: str) -> bool:
-        """Change the reason of an entry made at `at`; False if it has gone."""
+    def _rename(self, account: str, known: Suppression, reason: str, reach: Reach) -> bool:
+        """Change the reason of an entry; False if it has gone."""
+        digest = address_hash(known.address)
         update = {
             "TableName": self._table,
             "UpdateExpression": "SET reason = :reason",
             "ConditionExpression": "attribute_exists(pk)",
             "ExpressionAttributeValues": {":reason": s(reason)},
         }
-        both = (keys.suppression(account, digest), keys.suppression_log(account, at, digest))
+        both = keys.suppression(account, digest, reach), keys.suppression_log(account, known.at, digest, reach)
         try:
             self._db.call("transact_write_items", TransactItems=[{"Update": {**update, "Key": key}} for key in both])
         except Cancelled as lost:
@@ -99,35 +129,27 @@ class Suppressions:
             raise
         return True
 
-    def get(self, account: str, address_key: str) -> Suppression | None:
-        """Return a suppression, consistent; None if the address is not suppressed."""
-        item = self._db.get(self._table, keys.suppression(account, address_hash(address_key)))
+    def get(self, account: str, address_key: str, *, reach: Reach = Reach.ALL) -> Suppression | None:
+        """Return an entry, consistent; None if there is none of that address."""
+        item = self._db.get(self._table, keys.suppression(account, address_hash(address_key), reach))
         return _suppression(item) if item else None
 
-    def delete(self, account: str, address_key: str) -> bool:
-        """Allow an address again; False if it was not suppressed."""
-        digest = address_hash(address_key)
-        known = self.get(account, address_key)
-        if known is None:
-            return False
-        self._db.call(
-            "transact_write_items",
-            TransactItems=[
-                {"Delete": {"TableName": self._table, "Key": keys.suppression(account, digest)}},
-                {"Delete": {"TableName": self._table, "Key": keys.suppression_log(account, known.at, digest)}},
-            ],
-        )
-        return True
+    def delete(self, account: str, address_key: str, *, reach: Reach = Reach.ALL) -> bool:
+        """Allow an address again; False if there was no entry of it."""
+        return remove(self._db, self._table, reach, account, address_key)
 
-    def page(self, account: str, *, after: str = "", limit: int) -> tuple[list[Suppression], str]:
-        """Return up to `limit` suppressions, newest first, and the place to go on from, empty at the end.
+    def page(
+        self, account: str, *, after: str = "", limit: int, reach: Reach = Reach.ALL
+    ) -> tuple[list[Suppression], str]:
+        """Return up to `limit` entries, newest first, and the place to go on from, empty at the end.
 
         Args:
             account: whose.
             after: what the page before returned, or empty.
             limit: at least 1.
+            reach: of which list.
         """
-        condition, values = "pk = :pk", {":pk": keys.suppression_log(account, 0, "")["pk"]}
+        condition, values = "pk = :pk", {":pk": keys.suppression_log(account, 0, "", reach)["pk"]}
         if after:
             condition, values = "pk = :pk AND sk < :after", {**values, ":after": s(after)}
         page = self._db.call(
@@ -142,8 +164,8 @@ class Suppressions:
         items: list[Item] = page["Items"]
         return [_suppression(x) for x in items], items[-1]["sk"]["S"] if "LastEvaluatedKey" in page else ""
 
-    def check(self, account: str, address_keys: Iterable[str]) -> set[str]:
-        """Return those of the addresses, given as normalised keys, that are suppressed; consistent."""
+    def check(self, account: str, address_keys: Iterable[str], *, reach: Reach = Reach.ALL) -> set[str]:
+        """Return those of the addresses, given as normalised keys, that have an entry; consistent."""
         by_digest = {address_hash(k): k for k in address_keys}
         found: set[str] = set()
         if len(by_digest) > BY_KEY:
@@ -151,7 +173,7 @@ class Suppressions:
                 "query",
                 TableName=self._table,
                 KeyConditionExpression="pk = :pk",
-                ExpressionAttributeValues={":pk": keys.suppression(account, "")["pk"]},
+                ExpressionAttributeValues={":pk": keys.suppression(account, "", reach)["pk"]},
                 ProjectionExpression="sk",
                 ConsistentRead=True,
             )
@@ -160,9 +182,9 @@ class Suppressions:
                 return found
             read_to = page["LastEvaluatedKey"]["sk"]["S"]
             by_digest = {digest: k for digest, k in by_digest.items() if digest > read_to}
-        wanted = [keys.suppression(account, digest) for digest in by_digest]
+        wanted = [keys.suppression(account, digest, reach) for digest in by_digest]
         return found | {by_digest[x["sk"]["S"]] for x in self._db.batch_get(self._table, wanted)}
 
 
 def _suppression(item: Item) -> Suppression:
-    return Suppression(text(item, "address"), text(item, "reason"), number(item, "at"))
+    return Suppression(text(item, "address"), text(item, "reason"), number(item, "at"), text(item, "job"))
