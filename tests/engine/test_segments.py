@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -86,6 +87,19 @@ def test_messages_of_several_segments_never_come_to_a_halt(rate: int, weight: in
     assert average(times) >= goal * rate
     world.run()
     assert world.counts(job.id) == {"sent": len(weights)}
+
+
+@pytest.mark.promise(2)
+@pytest.mark.parametrize("own", [1, 3])
+def test_a_slower_jobs_long_messages_leave_room_for_what_others_send(own: float) -> None:
+    world = World(credential("one", 10))
+    slower = replace(world.accept(people([5] * 8), channel="sms", content=SMS), rate=own)
+    world.stores.records.jobs[slower.id] = slower  # type: ignore[attr-defined]
+    others = world.accept(people([1] * 200), channel="sms", content=SMS)
+    drain(world)
+    weight = {slower.id: 5, others.id: 1}
+    assert worst(sorted((x.at, weight[x.ref.job]) for x in world.oracle.taken)) <= 10
+    assert len(world.oracle.taken) == 208
 
 
 @pytest.mark.promise(2)
