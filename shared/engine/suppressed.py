@@ -89,12 +89,6 @@ class Suppressed:
         return known.hashes if recent.reached is None else None
 
 
-def left_out(records: Records, account: str, keys: Sequence[str], reaches: Collection[Reach]) -> dict[int, str]:
-    """Return which of the recipients, given by their keys, are not to be sent to, and the code of each."""
-    found = records.suppressed(account, set(keys), reaches)
-    return {i: found[key].code for i, key in enumerate(keys) if key in found}
-
-
 def _looked(job: Job) -> int:
     """Return from when on (Unix ms) nobody has looked: a campaign's list is read, as its id says, before it is sent."""
     return min(job.created_at, made_at(job.id)) if job.campaign else job.created_at

@@ -12,7 +12,7 @@ from shared.domain.outcomes import Rejected, Unknown
 from shared.domain.states import Cell, MessageState
 from shared.domain.suppressions import Reach, reaches
 from shared.engine.logs import Filter, LogLine
-from shared.engine.suppressed import SLACK_MS, Suppressed, left_out
+from shared.engine.suppressed import SLACK_MS, Suppressed
 from tests.fakes.provider import ResendingProvider
 from tests.fakes.world import ACCOUNT, CONTENT, World, credential
 
@@ -118,15 +118,6 @@ def test_a_campaign_s_list_was_looked_at_when_it_was_read(world: World, campaign
     look = Suppressed(world.records, world.clock)
     found = look.among(late, chunk, [0], latest, reaches(unsubscribable=True))
     assert found == ({0: "unsubscribed"} if campaign else {})
-
-
-def test_a_list_of_both_is_told_apart(world: World) -> None:
-    unsubscribe(world, 0, 1)
-    world.records.suppress(ACCOUNT, "r1@example.com", "bounced", world.clock.ms)
-    keys = [f"r{i}@example.com" for i in (2, 1, 0, 1)]
-    found = left_out(world.records, ACCOUNT, keys, reaches(unsubscribable=True))
-    assert found == {1: "suppressed", 2: "unsubscribed", 3: "suppressed"}
-    assert left_out(world.records, ACCOUNT, keys, reaches(unsubscribable=False)) == {1: "suppressed", 3: "suppressed"}
 
 
 @pytest.mark.parametrize("page", [4000, 1])
