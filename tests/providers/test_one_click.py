@@ -113,7 +113,7 @@ def test_they_arrive_by_smtp_unfolded_and_as_they_were(transport: SmtpClient, co
         (outcome,) = through.send(content, [target(0)], deadline=SystemClock().now() + FAR)
         assert isinstance(outcome, Accepted)
         (delivery,) = relay.deliveries
-    check(delivery.message, content)
+    check(dict(delivery.message.items()), content)
 
 
 def secret_of(simulator: Simulator, name: str) -> dict[str, str]:
