@@ -173,6 +173,7 @@ class Upload:
         problems: items of problems that are stored; each holds those of one step.
         checkpoint: where reading goes on; None before the first.
         owner: invocation that reads it; `until` the end of its lease. Without an owner: not to be read before `until`.
+        queued_at: when its file was there and it began to wait for being read.
         starts: leases taken since the checkpoint last moved.
         ttl: Unix seconds when what was read of it may go.
     """
@@ -199,6 +200,7 @@ class Upload:
     checkpoint: Checkpoint | None = None
     owner: str = ""
     until: int = 0
+    queued_at: int = 0
     starts: int = 0
     finished_at: int = 0
     version: int = 1

@@ -17,11 +17,14 @@ from shared.contracts import Settings, ingest
 from shared.domain import chunks as chunking
 from shared.domain import ledger as rules
 from shared.domain.campaigns import UNREAD, Campaign, Upload, UploadState
+from shared.domain.csv_rows import Position
 from shared.domain.jobs import Policy
 from shared.domain.recipients import reader
 from shared.domain.seen import WIDTH
+from shared.domain.suppressions import reaches
 from shared.domain.uploads import Ingest, Options, PackedChunk, Skips, Step
-from shared.ports import Campaigns, Clock, FileChanged, Files, Queue, Uploads
+from shared.engine.unwanted import unwanted
+from shared.ports import Campaigns, Clock, FileChanged, Files, Queue, Records, Uploads
 
 PIECE: Final = 32_768
 """Marks in one file, 256 KB."""
@@ -32,9 +35,6 @@ LAST_SECONDS: Final = 20.0
 MAX_STARTS: Final = 12
 """Leases that may bring a list no further before it is given up: six hours of faults."""
 _LOG: Final = logging.getLogger(__name__)
-
-Check = Callable[[Upload], Skips]
-"""Says of one list's recipients which are not to be sent to; made anew for each lease."""
 
 
 class Did(StrEnum):
@@ -74,20 +74,15 @@ _DETAILS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingestion:
-    """Reads uploaded lists.
+    """Reads uploaded lists. `queue`: the ingest function's own."""
 
-    Attributes:
-        queue: the ingest function's own.
-        checks: of those that name a recipient, the first gives the code.
-    """
-
+    records: Records
     campaigns: Campaigns
     uploads: Uploads
     files: Files
     queue: Queue
     settings: Settings
     clock: Clock
-    checks: Sequence[Check] = ()
 
     def work(self, campaign: str, upload: str, *, owner: str, deadline: float) -> Did:
         """Read a list until its end or nearly until `deadline` (Unix seconds); then another invocation goes on.
@@ -121,7 +116,7 @@ class Ingestion:
         try:
             return lease.run()
         except Exception:
-            lease.wait(seconds=min(3600, 60 * 2 ** (held.starts - 1)))
+            lease.wait(seconds=min(3600, 30 * 2**lease.held.starts))
             raise
 
     def remind(self) -> Iterator[tuple[str, Callable[[], None]]]:
@@ -143,7 +138,13 @@ class _Lease:
         self.held = held
         self._stop = stop
         self._marks = _Marks(parts.files, f"{held.blob}.marks/")
-        self._skips = _Skips([check(held) for check in parts.checks])
+        self._skips = _Skips(self._unwanted)
+
+    def _unwanted(self) -> Skips:
+        held = self.held
+        campaign = self._parts.campaigns.get(held.campaign)
+        heeded = reaches(unsubscribable=campaign is not None and campaign.unsubscribe)
+        return unwanted(self._parts.records, held.account, heeded)
 
     def run(self) -> Did:
         """Read until the end, or until there is no time left."""
@@ -195,7 +196,7 @@ class _Lease:
     def _save(self, step: Step) -> bool:
         """Store what a step brought, then the checkpoint; False if the lease is lost."""
         held = self.held
-        if step.checkpoint == held.checkpoint:
+        if step.checkpoint.position == (held.checkpoint.position if held.checkpoint else Position()):
             return True
         uploads = self._parts.uploads
         uploads.store(held, step.chunks, [self._ledger(x) for x in step.chunks])
@@ -313,17 +314,17 @@ class _Marks:
 
 
 class _Skips:
-    """Asks all checks about a chunk's recipients, and counts by code whom they name."""
+    """Asks about a chunk's recipients, and counts by code who is not to be sent to."""
 
-    def __init__(self, checks: Sequence[Skips]) -> None:
-        self._checks = checks
+    def __init__(self, make: Callable[[], Skips]) -> None:
+        self._make = make
+        self._skips: Skips | None = None
         self._counted: Counter[str] = Counter()
 
     def __call__(self, keys: Sequence[str]) -> Mapping[int, str]:
-        found: dict[int, str] = {}
-        for check in self._checks:
-            for index, code in check(keys).items():
-                found.setdefault(index, code)
+        if self._skips is None:
+            self._skips = self._make()
+        found = self._skips(keys)
         self._counted.update(found.values())
         return found
 

@@ -7,7 +7,7 @@ edits meanwhile, in one transaction. The message on the queue is a hint, and the
 import csv
 import io
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -120,6 +120,7 @@ class Uploading:
                 state=UploadState.QUEUED,
                 etag=facts.etag,
                 size=facts.size,
+                queued_at=self._now(),
                 credential=_lane(current),  # may have been changed since the place was given
             )
             if self._uploads.begin(current, current.changed(self._now(), uploading=upload.id), upload, queued):
@@ -129,16 +130,25 @@ class Uploading:
         return None
 
     def put(
-        self, campaign: Campaign, data: bytes, *, region: str = "", drop_duplicates: bool = False
+        self,
+        campaign: Campaign,
+        data: bytes,
+        *,
+        region: str = "",
+        drop_duplicates: bool = False,
+        claim: Callable[[str], str] = lambda upload: upload,
     ) -> Upload | Refusal | None:
-        """Take a small list that came in a request. Arguments as for `start`; `data`: CSV, see `as_csv`."""
+        """Take a small list that came in a request. Arguments as for `start`; `data`: CSV, see `as_csv`.
+
+        `claim`: told the new upload, says which one is read: another, if an earlier request was the same.
+        """
         refusal = _closed(campaign) if data else Refusal.EMPTY_FILE
         if refusal is not None:
             return refusal
         upload = self._upload(campaign, region, drop_duplicates=drop_duplicates)
         self._files.put(upload.blob, data)
         self._uploads.add(upload)
-        return self.complete(campaign, upload.id)
+        return self.complete(campaign, claim(upload.id))
 
     def _again(self, upload: Upload, wanted: str) -> Upload | Refusal:
         if wanted and upload.etag != wanted:

@@ -1,6 +1,5 @@
 """A deployment's intake of lists in memory: uploads, files, the queue and who reads it."""
 
-from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -9,7 +8,7 @@ from shared.domain.campaigns import Campaign, Message, Upload
 from shared.domain.ids import new_id
 from shared.domain.ledger import Ledger
 from shared.domain.uploads import PackedChunk
-from shared.engine.ingest import Check, Did, Ingestion
+from shared.engine.ingest import Did, Ingestion
 from shared.engine.uploading import Uploading
 from tests.fakes.campaigns import FakeCampaigns
 from tests.fakes.clock import FakeClock
@@ -36,7 +35,6 @@ class Intake:
         self.files = FakeFiles(self.tap)
         self.queue = FakeQueue(self.clock, self.tap)
         self.settings = Settings("test", (Credential("one", "one", "email", rate),), {"email": ("one",)})
-        self.checks: Sequence[Check] = ()
         self._owners = count(1)
 
     @property
@@ -53,13 +51,13 @@ class Intake:
     @property
     def ingestion(self) -> Ingestion:
         return Ingestion(
+            records=self.stores.records,
             campaigns=self.campaigns,
             uploads=self.uploads,
             files=self.files,
             queue=self.queue,
             settings=self.settings,
             clock=self.clock,
-            checks=self.checks,
         )
 
     def campaign(self, **changes: Any) -> Campaign:

@@ -90,7 +90,7 @@ def upload_item(x: Upload) -> Item:
 
 
 _TEXTS: Final = ("region", "etag", "code", "detail", "owner")
-_NUMBERS: Final = ("size", "problems", "until", "starts", "finished_at")
+_NUMBERS: Final = ("size", "problems", "until", "queued_at", "starts", "finished_at")
 
 
 def _upload_fields(x: Upload) -> Item:
