@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from shared.domain.ledger import BY_KEYS
-from shared.domain.states import COUNT_KEYS, Cell, JobState, MessageState
+from shared.domain.states import COUNT_KEYS, SHOWN_AS, Cell, JobState, MessageState
 
 SHARDS: Final = 16
 """Shards of the index of open jobs without reservation, and of a day's stats: spreads the writes of many jobs."""
@@ -76,6 +76,7 @@ class Job:
         counts: by COUNT_KEYS, as folded; they add up to `total`.
         by: credential → its four numbers of BY_KEYS.
         stopped: set by stop, removed by plan; a stopped job is not reopened by feedback.
+        guard_off: its owner has overridden the bounce guard.
         retry: a retry on its way; as long as there is one the job is LOGGED, and open to the sweeper.
         ttl: Unix seconds when the stored items may go.
     """
@@ -107,6 +108,7 @@ class Job:
     stopped_at: int = 0
     stop_reason: str = ""
     finished_at: int = 0
+    guard_off: bool = False
     retry: RetryRequest | None = None
     version: int = 1
 
@@ -132,9 +134,10 @@ def first_credential(job_id: str, chunk: int, route: Sequence[str]) -> str:
 
 
 def public_counts(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return the counts as clients see them: relayed is sent."""
+    """Return the counts as clients see them: relayed is sent, bounced is failed."""
     out = {state.value: counts.get(state.value, 0) for state in MessageState}
-    out["sent"] += counts.get("relayed", 0)
+    for key, shown in SHOWN_AS.items():
+        out[shown] += counts.get(key, 0)
     return out
 
 
@@ -156,7 +159,7 @@ def stats_of(delta: Sequence[int]) -> dict[str, int]:
     d = dict(zip(COUNT_KEYS, delta[: len(COUNT_KEYS)], strict=True))
     out = {
         "success": d["delivered"] + d["relayed"],
-        "failure": d["failed"],
+        "failure": d["failed"] + d["bounced"],
         "queued": d["queued"] + d["sending"] + d["sent"] + d["unknown"],
         "skipped": d["skipped"],
     }

@@ -70,8 +70,12 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-COUNT_KEYS: Final = ("queued", "sending", "sent", "relayed", "delivered", "failed", "skipped", "unknown")
-"""What a job's counts and a ledger's histogram distinguish; `relayed` is shown as sent and counted as success."""
+COUNT_KEYS: Final = ("queued", "sending", "sent", "relayed", "delivered", "failed", "skipped", "unknown", "bounced")
+"""What a job's counts and a ledger's histogram distinguish.
+
+`relayed` is shown as sent and counted as success; `bounced`, the hard bounces, is shown as failed."""
+SHOWN_AS: Final = {"relayed": "sent", "bounced": "failed"}
+"""Keys of counts that clients see within another."""
 
 _COUNTED: Final = {
     Cell.QUEUED: "queued",
@@ -84,7 +88,7 @@ _COUNTED: Final = {
     Cell.RELAYED: "relayed",
     Cell.DROPPED: "failed",
     Cell.DELIVERED: "delivered",
-    Cell.BOUNCED: "failed",
+    Cell.BOUNCED: "bounced",
 }
 COUNT_TABLE: Final = bytes(
     COUNT_KEYS.index(_COUNTED[Cell(b & 15)]) if b & 15 <= max(Cell) else COUNT_KEYS.index("unknown") for b in range(256)
@@ -95,7 +99,7 @@ COUNT_TABLE: Final = bytes(
 def message_state(cell: Cell) -> MessageState:
     """Return what the outside sees of a cell."""
     key = _COUNTED[cell]
-    return MessageState("sent" if key == "relayed" else key)
+    return MessageState(SHOWN_AS.get(key, key))
 
 
 def status(cell: Cell) -> Status:

@@ -9,6 +9,7 @@ from shared.domain import ledger as rules
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.states import ACTIVE, Change, JobState
+from shared.engine.guard import BounceGuard
 from shared.engine.recover import Recovery
 from shared.ports import Clock, LedgerStore, Records
 
@@ -40,6 +41,7 @@ class Logger:
         self._ledgers = ledgers
         self._recovery = recovery
         self._clock = clock
+        self._guard = BounceGuard(records=records, clock=clock)
         self._known: OrderedDict[str, Job] = OrderedDict()
 
     def fold(self, ledger: Ledger) -> Folded:
@@ -57,6 +59,7 @@ class Logger:
         elif ledger.status is LedgerStatus.DONE and job.state in ACTIVE:
             done = self._records.fold(ledger, job, finish=self._now())
             if done is not None and done[1] is not None:
+                self._guard.check(done[1])
                 ended = done[1] if done[1].state is JobState.LOGGED else self._log(done[1])
                 return Folded(folded=True, state=ended.state)
         folded = self._records.fold(ledger, job) is not None
@@ -85,9 +88,10 @@ class Logger:
             job = self._records.job(job_id)
             if job is None:
                 return None
-            if job.state in (JobState.READY, JobState.LOGGED):
-                return job
-            if hint and job.state in ACTIVE and not job.quiet:
+            if self._guard.check(job):
+                continue
+            resting = job.state in (JobState.READY, JobState.LOGGED)
+            if resting or (hint and job.state in ACTIVE and not job.quiet):
                 return job
             verdict = self._settle(job)
             if verdict is _Verdict.WAIT:

@@ -18,6 +18,7 @@ from shared.ports.common import (
     Retriable,
     Sleep,
 )
+from shared.ports.journal import Journal
 from shared.ports.providers import (
     POSTED_AT,
     POSTED_TO,
@@ -89,6 +90,7 @@ __all__ = [
     "Http",
     "Idempotency",
     "Interrupted",
+    "Journal",
     "Lanes",
     "LedgerStore",
     "Links",

@@ -9,6 +9,7 @@ from shared.domain.chunks import Chunk
 from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.jobs import Job, RetryRequest
+from shared.domain.journal import Event
 from shared.domain.ledger import Ledger
 from shared.domain.states import Change
 from shared.domain.suppressions import Reach
@@ -163,19 +164,33 @@ class Records(Protocol):
         """Return all details of a chunk: windows by epoch and seq, then feedback."""
         ...
 
-    def change(self, job: Job, change: Change, now: int, *, reason: str = "", strict: bool = False) -> Changed:
+    def change(
+        self,
+        job: Job,
+        change: Change,
+        now: int,
+        *,
+        reason: str = "",
+        strict: bool = False,
+        event: Event | None = None,
+    ) -> Changed:
         """Make one transition of the table, if the job's state allows it.
 
         Args:
             job: as read.
             change: the transition.
             now: Unix milliseconds, recorded where the transition has a time; PLAN needs `not_before` to have come.
-            reason: of a stop.
+            reason: of a stop; one by the bounce guard needs that its owner has not overridden it.
             strict: only if the job's version is still that of `job`.
+            event: kept in the account's audit log and among its events, in the same transaction.
 
         RESUME needs the retry on its way to be that of `job`, and ends it. Of a job that reserves its credential, PLAN
         takes the reservation in the same transaction, unless another campaign holds it, and LOG gives it back.
         """
+        ...
+
+    def override_guard(self, job: str) -> None:
+        """Let the bounce guard stop a job no more; nothing happens if the job has gone."""
         ...
 
     def set_retry(self, job: Job, request: RetryRequest | None) -> Changed:

@@ -14,13 +14,16 @@ from shared.domain.chunks import Chunk
 from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.doubt import LOOKS
-from shared.domain.jobs import Job, RetryRequest, add_figures, stats_of
+from shared.domain.jobs import Job, RetryRequest, StopReason, add_figures, stats_of
+from shared.domain.journal import Event, Log
 from shared.domain.ledger import BY_KEYS, Ledger
 from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
 from shared.domain.suppressions import Reach
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Recent, Replay, Stored
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.faults import Tap
+from tests.fakes.holders import Holders
+from tests.fakes.journal import FakeJournal
 from tests.fakes.ledgers import FakeLedgers
 
 T = TypeVar("T")
@@ -44,7 +47,8 @@ class FakeRecords:
         suppressed_at: account → when an address was last suppressed, and when one unsubscribed.
         recent_page: suppressions since a moment that are returned together.
         paused: accounts that an operator paused; an empty name pauses everything.
-        holders: credential → the campaign that took it last, and its jobs that run.
+        journal: the events of all accounts.
+        holders: which campaign holds which credential.
     """
 
     def __init__(self, ledgers: FakeLedgers, tap: Tap | None = None, breakers: FakeBreakers | None = None) -> None:
@@ -60,11 +64,12 @@ class FakeRecords:
         self.recent_page = 4000
         self.paused: set[str] = set()
         self.looks: dict[str, int] = {}
-        self.holders: dict[str, tuple[str, set[str]]] = {}
+        self.holders = Holders()
         self._makers: dict[tuple[str, str], str] = {}
         self._ledgers = ledgers
         self._breakers = breakers or FakeBreakers()
         self._tap = tap or Tap()
+        self.journal = FakeJournal(self._tap)
 
     def _atomic(self, name: str, operation: Callable[[], T]) -> T:
         def step() -> T:
@@ -176,26 +181,7 @@ class FakeRecords:
         return self.open_jobs([keys.open_slot(credential, 0, running=running)])
 
     def holder(self, credential: str) -> str:
-        return self._atomic("holder", lambda: self.held_by(credential))
-
-    def held_by(self, credential: str) -> str:
-        """Return the campaign that holds a credential; the caller holds the lock."""
-        campaign, jobs = self.holders.get(credential, ("", set()))
-        return campaign if jobs else ""
-
-    def reserve(self, job: Job) -> str:
-        """Take a job's credential for its campaign, unless another's jobs run on it; returns whose."""
-        credential = job.route[0]
-        if self.held_by(credential) not in ("", job.campaign):
-            return self.held_by(credential)
-        _, jobs = self.holders.get(credential, ("", set()))
-        self.holders[credential] = (job.campaign, jobs | {job.id})
-        return ""
-
-    def give_back(self, job: Job) -> None:
-        """Take a job from those that run on its credential."""
-        campaign, jobs = self.holders.get(job.route[0], ("", set()))
-        self.holders[job.route[0]] = (campaign, jobs - {job.id})
+        return self._atomic("holder", lambda: self.holders.of(credential))
 
     def doubts(self, now: int) -> Iterable[str]:
         def found() -> list[str]:
@@ -249,23 +235,28 @@ class FakeRecords:
 
     # Transitions
 
-    def change(self, job: Job, change: Change, now: int, *, reason: str = "", strict: bool = False) -> Changed:
+    def change(
+        self,
+        job: Job,
+        change: Change,
+        now: int,
+        *,
+        reason: str = "",
+        strict: bool = False,
+        event: Event | None = None,
+    ) -> Changed:
         def make() -> Changed:
             stored = self.jobs.get(job.id)
-            sources, target = TRANSITIONS[change]
+            target = TRANSITIONS[change][1]
             if (
                 stored is None
-                or stored.state not in sources
+                or not _allowed(stored, job, change, now, reason)
                 or (strict and stored.version != job.version)
-                or (change is Change.PLAN and stored.not_before > now)
-                or (change is Change.RESUME and stored.retry != job.retry)
             ):
                 return Changed(won=False, job=stored)
-            held_by = self.reserve(stored) if stored.exclusive and change is Change.PLAN else ""
+            held_by = self.holders.change(stored, change)
             if held_by:
                 return Changed(won=False, job=stored, held_by=held_by)
-            if stored.exclusive and change is Change.LOG:
-                self.give_back(stored)
             new = replace(stored, state=target, version=stored.version + 1)
             if change is Change.PLAN:
                 new = replace(new, planned_at=now, stopped=False)
@@ -276,11 +267,20 @@ class FakeRecords:
             elif change is Change.STOP:
                 new = replace(new, stopped=True, stopped_at=now, stop_reason=reason)
             self.jobs[job.id] = new
+            if event is not None:
+                self.journal.keep(event, *Log)
             if change is Change.LOG:
                 self._finished(new)
             return Changed(won=True, job=new)
 
         return self._atomic(f"change.{change.value}", make)
+
+    def override_guard(self, job: str) -> None:
+        def put() -> None:
+            if job in self.jobs:
+                self.jobs[job] = replace(self.jobs[job], guard_off=True, version=self.jobs[job].version + 1)
+
+        self._atomic("override_guard", put)
 
     def set_retry(self, job: Job, request: RetryRequest | None) -> Changed:
         def make() -> Changed:
@@ -390,6 +390,16 @@ class FakeRecords:
             return Recent([address_hash(key) for _, key in page], page[-1][0] if more else None)
 
         return self._atomic("suppressed_since", found)
+
+
+def _allowed(stored: Job, read: Job, change: Change, now: int, reason: str) -> bool:
+    """Tell whether what is stored allows a change."""
+    return (
+        stored.state in TRANSITIONS[change][0]
+        and (change is not Change.PLAN or stored.not_before <= now)
+        and (change is not Change.RESUME or stored.retry == read.retry)
+        and (reason != StopReason.BOUNCE_GUARD or not stored.guard_off)
+    )
 
 
 def _slot(job: Job) -> str:

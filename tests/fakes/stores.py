@@ -6,7 +6,7 @@ from typing import Protocol
 
 from shared.domain.ledger import Ledger
 from shared.domain.suppressions import Reach
-from shared.ports import Agenda, Breakers, LedgerStore, Pacer, Records
+from shared.ports import Agenda, Breakers, Journal, LedgerStore, Pacer, Records
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
@@ -33,6 +33,8 @@ class Stores(Protocol):
     def breakers(self) -> Breakers: ...
     @property
     def agenda(self) -> Agenda: ...
+    @property
+    def journal(self) -> Journal: ...
 
     def pause(self, account: str) -> None:
         """Pause an account, or everything if the name is empty."""
@@ -55,6 +57,7 @@ class FakeStores:
         self.ledgers = FakeLedgers(self.tap)
         self.breakers = FakeBreakers(self.tap)
         self.records = FakeRecords(self.ledgers, self.tap, self.breakers)
+        self.journal = self.records.journal
         self.pacer = FakePacer(clock, self.tap)
         self.agenda = FakeAgenda(self.records, self.tap)
         self.listener: Callable[[Ledger], None] = lambda _ledger: None

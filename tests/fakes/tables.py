@@ -10,6 +10,7 @@ from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.agenda import DynamoAgenda
 from shared.adapters.dynamo.breakers import DynamoBreakers
 from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.journal import DynamoJournal
 from shared.adapters.dynamo.ledgers import DynamoLedgers
 from shared.adapters.dynamo.pacer import DynamoPacer
 from shared.adapters.dynamo.records import DynamoRecords
@@ -114,6 +115,7 @@ class MotoStores:
         self.pacer = DynamoPacer(self.dynamo, self.tables.ops, clock)
         self.breakers = DynamoBreakers(self.dynamo, self.tables.ops)
         self.agenda = DynamoAgenda(self.dynamo, self.tables.records)
+        self.journal = DynamoJournal(self.dynamo, self.tables.records)
 
     def _updated(self, table: str, key: Any) -> None:
         """Tell the listener of a ledger that was written, as the stream does."""

@@ -180,6 +180,8 @@ def job_item(x: Job) -> Item:
     }
     if x.test:
         out["test"] = {"BOOL": True}
+    if x.guard_off:
+        out["guard_off"] = {"BOOL": True}
     for name in ("name", "sender", "subject", "campaign"):
         if getattr(x, name):
             out[name] = s(getattr(x, name))
@@ -230,6 +232,7 @@ def job(item: Mapping[str, Any]) -> Job:
         stopped_at=number(item, "stopped_at"),
         stop_reason=text(item, "stop_reason"),
         finished_at=number(item, "finished_at"),
+        guard_off="guard_off" in item,
         retry=_retry(item["retry"]["M"]) if "retry" in item else None,
         version=number(item, "version"),
     )

@@ -18,6 +18,7 @@ Table `records` (pk, sk):
 | an account's jobs that wait for their time, soonest first | `A#account#DUE / not_before#job` |
 | was this request made before? | `I#account / sha256(key)` |
 | is everything paused? | `SYS / CONTROL` |
+| an account's audit log; its events for webhooks, oldest first | `A#account#AUDIT`, `A#account#EVENTS` / `at#id` |
 | open jobs, oldest first (index `open`) | `credential#READY or RUN`, `shared#READY or RUN#0-15` / `created_at#job` |
 | finished jobs with doubts, by when to ask next (index `open`) | `doubt#0-15` / `at#job` |
 | an account's jobs of a kind, newest first (index `mine`) | `account#kind / created_at#job` |
@@ -184,6 +185,11 @@ def due(account_id: str, at_ms: int, job_id: str) -> Key:
 def idempotency(account_id: str, digest: str) -> Key:
     """A client's idempotency key by its sha256, hex."""
     return key(f"I#{account_id}", digest)
+
+
+def event(account_id: str, log: str, at_ms: int, event_id: str) -> Key:
+    """An event by its time, in one of an account's logs."""
+    return key(f"A#{account_id}#{log.upper()}", aged(at_ms, event_id))
 
 
 def system_control() -> Key:

@@ -4,7 +4,18 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from shared.adapters.dynamo import codec, contents, folding, keys, marks, once, reservation, suppressions, transitions
+from shared.adapters.dynamo import (
+    codec,
+    contents,
+    folding,
+    journal,
+    keys,
+    marks,
+    once,
+    reservation,
+    suppressions,
+    transitions,
+)
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
 from shared.adapters.dynamo.suppressions import Suppression
@@ -16,6 +27,7 @@ from shared.domain.chunks import Chunk
 from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.jobs import SHARDS, Job, RetryRequest, add_figures
+from shared.domain.journal import Event
 from shared.domain.ledger import Ledger
 from shared.domain.states import Change, JobState, ending
 from shared.domain.suppressions import Reach
@@ -221,10 +233,20 @@ class DynamoRecords:
 
     # Transitions
 
-    def change(self, job: Job, change: Change, now: int, *, reason: str = "", strict: bool = False) -> Changed:
+    def change(
+        self,
+        job: Job,
+        change: Change,
+        now: int,
+        *,
+        reason: str = "",
+        strict: bool = False,
+        event: Event | None = None,
+    ) -> Changed:
         """Make one transition of the table, if the job's state allows it."""
         update = transitions.make(self._records, job, change, now, reason, strict=strict)
         beside = reservation.actions(self._ops, job, change)
+        beside += journal.puts(self._records, event) if event is not None else []
         if beside:
             return self._change_with(job, update, beside)
         try:
@@ -246,6 +268,13 @@ class DynamoRecords:
             held_by = next((codec.text(x, "holder") for x in lost.items if x is not None), "")
             return Changed(won=False, job=job, held_by=held_by)
         return Changed(won=True, job=self.job(job.id))
+
+    def override_guard(self, job: str) -> None:
+        """Let the bounce guard stop a job no more."""
+        try:
+            self._db.call("update_item", **transitions.override_guard(self._records, job))
+        except ConditionFailed:
+            return  # it has gone
 
     def set_retry(self, job: Job, request: RetryRequest | None) -> Changed:
         """Record an owner's retry, or how far it is, or withdraw it."""

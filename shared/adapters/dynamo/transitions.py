@@ -9,7 +9,7 @@ from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, s
 from shared.domain.doubt import LOOKS
-from shared.domain.jobs import Job, RetryRequest
+from shared.domain.jobs import Job, RetryRequest, StopReason
 from shared.domain.states import TRANSITIONS, Change, JobState, reopened
 
 RETURNING: Final[Item] = {"ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
@@ -43,6 +43,8 @@ def make(table: str, job: Job, change: Change, now: int, reason: str, *, strict:
         else:
             removes += ["open_pk", "open_sk"]
     elif change is Change.STOP:
+        if reason == StopReason.BOUNCE_GUARD:
+            condition += " AND attribute_not_exists(guard_off)"
         sets += ["stopped = :true", "stopped_at = :now", "stop_reason = :reason"]
         values |= {":true": {"BOOL": True}, ":now": n(now), ":reason": s(reason)}
     elif change is Change.RESUME:
@@ -73,6 +75,17 @@ def record_retry(table: str, job: Job, request: RetryRequest | None) -> Item:
             ":open_sk": s(keys.aged(job.created_at, job.id)),
         }
     return {**_update(table, job, change, condition, values), **RETURNING}
+
+
+def override_guard(table: str, job: str) -> Item:
+    """Return what takes a job from under the bounce guard."""
+    return {
+        "TableName": table,
+        "Key": keys.job(job),
+        "UpdateExpression": "SET guard_off = :true, version = version + :one",
+        "ConditionExpression": "attribute_exists(pk)",
+        "ExpressionAttributeValues": {":true": {"BOOL": True}, ":one": n(1)},
+    }
 
 
 def still_logged(table: str, job: Job) -> Item:

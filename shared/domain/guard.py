@@ -1,0 +1,22 @@
+"""The bounce guard: a campaign with a bad list is stopped before its sender's name suffers. Source: docs/campaigns.md.
+
+Amazon SES reviews an account from 5 % hard bounces on and may pause it from 10 % on; few bounces say nothing of a list.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+ALLOWED: Final = 10
+"""Hard bounces of a job that stop nothing, however few its messages are."""
+ONE_IN: Final = 10
+"""Of the messages with a final word, more than one in so many must have bounced."""
+
+
+def settled(counts: Mapping[str, int]) -> int:
+    """Return how many messages have a final word. `counts`: by COUNT_KEYS."""
+    return counts["delivered"] + counts["failed"] + counts["bounced"] + counts["relayed"]
+
+
+def trips(counts: Mapping[str, int]) -> bool:
+    """Tell whether more than ALLOWED messages have bounced, and more than one in ONE_IN of those with a final word."""
+    return counts["bounced"] > ALLOWED and counts["bounced"] * ONE_IN > settled(counts)
