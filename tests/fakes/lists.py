@@ -1,10 +1,12 @@
 """Campaigns' jobs in a world: stored as sending a list stores them, READY, for the planner to start."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from shared.domain import chunks as chunking
 from shared.domain import ledger as rules
-from shared.domain.chunks import Chunk
+from shared.domain.chunks import Chunk, Recipient
+from shared.domain.content import Content
 from shared.domain.ids import new_id
 from shared.domain.jobs import Job, Policy
 from shared.domain.ledger import BY_KEYS
@@ -13,13 +15,22 @@ from shared.ports import Stored
 from tests.fakes.world import ACCOUNT, CONTENT, World, recipients
 
 
-def send_list(world: World, campaign: str, n: int = 1, *, credential: str = "one", **changes: Any) -> Job:
-    """Store a job of a campaign with n recipients, its chunks and ledgers, and return it."""
+def send_list(
+    world: World,
+    campaign: str,
+    who: int | Sequence[Recipient] = 1,
+    *,
+    credential: str = "one",
+    content: Content = CONTENT,
+    **changes: Any,
+) -> Job:
+    """Store a job of a campaign to n recipients, or to those given, its chunks and ledgers, and return it."""
     now = world.clock.ms
     job_id = new_id(now)
     ttl = now // 1000 + 60 * 86_400
     policy = changes.get("policy", Policy())
-    people = recipients(n)
+    people = recipients(who) if isinstance(who, int) else tuple(who)
+    n = len(people)
     size = chunking.chunk_size(n, 1, world.settings.credential(credential).rate)
     chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(chunking.split(people, size))]
     ledgers = [
@@ -55,7 +66,7 @@ def send_list(world: World, campaign: str, n: int = 1, *, credential: str = "one
         by={credential: (0,) * len(BY_KEYS)},
         **{**fields, **changes},
     )
-    stored = world.records.accept(job, chunks, ledgers, CONTENT, None)
+    stored = world.records.accept(job, chunks, ledgers, content, None)
     assert isinstance(stored, Stored)
     world.jobs.append(job.id)
     return job
