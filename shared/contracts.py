@@ -22,6 +22,7 @@ ENV_DUE_QUEUE_URL: Final = "POSTHASTE_DUE_QUEUE_URL"
 ENV_DUE_QUEUE_ARN: Final = "POSTHASTE_DUE_QUEUE_ARN"
 ENV_SCHEDULER_ROLE_ARN: Final = "POSTHASTE_SCHEDULER_ROLE_ARN"
 """The role in which EventBridge Scheduler sends to the queue of jobs whose time has come."""
+ENV_EXPORT_QUEUE_URL: Final = "POSTHASTE_EXPORT_QUEUE_URL"
 ENV_LANE_URL_PREFIX: Final = "POSTHASTE_LANE_URL_PREFIX"
 """A lane's queue URL is this prefix followed by the credential's id."""
 ENV_LANE: Final = "POSTHASTE_LANE"
@@ -232,6 +233,19 @@ def load_due(body: str) -> str:
     if not isinstance(job, str):
         raise TypeError("not the id of a job")
     return job
+
+
+def export(name: str) -> str:
+    """Return the body of a message that has an export made or gone on with; a hint, like a pointer."""
+    return json.dumps({"export": name}, separators=(",", ":"))
+
+
+def load_export(body: str) -> str:
+    """Read what `export` wrote: id of the campaign or job; ValueError, KeyError or TypeError on anything else."""
+    name = json.loads(body)["export"]
+    if not isinstance(name, str):
+        raise TypeError("not the id of a campaign or job")
+    return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ class S3Files(S3Blobs):
     def facts(self, name: str) -> FileFacts | None:
         """Return a file's size and ETag; None if there is none."""
         try:
-            with _faults():
+            with faults():
                 answer = self._s3().head_object(Bucket=self._bucket, Key=name)
         except ClientError as error:
             if error.response["Error"]["Code"] in _GONE:
@@ -100,7 +100,7 @@ class S3Files(S3Blobs):
 
     def _stream(self, name: str, etag: str, at: int) -> Iterator[bytes]:
         try:
-            with _faults():
+            with faults():
                 answer = self._s3().get_object(Bucket=self._bucket, Key=name, IfMatch=f'"{etag}"', Range=f"bytes={at}-")
         except ClientError as error:
             code = error.response["Error"]["Code"]
@@ -112,7 +112,7 @@ class S3Files(S3Blobs):
         body = answer["Body"]
         try:
             while True:
-                with _faults():
+                with faults():
                     block = body.read(BLOCK)
                 if not block:
                     return
@@ -122,18 +122,18 @@ class S3Files(S3Blobs):
 
     def put(self, name: str, data: bytes) -> None:
         """Store a small file."""
-        with _faults():
+        with faults():
             super().put(name, data)
 
     def get(self, name: str) -> bytes | None:
         """Return a small file, None if there is none."""
-        with _faults():
+        with faults():
             return super().get(name)
 
 
 @contextmanager
-def _faults() -> Iterator[None]:
-    """Turn faults of the moment into Retriable."""
+def faults() -> Iterator[None]:
+    """Turn faults of the moment into Retriable, within the block."""
     try:
         yield
     except ClientError as error:

@@ -185,6 +185,15 @@ class Logs:
             return None
         return self._some(job, chunk, ledger, [index])[0]
 
+    def whole(self, job: Job, chunk_number: int) -> list[tuple[Recipient, LogLine]] | None:
+        """Return every recipient of a chunk with its line, in list order; None if the chunk has gone."""
+        ledger = self._ledgers.read(job.id, chunk_number)
+        chunk = self._records.chunk(job.id, chunk_number) if ledger is not None else None
+        if ledger is None or chunk is None:
+            return None
+        lines = self._some(job, chunk, ledger, range(len(chunk.recipients)))
+        return list(zip(chunk.recipients, lines, strict=True))
+
     def _some(self, job: Job, chunk: Chunk, ledger: Ledger, indices: Sequence[int]) -> list[LogLine]:
         windows, words = self._records.details(job.id, chunk.number)
         attempts = _attempts(windows, words, frozenset(indices))

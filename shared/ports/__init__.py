@@ -18,6 +18,10 @@ from shared.ports.common import (
     Retriable,
     Sleep,
 )
+from shared.ports.exports import (
+    Exports,
+    Multipart,
+)
 from shared.ports.journal import Journal
 from shared.ports.providers import (
     POSTED_AT,
@@ -83,6 +87,7 @@ __all__ = [
     "Changed",
     "Clock",
     "Control",
+    "Exports",
     "Fetching",
     "FileChanged",
     "FileFacts",
@@ -97,6 +102,7 @@ __all__ = [
     "Listed",
     "Loaded",
     "Mismatch",
+    "Multipart",
     "NoTime",
     "NotSent",
     "OpenJob",

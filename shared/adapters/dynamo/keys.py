@@ -17,6 +17,7 @@ Table `records` (pk, sk):
 | when was an address last suppressed, or unsubscribed? | `A#account / SUPPRESSED` |
 | an account's jobs that wait for their time, soonest first | `A#account#DUE / not_before#job` |
 | was this request made before? | `I#account / sha256(key)` |
+| an export of a campaign or job | `X#id / EXPORT` |
 | is everything paused? | `SYS / CONTROL` |
 | an account's audit log; its events for webhooks, oldest first | `A#account#AUDIT`, `A#account#EVENTS` / `at#id` |
 | open jobs, oldest first (index `open`) | `credential#READY or RUN`, `shared#READY or RUN#0-15` / `created_at#job` |
@@ -185,6 +186,11 @@ def due(account_id: str, at_ms: int, job_id: str) -> Key:
 def idempotency(account_id: str, digest: str) -> Key:
     """A client's idempotency key by its sha256, hex."""
     return key(f"I#{account_id}", digest)
+
+
+def export(export_id: str) -> Key:
+    """The export of a campaign or job, by its id."""
+    return key(f"X#{export_id}", "EXPORT")
 
 
 def event(account_id: str, log: str, at_ms: int, event_id: str) -> Key:

@@ -1,0 +1,130 @@
+"""Exports: every message of one or several jobs as a row of a CSV file. Source: docs/exports.md."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Final
+
+DAY_MS: Final = 86_400_000
+USABLE_MS: Final = 6 * DAY_MS
+"""Milliseconds for which an export is given out; the bucket keeps it a day longer, for who is still fetching it."""
+SETTLED_MS: Final = 120_000
+"""Milliseconds for which an export is given out although its jobs have moved on. A running job moves on all the time:
+who asked for its export must get it once it is there."""
+COLUMNS: Final = (
+    "job",
+    "message",
+    "recipient",
+    "state",
+    "status",
+    "error",
+    "attempts",
+    "providers",
+    "provider_message_id",
+    "updated_at",
+)
+PREFIX: Final = "list."
+"""What the names of a list's own columns begin with, so that they never clash with COLUMNS or with later ones."""
+_STARTS: Final = "=+@\t\r\n\uff1d\uff0b\uff0d\uff20-"
+"""What a formula begins with; some spreadsheets take the full-width forms of the first four, too."""
+_GUARDED: Final = frozenset(_STARTS + "'")
+_FORMULA: Final = re.compile(f"'*[{_STARTS}]")
+_NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d+)?")
+
+
+class ExportState(StrEnum):
+    """Where an export stands."""
+
+    PREPARING = "preparing"
+    READY = "ready"
+    FAILED = "failed"
+    """Its recipients are no longer kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """The export of a campaign or a job. Times are Unix milliseconds.
+
+    Attributes:
+        id: of the campaign or job.
+        run: names its file; each that is begun has its own.
+        jobs: what is in it, in the order of its rows; `versions`: of these jobs when it was begun.
+        begun_at: every row is at least as new.
+        chunks: how many there are in all; `done`: how many of them are in `parts`.
+        job, chunk: where it goes on: the index of the job, and the number of the chunk.
+        columns: the lists' own, in the order of their first appearance; known as soon as there is an `upload`.
+        upload: of its file, in parts; `parts`: the ETags of those that count.
+        owner: invocation that makes it, empty while none has begun; `until`: when another may.
+        ttl: Unix seconds when the item may go.
+    """
+
+    id: str
+    account: str
+    run: str
+    jobs: tuple[str, ...]
+    versions: tuple[int, ...]
+    begun_at: int
+    chunks: int
+    ttl: int
+    until: int
+    state: ExportState = ExportState.PREPARING
+    job: int = 0
+    chunk: int = 0
+    done: int = 0
+    rows: int = 0
+    columns: tuple[str, ...] = ()
+    upload: str = ""
+    parts: tuple[str, ...] = ()
+    owner: str = ""
+    finished_at: int = 0
+    version: int = 1
+
+    @property
+    def blob(self) -> str:
+        """The name of its file in the bucket."""
+        return f"exports/{self.account}/{self.id}/{self.run}.csv"
+
+    @property
+    def progress(self) -> float:
+        """Share of its chunks that are in the file, 0 to 1."""
+        return self.done / self.chunks if self.chunks else 0.0
+
+    def of(self, jobs: Sequence[tuple[str, int]]) -> bool:
+        """Tell whether it is of these jobs in these versions, `(id, version)`."""
+        return tuple(jobs) == tuple(zip(self.jobs, self.versions, strict=True))
+
+    def usable(self, jobs: Sequence[tuple[str, int]], now: int) -> bool:
+        """Tell whether it is what somebody gets who asks for the export of these jobs now (Unix ms)."""
+        if self.state is not ExportState.READY or now - self.finished_at > USABLE_MS:
+            return False
+        return self.of(jobs) or now - self.finished_at <= SETTLED_MS
+
+    def changed(self, **changes: Any) -> "Export":
+        """Return it with changes, one version on."""
+        return replace(self, version=self.version + 1, **changes)
+
+
+def guard(cell: str) -> str:
+    """Return a cell that no spreadsheet takes for a formula: one that begins like one gets an apostrophe before it.
+
+    A plain number, so a phone number, stays as it is. What begins with apostrophes and would then look guarded gets one
+    more, so that taking one from whatever looks guarded gives the original. Source: OWASP, "CSV Injection".
+    """
+    if not cell or cell[0] not in _GUARDED or not _FORMULA.match(cell) or _NUMBER.fullmatch(cell):
+        return cell
+    return f"'{cell}"
+
+
+def rows(lines: Iterable[Sequence[str | int]]) -> bytes:
+    """Return rows of a CSV file as RFC 4180 has it, in UTF-8; the cells are guarded by who made them."""
+    out = io.StringIO(newline="")
+    csv.writer(out).writerows(lines)
+    return out.getvalue().encode()
+
+
+def header(columns: Sequence[str]) -> bytes:
+    """Return the first row, behind the mark by which spreadsheets know UTF-8. `columns`: the lists' own."""
+    return b"\xef\xbb\xbf" + rows([[*COLUMNS, *(PREFIX + c for c in columns)]])

@@ -1,0 +1,38 @@
+"""Where exports are kept: what is known of each, and the parts of its file."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from shared.domain.exports import Export
+
+
+class Exports(Protocol):
+    """What is known of exports; one for each campaign or job."""
+
+    def get(self, export: str) -> Export | None:
+        """Return an export by the id of its campaign or job, consistent."""
+        ...
+
+    def save(self, old: Export | None, new: Export) -> bool:
+        """Write an export if it is as read, or, for None, if there is none; False if it has moved on."""
+        ...
+
+
+class Multipart(Protocol):
+    """Files that are put in parts, each of at least 5 MB but the last; there is nothing until they are completed."""
+
+    def begin(self, name: str) -> str:
+        """Begin a CSV file and return what its parts belong to."""
+        ...
+
+    def put(self, name: str, upload: str, number: int, data: bytes) -> str:
+        """Put a part, counted from 1, in place of one that may be there; returns its ETag."""
+        ...
+
+    def complete(self, name: str, upload: str, etags: Sequence[str]) -> None:
+        """Make the file of its parts; repeating it is safe.
+
+        Raises:
+            FileChanged: a part is not the one of this ETag, or all of them have gone.
+        """
+        ...
