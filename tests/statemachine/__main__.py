@@ -1,16 +1,23 @@
-"""`make soak`: hunt for hours with fresh seeds; `--sabotage NAME`: print the shortest trace that finds a sabotage."""
+"""`make soak`: hunt for hours with fresh seeds; `--sabotage NAME`: print the shortest trace that finds a sabotage.
+
+Among batches and among campaigns that share a credential, in turn.
+"""
 
 import argparse
 import secrets
 import sys
 import time
 import traceback
+from collections.abc import Sequence
 from contextlib import ExitStack
+from itertools import cycle
 
+from tests.statemachine.campaigns import CampaignMachine
 from tests.statemachine.hunt import hunt, hunt_for, moto, over_fakes, over_moto
 from tests.statemachine.machine import Machine
-from tests.statemachine.sabotage import SABOTAGES
+from tests.statemachine.sabotage import OF_CAMPAIGNS, SABOTAGES
 
+MACHINES = {"batches": Machine, "campaigns": CampaignMachine}
 BLOCK = 300.0
 """Seconds between two lines of progress."""
 
@@ -22,27 +29,35 @@ def main() -> int:
     parser.add_argument("--stores", choices=["fakes", "moto"], default="fakes")
     parser.add_argument("--seed", type=int, help="hunt from this seed only")
     parser.add_argument("--runs", type=int, default=20, help="runs from each seed")
-    parser.add_argument("--sabotage", choices=sorted(SABOTAGES))
+    parser.add_argument("--machine", choices=[*MACHINES, "both"], default="both")
+    parser.add_argument("--sabotage", choices=sorted(SABOTAGES | OF_CAMPAIGNS))
     asked = parser.parse_args()
+    wanted = list(MACHINES.values()) if asked.machine == "both" else [MACHINES[asked.machine]]
+    if asked.sabotage:
+        wanted = [CampaignMachine if asked.sabotage in OF_CAMPAIGNS else Machine]
     with ExitStack() as stack:
-        target = over_moto(stack.enter_context(moto())) if asked.stores == "moto" else over_fakes()
+        client = stack.enter_context(moto()) if asked.stores == "moto" else None
+        targets = [over_moto(client, m) if asked.stores == "moto" else over_fakes(m) for m in wanted]
         if asked.sabotage:
-            stack.enter_context(SABOTAGES[asked.sabotage]())
+            stack.enter_context((SABOTAGES | OF_CAMPAIGNS)[asked.sabotage]())
         try:
             if asked.seed is not None:
-                hunt(target, asked.seed, runs=asked.runs)
-                sys.stdout.write(f"{asked.runs} runs, no promise broken\n")
+                for target in targets:
+                    hunt(target, asked.seed, runs=asked.runs)
+                sys.stdout.write(f"{asked.runs * len(targets)} runs, no promise broken\n")
                 return 0
-            return _soak(target, asked.hours * 3600, asked.runs)
+            return _soak(targets, asked.hours * 3600, asked.runs)
         except AssertionError as e:
             sys.stdout.write("".join(traceback.format_exception_only(e)) + "\n")
             return 1
 
 
-def _soak(target: type[Machine], seconds: float, runs: int) -> int:
+def _soak(targets: Sequence[type[Machine]], seconds: float, runs: int) -> int:
     end = time.monotonic() + seconds
     made = 0
+    turns = cycle(targets)
     while (left := end - time.monotonic()) > 0:
+        target = next(turns)
         made += hunt_for(target, min(BLOCK, left), secrets.randbits(48), runs=runs)
         sys.stdout.write(f"{made} runs, no promise broken\n")
         sys.stdout.flush()

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from shared.contracts import Word
 from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
-from shared.domain.jobs import Policy
+from shared.domain.jobs import Job, Policy
 from shared.domain.states import Cell
 from shared.engine.track import LATER
 from shared.ports import Retriable
@@ -81,13 +81,17 @@ class Cast(RuleBasedStateMachine):
             deferred_after=batch.deferred or 0,
         )
         due = self.world.clock.ms + 1000 * batch.seconds if batch.seconds else 0
-        job = self.world.accept(batch.messages, policy=policy, not_before=due)
+        job = self.stored(batch, policy, due)
         for number in range(job.chunks):
             chunk = self.world.records.chunk(job.id, number)
             for i, r in enumerate(chunk.recipients if chunk else ()):
                 self.watch.people[job.id, number, i] = r.key
         self.stage.happened = self.watch.happened
         self.watch.look()
+
+    def stored(self, batch: Batch, policy: Policy, due: int) -> Job:
+        """Have a batch accepted that may begin at `due` (Unix ms)."""
+        return self.world.accept(batch.messages, policy=policy, not_before=due)
 
     def go_on(self, root: Actor, then: Run) -> None:
         """Let a process make some calls, and the next one as told."""
@@ -127,6 +131,7 @@ class Cast(RuleBasedStateMachine):
         names: bool = False,
     ) -> Actor:
         self.numbers += 1
+        self.watch.turns.begins(f"{what}{self.numbers}")
         actor = self.stage.start(f"{what}{self.numbers}", work)
         self.started.append(_Started(actor, after, asks, names))
         self.reap()

@@ -33,20 +33,20 @@ def _settings(runs: int, steps: int, *, shrink: bool) -> settings:
     )
 
 
-def over_fakes() -> type[Machine]:
-    """Return the machine over the fakes."""
-    return Machine
+def over_fakes(machine: type[Machine] = Machine) -> type[Machine]:
+    """Return a machine over the fakes."""
+    return machine
 
 
-def over_moto(client: Any) -> type[Machine]:
-    """Return the machine over the real stores, on a DynamoDB client of moto."""
+def over_moto(client: Any, machine: type[Machine] = Machine) -> type[Machine]:
+    """Return a machine over the real stores, on a DynamoDB client of moto."""
 
     def clean(stores: MotoStores) -> None:
         client.delete_table(TableName=stores.tables.records)
         client.delete_table(TableName=stores.tables.ops)
 
     setting = Setting(lambda clock, stage: MotoStores(client, clock, stage), clean)
-    return type("Machine", (Machine,), {"setting": setting})
+    return type("Machine", (machine,), {"setting": setting})
 
 
 def hunt(target: type[Machine], number: int, *, runs: int, steps: int = STEPS, shrink: bool = True) -> None:

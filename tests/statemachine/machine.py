@@ -59,8 +59,36 @@ class Machine(Cast):
         weather: Answer | None,
         batch: Batch,
     ) -> None:
+        self.open(
+            window=window,
+            lanes=lanes,
+            per_call=per_call,
+            relays=relays,
+            asking=asking,
+            recorded=recorded,
+            threshold=threshold,
+            weather=weather,
+        )
+        self.accepted(batch)
+
+    def open(
+        self,
+        *,
+        window: int,
+        lanes: int,
+        per_call: int,
+        relays: bool,
+        asking: Asking,
+        recorded: bool,
+        threshold: int,
+        weather: Answer | None,
+        exclusive: bool = False,
+    ) -> None:
+        """Make the world. `exclusive`: jobs may reserve their credential, so the sweeper looks there, too."""
         self.stack.enter_context(small(window, recorded=recorded, threshold=threshold))
-        self.world = StagedWorld(self.setting.make, lanes=lanes, per_call=per_call, relays=relays, asking=asking)
+        self.world = StagedWorld(
+            self.setting.make, lanes=lanes, per_call=per_call, relays=relays, asking=asking, exclusive=exclusive
+        )
         self.stage = self.world.stage
         self.names = list(self.world.staged)
         self.watch = Watch(self.world, window, self.lines.append)
@@ -73,7 +101,6 @@ class Machine(Cast):
         self.stack.enter_context(self.watch.paths.reading())
         if weather is not None:
             self.world.staged[self.names[0]].always = weather
-        self.accepted(batch)
 
     # The owner
 

@@ -25,6 +25,9 @@ class Peek(Protocol):
     def ledgers(self, job: str) -> list[Ledger]:
         """Return a job's ledgers by number."""
 
+    def holder(self, credential: str) -> tuple[str, frozenset[str]]:
+        """Return the campaign that took a credential last, and its jobs that hold it."""
+
     def stats(self, account: str) -> dict[str, int]:
         """Return the sums of an account's stats, without zeros."""
 
@@ -49,6 +52,9 @@ class _Memory:
         items = self._stores.ledgers.items
         return [items[k] for k in sorted(items) if k[0] == job]
 
+    def holder(self, credential: str) -> tuple[str, frozenset[str]]:
+        return self._stores.records.holders.items.get(credential, ("", frozenset()))
+
     def stats(self, account: str) -> dict[str, int]:
         return self._stores.stats(account)
 
@@ -65,6 +71,12 @@ class _Moto:
 
     def ledgers(self, job: str) -> list[Ledger]:
         return sorted(map(codec.ledger, self._items(self._tables.ops, keys.job_pk(job))), key=lambda x: x.chunk)
+
+    def holder(self, credential: str) -> tuple[str, frozenset[str]]:
+        key = keys.holder(credential)
+        found = [x for x in self._items(self._tables.ops, key["pk"]["S"]) if x["sk"] == key["sk"]]
+        jobs = found[0]["jobs"]["SS"] if found and "jobs" in found[0] else []
+        return (found[0]["holder"]["S"] if found else "", frozenset(jobs))
 
     def stats(self, account: str) -> dict[str, int]:
         out: dict[str, int] = {}

@@ -14,9 +14,11 @@ from shared.domain.outcomes import Absent, Entry, Kind, Unknown
 from shared.domain.states import Cell, Change, JobState
 from shared.engine import control, resolve, send
 from shared.engine.gate import Gate
+from shared.engine.plan import Planner
 from shared.engine.suppressed import Suppressed
 from shared.engine.sweep import Sweeper
 from shared.ports import Changed
+from tests.fakes.holders import Holders
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.records import FakeRecords
 
@@ -182,6 +184,57 @@ def doubt_is_absence() -> Iterator[None]:
     with patch.object(resolve, "Absent", (Absent, Unknown)):
         yield
 
+
+@contextmanager
+def reservation_unchecked() -> Iterator[None]:
+    """A plan takes the credential, whoever holds it."""
+
+    def take(self: Holders, job: Job) -> str:
+        self.items[job.route[0]] = (job.campaign, self.running(job.route[0]) | {job.id})
+        return ""
+
+    with patch.object(Holders, "take", take):
+        yield
+
+
+@contextmanager
+def released_when_sent() -> Iterator[None]:
+    """A job gives its credential back when all is sent, not when it is LOGGED."""
+    made = Holders.change
+
+    def change(self: Holders, job: Job, to: Change) -> str:
+        if job.exclusive and to is Change.FINISH:
+            self.give_back(job)
+        return made(self, job, to)
+
+    with patch.object(Holders, "change", change):
+        yield
+
+
+@contextmanager
+def never_released() -> Iterator[None]:
+    """A job keeps its credential for ever."""
+    with patch.object(Holders, "give_back", lambda *_args: None):
+        yield
+
+
+@contextmanager
+def youngest_first() -> Iterator[None]:
+    """Of those that wait, whoever is named starts."""
+
+    def react(self: Planner, job_id: str) -> list[Job]:
+        job = self._records.job(job_id)
+        changed = self._start(job, self._now()) if job is not None else None
+        return [changed.job] if changed is not None and changed.won and changed.job is not None else []
+
+    with patch.object(Planner, "react", react):
+        yield
+
+
+OF_CAMPAIGNS: Final = {
+    f.__name__: f for f in (reservation_unchecked, released_when_sent, never_released, youngest_first)
+}
+"""What the adversary finds where campaigns share a credential."""
 
 SABOTAGES: Final = {
     f.__name__: f

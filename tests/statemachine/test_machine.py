@@ -4,11 +4,14 @@ from typing import Any
 
 import pytest
 
+from tests.statemachine.campaigns import CampaignMachine
 from tests.statemachine.hunt import hunt, hunt_for, over_fakes, over_moto
-from tests.statemachine.sabotage import SABOTAGES
+from tests.statemachine.machine import Machine
+from tests.statemachine.sabotage import OF_CAMPAIGNS, SABOTAGES
 from tests.statemachine.watch import Violation
 
 SECONDS = 40
+SECONDS_OF_CAMPAIGNS = 4
 SEED = 20_261_121
 """The hunt of CI goes over the same ground each time; `make soak` takes a fresh seed."""
 SEEDS = 100
@@ -37,7 +40,20 @@ def test_no_adversary_breaks_a_promise_over_dynamodb(moto_dynamo: Any) -> None:
     assert hunt_for(over_moto(moto_dynamo), SECONDS, SEED, runs=5) >= 5
 
 
-RARE = {"takeover_sends_again", "no_epoch", "retry_takes_unknown", "own_claim_unknown", "words_without_attempt"}
+@pytest.mark.promise(3)
+@pytest.mark.timeout(1200)  # what is found is also made short
+def test_campaigns_that_share_a_credential_take_turns() -> None:
+    assert hunt_for(over_fakes(CampaignMachine), SECONDS_OF_CAMPAIGNS, SEED, runs=10) >= 10
+
+
+RARE = {
+    "takeover_sends_again",
+    "no_epoch",
+    "retry_takes_unknown",
+    "own_claim_unknown",
+    "words_without_attempt",
+    "youngest_first",
+}
 """Sabotages that take the adversary minutes to find; `make mutants` shows that plain tests notice them too."""
 
 
@@ -47,6 +63,12 @@ def test_the_machine_finds_a_broken_rule(name: str) -> None:
         _hunt_shortly()
 
 
-def _hunt_shortly() -> None:
+@pytest.mark.parametrize("name", sorted(set(OF_CAMPAIGNS) - RARE))
+def test_the_machine_of_campaigns_finds_a_broken_rule(name: str) -> None:
+    with OF_CAMPAIGNS[name](), pytest.raises(Violation):
+        _hunt_shortly(CampaignMachine)
+
+
+def _hunt_shortly(machine: type[Machine] = Machine) -> None:
     for number in range(SEEDS):
-        hunt(over_fakes(), number, runs=RUNS, shrink=False)
+        hunt(over_fakes(machine), number, runs=RUNS, shrink=False)

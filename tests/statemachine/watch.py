@@ -17,6 +17,7 @@ from tests.fakes.world import ACCOUNT
 from tests.statemachine.paths import Paths
 from tests.statemachine.provider import AGAIN, TAKES, Answer, AskedProvider
 from tests.statemachine.stage import running
+from tests.statemachine.turns import Turns
 from tests.statemachine.world import StagedWorld
 
 Place = tuple[str, int, int]
@@ -73,6 +74,7 @@ class Watch:
         self.people: dict[Place, str] = {}
         self._barred: dict[str, _Barred] = {}
         self._resent: set[Ref] = set()
+        self.turns = Turns(world.peek, self.fail)
         self.paths = Paths(world, self.lanes, self.fail)
         self._after_stop: dict[tuple[str, int, int], int] = {}
         self._world = world
@@ -233,6 +235,7 @@ class Watch:
                 self._sums(job, ledgers)
         if moved:
             self._stats()
+            self.turns.look(self.jobs)
 
     def _moved(self, old: Job | None, new: Job, ledgers: list[Ledger]) -> None:
         if old is None or old.state is new.state:
@@ -281,6 +284,7 @@ class Watch:
         return attempt in self._said_of(place, _FAILS) or Ref(*place, attempt) in self.lost
 
     def _claimed(self, x: Ledger, job: Job, n: int) -> None:
+        self.turns.claims(job)
         if n > self._window:
             self.fail(f"{n} claimed at once")
         if job.state is JobState.STOPPED:

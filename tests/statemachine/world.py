@@ -22,6 +22,7 @@ from shared.engine.resolve import Resolution, Resolved
 from shared.engine.send import Sender
 from shared.engine.sweep import Sweeper
 from shared.ports import Clock, Links, Pacer, Wire
+from tests.fakes import lists
 from tests.fakes.clock import FakeClock
 from tests.fakes.links import FakeLinks
 from tests.fakes.stores import Stores
@@ -68,6 +69,7 @@ def small(window: int, *, recorded: bool = False, threshold: int = THRESHOLD) ->
         patch.object(retry, "SLICE", 1 if recorded else retry.SLICE),
         patch.object(gate, "THRESHOLD", threshold),
         patch.object(accept, "new_id", lambda now: ids.new_id(now, next(order))),
+        patch.object(lists, "new_id", lambda now: ids.new_id(now, next(order))),
     ):
         yield
 
@@ -87,10 +89,13 @@ class StagedWorld(World):
         per_call: int,
         relays: bool,
         asking: Asking = Asking.NEVER,
+        exclusive: bool = False,
     ) -> None:
+        """`exclusive`: jobs may reserve their credential."""
         self.stage = Stage()
         self.history: list[Ledger] = []
         names = ("one", "two", "three")[:lanes]
+        self._reserving: list[str | None] = [None, *(names if exclusive else ())]
 
         def provider(name: str) -> StagedProvider:
             has_feedback = not (relays and name == names[-1])
@@ -115,7 +120,7 @@ class StagedWorld(World):
             logger=self.logger,
             retrier=self.retrier,
             clock=self.clock,
-            slots=[keys.open_slot(None, 0, running=running) for running in (False, True)],
+            slots=[keys.open_slot(c, 0, running=running) for c in self._reserving for running in (False, True)],
         )
 
     def sender(
