@@ -7,7 +7,9 @@ from typing import Any
 from aws_lambda_powertools import Logger
 
 from functions.dispatch import services
+from shared.adapters import metrics
 from shared.adapters.dynamo import codec
+from shared.metrics import Metric, Service
 
 logger = Logger()
 RETRY_SECONDS = 20.0
@@ -25,16 +27,20 @@ def handler(event: Mapping[str, Any], _context: Any) -> dict[str, list[dict[str,
         if image is not None and "cells" in image:
             newest[image["pk"]["S"], image["sk"]["S"]] = image
     d = services.deployment()
+    age = metrics.age_ms(event["Records"], d.clock.now())
     states = {}
+    count = 0
     retrying = set()
     for image in newest.values():
         ledger = codec.ledger(codec.from_stream(image, base64.b64decode))
         folded = d.logger.fold(ledger)
+        count += folded.folded
         states[ledger.job] = folded.state.value if folded.state else None
         if folded.retrying:
             retrying.add(ledger.job)
     until = d.clock.now() + RETRY_SECONDS
     for job in sorted(retrying):
         d.retrier.carry_on(job, until)
+    metrics.tell(Service.LOG, {Metric.FOLDED: count, Metric.RECORD_AGE: age})
     logger.info("folded", ledgers=len(newest), jobs=states)
     return {"batchItemFailures": []}

@@ -6,6 +6,8 @@ from typing import Any
 from aws_lambda_powertools import Logger
 
 from functions.dispatch import services
+from shared.adapters import metrics
+from shared.metrics import Metric, Service
 
 logger = Logger()
 
@@ -17,7 +19,9 @@ def handler(event: Mapping[str, Any], _context: Any) -> dict[str, list[dict[str,
     """
     images = (record["dynamodb"].get("NewImage", {}) for record in event["Records"])
     jobs = dict.fromkeys(image["job"]["S"] for image in images if "job" in image)
-    react = services.deployment().planner.react
-    planned = [started.id for job in jobs for started in react(job)]
+    d = services.deployment()
+    age = metrics.age_ms(event["Records"], d.clock.now())
+    planned = [started.id for job in jobs for started in d.planner.react(job)]
+    metrics.tell(Service.PLAN, {Metric.PLANNED: len(planned), Metric.RECORD_AGE: age})
     logger.info("planned", seen=len(jobs), planned=planned)
     return {"batchItemFailures": []}

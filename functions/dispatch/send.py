@@ -10,6 +10,8 @@ from aws_lambda_powertools import Logger
 
 from functions.dispatch import services
 from functions.dispatch.services import Answer
+from shared.adapters import metrics
+from shared.metrics import Metric, Service
 
 logger = Logger()
 CALL_TIMEOUT = 10.0
@@ -42,5 +44,15 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
             except Exception:  # the pointer is delivered again; the ledger makes that safe
                 logger.exception("pointer failed", message_id=message_id)
                 failures.append({"itemIdentifier": message_id})
+    said = sender.said()
+    figures = {
+        Metric.ACCEPTED: said.accepted,
+        Metric.REFUSED: said.refused,
+        Metric.THROTTLED: said.throttled,
+        Metric.UNKNOWN: said.unknown,
+        Metric.SLOTS: said.slots,
+        Metric.BREAKER_OPENED: services.deployment().circuits.opened(),
+    }
+    metrics.tell(Service.SEND, figures, lane.credential)
     logger.info("sent", credential=lane.credential.id, did=did, failed=len(failures))
     return {"batchItemFailures": failures}

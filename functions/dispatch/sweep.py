@@ -6,6 +6,8 @@ from typing import Any
 from aws_lambda_powertools import Logger
 
 from functions.dispatch import services
+from shared.adapters import metrics
+from shared.metrics import Metric, Service
 
 logger = Logger()
 MARGIN = 5.0
@@ -15,6 +17,14 @@ MARGIN = 5.0
 def handler(_event: Any, context: Any) -> dict[str, Any]:
     """Walk all open jobs once."""
     d = services.deployment()
-    done = asdict(d.sweeper.sweep(d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN))
+    swept = d.sweeper.sweep(d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN)
+    figures = {
+        Metric.SWEPT: 1,
+        Metric.STUCK: len(swept.stuck),
+        Metric.TAKEN_OVER: swept.taken_over,
+        Metric.REPOINTED: swept.pointed,
+    }
+    metrics.tell(Service.SWEEP, figures)
+    done = asdict(swept)
     logger.info("swept", **done)
     return done

@@ -7,8 +7,10 @@ from aws_lambda_powertools import Logger
 
 from functions.dispatch import services
 from functions.dispatch.services import Answer
+from shared.adapters import metrics
 from shared.contracts import Settings, Word, dump_feedback, load_feedback
-from shared.engine.track import LATER
+from shared.engine.track import LATER, Tracked
+from shared.metrics import Metric, Service
 from shared.ports import BadEvents
 
 logger = Logger()
@@ -42,9 +44,24 @@ def handler(event: Mapping[str, Any], _context: Any) -> Answer:
             logger.exception("feedback failed", credential=credential)
             failures += [{"itemIdentifier": m} for m in messages[credential]]
             continue
+        _tell(d.settings, credential, tracked)
         joined, foreign, later = joined + tracked.joined, foreign + tracked.foreign, later + len(tracked.later)
     logger.info("tracked", joined=joined, foreign=foreign, later=later, failed=len(failures))
     return {"batchItemFailures": failures}
+
+
+def _tell(settings: Settings, credential: str, tracked: Tracked) -> None:
+    """Tell how many words came of a credential; of one that is declared no more there is nobody to tell."""
+    try:
+        about = settings.credential(credential)
+    except KeyError:
+        return
+    figures = {
+        Metric.WORDS: tracked.joined,
+        Metric.FINAL_WORDS: tracked.final,
+        Metric.FOREIGN_WORDS: tracked.foreign,
+    }
+    metrics.tell(Service.TRACK, figures, about)
 
 
 def _read(settings: Settings, body: str) -> tuple[str, list[Word]]:

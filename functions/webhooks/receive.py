@@ -10,8 +10,10 @@ from typing import Any
 from aws_lambda_powertools import Logger
 
 from functions.webhooks.services import Services, build, feedback_messages
+from shared.adapters import metrics
 from shared.adapters.secrets import MalformedSecret
 from shared.contracts import WEBHOOK_PATH
+from shared.metrics import Metric, Service
 from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, Retriable
 
 logger = Logger(service="webhooks")
@@ -36,6 +38,7 @@ def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
         reader = using.reader_of(provider, credential_id)
     except KeyError:
         return _problem(404, "not_found", "There is no such webhook.")
+    about = using.settings.credential(credential_id)
     try:
         now = using.clock.now()
         headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
@@ -47,14 +50,17 @@ def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
         if reading.words:
             using.feedback.send(list(feedback_messages(credential_id, reading.words)))
     except BadSignature as error:
+        metrics.tell(Service.WEBHOOKS, {Metric.BAD_POSTS: 1}, about)
         logger.warning("bad signature", credential=credential_id, reason=str(error))
         return _problem(401, "bad_signature", "The signature does not hold.")
     except BadEvents as error:
+        metrics.tell(Service.WEBHOOKS, {Metric.BAD_POSTS: 1}, about)
         logger.warning("bad events", credential=credential_id, reason=str(error))
         return _problem(400, "bad_events", "The body is not what the provider documents.")
     except (Retriable, MalformedSecret) as error:
         logger.error("not taken", credential=credential_id, reason=type(error).__name__)  # noqa: TRY400 - no trace needed
         return _problem(503, "unavailable", "Please post it again.")
+    metrics.tell(Service.WEBHOOKS, {Metric.POSTS: 1}, about)
     logger.info("feedback", credential=credential_id, received=reading.events, ours=len(reading.words))
     return _answer(200, {"received": reading.events, "ours": len(reading.words)})
 

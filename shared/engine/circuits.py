@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from shared.domain import breaker as rules
-from shared.domain.breaker import Breaker
+from shared.domain.breaker import Breaker, BreakerState
 from shared.ports import Breakers, Clock, Retriable
 
 KEPT: Final = 2.0
@@ -28,6 +28,7 @@ class Circuits:
         self._rng = rng
         self._known: dict[str, tuple[float, Breaker]] = {}
         self._lock = threading.Lock()
+        self._opened = 0
 
     # Reading
 
@@ -70,6 +71,12 @@ class Circuits:
 
     # Moves
 
+    def opened(self) -> int:
+        """Return how often this process has opened a breaker, or opened one again, since it was last asked."""
+        with self._lock:
+            told, self._opened = self._opened, 0
+        return told
+
     def open(self, credential: str, reason: str, failures: int) -> Breaker:
         """Open a closed breaker; returns what is stored then.
 
@@ -104,6 +111,8 @@ class Circuits:
                 return current
             found = self.learn(self._breakers.swap(current, new))
             if found == new:
+                with self._lock:
+                    self._opened += new.state is BreakerState.OPEN
                 _LOG.warning("breaker", extra={"credential": credential, "state": new.state, "reason": new.reason})
                 return new
             current = found

@@ -14,6 +14,7 @@ from shared.domain.outcomes import Accepted, Entry, Kind, NotStarted, Outcome, R
 from shared.domain.pacing import WINDOW, Pace
 from shared.domain.states import Cell
 from shared.engine.compose import Composition, Fault, Made
+from shared.engine.tally import Count
 
 MAX_SIZE: Final = 16 * 1024 * 1024
 """Characters of the messages of one window that were made for a recipient each: they are in memory all at once, some
@@ -63,6 +64,8 @@ class Lease:
     """The provider is left alone now: what is queued moves on."""
     suppressed: Mapping[int, str] | None = None
     """Who was suppressed or unsubscribed since acceptance, and the code of each, once it was looked at."""
+    count: Count = field(default_factory=Count)
+    """What the calls of all its windows came to."""
     _made: dict[int, Made] = field(default_factory=dict)
     """Messages of the next window."""
 

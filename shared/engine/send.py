@@ -24,6 +24,7 @@ from shared.engine.lease import Lease, Wanted
 from shared.engine.pool import Crew, Pool
 from shared.engine.recover import Recovery
 from shared.engine.suppressed import Suppressed
+from shared.engine.tally import Count, Tally
 from shared.engine.window import Window
 from shared.ports import Clock, Lanes, LedgerStore, Links, Loaded, Pacer, Provider, Records, Retriable, Sized, Wire
 
@@ -83,6 +84,7 @@ class Sender:
         self._links = links
         self._compositions: dict[str, Composition] = {}
         self._suppressed = Suppressed(records, clock)
+        self._tally = Tally()
 
     def work(self, job_id: str, number: int, *, owner: str, deadline: float) -> Did:
         """Serve one pointer to the end of its chunk, or of the time.
@@ -113,8 +115,14 @@ class Sender:
         except Retriable:
             self._release(lease)  # what was sent is known here: it must not become unknown for a hiccup of the store
             raise
+        finally:
+            self._tally.include(lease.count)
         self._release(lease)
         return Did.SENT
+
+    def said(self) -> Count:
+        """Return what the provider said to the calls of leases that ended since this was last asked."""
+        return self._tally.take()
 
     # L1
 

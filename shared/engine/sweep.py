@@ -12,6 +12,7 @@ from shared.domain.doubt import due, next_look
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.states import ACTIVE, Cell, JobState
+from shared.engine.census import Census
 from shared.engine.log import Logger
 from shared.engine.plan import Planner
 from shared.engine.recover import Recovery
@@ -30,7 +31,13 @@ _LOG: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a run did. `asked`: chunks whose providers are asked about doubts; `complete`: it saw every open job."""
+    """What a run did and saw.
+
+    Attributes:
+        asked: chunks whose providers are asked about doubts.
+        complete: it saw every open job.
+        stuck: jobs in which nothing has happened for too long; known only if it is complete.
+    """
 
     planned: int
     taken_over: int
@@ -39,6 +46,7 @@ class Swept:
     logged: int
     asked: int
     complete: bool
+    stuck: tuple[str, ...] = ()
 
 
 class Sweeper:
@@ -68,6 +76,7 @@ class Sweeper:
         self._clock = clock
         self._slots = slots
         self._cursor: dict[str, int] = {}
+        self._census = Census(records, 0)
 
     def sweep(self, deadline: float) -> Swept:
         """Look at every open job once, until `deadline` (Unix seconds).
@@ -80,6 +89,7 @@ class Sweeper:
         empty: dict[str, bool] = {}
         asked: set[str] = set()
         faults: list[Exception] = []
+        self._census = Census(self._records, int(self._clock.now() * 1000))
         complete = True
         for name, look in self._all(done, empty, asked, deadline):
             if self._clock.now() > deadline:
@@ -92,7 +102,7 @@ class Sweeper:
                 faults.append(fault)
         if faults:
             raise faults[0]
-        return Swept(**done, complete=complete)
+        return Swept(**done, complete=complete, stuck=tuple(self._census.stuck()) if complete else ())
 
     def _all(
         self, done: dict[str, int], empty: dict[str, bool], asked: set[str], deadline: float
@@ -109,6 +119,7 @@ class Sweeper:
 
     def _ready(self, entry: OpenJob, done: dict[str, int]) -> None:
         """Start a job, or the next of those that wait for its credential."""
+        self._census.wait(entry)
         started = self._planner.next(entry.credential) if entry.credential else self._planner.react(entry.job)
         done["planned"] += len(started)
 
@@ -125,6 +136,7 @@ class Sweeper:
     def _some(self, job: Job) -> list[Ledger]:
         """Return the next MAX_LEDGERS ledgers of a job; the cursor lives as long as the function's instance."""
         ledgers = self._ledgers.read_all(job.id)
+        self._census.see(job, ledgers)
         if len(ledgers) <= MAX_LEDGERS:
             return ledgers
         start = self._cursor.get(job.id, 0) % len(ledgers)

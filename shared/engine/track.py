@@ -31,11 +31,13 @@ class Tracked:
         joined: words about messages that are known here.
         foreign: words without a job, chunk or route of ours: counted and dropped.
         later: words to be looked at again after LATER seconds.
+        final: those of the joined after which, as a rule, no other follows.
     """
 
     joined: int
     foreign: int
     later: tuple[Word, ...]
+    final: int = 0
 
 
 class Tracker:
@@ -59,7 +61,7 @@ class Tracker:
             else:
                 chunks.setdefault((ref.job, ref.chunk), []).append((ref, kind, word))
         jobs: dict[str, Job | None] = {}
-        joined = 0
+        joined = final = 0
         later: list[Word] = []
         for (job_id, number), about in chunks.items():
             if job_id not in jobs:
@@ -70,9 +72,10 @@ class Tracker:
                 continue
             counted, waiting = self._chunk(job, number, credential, about)
             joined += counted
+            final += sum(kind in _FINAL for _, kind, word in about if not word.secondary) if counted else 0
             foreign += len(about) - counted - len(waiting)
             later += waiting
-        return Tracked(joined, foreign, tuple(later))
+        return Tracked(joined, foreign, tuple(later), final)
 
     def _chunk(self, job: Job, number: int, credential: str, about: Sequence[Said]) -> tuple[int, list[Word]]:
         """Join what was said about one chunk; returns how many words were ours, and those that wait."""
@@ -203,5 +206,6 @@ def _begun(windows: Sequence[Detail]) -> dict[tuple[int, int], int]:
     return {(e.index, e.attempt): w.at // 1000 for w in windows for e in w.entries}
 
 
+_FINAL: Final = frozenset({WordKind.DELIVERED, WordKind.BOUNCED, *SOFT})
 _IDENTIFIED: Final = frozenset({Cell.SENT, Cell.RELAYED})
 _KINDS: Final = {k.value: k for k in WordKind}

@@ -108,6 +108,7 @@ class Window:
                 missed.append(parcel)
             else:
                 now = self._clock.now()
+                self._lease.count.add(outcomes, parcel.slots)
                 for index, outcome in zip(parcel.indices, outcomes, strict=True):
                     self._lease.settle(index, outcome, now)
         return missed

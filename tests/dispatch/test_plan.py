@@ -18,6 +18,7 @@ from tests.fakes.world import World, credential
 @dataclass
 class Deployed:
     planner: Planner
+    clock: FakeClock
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def world(moto_dynamo: Any, monkeypatch: pytest.MonkeyPatch) -> World:
         return MotoStores(moto_dynamo, clock)
 
     made = World(credential("one"), stores=stores)
-    monkeypatch.setattr(services, "deployment", lambda: Deployed(made.planner))
+    monkeypatch.setattr(services, "deployment", lambda: Deployed(made.planner, made.clock))
     return made
 
 

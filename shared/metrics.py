@@ -1,0 +1,71 @@
+"""What the functions tell CloudWatch: the names that they, the alarms and the dashboard share.
+
+Like the contracts, infra may import this; it imports nothing itself but the standard library. A figure is told with
+the dimensions `service`, and where it is about one provider also `channel` and `provider`. Never with an id or an
+address: each value of a dimension makes a series that is paid for, and metrics are kept for fifteen months.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+NAMESPACE: Final = "Posthaste"
+
+
+class Service(StrEnum):
+    """Who tells: all lanes' senders are one service."""
+
+    SEND = "send"
+    LOG = "log"
+    PLAN = "plan"
+    TRACK = "track"
+    SWEEP = "sweep"
+    WEBHOOKS = "webhooks"
+    INGEST = "ingest"
+
+
+class Metric(StrEnum):
+    """A figure's name. Unless it says otherwise it is a count of messages since the last one told."""
+
+    ACCEPTED = "Accepted"
+    """send, by provider: taken."""
+    REFUSED = "Refused"
+    """send, by provider: surely not sent, for this try or for good."""
+    THROTTLED = "Throttled"
+    """send, by provider: too fast, surely not sent."""
+    UNKNOWN = "Unknown"
+    """send, by provider: fate not known."""
+    SLOTS = "Slots"
+    """send, by provider: what counted against the rate, as a provider counts: messages, for SMS segments."""
+    BREAKER_OPENED = "BreakerOpened"
+    """send, by provider: times that a breaker opened, or opened again after its probes."""
+    FOLDED = "Folded"
+    """log: ledgers whose figures went into their jobs."""
+    RECORD_AGE = "RecordAge"
+    """log, plan: milliseconds since the oldest record of the batch was written."""
+    PLANNED = "Planned"
+    """plan: jobs started."""
+    WORDS = "Words"
+    """track, by provider: words about messages that are known here."""
+    FINAL_WORDS = "FinalWords"
+    """track, by provider: those of them that are the last about a message."""
+    FOREIGN_WORDS = "ForeignWords"
+    """track, by provider: words about nothing of ours."""
+    POSTS = "Posts"
+    """webhooks, by provider: posts that were taken."""
+    BAD_POSTS = "BadPosts"
+    """webhooks, by provider: posts whose signature or body did not hold."""
+    SWEPT = "Swept"
+    """sweep: 1 after each run without a fault."""
+    STUCK = "StuckJobs"
+    """sweep: jobs that should have moved on and have not."""
+    TAKEN_OVER = "TakenOver"
+    """sweep: leases that ran out, as their sender had crashed or hung."""
+    REPOINTED = "Repointed"
+    """sweep: lost pointers that were sent again."""
+    INGEST_FAILED = "IngestFailed"
+    """ingest: times that a list could not be read for a fault that is not its own."""
+
+
+GAUGES: Final = frozenset({Metric.SWEPT, Metric.STUCK})
+"""Told even where they are 0: others are left out then, since a series is paid for only in the hours it has a value."""
+MILLISECONDS: Final = frozenset({Metric.RECORD_AGE})
