@@ -13,6 +13,7 @@ from infra.dispatch import Dispatch, Feedback
 from infra.function import Function
 from infra.lane import Lane
 from infra.links import LinkKeys
+from infra.lists import Lists
 from infra.schedules import Schedules
 from infra.ses import SesEvents
 from infra.settings import Deployment, SettingsError
@@ -49,6 +50,7 @@ class PosthasteStack(Stack):
         storage = Storage(self, "Storage", deployment=deployment)
         feedback = Feedback(self, "Feedback", deployment=deployment)
         schedules = Schedules(self, "Schedules", deployment=deployment)
+        lists = Lists(self, "Lists", deployment=deployment)
         LinkKeys(self, "LinkKeys", deployment=deployment)
         lanes = [
             Lane(self, f"Lane-{c.id}", deployment=deployment, code=code, credential=c) for c in deployment.credentials
@@ -60,7 +62,7 @@ class PosthasteStack(Stack):
             "Api",
             deployment=deployment,
             code=code,
-            environment={**environment, **schedules.environment},
+            environment={**environment, **lists.environment, **schedules.environment},
             webhooks=webhooks.receive,
         )
         told = {**environment, contracts.ENV_API_URL: api.http.api_endpoint}
@@ -70,7 +72,7 @@ class PosthasteStack(Stack):
             "Dispatch",
             deployment=deployment,
             code=code,
-            environment=environment,
+            environment={**environment, **lists.environment},
             records=storage.records,
             ops=storage.ops,
             feedback=feedback,
@@ -81,6 +83,7 @@ class PosthasteStack(Stack):
         self._grant_api(deployment, storage, api.serve)
         self._grant_webhooks(deployment, feedback, webhooks.receive)
         self._grant_dispatch(deployment, storage, feedback, dispatch)
+        self._grant_lists(storage, lists, api.serve, dispatch.sweep, lists.serve(code, environment))
         self._grant_schedules(deployment, storage, schedules, api.serve, schedules.serve(code, environment))
         ses = [c for c in deployment.settings.credentials if c.provider == "ses" and not c.region]
         if ses:
@@ -155,6 +158,16 @@ class PosthasteStack(Stack):
             (dispatch.sweep, dispatch.sweep_dead),
         ):
             function.allow("sqs:SendMessage", on=[dead.queue.queue_arn])
+
+    def _grant_lists(self, storage: Storage, lists: Lists, serve: Function, sweep: Function, ingest: Function) -> None:
+        queue = lists.work.queue.queue_arn
+        for function in (serve, sweep, ingest):
+            function.allow("sqs:SendMessage", on=[queue])
+        ingest.allow(*CONSUME, on=[queue])
+        tables = [storage.records.table_arn, storage.ops.table_arn]
+        ingest.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=tables)
+        ingest.allow("s3:GetObject", "s3:PutObject", on=[storage.bucket.arn_for_objects("*")])
+        ingest.allow("s3:ListBucket", on=[storage.bucket.bucket_arn])
 
     def _grant_schedules(
         self, deployment: Deployment, storage: Storage, schedules: Schedules, serve: Function, due: Function

@@ -21,7 +21,10 @@ from shared.ports import Clock
 
 if TYPE_CHECKING:
     from shared.adapters.blobs import S3Blobs
+    from shared.adapters.dynamo.campaigns import DynamoCampaigns
     from shared.adapters.dynamo.pacer import DynamoPacer
+    from shared.adapters.dynamo.uploads import DynamoUploads
+    from shared.adapters.files import S3Files
     from shared.adapters.http_wire import Wire
     from shared.adapters.links import SecretLinks
     from shared.adapters.secrets import Secrets
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from shared.adapters.sqs import SqsLanes, SqsQueue
     from shared.engine.circuits import Circuits
     from shared.engine.due import Due
+    from shared.engine.ingest import Ingestion
     from shared.engine.log import Logger
     from shared.engine.plan import Planner
     from shared.engine.recover import Recovery
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
     from shared.engine.send import Sender
     from shared.engine.sweep import Sweeper
     from shared.engine.track import Tracker
+    from shared.engine.uploading import Uploading
     from shared.ports import Provider
     from shared.providers.registry import AwsAccount
 
@@ -198,6 +203,63 @@ class Deployment:
         from shared.engine.due import Due  # noqa: PLC0415
 
         return Due(records=self.records, planner=self.planner, schedules=self.schedules)
+
+    @cached_property
+    def files(self) -> "S3Files":
+        """Uploads and exports."""
+        from shared.adapters.files import CONFIG as OF_FILES  # noqa: PLC0415
+        from shared.adapters.files import S3Files  # noqa: PLC0415
+
+        return S3Files(lambda: self.aws.client("s3", OF_FILES), self.env[contracts.ENV_BUCKET], self.clock)
+
+    @cached_property
+    def campaigns(self) -> "DynamoCampaigns":
+        """Campaigns."""
+        from shared.adapters.dynamo.campaigns import DynamoCampaigns  # noqa: PLC0415
+
+        return DynamoCampaigns(self.dynamo, records=self.records_table, blobs=self.blobs)
+
+    @cached_property
+    def uploads(self) -> "DynamoUploads":
+        """Uploaded lists."""
+        from shared.adapters.dynamo.uploads import DynamoUploads  # noqa: PLC0415
+
+        return DynamoUploads(self.dynamo, records=self.records_table, ops=self.env[contracts.ENV_OPS_TABLE])
+
+    @cached_property
+    def _ingest_queue(self) -> "SqsQueue":
+        from shared.adapters.sqs import SqsQueue  # noqa: PLC0415
+
+        return SqsQueue(self.sqs, self.env[contracts.ENV_INGEST_QUEUE_URL], self.clock)
+
+    @cached_property
+    def uploading(self) -> "Uploading":
+        """Takes lists for campaigns."""
+        from shared.engine.uploading import Uploading  # noqa: PLC0415
+
+        return Uploading(
+            campaigns=self.campaigns,
+            uploads=self.uploads,
+            files=self.files,
+            queue=self._ingest_queue,
+            settings=self.settings,
+            clock=self.clock,
+        )
+
+    @cached_property
+    def ingestion(self) -> "Ingestion":
+        """Reads uploaded lists."""
+        from shared.engine.ingest import Ingestion  # noqa: PLC0415
+
+        return Ingestion(
+            records=self.records,
+            campaigns=self.campaigns,
+            uploads=self.uploads,
+            files=self.files,
+            queue=self._ingest_queue,
+            settings=self.settings,
+            clock=self.clock,
+        )
 
     @cached_property
     def logger(self) -> "Logger":

@@ -53,9 +53,13 @@ HANDLERS: Final = {
     "track": "functions.dispatch.track.handler",
     "sweep": "functions.dispatch.sweep.handler",
     "due": "functions.dispatch.due.handler",
+    "ingest": "functions.dispatch.ingest.handler",
 }
-"""Function → handler string. plan: `records` stream; log: `ops` stream; track: feedback queue; sweep: every minute; due:
-jobs whose time has come."""
+"""Function → handler string.
+
+plan: `records` stream; log: `ops` stream; track: feedback queue; sweep: every minute; due: jobs whose time has come;
+ingest: uploaded lists.
+"""
 
 PLAN_STREAM_FILTERS: Final = (
     {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"state": {"S": ["READY"]}}}},

@@ -23,6 +23,8 @@ QUEUES = {
     "DispatchPlanDeadQueueC239C62C": "posthaste-dev-plan-dlq",
     "DispatchLogDeadQueueB08AF4BF": "posthaste-dev-log-dlq",
     "DispatchSweepDeadQueue54760AE6": "posthaste-dev-sweep-dlq",
+    "ListsWorkQueueA9241155": "posthaste-dev-ingest",
+    "ListsWorkDeadQueueEC5A5700": "posthaste-dev-ingest-dlq",
     "SchedulesWorkQueue98D66C13": "posthaste-dev-due",
     "SchedulesWorkDeadQueue46AD2113": "posthaste-dev-due-dlq",
 }
@@ -120,7 +122,7 @@ def test_queues_are_encrypted_and_dead_letters_kept_for_14_days(template: Templa
 @pytest.mark.promise(3)
 def test_a_failed_message_never_vanishes_with_its_batch(template: Template) -> None:
     sources = list(template.sources())
-    assert len(sources) == 8
+    assert len(sources) == 9
     for service, _, source in sources:
         assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"], service
 
@@ -134,7 +136,7 @@ def test_visibility_is_six_times_the_time_out(template: Template) -> None:
         seconds = template.functions()[service]["Timeout"] + source.get("MaximumBatchingWindowInSeconds", 0)
         assert template.resources[queue_id]["Properties"]["VisibilityTimeout"] >= 6 * seconds, service
         checked += 1
-    assert checked == 6
+    assert checked == 7
 
 
 @pytest.mark.promise(3)
@@ -214,7 +216,7 @@ def test_schedules_of_this_account_alone_may_send_and_only_to_the_queue_of_what_
 
 def test_functions(template: Template) -> None:
     functions = template.functions()
-    assert set(functions) == {*SENDERS, "api", "webhooks", "plan", "log", "track", "sweep", "due"}
+    assert set(functions) == {*SENDERS, "api", "webhooks", "plan", "log", "track", "sweep", "due", "ingest"}
     for function in functions.values():
         assert function["Runtime"] == "python3.13"
         assert function["Architectures"] == ["arm64"]
@@ -225,8 +227,9 @@ def test_functions(template: Template) -> None:
 
 def test_time_limits(aws: Template, local: Template) -> None:
     expected = {"api": 29, "webhooks": 10, "plan": 60, "log": 60, "track": 60, "sweep": 60, "due": 60}
-    for template, sender, margin in ((aws, 120, "30"), (local, 20, "5")):
-        assert {s: f["Timeout"] for s, f in template.functions().items()} == expected | dict.fromkeys(SENDERS, sender)
+    for template, sender, ingest, margin in ((aws, 120, 900, "30"), (local, 20, 60, "5")):
+        own = {**dict.fromkeys(SENDERS, sender), "ingest": ingest}
+        assert {s: f["Timeout"] for s, f in template.functions().items()} == expected | own
         for name in SENDERS:
             assert template.functions()[name]["Environment"]["Variables"][contracts.ENV_LEASE_MARGIN] == margin
 
@@ -241,6 +244,24 @@ def test_environment(template: Template) -> None:
         assert text(variables[contracts.ENV_BUCKET]) == "<StorageBucket5CB7C8EA>"
         assert text(variables[contracts.ENV_FEEDBACK_QUEUE_URL]) == "<FeedbackWorkQueue0B2BF44F>"
         assert variables.get(contracts.ENV_LANE, "") == (service.removeprefix("send-") if service in SENDERS else "")
+
+
+def test_lists_are_sent_to_their_queue_by_who_takes_them_and_the_sweeper(template: Template) -> None:
+    queue = "ListsWorkQueueA9241155"
+    knowing = {s for s, f in template.functions().items() if contracts.ENV_INGEST_QUEUE_URL in _variables(f)}
+    assert knowing >= {"api", "sweep", "ingest"}
+    for service in ("api", "sweep", "ingest"):
+        assert target(_variables(template.functions()[service])[contracts.ENV_INGEST_QUEUE_URL]) == queue
+        allowed = {
+            a.rstrip("*") for s in template.statements(service) if f"<{queue}.Arn>" in s.resources for a in s.actions
+        }
+        assert "sqs:SendMessage" in allowed
+    (source,) = (x for s, _, x in template.sources() if s == "ingest")
+    assert source["BatchSize"] == 1, "a list takes all the time there is"
+
+
+def _variables(function: Any) -> Any:
+    return function["Environment"]["Variables"]
 
 
 def test_a_lane_s_address_is_the_prefix_and_its_name(template: Template) -> None:
@@ -339,8 +360,8 @@ def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
         (f"{SCHEDULE}posthaste-dev/*", "scheduler:UpdateSchedule"): {"api", "due"},
         (f"{SCHEDULE}posthaste-dev/*", "scheduler:DeleteSchedule"): {"api"},
         (f"{SECRET}*", "secretsmanager:GetSecretValue"): {"webhooks"},
-        ("<StorageBucket5CB7C8EA.Arn>/*", "s3:GetObject"): {*SENDERS, "api"},
-        ("<StorageBucket5CB7C8EA.Arn>/*", "s3:PutObject"): {"api"},
+        ("<StorageBucket5CB7C8EA.Arn>/*", "s3:GetObject"): {*SENDERS, "api", "ingest"},
+        ("<StorageBucket5CB7C8EA.Arn>/*", "s3:PutObject"): {"api", "ingest"},
         ("<StorageBucket5CB7C8EA.Arn>/*", "s3:DeleteObject"): {"api"},
         ("<StorageBucket5CB7C8EA.Arn>/*", "s3:AbortMultipartUpload"): {"api"},
     }

@@ -1,0 +1,32 @@
+"""The queue of uploaded lists: each is read, for as long as this invocation lasts."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from aws_lambda_powertools import Logger
+
+from functions.dispatch import services
+from functions.dispatch.services import Answer
+from shared.adapters import metrics
+from shared.contracts import load_ingest
+from shared.metrics import Metric, Service
+
+logger = Logger()
+
+
+def handler(event: Mapping[str, Any], context: Any) -> Answer:
+    """Read the list that each message names; one that is read already, or by another, is left alone."""
+    d = services.deployment()
+    failures = []
+    for record in event["Records"]:
+        try:
+            campaign, upload = load_ingest(record["body"])
+            deadline = d.clock.now() + context.get_remaining_time_in_millis() / 1000
+            did = d.ingestion.work(campaign, upload, owner=uuid4().hex, deadline=deadline)
+            logger.info("ingested", campaign=campaign, upload=upload, did=did.value)
+        except Exception:  # reported, logged and delivered again; the sweeper has the list read before
+            logger.exception("not ingested", message_id=record["messageId"])
+            failures.append({"itemIdentifier": record["messageId"]})
+    metrics.tell(Service.INGEST, {Metric.INGEST_FAILED: len(failures)})
+    return {"batchItemFailures": failures}

@@ -1,0 +1,51 @@
+"""What reads uploaded lists: a queue, and a function that works on one list at a time, for as long as AWS lets it."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from aws_cdk.aws_lambda import Code
+from constructs import Construct
+
+from infra.function import Function
+from infra.queue import WorkQueue
+from infra.settings import Deployment, Target
+from shared import contracts
+
+SECONDS: Final = {Target.AWS: 900, Target.LOCAL: 60}
+"""What it does not finish it hands over to its next invocation; a million rows take about one minute."""
+MEMORY_MB: Final = 512
+"""The largest list needs half of it; it is bound by its processor, so more memory would be as dear and faster."""
+WORKERS: Final = {Target.AWS: 5, Target.LOCAL: 2}
+"""Lists read at once; others wait in the queue. They share the tables' write capacity with the senders."""
+
+
+class Lists(Construct):
+    """The queue of uploaded lists."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment) -> None:
+        super().__init__(scope, construct_id)
+        self._deployment = deployment
+        self.work = WorkQueue(
+            self,
+            "Work",
+            deployment=deployment,
+            name=f"{contracts.prefix(deployment.stage)}-ingest",
+            consumer_seconds=SECONDS[deployment.target],
+        )
+        self.environment = {contracts.ENV_INGEST_QUEUE_URL: self.work.queue.queue_url}
+
+    def serve(self, code: Code, environment: Mapping[str, str]) -> Function:
+        """Create the function and let it consume the queue."""
+        ingest = Function(
+            self,
+            "Ingest",
+            deployment=self._deployment,
+            code=code,
+            handler=contracts.HANDLERS["ingest"],
+            service="ingest",
+            seconds=SECONDS[self._deployment.target],
+            memory=MEMORY_MB,
+            environment={**environment, **self.environment},
+        )
+        self.work.feed(ingest, batch=1, concurrency=WORKERS[self._deployment.target])
+        return ingest
