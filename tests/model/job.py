@@ -42,6 +42,7 @@ def steps(m: World, s: State) -> Steps:
 def _plan(m: World, s: State, j: int) -> Steps:
     """One transaction, then the pointers."""
     free = not m.exclusive or not s.holders or m.campaigns[s.holders[0]] == m.campaigns[j]
+    free = free or "a_plan_checks_the_reservation" in m.without
     if s.jobs[j].state != READY or not free:
         return
     after = m.change_job(s, j, state=ENQUEUED, stopped=False)
@@ -79,7 +80,7 @@ def _fold(m: World, s: State, c: int) -> Steps:
             end = {"state": DONE} if m.exclusive else {"state": LOGGED}
             ended = m.change_job(folded, j, **end)
             if m.exclusive:
-                ended = ended._replace(finals=put(ended.finals, j, m.chunks + 2))
+                ended = _sent(m, ended, j)._replace(finals=put(ended.finals, j, m.chunks + 2))
             yield Step(True, f"fold of {c}, the job's only chunk: {end['state']}", ended)
             if "the_only_chunk_is_compared" in m.without:  # judged by a record of the stream, and written later
                 yield Step(False, f"the stream shows {c} done", s._replace(finals=put(s.finals, j, -1)))
@@ -109,13 +110,19 @@ def _finalise(m: World, s: State, j: int) -> Steps:
         told = s._replace(finals=put(s.finals, j, at + 1 if good else 0))
         yield Step(True, f"finaliser of {j} finds ledger {at - 1} {'settled' if good else 'unsettled'}", told)
     elif at == last and job.state in ACTIVE:
-        after = m.change_job(s, j, state=DONE)
+        after = _sent(m, m.change_job(s, j, state=DONE), j)
         yield Step(True, f"finaliser: job {j} is SENT", after._replace(finals=put(s.finals, j, last + 1)))
     else:
         yield Step(True, f"finaliser: job {j} is LOGGED", _log(m, s, j))
         if job.state == DONE and s.left.crash:
             died = spend(s._replace(finals=put(s.finals, j, 0)), "crash")
             yield Step(False, f"finaliser of {j} dies between SENT and LOGGED", died)
+
+
+def _sent(m: World, s: State, j: int) -> State:
+    """Return the state after a job became SENT: it still holds the credential."""
+    early = "the_reservation_lasts_until_the_end" in m.without
+    return s._replace(holders=tuple(x for x in s.holders if x != j)) if early else s
 
 
 def _settled(m: World, ledger: Ledger, state: str) -> bool:
@@ -133,6 +140,7 @@ def _log(m: World, s: State, j: int) -> State:
     if job.state != STOPPED and left and not any(c.step and c.job == j for c in s.clients):
         raise Broken(f"job {j} becomes LOGGED with work left")
     holders = () if "jobs_share_the_reservation" in m.without else tuple(x for x in s.holders if x != j)
+    holders = s.holders if "the_end_gives_the_reservation_back" in m.without else holders
     return m.change_job(s, j, state=LOGGED)._replace(holders=holders, finals=put(s.finals, j, 0))
 
 

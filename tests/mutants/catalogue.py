@@ -26,6 +26,7 @@ class Mutant:
 GATE: Final = "shared/engine/gate.py"
 LEASE: Final = "shared/engine/lease.py"
 RECORDS: Final = "shared/adapters/dynamo/records.py"
+RESERVATION: Final = "shared/adapters/dynamo/reservation.py"
 RULES: Final = "shared/domain/ledger.py"
 PASSES: Final = "shared/domain/passes.py"
 SEND: Final = "shared/engine/send.py"
@@ -251,7 +252,47 @@ MUTANTS: Final = (
         'values: Item = {":one": n(int(target is not job.state)), ":version": n(job.version), ":to": s(target.value)}',
         "tests/contracts/test_reopen.py::test_ledger_and_job_move_together[dynamo-SENDING-SENDING]",
     ),
+    Mutant(
+        "a plan does not ask who holds the credential",
+        3,
+        RESERVATION,
+        '"attribute_not_exists(jobs) OR holder = :campaign"',
+        '"attribute_not_exists(jobs) OR holder = :campaign OR attribute_exists(jobs)"',
+        "tests/contracts/test_reservation.py::test_a_credential_serves_one_campaign_at_a_time[dynamo]",
+    ),
+    Mutant(
+        "a job that has ended keeps its credential",
+        3,
+        RESERVATION,
+        "if not job.exclusive or change not in (Change.PLAN, Change.LOG):",
+        "if not job.exclusive or change is not Change.PLAN:",
+        "tests/contracts/test_reservation.py::test_jobs_of_one_campaign_share_it_until_the_last_is_logged[dynamo]",
+    ),
+    Mutant(
+        "the youngest campaign goes first",
+        3,
+        "shared/engine/plan.py",
+        "in sorted(waiting.items()):",
+        "in sorted(waiting.items(), reverse=True):",
+        "tests/engine/test_reservation.py::test_the_oldest_job_starts_and_those_of_its_campaign_with_it",
+    ),
     # 4: stop means stop
+    Mutant(
+        "the bounce guard counts from ten, not from more",
+        4,
+        "shared/domain/guard.py",
+        'counts["bounced"] > ALLOWED and',
+        'counts["bounced"] >= ALLOWED and',
+        "tests/domain/test_guard.py::test_its_bounds_are_exact[10-50-False-delivered]",
+    ),
+    Mutant(
+        "the bounce guard stops one job of many",
+        4,
+        "shared/engine/guard.py",
+        "        for other in self._others(job):\n            self._stop(other, job)\n",
+        "",
+        "tests/engine/test_guard.py::test_every_open_job_of_the_campaign_is_stopped_and_no_other",
+    ),
     Mutant(
         "stop not looked for between windows",
         4,
