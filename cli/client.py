@@ -65,23 +65,23 @@ class Api:
         """Return a resource; repeated like every harmless request."""
         return self._call("GET", path + (f"?{urlencode(query)}" if query else ""), b"", {}, again=True)
 
-    def pages(self, path: str, query: Mapping[str, str]) -> Iterator[list[dict[str, Any]]]:
-        """Yield the items of each page; with a filter a page may be empty and still have a next one."""
+    def pages(self, path: str, query: Mapping[str, str], items: str = "items") -> Iterator[list[dict[str, Any]]]:
+        """Yield what is under `items` of each page; with a filter a page may be empty and still have a next one."""
         wanted = dict(query)
         while True:
             page = self.get(path, wanted)
-            items = page.get("items")
-            if not isinstance(items, list):
+            found = page.get(items)
+            if not isinstance(found, list):
                 raise Failed("the answer is not a list: does POSTHASTE_URL name a Posthaste API?")
-            yield items
+            yield found
             cursor = page.get("next_cursor")
             if not cursor:
                 return
             wanted["cursor"] = str(cursor)
 
-    def put(self, path: str, body: bytes) -> dict[str, Any]:
-        """Put a JSON body; repeating it is harmless."""
-        return self._call("PUT", path, body, {"Content-Type": "application/json"}, again=True)
+    def put(self, path: str, body: bytes, *, key: str) -> dict[str, Any]:
+        """Put a JSON body; `key`: the Idempotency-Key, under which a repeat is harmless."""
+        return self._call("PUT", path, body, {"Content-Type": "application/json", "Idempotency-Key": key}, again=True)
 
     def post(
         self, path: str, body: bytes = b"{}", *, key: str | None = None, again: bool | None = None

@@ -42,6 +42,8 @@ class FakeApi:
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
+        self.given: list[Answer] = []
+        """The answer to each of `asked`."""
         self.script: list[Answer] = []
         self.heard = threading.Semaphore(0)
         fake = self
@@ -51,6 +53,7 @@ class FakeApi:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 fake.asked.append(Asked(self.command, self.path, dict(self.headers), body))
                 answer = fake.script.pop(0) if len(fake.script) > 1 else fake.script[0]
+                fake.given.append(answer)
                 fake.heard.release()
                 if answer.drop:
                     self.close_connection = True

@@ -1,0 +1,202 @@
+"""`posthaste campaign …`: one message with placeholders to a list of any size, through one credential."""
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from cli import jobs
+from cli.client import connect, path_of
+from cli.errors import ExitCode, Failed, Misused
+from cli.files import text_of
+from cli.messages import Channel, From, ReplyTo, Subject, TextFile, saying
+from cli.output import Json, emit, say, surroundings, table, tell
+from cli.running import Plan, Runner, show_preview
+from cli.transfer import measured
+
+app = typer.Typer(help="Campaigns: one message with placeholders, a list of any size.", no_args_is_help=True)
+
+CampaignId = Annotated[str, typer.Argument(metavar="ID", help="The campaign's id.")]
+COLUMNS: Final = ("campaign_id", "state", "channel", "credential_id", "created_at", "name")
+PROBLEM: Final = ("row", "code", "detail")
+MAX_NAME: Final = 100
+
+
+def _path(campaign: str, rest: str = "") -> str:
+    return path_of("campaigns", campaign, rest)
+
+
+@app.command()
+def run(
+    ctx: typer.Context,
+    *,
+    file: Annotated[Path, typer.Argument(metavar="LIST", help="CSV with a header row and a column `recipient`.")],
+    template: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The body with {{ placeholders }}: HTML; of SMS plain text.")
+    ] = None,
+    text: TextFile = None,
+    stored: Annotated[str, typer.Option("--stored-template", metavar="ID", help="A stored template instead.")] = "",
+    subject: Subject = "",
+    sender: From = "",
+    reply_to: ReplyTo = "",
+    credential: Annotated[str, typer.Option(metavar="ID", help="The credential; default: the channel's first.")] = "",
+    rate: Annotated[float, typer.Option(min=0, help="Messages per second at most; default: the credential's.")] = 0,
+    channel: Annotated[Channel, typer.Option(help="What it is sent by.")] = Channel.EMAIL,
+    name: Annotated[str, typer.Option(help="Its name, for people; default: the list's.")] = "",
+    region: Annotated[str, typer.Option(metavar="CC", help="Country of numbers without a country code, e.g. DE.")] = "",
+    drop_duplicates: Annotated[bool, typer.Option(help="Send once to a recipient who stands there twice.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Send without asking.")] = False,
+    json: Json = False,
+) -> None:
+    """Upload a list, look at it, send, and watch until the last message.
+
+    Ends with 0 if everything was sent or delivered, with 1 if something failed, is unknown or was left unsent.
+    """
+    around = surroundings(ctx)
+    if not yes and (json or not around.terminal):
+        raise Misused("without a terminal nobody can be asked: say --yes to send")
+    measured(file)
+    body: dict[str, Any] = {"name": name or file.name[:MAX_NAME], "channel": channel.value}
+    if credential:
+        body["credential_id"] = credential
+    body |= _message(channel, template, text, stored, subject=subject, sender=sender, reply_to=reply_to)
+    options: dict[str, Any] = {"duplicates": "drop"} if drop_duplicates else {}
+    if region:
+        options["region"] = region.upper()
+    runner = Runner(connect(ctx), around, json=json)
+    _end(runner.run(Plan(file, body, options, rate), ask=not yes))
+
+
+def _message(
+    channel: Channel, template: Path | None, text: Path | None, stored: str, *, subject: str, sender: str, reply_to: str
+) -> dict[str, Any]:
+    """Return what the campaign says, as POST /campaigns takes it."""
+    given = {"--template": template, "--text": text, "--subject": subject, "--from": sender, "--reply-to": reply_to}
+    if stored:
+        if any(given.values()):
+            raise Misused("a stored template has all of " + ", ".join(given))
+        return {"template_id": stored}
+    if channel is Channel.SMS:
+        if subject or reply_to or (template and text):
+            raise Misused("a short message has one text and neither subject nor reply address")
+        file = template or text
+    else:
+        file = template
+        if not subject or not sender:
+            raise Misused("an e-mail needs --from and --subject")
+    if file is None:
+        raise Misused("say what to send: --template FILE")
+    part = text if channel is Channel.EMAIL else None
+    return {"template": saying(text_of(file), subject=subject, sender=sender, reply_to=reply_to, text=part)}
+
+
+def _end(code: ExitCode) -> None:
+    if code:
+        raise typer.Exit(code)
+
+
+@app.command("list")
+def list_campaigns(ctx: typer.Context, json: Json = False) -> None:
+    """List the account's campaigns, newest first."""
+    shown = 0
+    for items in connect(ctx).pages("/campaigns", {"limit": jobs.PAGE}):
+        if json:
+            for item in items:
+                emit(item)
+        elif items:
+            table(COLUMNS, [{c: item.get(c) for c in COLUMNS} for item in items], empty="", header=not shown)
+        shown += len(items)
+    if not shown:
+        tell("no campaigns")
+
+
+@app.command()
+def show(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
+    """Show a campaign: what it says, its list, its jobs."""
+    found = connect(ctx).get(_path(campaign))
+    if json:
+        emit(found)
+        return
+    for name, value in found.items():
+        if value not in (None, "", [], {}) and not isinstance(value, dict):
+            words = ", ".join(map(str, value)) if isinstance(value, list) else value
+            say(f"{name.replace('_', ' '):<20}  {words}")
+
+
+@app.command()
+def watch(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
+    """Watch a campaign that sends until it is LOGGED; the exit code is that of `run`."""
+    api = connect(ctx)
+    sent = api.get(_path(campaign)).get("jobs")
+    if not isinstance(sent, list) or not sent:
+        raise Failed("the campaign has sent nothing yet")
+    _end(Runner(api, surroundings(ctx), json=json).follow(campaign, str(sent[-1])))
+
+
+@app.command()
+def preview(
+    ctx: typer.Context,
+    campaign: CampaignId,
+    row: Annotated[int, typer.Option(min=1, help="The recipient's place among those accepted.")] = 1,
+    json: Json = False,
+) -> None:
+    """Show what a recipient of the list would get."""
+    api = connect(ctx)
+    if json:
+        emit(api.get(_path(campaign, "/preview"), {"row": str(row)}))
+    else:
+        show_preview(api, campaign, row)
+
+
+@app.command()
+def problems(
+    ctx: typer.Context,
+    campaign: CampaignId,
+    upload: Annotated[str, typer.Argument(metavar="UPLOAD", help="The list's id.")],
+    json: Json = False,
+) -> None:
+    """Show which rows of a list are invalid or duplicates, and why; the first 1,000 of each are kept."""
+    shown = 0
+    for rows in connect(ctx).pages(_path(campaign, path_of("uploads", upload)), {"limit": jobs.PAGE}, items="errors"):
+        if json:
+            for row in rows:
+                emit(row)
+        elif rows:
+            table(PROBLEM, [{c: row.get(c) for c in PROBLEM} for row in rows], empty="", header=not shown)
+        shown += len(rows)
+    if not shown:
+        tell("no problems")
+
+
+@app.command()
+def logs(
+    ctx: typer.Context,
+    campaign: CampaignId,
+    state: jobs.State = None,
+    status: jobs.OfStatus = None,
+    recipient: jobs.Recipient = "",
+    json: Json = False,
+) -> None:
+    """Show what became of each message, in list order. --json: one line per message."""
+    jobs.show_log(ctx, _path(campaign, "/messages"), state=state, status=status, recipient=recipient, json=json)
+
+
+@app.command()
+def stop(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
+    """Stop a campaign: what has not been handed to the provider stays queued."""
+    jobs.stop(ctx, "campaign", campaign, _path(campaign), json=json)
+
+
+@app.command()
+def resume(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
+    """Send what a stopped campaign has not sent."""
+    jobs.again(ctx, "campaign", campaign, _path(campaign), "resume", json=json)
+
+
+@app.command()
+def retry(ctx: typer.Context, campaign: CampaignId, include: jobs.Include = None, json: Json = False) -> None:
+    """Send again what was not sent, or failed and may be tried again; never what bounced for good.
+
+    Messages whose fate is unknown are sent again only with --include unknown: some may arrive twice.
+    """
+    jobs.again(ctx, "campaign", campaign, _path(campaign), "retry", jobs.to_include(include), json=json)

@@ -1,0 +1,32 @@
+"""What a campaign or a template says, as options of a command and as the API takes it."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.files import text_of
+
+
+class Channel(StrEnum):
+    """What it is sent by."""
+
+    EMAIL = "email"
+    SMS = "sms"
+
+
+Subject = Annotated[str, typer.Option(help="The subject, which may have {{ placeholders }}.")]
+From = Annotated[str, typer.Option("--from", metavar="ADDRESS", help="Who it is from.")]
+ReplyTo = Annotated[str, typer.Option(metavar="ADDRESS", help="Where answers go.")]
+TextFile = Annotated[
+    Path | None, typer.Option("--text", metavar="FILE", help="An e-mail's plain text; without it, it is derived.")
+]
+
+
+def saying(body: str, *, subject: str, sender: str, reply_to: str, text: Path | None) -> dict[str, str]:
+    """Return a message as POST /campaigns and POST /templates take it; what is not given is left out."""
+    said = {"body": body, "from": sender, "subject": subject, "reply_to": reply_to}
+    if text is not None:
+        said["text"] = text_of(text)
+    return {name: value for name, value in said.items() if value}

@@ -1,0 +1,227 @@
+"""A campaign from a file to its last message: create, upload, read, preview, ask, send, watch.
+
+Nothing is sent before the question is answered. Until then Ctrl-C leaves a campaign that sends nothing; while it sends,
+Ctrl-C on a terminal asks what to do, and elsewhere ends the watching alone.
+"""
+
+import json as codec
+import secrets
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import typer
+
+from cli.client import Api, path_of
+from cli.errors import ExitCode, Failed
+from cli.meters import Meter, meter, size_of
+from cli.output import Surroundings, emit, say, table, tell
+from cli.transfer import upload
+from cli.watch import QUICK, QUICK_POLLS, SLOW, Bars, Progress, as_json, as_lines, watch
+from shared.domain.states import MessageState
+
+SHOWN: Final = 10
+"""Problems of a list that are shown; `campaign problems` shows the others."""
+LINES: Final = 12
+"""Lines of a body that a preview shows."""
+ENDED: Final = frozenset({"ready", "sent", "failed"})
+"""States of an upload that will not change by themselves."""
+UNSENT: Final = (MessageState.QUEUED, MessageState.SENDING)
+NOT_SENT: Final = (MessageState.FAILED, MessageState.UNKNOWN)
+NO_CAMPAIGN: Final = "the answer does not describe a campaign"
+WORDS: Final = {"stop": "stop it", "leave": "leave it running", "continue": "continue watching"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be sent. `body`: of POST /campaigns; `rate`: messages per second, 0 for the credential's own."""
+
+    file: Path
+    body: Mapping[str, Any]
+    options: Mapping[str, Any]
+    rate: float
+
+
+class Runner:
+    """Runs campaigns for a command."""
+
+    def __init__(self, api: Api, around: Surroundings, *, json: bool) -> None:
+        self._api = api
+        self._around = around
+        self._json = json
+        self._terminal = around.terminal and not json
+
+    def run(self, plan: Plan, *, ask: bool) -> ExitCode:
+        """Do all of it; return how it ended."""
+        campaign = self._created(plan.body)
+        try:
+            accepted = self._listed(campaign, plan)
+            if not self._json:
+                show_preview(self._api, campaign)
+            if ask and not typer.confirm(f"Send {accepted:,} messages?", err=True):
+                tell(_kept(campaign))
+                return ExitCode.FAILED
+        except (KeyboardInterrupt, typer.Abort):
+            tell(_kept(campaign))
+            raise
+        return self.follow(campaign, self._sent(campaign, plan.rate))
+
+    def follow(self, campaign: str, job: str) -> ExitCode:
+        """Watch a campaign's job until it is LOGGED; 0 if everything was sent or delivered, 1 if not."""
+        while True:
+            try:
+                return self._summed_up(campaign, self._watched(campaign, job))
+            except KeyboardInterrupt:
+                again = f"posthaste campaign watch {campaign}"
+                choice = self._choice() if self._terminal else "leave"
+                if choice == "leave":
+                    tell(f"no longer watching; the campaign goes on. Again: {again}")
+                    raise
+                if choice == "stop":
+                    self._api.post(path_of("jobs", job, "/stop"), again=True)
+                    tell("stopping: messages that are with a provider already are waited for")
+
+    def _created(self, body: Mapping[str, Any]) -> str:
+        answer = self._api.post("/campaigns", _json(body), key=_key())
+        campaign = answer.get("campaign_id")
+        if not isinstance(campaign, str):
+            raise Failed(f"{NO_CAMPAIGN}: does POSTHASTE_URL name a Posthaste API?")
+        self._tell(f"campaign {campaign} created, with {answer.get('credential_id')}", answer)
+        return campaign
+
+    def _listed(self, campaign: str, plan: Plan) -> int:
+        """Upload the list and wait until it is read; return how many recipients it has."""
+        place = self._api.post(path_of("campaigns", campaign, "/uploads"), _json(plan.options), key=_key())
+        with self._meter(f"uploading {plan.file.name}") as shown:
+            etag = upload(
+                plan.file, place, self._around.clock, lambda done, size: shown(done / size, f"of {size_of(size)}")
+            )
+        path = path_of("campaigns", campaign, f"/uploads/{place.get('upload_id')}")
+        self._api.post(f"{path}/complete", _json({"etag": etag} if etag else {}), again=True)
+        found: dict[str, Any] = {}
+        with self._meter("reading the list") as shown:
+            polls = 0
+            while (found := self._api.get(path, {"limit": str(SHOWN + 1)})).get("state") not in ENDED:
+                shown(float(found.get("progress") or 0.0), _figures(found))
+                self._around.clock.sleep(QUICK if polls < QUICK_POLLS else SLOW)
+                polls += 1
+            shown(1.0, _figures(found))
+        if self._json:
+            emit(found)
+        else:
+            show_problems(found)
+        if found.get("state") == "failed":
+            raise Failed(f"the list cannot be used: {found.get('detail')} ({found.get('code')})")
+        if missing := found.get("missing"):
+            raise Failed(
+                f"the list lacks columns that the template names: {', '.join(map(str, missing))}; "
+                f"nothing was sent. Add them, or change the template, and run again"
+            )
+        return int(found.get("accepted") or 0)
+
+    def _sent(self, campaign: str, rate: float) -> str:
+        body = {"rate": rate} if rate else {}
+        path = path_of("campaigns", campaign, "/send")
+        answer = self._api.post(path, _json(body), key=_key())
+        self._tell(f"sending; posthaste campaign stop {campaign} stops it", answer)
+        return str(answer.get("job_id", ""))
+
+    def _watched(self, campaign: str, job: str) -> Progress:
+        path = path_of("jobs", job)
+
+        def read() -> Progress:
+            return Progress.read(self._api.get(path))
+
+        if self._json:
+            return watch(read, as_json(job, "job_id"), self._around.clock)
+        if not self._terminal:
+            return watch(read, as_lines, self._around.clock)
+        with Bars(campaign, self._around.clock) as bars:
+            return watch(read, bars, self._around.clock)
+
+    def _choice(self) -> str:
+        """Ask what Ctrl-C means; a second one leaves it running."""
+        tell("Ctrl-C: " + ", ".join(f"[{word[0]}] {meaning}" for word, meaning in WORDS.items()))
+        try:
+            while True:
+                answer = typer.prompt("What now?", default="c", err=True).strip().lower()
+                for word in WORDS:
+                    if answer and word.startswith(answer):
+                        return word
+        except (KeyboardInterrupt, typer.Abort):
+            return "leave"
+
+    def _summed_up(self, campaign: str, last: Progress) -> ExitCode:
+        counts = last.counts
+        left = sum(counts.get(state, 0) for state in UNSENT)
+        bad = {s: n for s in NOT_SENT if (n := counts.get(s, 0))}
+        if not self._json:
+            figures = ", ".join(f"{n:,} {state}" for state, n in counts.items() if n)
+            say(f"campaign {campaign} is {last.state}: {figures or 'no messages'}")
+            if left:
+                say(f"{left:,} are not sent; go on:  posthaste campaign resume {campaign}")
+            elif bad:
+                say(f"what went wrong:  posthaste campaign logs {campaign} --state {next(iter(bad))}")
+        return ExitCode.FAILED if left or bad else ExitCode.OK
+
+    def _meter(self, title: str) -> AbstractContextManager[Meter]:
+        return meter(title, terminal=self._terminal, quiet=self._json)
+
+    def _tell(self, text: str, answer: Mapping[str, Any]) -> None:
+        if self._json:
+            emit(answer)
+        else:
+            say(text)
+
+
+def show_problems(upload: Mapping[str, Any]) -> None:
+    """Print what became of a list's rows, and its first problems."""
+    say(f"{upload.get('accepted') or 0:,} recipients of {upload.get('rows') or 0:,} rows{_aside(upload)}")
+    errors = upload.get("errors")
+    rows = [e for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
+    if rows:
+        shown = [{name: row.get(name) for name in ("row", "code", "detail")} for row in rows[:SHOWN]]
+        table(("row", "code", "detail"), shown, empty="")
+    if len(rows) > SHOWN:
+        say(f"and more:  posthaste campaign problems {upload.get('campaign_id')} {upload.get('upload_id')}")
+
+
+def show_preview(api: Api, campaign: str, row: int = 1) -> None:
+    """Print what a recipient of a campaign's list would get."""
+    found = api.get(path_of("campaigns", campaign, "/preview"), {"row": str(row)})
+    texts = found.get("sms") or {}
+    shown = {"to": found.get("recipient"), **{name: found.get(name) for name in ("from", "reply_to", "subject")}}
+    shown |= {"segments": texts.get("segments"), "left out": found.get("skip"), "error": found.get("error")}
+    say(f"message {row} of the list:")
+    for name, value in shown.items():
+        if value:
+            say(f"  {name.replace('_', ' ')}: {value}")
+    lines = str(found.get("text") or "").splitlines()
+    for line in lines[:LINES]:
+        say(f"  | {line}")
+    if len(lines) > LINES:
+        say(f"  | … {len(lines) - LINES} more lines")
+
+
+def _aside(upload: Mapping[str, Any]) -> str:
+    known = {name: upload.get(name) for name in ("invalid", "duplicates")} | (upload.get("skipped") or {})
+    return "".join(f", {n:,} {name}" for name, n in known.items() if n)
+
+
+def _figures(upload: Mapping[str, Any]) -> str:
+    return f"{upload.get('rows') or 0:,} rows{_aside(upload)}"
+
+
+def _kept(campaign: str) -> str:
+    return f"nothing was sent; the campaign is kept: posthaste campaign show {campaign}"
+
+
+def _key() -> str:
+    """Return an Idempotency-Key: a request that is repeated under it is done once."""
+    return secrets.token_urlsafe(24)
+
+
+def _json(body: Mapping[str, Any]) -> bytes:
+    return codec.dumps(body, separators=(",", ":")).encode()

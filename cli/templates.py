@@ -1,0 +1,91 @@
+"""`posthaste template …`: messages with placeholders that are kept for many campaigns, version by version."""
+
+import json as codec
+import secrets
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from cli import jobs
+from cli.client import connect, path_of
+from cli.errors import Misused
+from cli.files import text_of
+from cli.messages import Channel, From, ReplyTo, Subject, TextFile, saying
+from cli.output import Json, emit, say, table, tell
+
+app = typer.Typer(help="Templates: messages with placeholders, kept for campaigns.", no_args_is_help=True)
+
+COLUMNS: Final = ("template_id", "version", "channel", "saved_at", "name")
+TemplateId = Annotated[str, typer.Argument(metavar="ID", help="The template's id.")]
+
+
+@app.command("list")
+def list_templates(ctx: typer.Context, json: Json = False) -> None:
+    """List the account's templates, newest first."""
+    shown = 0
+    for items in connect(ctx).pages("/templates", {"limit": jobs.PAGE}):
+        if json:
+            for item in items:
+                emit(item)
+        elif items:
+            table(COLUMNS, [{c: item.get(c) for c in COLUMNS} for item in items], empty="", header=not shown)
+        shown += len(items)
+    if not shown:
+        tell("no templates")
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    template: TemplateId,
+    version: Annotated[int, typer.Option(min=1, help="Which version; default: the latest.")] = 0,
+    json: Json = False,
+) -> None:
+    """Show a template as it is stored."""
+    found = connect(ctx).get(path_of("templates", template), {"version": str(version)} if version else None)
+    if json:
+        emit(found)
+        return
+    say(f"template {found.get('template_id')}, version {found.get('version')}: {found.get('name')}")
+    for name in ("from", "reply_to", "subject"):
+        if found.get(name):
+            say(f"  {name.replace('_', ' ')}: {found[name]}")
+    for part in ("body", "text"):
+        for line in str(found.get(part) or "").splitlines():
+            say(f"  {part} | {line}")
+    say(f"  variables: {', '.join(map(str, found.get('variables') or ())) or 'none'}")
+
+
+@app.command()
+def put(
+    ctx: typer.Context,
+    *,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The body: HTML; of SMS plain text. - for stdin.")],
+    template: Annotated[str, typer.Option("--id", metavar="ID", help="Make the next version of this template.")] = "",
+    name: Annotated[str, typer.Option(help="Its name; default: the file's, or as it was.")] = "",
+    channel: Annotated[Channel, typer.Option(help="What it is for; of a new template.")] = Channel.EMAIL,
+    subject: Subject = "",
+    sender: From = "",
+    reply_to: ReplyTo = "",
+    text: TextFile = None,
+    json: Json = False,
+) -> None:
+    """Store a message as a new template, or with --id as the next version of one.
+
+    Campaigns made from an earlier version keep it.
+    """
+    body: dict[str, Any] = saying(text_of(file), subject=subject, sender=sender, reply_to=reply_to, text=text)
+    api = connect(ctx)
+    if template:
+        body |= {"name": name} if name else {}
+        # With a key: a repeat after a lost answer makes no second version.
+        found = api.put(path_of("templates", template), codec.dumps(body).encode(), key=secrets.token_urlsafe(24))
+    else:
+        if str(file) == "-" and not name:
+            raise Misused("give it a --name")
+        body |= {"name": name or file.stem, "channel": channel.value}
+        found = api.post("/templates", codec.dumps(body).encode(), key=secrets.token_urlsafe(24))
+    known = f"template {found.get('template_id')}, version {found.get('version')}"
+    variables = ", ".join(map(str, found.get("variables") or ())) or "none"
+    jobs.told(found, json=json, text=f"{known}; variables: {variables}")
