@@ -121,6 +121,8 @@ class Sweeper:
         """Start a job, or the next of those that wait for its credential."""
         self._census.wait(entry)
         started = self._planner.next(entry.credential) if entry.credential else self._planner.react(entry.job)
+        if entry.credential and not started:
+            self._records.clear(entry.credential)
         done["planned"] += len(started)
 
     def _open(self, entry: OpenJob, done: dict[str, int], empty: dict[str, bool], deadline: float) -> None:

@@ -261,6 +261,10 @@ class Records(Protocol):
         """Return the campaign whose jobs run on a credential, consistent; empty if no campaign's do."""
         ...
 
+    def clear(self, credential: str) -> None:
+        """Take jobs that have gone, their retention over before their end, from those that hold a credential."""
+        ...
+
     def suppress(
         self, account: str, key: str, reason: str, now: int, *, reach: Reach = Reach.ALL, job: str = ""
     ) -> None:

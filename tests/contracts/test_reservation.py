@@ -142,6 +142,23 @@ def test_a_store_that_fails_leaves_job_and_credential_together(stores: Stores, c
     assert (stores.records.job(job.id), stores.records.holder("one")) == (sent, "spring")
 
 
+def test_a_job_that_has_gone_can_be_taken_from_a_reservation(stores: Stores, clock: FakeClock) -> None:
+    first, second, other = (ready(stores, clock, c) for c in ("spring", "spring", "autumn"))
+    stores.records.clear("one")
+    for job in (first, second):
+        done(stores, job, Change.PLAN)
+    stores.records.clear("one")
+    stores.expire(first.id)
+    stores.records.clear("one")
+    assert change(stores, other, Change.PLAN).held_by == "spring"
+    stores.expire(second.id)
+    assert change(stores, other, Change.PLAN).held_by == "spring"
+    stores.records.clear("one")
+    done(stores, other, Change.PLAN)
+    stores.records.clear("one")
+    assert stores.records.holder("one") == "autumn"
+
+
 def test_what_is_no_campaign_or_only_a_test_reserves_nothing(stores: Stores, clock: FakeClock) -> None:
     done(stores, ready(stores, clock, "spring"), Change.PLAN)
     for free in (ready(stores, clock, ""), ready(stores, clock, "autumn", test=True)):

@@ -164,6 +164,14 @@ def test_the_sweeper_starts_who_waits_oldest_first(world: World) -> None:
     assert states(world, first, other, second) == ["LOGGED", "ENQUEUED", "LOGGED"]
 
 
+def test_a_job_that_has_gone_before_its_end_holds_nothing_for_ever(world: World) -> None:
+    first, other = aged(world, "spring", "autumn")
+    world.planner.react(first.id)
+    world.stores.expire(first.id)
+    assert [world.sweep().planned for _ in range(2)] == [0, 1]
+    assert states(world, other) == ["ENQUEUED"]
+
+
 def test_a_stopped_campaign_frees_the_credential_when_it_is_at_rest(world: World) -> None:
     first, other = aged(world, "spring", "autumn")
     world.planner.react(first.id)

@@ -1,5 +1,7 @@
 """The reservation of credentials by campaigns, in memory."""
 
+from collections.abc import Container
+
 from shared.domain.jobs import Job
 from shared.domain.states import Change
 
@@ -34,6 +36,11 @@ class Holders:
             return self.of(credential)
         self.items[credential] = (job.campaign, self.running(credential) | {job.id})
         return ""
+
+    def keep(self, credential: str, jobs: Container[str]) -> None:
+        """Take from those that hold a credential whoever is not among these."""
+        campaign, held = self.items.get(credential, ("", frozenset()))
+        self.items[credential] = (campaign, frozenset(job for job in held if job in jobs))
 
     def give_back(self, job: Job) -> None:
         """Take a job from those that run on its credential."""

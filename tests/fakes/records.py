@@ -183,6 +183,9 @@ class FakeRecords:
     def holder(self, credential: str) -> str:
         return self._atomic("holder", lambda: self.holders.of(credential))
 
+    def clear(self, credential: str) -> None:
+        self._atomic("clear", lambda: self.holders.keep(credential, self.jobs))
+
     def doubts(self, now: int) -> Iterable[str]:
         def found() -> list[str]:
             jobs = self.jobs

@@ -42,6 +42,9 @@ class Stores(Protocol):
     def unpause(self, account: str) -> None:
         """End a pause."""
 
+    def expire(self, job: str) -> None:
+        """Remove a job, as happens when its retention is over."""
+
     def stats(self, account: str) -> dict[str, int]:
         """Return the sums of all stats of an account, without zeros."""
 
@@ -68,6 +71,9 @@ class FakeStores:
 
     def pause(self, account: str) -> None:
         self.records.paused.add(account)
+
+    def expire(self, job: str) -> None:
+        del self.records.jobs[job]
 
     def unpause(self, account: str) -> None:
         self.records.paused.discard(account)

@@ -133,6 +133,10 @@ class MotoStores:
         key = keys.account_control(account) if account else keys.system_control()
         self.client.delete_item(TableName=self.tables.records, Key=key)
 
+    def expire(self, job: str) -> None:
+        """Remove a job, as happens when its retention is over."""
+        self.client.delete_item(TableName=self.tables.records, Key=keys.job(job))
+
     def stats(self, account: str) -> dict[str, int]:
         """Return the sums of all stats of an account."""
         out: dict[str, int] = {}

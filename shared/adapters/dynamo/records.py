@@ -163,6 +163,14 @@ class DynamoRecords:
         item = self._db.get(self._ops, keys.holder(credential))
         return codec.text(item, "holder") if item and "jobs" in item else ""
 
+    def clear(self, credential: str) -> None:
+        """Take jobs that have gone from those that hold a credential."""
+        item = self._db.get(self._ops, keys.holder(credential)) or {}
+        jobs = item["jobs"]["SS"] if "jobs" in item else []
+        there = {x["job"]["S"] for x in self._db.batch_get(self._records, [keys.job(job) for job in jobs])}
+        if there < set(jobs):
+            self._db.call("update_item", **reservation.without(self._ops, credential, sorted(set(jobs) - there)))
+
     def doubts(self, now: int) -> Iterable[str]:
         """Walk the LOGGED jobs with messages of unknown fate about which a provider is to be asked by now."""
         for shard in range(SHARDS):

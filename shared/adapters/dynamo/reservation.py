@@ -4,6 +4,8 @@ One item per credential: `holder` is the campaign, `jobs` the set of its jobs th
 the credential is free where there is no `jobs`.
 """
 
+from collections.abc import Sequence
+
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import s
@@ -15,15 +17,24 @@ def actions(table: str, job: Job, change: Change) -> list[Item]:
     """Return what a change of a job means for the credential that it reserves. `table`: the name of `ops`."""
     if not job.exclusive or change not in (Change.PLAN, Change.LOG):
         return []
-    update: Item = {"TableName": table, "Key": keys.holder(job.route[0])}
-    values: Item = {":job": {"SS": [job.id]}}
-    if change is Change.PLAN:
-        values[":campaign"] = s(job.campaign)
-        update |= {
-            "UpdateExpression": "SET holder = :campaign ADD jobs :job",
-            "ConditionExpression": "attribute_not_exists(jobs) OR holder = :campaign",
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
-    else:
-        update["UpdateExpression"] = "DELETE jobs :job"
-    return [{"Update": {**update, "ExpressionAttributeValues": values}}]
+    if change is Change.LOG:
+        return [{"Update": without(table, job.route[0], [job.id])}]
+    update: Item = {
+        "TableName": table,
+        "Key": keys.holder(job.route[0]),
+        "UpdateExpression": "SET holder = :campaign ADD jobs :job",
+        "ConditionExpression": "attribute_not_exists(jobs) OR holder = :campaign",
+        "ExpressionAttributeValues": {":campaign": s(job.campaign), ":job": {"SS": [job.id]}},
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    return [{"Update": update}]
+
+
+def without(table: str, credential: str, jobs: Sequence[str]) -> Item:
+    """Return the update that takes jobs from those that hold a credential; of one that does not, nothing."""
+    return {
+        "TableName": table,
+        "Key": keys.holder(credential),
+        "UpdateExpression": "DELETE jobs :jobs",
+        "ExpressionAttributeValues": {":jobs": {"SS": list(jobs)}},
+    }
