@@ -32,6 +32,7 @@ def alone(module: str, *arguments: str) -> dict[str, float]:
 def timed() -> list[Row]:
     """The rows that depend on the machine."""
     single = alone("sender", "--messages", "20000")
+    own = alone("sender", "--messages", "20000", "--campaign")
     far = alone("sender", "--messages", "20000", "--distance-ms", "4")
     many = alone("sender", "--messages", "60000", "--per-call", "0")
     adapter = alone("sender", "--adapter")["adapter_ms"]
@@ -45,6 +46,7 @@ def timed() -> list[Row]:
         Row(rows.SPEED, single["per_second"], 3000, "messages/s", more=True),
         Row(rows.SPEED_MANY, many["per_second"], 5000, "messages/s", more=True),
         Row(rows.CPU, single["cpu_us"] / single["slowness"], 250, f"us ({single['cpu_us']:.0f} as measured)"),
+        Row(rows.CPU_OWN, own["cpu_us"] / own["slowness"], 250, f"us ({own['cpu_us']:.0f} as measured)"),
         Row(rows.FEEDBACK_CPU, event_us, 100, f"us ({event['cpu_us']:.0f} as measured)"),
         Row(rows.named(rows.UPLOAD, "CPU time"), upload_s, 10, f"s ({upload['cpu_s']:.1f} as measured)"),
         Row(rows.named(rows.UPLOAD, "peak memory"), upload["rss_mb"], 128, "MB"),

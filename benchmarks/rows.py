@@ -10,6 +10,7 @@ COST: Final = "modelled cost per million messages without the provider's fee: ba
 SPEED: Final = "messages/s per worker, one call per message, keep-alive HTTP, provider at 50 ms, rate not binding"
 SPEED_MANY: Final = "messages/s per worker, multi-recipient calls"
 CPU: Final = "CPU per message in the sender, one call per message"
+CPU_OWN: Final = "CPU per message in the sender, campaign: three placeholders and an unsubscription"
 ONE: Final = (
     "a batch of one recipient: write units / AWS calls, acceptance to LOGGED; "
     "time from 202 to the provider's call on the local cloud, p50"

@@ -13,6 +13,7 @@ import resource
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from statistics import mean
 from typing import Any, Final, TypeVar
@@ -47,6 +48,7 @@ from simulator.run import SimulatorProcess
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.faults import Tap
 from tests.fakes.ledgers import FakeLedgers
+from tests.fakes.links import FakeLinks
 from tests.fakes.queues import FakeLanes, FakePacer
 from tests.fakes.records import FakeRecords
 
@@ -74,8 +76,8 @@ class Distance(Tap):
         return operation()
 
 
-def run(messages: int, per_call: int, distance: float) -> dict[str, float]:
-    """Send a batch; returns messages a second, µs of processor time a message and MB of memory.
+def run(messages: int, per_call: int, distance: float, *, campaign: bool = False) -> dict[str, float]:
+    """Send a batch, or a campaign's list; returns messages a second, µs of processor time a message and MB of memory.
 
     `slowness`: what the calibration loop took just before and after, of the reference's time; processor time is to be
     divided by it, since a neighbour on the same core or cache makes the same work cost more.
@@ -108,11 +110,12 @@ def run(messages: int, per_call: int, distance: float) -> dict[str, float]:
             clock=clock,
             lease_margin=30,
             wire=partial(Wire, http),
+            links=FakeLinks(),
         )
         acceptor = Acceptor(records=records, lanes=lanes, circuits=circuits, settings=settings, clock=clock)
 
         def send(count: int) -> None:
-            accepted = acceptor.accept(_request(count))
+            accepted = acceptor.accept(_campaign(count) if campaign else _request(count))
             if not isinstance(accepted, Accepted):
                 raise TypeError("not accepted")
             _work(sender, accepted.job.id, accepted.job.chunks, clock.now() + 120)
@@ -149,6 +152,26 @@ def _request(count: int) -> BatchRequest:
         duplicates=0,
         policy=Policy(),
     )
+
+
+def _campaign(count: int) -> BatchRequest:
+    """Return a mail with three placeholders and an unsubscription, of which each recipient gets one of their own."""
+    html = (
+        f"<html><body><h1>Dear {{{{ first_name }}}}</h1><p>{prose(1700)}</p><p>Your shop in {{{{ city }}}}</p>"
+        '<p><a href="{{ unsubscribe_url }}">Unsubscribe</a></p></body></html>'
+    )
+    content = Content(
+        Mailbox("news@example.com", "Example News"),
+        "{{ first_name }}, your code is {{ code }}",
+        html,
+        merge=True,
+        unsubscribe="https://mail.example.com/unsubscribe/",
+    )
+    people = tuple(
+        replace(r, values={"first_name": f"Name{i}", "city": "São Paulo & Co", "code": f"C-{i:07}", "unused": "x" * 20})
+        for i, r in enumerate(recipients(count))
+    )
+    return replace(_request(count), content=content, recipients=people)
 
 
 def _work(sender: Sender, job: str, chunks: int, deadline: float) -> None:
@@ -216,13 +239,14 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=20_000)
     parser.add_argument("--per-call", type=int, default=1, help="0: as many as the provider takes")
     parser.add_argument("--distance-ms", type=float, default=0.0, help="of the store")
+    parser.add_argument("--campaign", action="store_true", help="a message of its own for each recipient")
     parser.add_argument("--adapter", action="store_true", help="only what DynamoDB's client costs per window")
     options = parser.parse_args()
     if options.adapter:
         print(json.dumps({"adapter_ms": adapter()}))
         return
     gc.freeze()
-    print(json.dumps(run(options.messages, options.per_call, options.distance_ms / 1000)))
+    print(json.dumps(run(options.messages, options.per_call, options.distance_ms / 1000, campaign=options.campaign)))
 
 
 if __name__ == "__main__":

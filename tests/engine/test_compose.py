@@ -51,6 +51,23 @@ def test_values_are_filled_in_and_made_safe_for_where_they_go(job: Job) -> None:
     assert sent.sender == MAIL.sender
 
 
+def test_all_else_is_the_contents_own(job: Job) -> None:
+    full = replace(
+        MAIL,
+        subject="Hello",
+        html="<p>Hello</p>",
+        text="{{ name }}",
+        reply_to=Mailbox("answers@example.com"),
+        cc=(Mailbox("cc@example.com"),),
+        bcc=(Mailbox("bcc@example.com"),),
+        headers=(("X-Campaign", "7"),),
+        attachments=(Attachment("a.pdf", "application/pdf", "QUJD"),),
+    )
+    sent = made(job, full)
+    assert isinstance(sent, Content)
+    assert sent == replace(full, text="Ann & Bob", headers=sent.headers, merge=False)
+
+
 def test_the_link_is_the_recipients_own_and_always_the_same(job: Job) -> None:
     sent = made(job, MAIL)
     assert isinstance(sent, Content)
