@@ -42,6 +42,8 @@ def timed() -> list[Row]:
     event_us = event["cpu_us"] / event["slowness"]
     upload = alone("upload")
     upload_s = upload["cpu_s"] / upload["slowness"]
+    export = alone("export")
+    export_s = export["cpu_s"] / export["slowness"]
     return [
         Row(rows.SPEED, single["per_second"], 3000, "messages/s", more=True),
         Row(rows.SPEED_MANY, many["per_second"], 5000, "messages/s", more=True),
@@ -50,6 +52,8 @@ def timed() -> list[Row]:
         Row(rows.FEEDBACK_CPU, event_us, 100, f"us ({event['cpu_us']:.0f} as measured)"),
         Row(rows.named(rows.UPLOAD, "CPU time"), upload_s, 10, f"s ({upload['cpu_s']:.1f} as measured)"),
         Row(rows.named(rows.UPLOAD, "peak memory"), upload["rss_mb"], 128, "MB"),
+        Row(rows.named(rows.EXPORT, "CPU time"), export_s, 120, f"s ({export['cpu_s']:.1f} as measured)"),
+        Row(rows.named(rows.EXPORT, "peak memory"), export["rss_mb"], 128, "MB"),
     ]
 
 

@@ -51,6 +51,14 @@ def _sweep() -> None:
     _ = _dispatch("sweep").deployment().sweeper
 
 
+def _due() -> None:
+    _ = _dispatch("due").deployment().due
+
+
+def _export() -> None:
+    _ = _dispatch("export").deployment().exporter
+
+
 def _webhooks() -> None:
     from functions.webhooks import receive  # noqa: PLC0415
 
@@ -74,6 +82,8 @@ CASES: Final[dict[str, Callable[[], None]]] = {
     "track": _track,
     "plan": _plan,
     "sweep": _sweep,
+    "due": _due,
+    "export": _export,
     "webhooks": _webhooks,
     "api": _api,
 }

@@ -20,6 +20,7 @@ DEAD: Final = "failed calls before a dead provider is left alone"
 STARTS: Final = "import + clients of each function against bare boto3"
 MEMORY: Final = "memory of each function"
 UPLOAD: Final = "1,000,000-row upload: CPU time and peak memory"
+EXPORT: Final = "1,000,000-row export: CPU time and peak memory"
 
 
 @dataclass(frozen=True, slots=True)

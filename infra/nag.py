@@ -12,6 +12,7 @@ from infra.lane import Lane
 from infra.links import LinkKeys
 from infra.queue import DeadLetters, WorkQueue
 from infra.settings import Deployment
+from infra.storage import EXPORTS
 from shared import contracts
 
 _HERE: Final = "arn:<AWS::Partition>:{service}:<AWS::Region>:<AWS::AccountId>:{name}"
@@ -59,6 +60,7 @@ def wildcards(deployment: Deployment) -> dict[str, str]:
     lanes = _HERE.format(service="sqs", name=contracts.lane_queue_name(deployment.stage, "*"))
     secrets = _HERE.format(service="secretsmanager", name=f"secret:{contracts.secret_name(deployment.stage, '*')}")
     return {
+        f"<StorageBucket5CB7C8EA.Arn>/{EXPORTS}*": "Exports alone; their names are made at run time.",
         "<StorageBucket5CB7C8EA.Arn>/*": "Objects of this deployment's own bucket; their keys are made at run time.",
         _HERE.format(service="scheduler", name=f"schedule/{contracts.prefix(deployment.stage)}/*"): "Schedules of this "
         "stage's own group; each is named after its job, made at run time.",

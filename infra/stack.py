@@ -10,6 +10,7 @@ from constructs import Construct
 from infra import bundling
 from infra.api import Api
 from infra.dispatch import Dispatch, Feedback
+from infra.exports import Exports
 from infra.function import Function
 from infra.lane import Lane
 from infra.links import LinkKeys
@@ -17,7 +18,7 @@ from infra.lists import Lists
 from infra.schedules import Schedules
 from infra.ses import SesEvents
 from infra.settings import Deployment, SettingsError
-from infra.storage import Storage
+from infra.storage import EXPORTS, Storage
 from infra.webhooks import Webhooks
 from shared import contracts
 
@@ -50,6 +51,7 @@ class PosthasteStack(Stack):
         storage = Storage(self, "Storage", deployment=deployment)
         feedback = Feedback(self, "Feedback", deployment=deployment)
         schedules = Schedules(self, "Schedules", deployment=deployment)
+        exports = Exports(self, "Exports", deployment=deployment)
         lists = Lists(self, "Lists", deployment=deployment)
         LinkKeys(self, "LinkKeys", deployment=deployment)
         lanes = [
@@ -62,7 +64,7 @@ class PosthasteStack(Stack):
             "Api",
             deployment=deployment,
             code=code,
-            environment={**environment, **lists.environment, **schedules.environment},
+            environment={**environment, **lists.environment, **schedules.environment, **exports.environment},
             webhooks=webhooks.receive,
         )
         told = {**environment, contracts.ENV_API_URL: api.http.api_endpoint}
@@ -85,6 +87,7 @@ class PosthasteStack(Stack):
         self._grant_dispatch(deployment, storage, feedback, dispatch)
         self._grant_lists(storage, lists, api.serve, dispatch.sweep, lists.serve(code, environment))
         self._grant_schedules(deployment, storage, schedules, api.serve, schedules.serve(code, environment))
+        self._grant_exports(storage, exports, api.serve, exports.serve(code, environment))
         ses = [c for c in deployment.settings.credentials if c.provider == "ses" and not c.region]
         if ses:
             events = SesEvents(self, "SesEvents", deployment=deployment, credentials=ses, feedback=feedback)
@@ -186,6 +189,15 @@ class PosthasteStack(Stack):
         due.allow(*READ, *CHANGE, on=[storage.records.table_arn, storage.ops.table_arn])
         due.allow("dynamodb:Query", on=self._indexes(storage, contracts.INDEX_OPEN))
         due.allow("sqs:SendMessage", on=[self._lanes(deployment)])
+
+    def _grant_exports(self, storage: Storage, exports: Exports, serve: Function, make: Function) -> None:
+        queue = exports.work.queue.queue_arn
+        serve.allow("sqs:SendMessage", on=[queue])
+        make.allow(*CONSUME, "sqs:SendMessage", on=[queue])
+        make.allow("dynamodb:GetItem", "dynamodb:Query", on=[storage.records.table_arn, storage.ops.table_arn])
+        make.allow("dynamodb:PutItem", on=[storage.records.table_arn])
+        make.allow("s3:GetObject", "s3:PutObject", on=[storage.bucket.arn_for_objects(f"{EXPORTS}*")])
+        make.allow("s3:ListBucket", on=[storage.bucket.bucket_arn])
 
     def _indexes(self, storage: Storage, *names: str) -> list[str]:
         return [f"{storage.records.table_arn}/index/{name}" for name in names]

@@ -22,6 +22,7 @@ from shared.ports import Clock
 if TYPE_CHECKING:
     from shared.adapters.blobs import S3Blobs
     from shared.adapters.dynamo.campaigns import DynamoCampaigns
+    from shared.adapters.dynamo.exports import DynamoExports
     from shared.adapters.dynamo.pacer import DynamoPacer
     from shared.adapters.dynamo.uploads import DynamoUploads
     from shared.adapters.files import S3Files
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
     from shared.adapters.sqs import SqsLanes, SqsQueue
     from shared.engine.circuits import Circuits
     from shared.engine.due import Due
+    from shared.engine.export import ExportDesk, Exporter
     from shared.engine.ingest import Ingestion
     from shared.engine.log import Logger
+    from shared.engine.logs import Logs
     from shared.engine.plan import Planner
     from shared.engine.recover import Recovery
     from shared.engine.resolve import Resolution
@@ -260,6 +263,49 @@ class Deployment:
             settings=self.settings,
             clock=self.clock,
         )
+
+    @cached_property
+    def logs(self) -> "Logs":
+        """What became of messages."""
+        from shared.engine.logs import Logs  # noqa: PLC0415
+
+        timeout = self.settings.feedback_timeout
+        return Logs(records=self.records, ledgers=self.ledgers, clock=self.clock, feedback_timeout=timeout)
+
+    @cached_property
+    def export_desk(self) -> "ExportDesk":
+        """Where exports are asked for."""
+        from shared.engine.export import ExportDesk  # noqa: PLC0415
+
+        return ExportDesk(exports=self._exports, queue=self._export_queue, clock=self.clock)
+
+    @cached_property
+    def exporter(self) -> "Exporter":
+        """Makes exports."""
+        from shared.adapters.files import CONFIG as OF_FILES  # noqa: PLC0415
+        from shared.adapters.multipart import S3Multipart  # noqa: PLC0415
+        from shared.engine.export import Exporter  # noqa: PLC0415
+
+        return Exporter(
+            exports=self._exports,
+            multipart=S3Multipart(lambda: self.aws.client("s3", OF_FILES), self.env[contracts.ENV_BUCKET]),
+            records=self.records,
+            logs=self.logs,
+            queue=self._export_queue,
+            clock=self.clock,
+        )
+
+    @cached_property
+    def _exports(self) -> "DynamoExports":
+        from shared.adapters.dynamo.exports import DynamoExports  # noqa: PLC0415
+
+        return DynamoExports(self.dynamo, self.records_table)
+
+    @cached_property
+    def _export_queue(self) -> "SqsQueue":
+        from shared.adapters.sqs import SqsQueue  # noqa: PLC0415
+
+        return SqsQueue(self.sqs, self.env[contracts.ENV_EXPORT_QUEUE_URL], self.clock)
 
     @cached_property
     def logger(self) -> "Logger":

@@ -54,11 +54,12 @@ HANDLERS: Final = {
     "sweep": "functions.dispatch.sweep.handler",
     "due": "functions.dispatch.due.handler",
     "ingest": "functions.dispatch.ingest.handler",
+    "export": "functions.dispatch.export.handler",
 }
 """Function → handler string.
 
 plan: `records` stream; log: `ops` stream; track: feedback queue; sweep: every minute; due: jobs whose time has come;
-ingest: uploaded lists.
+ingest: uploaded lists; export: exports.
 """
 
 PLAN_STREAM_FILTERS: Final = (

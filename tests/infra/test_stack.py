@@ -25,6 +25,8 @@ QUEUES = {
     "DispatchSweepDeadQueue54760AE6": "posthaste-dev-sweep-dlq",
     "ListsWorkQueueA9241155": "posthaste-dev-ingest",
     "ListsWorkDeadQueueEC5A5700": "posthaste-dev-ingest-dlq",
+    "ExportsWorkQueueC2A68AB4": "posthaste-dev-export",
+    "ExportsWorkDeadQueue56E15DB3": "posthaste-dev-export-dlq",
     "SchedulesWorkQueue98D66C13": "posthaste-dev-due",
     "SchedulesWorkDeadQueue46AD2113": "posthaste-dev-due-dlq",
 }
@@ -122,7 +124,7 @@ def test_queues_are_encrypted_and_dead_letters_kept_for_14_days(template: Templa
 @pytest.mark.promise(3)
 def test_a_failed_message_never_vanishes_with_its_batch(template: Template) -> None:
     sources = list(template.sources())
-    assert len(sources) == 9
+    assert len(sources) == 10
     for service, _, source in sources:
         assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"], service
 
@@ -136,7 +138,7 @@ def test_visibility_is_six_times_the_time_out(template: Template) -> None:
         seconds = template.functions()[service]["Timeout"] + source.get("MaximumBatchingWindowInSeconds", 0)
         assert template.resources[queue_id]["Properties"]["VisibilityTimeout"] >= 6 * seconds, service
         checked += 1
-    assert checked == 7
+    assert checked == 8
 
 
 @pytest.mark.promise(3)
@@ -216,7 +218,7 @@ def test_schedules_of_this_account_alone_may_send_and_only_to_the_queue_of_what_
 
 def test_functions(template: Template) -> None:
     functions = template.functions()
-    assert set(functions) == {*SENDERS, "api", "webhooks", "plan", "log", "track", "sweep", "due", "ingest"}
+    assert set(functions) == {*SENDERS, "api", "webhooks", "plan", "log", "track", "sweep", "due", "ingest", "export"}
     for function in functions.values():
         assert function["Runtime"] == "python3.13"
         assert function["Architectures"] == ["arm64"]
@@ -226,7 +228,7 @@ def test_functions(template: Template) -> None:
 
 
 def test_time_limits(aws: Template, local: Template) -> None:
-    expected = {"api": 29, "webhooks": 10, "plan": 60, "log": 60, "track": 60, "sweep": 60, "due": 60}
+    expected = {"api": 29, "webhooks": 10, "plan": 60, "log": 60, "track": 60, "sweep": 60, "due": 60, "export": 900}
     for template, sender, ingest, margin in ((aws, 120, 900, "30"), (local, 20, 60, "5")):
         own = {**dict.fromkeys(SENDERS, sender), "ingest": ingest}
         assert {s: f["Timeout"] for s, f in template.functions().items()} == expected | own
@@ -356,6 +358,8 @@ def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
         ("*", "dynamodb:ListStreams"): {"plan", "log"},
         (LANES, "sqs:SendMessage"): {*SENDERS, "api", "plan", "log", "track", "sweep", "due"},
         (LANES, "sqs:GetQueueAttributes"): {"api", "plan", "log", "track", "sweep"},
+        ("<StorageBucket5CB7C8EA.Arn>/exports/*", "s3:GetObject"): {"export"},
+        ("<StorageBucket5CB7C8EA.Arn>/exports/*", "s3:PutObject"): {"export"},
         (f"{SCHEDULE}posthaste-dev/*", "scheduler:CreateSchedule"): {"api", "due"},
         (f"{SCHEDULE}posthaste-dev/*", "scheduler:UpdateSchedule"): {"api", "due"},
         (f"{SCHEDULE}posthaste-dev/*", "scheduler:DeleteSchedule"): {"api"},

@@ -436,4 +436,20 @@ MUTANTS: Final = (
         "            events = []\n",
         "tests/providers/test_sendgrid_events.py::test_a_body_that_is_not_an_array_of_objects[[1]]",
     ),
+    Mutant(
+        "a schedule decides by itself when a job starts",
+        7,
+        "shared/engine/plan.py",
+        "if job.state is not JobState.READY or job.not_before > now:",
+        "now = max(now, job.not_before)\n        if job.state is not JobState.READY:",
+        "tests/engine/test_schedules.py::test_a_hint_alone_starts_nothing[memory]",
+    ),
+    Mutant(
+        "an export goes on a chunk too far after its checkpoint",
+        3,
+        "shared/engine/export.py",
+        "columns, start = self.held.columns, self.held.chunk",
+        "columns, start = self.held.columns, self.held.chunk + bool(self.held.parts)",
+        "tests/engine/test_export.py::test_at_its_time_limit_another_invocation_goes_on_where_it_was",
+    ),
 )
