@@ -133,7 +133,7 @@ class Deployment:
         """The credentials' secrets, and what signs links."""
         from shared.adapters.secrets import Secrets  # noqa: PLC0415
 
-        return Secrets(self.aws.client("secretsmanager"), self.settings.stage, self.clock)
+        return Secrets(self.aws.later("secretsmanager"), self.settings.stage, self.clock)
 
     @cached_property
     def links(self) -> "SecretLinks":
@@ -252,7 +252,7 @@ class Deployment:
     @cached_property
     def ingestion(self) -> "Ingestion":
         """Reads uploaded lists."""
-        from shared.engine.ingest import Ingestion  # noqa: PLC0415
+        from shared.engine.ingest import LEASE_MARGIN, Ingestion  # noqa: PLC0415
 
         return Ingestion(
             records=self.records,
@@ -262,6 +262,7 @@ class Deployment:
             queue=self._ingest_queue,
             settings=self.settings,
             clock=self.clock,
+            lease_margin=float(self.env.get(contracts.ENV_LEASE_MARGIN, LEASE_MARGIN)),
         )
 
     @cached_property
@@ -334,6 +335,7 @@ class Deployment:
         from shared.adapters.dynamo import keys  # noqa: PLC0415
         from shared.domain.jobs import SHARDS  # noqa: PLC0415
         from shared.engine.sweep import Sweeper  # noqa: PLC0415
+        from shared.engine.uploading import Reminder  # noqa: PLC0415
 
         owners = [*(c.id for c in self.settings.credentials), contracts.TEST_CREDENTIAL]
         slots = [keys.open_slot(c, 0, running=r) for c in owners for r in (False, True)]
@@ -348,6 +350,7 @@ class Deployment:
             retrier=self.retrier,
             clock=self.clock,
             slots=slots,
+            others=(Reminder(self.uploads, self._ingest_queue, self.clock).walk,),
         )
 
 

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
 from typing import Any, Final
 
 from shared.contracts import Settings, ingest
@@ -29,7 +28,7 @@ from shared.ports import Campaigns, Clock, FileChanged, Files, Queue, Records, U
 PIECE: Final = 32_768
 """Marks in one file, 256 KB."""
 LEASE_MARGIN: Final = 30.0
-"""Seconds that a lease outlives its invocation: clocks differ."""
+"""Seconds that a lease outlives its invocation by default: clocks differ."""
 LAST_SECONDS: Final = 20.0
 """Seconds before its end in which an invocation begins no other block; a quarter of its time where that is less."""
 MAX_STARTS: Final = 12
@@ -74,7 +73,12 @@ _DETAILS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingestion:
-    """Reads uploaded lists. `queue`: the ingest function's own."""
+    """Reads uploaded lists.
+
+    Attributes:
+        queue: the ingest function's own.
+        lease_margin: seconds that a lease outlives its invocation.
+    """
 
     records: Records
     campaigns: Campaigns
@@ -83,6 +87,7 @@ class Ingestion:
     queue: Queue
     settings: Settings
     clock: Clock
+    lease_margin: float = LEASE_MARGIN
 
     def work(self, campaign: str, upload: str, *, owner: str, deadline: float) -> Did:
         """Read a list until its end or nearly until `deadline` (Unix seconds); then another invocation goes on.
@@ -107,7 +112,7 @@ class Ingestion:
         held = found.changed(
             state=UploadState.READING,
             owner=owner,
-            until=round((deadline + LEASE_MARGIN) * 1000),
+            until=round((deadline + self.lease_margin) * 1000),
             starts=found.starts + 1,
         )
         if not self.uploads.save(found, held):
@@ -118,16 +123,6 @@ class Ingestion:
         except Exception:
             lease.wait(seconds=min(3600, 30 * 2**lease.held.starts))
             raise
-
-    def remind(self) -> Iterator[tuple[str, Callable[[], None]]]:
-        """Yield every list that is to be read, with what has it read if nobody does: for the sweeper."""
-        for campaign, upload in self.uploads.unread():
-            yield upload, partial(self._remind, campaign, upload)
-
-    def _remind(self, campaign: str, upload: str) -> None:
-        found = self.uploads.get(campaign, upload)
-        if found is not None and found.state in UNREAD and found.until <= self.clock.now() * 1000:
-            self.queue.send([ingest(campaign, upload)])
 
 
 class _Lease:

@@ -28,6 +28,9 @@ INTERVAL: Final = 60.0
 """Seconds between two runs."""
 _LOG: Final = logging.getLogger(__name__)
 
+Look = tuple[str, Callable[[], None]]
+"""What is looked at, by its name, and what is done about it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Swept:
@@ -64,8 +67,9 @@ class Sweeper:
         retrier: Retrier,
         clock: Clock,
         slots: Sequence[str],
+        others: Sequence[Callable[[], Iterator[Look]]] = (),
     ) -> None:
-        """`slots`: every partition of the index `open`."""
+        """`slots`: every partition of the index `open`; `others` walk what else somebody may have left, after jobs."""
         self._records = records
         self._ledgers = ledgers
         self._lanes = lanes
@@ -75,6 +79,7 @@ class Sweeper:
         self._retrier = retrier
         self._clock = clock
         self._slots = slots
+        self._others = others
         self._cursor: dict[str, int] = {}
         self._census = Census(records, 0)
 
@@ -104,9 +109,7 @@ class Sweeper:
             raise faults[0]
         return Swept(**done, complete=complete, stuck=tuple(self._census.stuck()) if complete else ())
 
-    def _all(
-        self, done: dict[str, int], empty: dict[str, bool], asked: set[str], deadline: float
-    ) -> Iterator[tuple[str, Callable[[], None]]]:
+    def _all(self, done: dict[str, int], empty: dict[str, bool], asked: set[str], deadline: float) -> Iterator[Look]:
         """Yield every job with what is to be done about it. `asked`: credentials whose next job was looked for."""
         for entry in self._records.open_jobs(self._slots):
             if entry.running:
@@ -116,6 +119,8 @@ class Sweeper:
                 yield entry.job, partial(self._ready, entry, done)
         for name in self._records.doubts(int(self._clock.now() * 1000)):
             yield name, partial(self._look, name, done)
+        for walk in self._others:
+            yield from walk()
 
     def _ready(self, entry: OpenJob, done: dict[str, int]) -> None:
         """Start a job, or the next of those that wait for its credential."""

@@ -7,13 +7,14 @@ edits meanwhile, in one transaction. The message on the queue is a hint, and the
 import csv
 import io
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 from shared.contracts import TEST_CREDENTIAL, Settings, ingest
-from shared.domain.campaigns import DAY_MS, MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
+from shared.domain.campaigns import DAY_MS, MAX_JOBS, UNREAD, USE_WITHIN_DAYS, Campaign, Upload, UploadState
 from shared.domain.ids import new_id
 from shared.domain.templates import RECIPIENT
 from shared.ports import Campaigns, Clock, Files, Queue, Retriable, Uploads
@@ -186,6 +187,25 @@ class Uploading:
 
     def _now(self) -> int:
         return int(self._clock.now() * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Reminder:
+    """The sweeper's part: lists that are to be read, and that nobody reads."""
+
+    uploads: Uploads
+    queue: Queue
+    clock: Clock
+
+    def walk(self) -> Iterator[tuple[str, Callable[[], None]]]:
+        """Yield every list that is to be read, with what has it read if nobody does."""
+        for campaign, upload in self.uploads.unread():
+            yield upload, partial(self._remind, campaign, upload)
+
+    def _remind(self, campaign: str, upload: str) -> None:
+        found = self.uploads.get(campaign, upload)
+        if found is not None and found.state in UNREAD and found.until <= self.clock.now() * 1000:
+            self.queue.send([ingest(campaign, upload)])
 
 
 def as_csv(rows: Sequence[Mapping[str, str]]) -> bytes:

@@ -111,6 +111,7 @@ class Cloud:
             contracts.ENV_OPS_TABLE: tables.ops,
             contracts.ENV_LANE: CREDENTIAL,
             contracts.ENV_LANE_URL_PREFIX: url.removesuffix(CREDENTIAL),
+            contracts.ENV_INGEST_QUEUE_URL: url,  # no list is ever taken here
             contracts.ENV_LEASE_MARGIN: "5",
         }
         return Place(env, self.simulator, shape, key=stage)

@@ -4,10 +4,12 @@ import pytest
 
 from shared.contracts import TEST_CREDENTIAL, ingest
 from shared.domain.campaigns import MAX_JOBS, Upload, UploadState
-from shared.engine.uploading import PLACE_SECONDS, Place, Refusal, as_csv
+from shared.engine.sweep import Sweeper
+from shared.engine.uploading import PLACE_SECONDS, Place, Refusal, Reminder, as_csv
 from shared.ports import Retriable
 from tests.fakes.faults import When
 from tests.fakes.intake import Intake
+from tests.fakes.world import World
 
 DATA = b"recipient,name\r\nann@example.com,Ann\r\n"
 
@@ -141,3 +143,27 @@ def test_rows_of_a_request_become_the_file_that_they_would_be() -> None:
     rows = [{"recipient": "ann@example.com", "name": 'Ann "A", Lee'}, {"city": "x\ny", "recipient": "b@example.com"}]
     assert as_csv(rows) == (b'recipient,name,city\r\nann@example.com,"Ann ""A"", Lee",\r\nb@example.com,,"x\ny"\r\n')
     assert as_csv([]) == b"recipient\r\n"
+
+
+def test_the_sweeper_has_lists_read_that_nobody_reads() -> None:
+    intake = Intake()
+    world = World()
+    upload = intake.take(DATA)
+    intake.queue.lose()
+    sweeper = Sweeper(
+        records=world.records,
+        ledgers=world.ledgers,
+        lanes=world.lanes,
+        planner=world.planner,
+        recovery=world.recovery,
+        logger=world.logger,
+        retrier=world.retrier,
+        clock=world.clock,
+        slots=(),
+        others=(Reminder(intake.uploads, intake.queue, intake.clock).walk,),
+    )
+    assert sweeper.sweep(world.clock.now() + 60).complete
+    assert [m.body for m in intake.queue.waiting] == [ingest(upload.campaign, upload.id)]
+    intake.uploads.items[upload.campaign, upload.id] = intake.now(upload).changed(until=intake.clock.ms + 1)
+    sweeper.sweep(world.clock.now() + 60)
+    assert len(intake.queue.waiting) == 1, "somebody reads it"

@@ -9,7 +9,7 @@ from shared.domain.ids import new_id
 from shared.domain.ledger import Ledger
 from shared.domain.uploads import PackedChunk
 from shared.engine.ingest import Did, Ingestion
-from shared.engine.uploading import Uploading
+from shared.engine.uploading import Reminder, Uploading
 from tests.fakes.campaigns import FakeCampaigns
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
@@ -92,7 +92,7 @@ class Intake:
 
     def sweep(self) -> None:
         """Do the sweeper's part."""
-        for _, look in self.ingestion.remind():
+        for _, look in Reminder(self.uploads, self.queue, self.clock).walk():
             look()
 
     def now(self, upload: Upload) -> Upload:
