@@ -13,8 +13,8 @@ LANES := --lanes tests/deployed/lanes.json
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links
 
-.PHONY: help setup run demo up down status test test-unit test-deployed lint lint-infra check bench mutants crash chaos kill pace model \
-	soak browser openapi lock clean
+.PHONY: help setup run demo up down status test test-unit test-browser test-deployed lint lint-infra check bench mutants crash chaos kill \
+	campaign-proof pace model soak browser openapi lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -62,10 +62,13 @@ status: setup ## show what of the local cloud is running
 test: test-unit test-deployed ## all tests: unit, function and synth tests, then those on a local cloud of their own
 
 test-unit: setup ## tests that need no local cloud
-	$(PYTEST) -m "not deployed" -n auto
+	$(PYTEST) -m "not deployed and not browser" -n auto
 
 test-deployed: setup ## tests against a local cloud that is started for them and stopped afterwards
 	POSTHASTE_LOCAL=.local/test $(PY) -m infra.local with $(LANES) -- $(PYTEST) -m deployed tests/deployed
+
+test-browser: setup ## pages in a real browser, which `make browser` installs
+	$(PYTEST) -m browser -n 0
 
 lint: setup ## style, types and import rules
 	$(PY) -m ruff check .
@@ -94,6 +97,9 @@ chaos: setup ## storms in memory, then one of MESSAGES (default 20000) on a loca
 
 kill: setup ## kill senders in the middle of their windows on a local cloud, KILLS times (default 20); prints a table
 	POSTHASTE_LOCAL=.local/kill $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed --kills $(or $(KILLS),20)
+
+campaign-proof: setup ## a campaign of ROWS (default 100000) on a local cloud: ingest and senders killed, stopped and resumed; prints figures
+	POSTHASTE_LOCAL=.local/campaign $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.proof --rows $(or $(ROWS),100000)
 
 pace: setup ## send in fake time at every rate, with calls of all sizes, while workers stall and die; prints worst second and average
 	$(PY) -m tests.engine.pace

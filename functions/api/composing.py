@@ -30,9 +30,9 @@ def compose(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> BatchR
     body = call.body
     if not body.body and not body.text:
         raise invalid("body", "At least one of body and text is needed.")
-    not_before = _not_before(call)
-    sender = _address("from", body.from_)
-    _check_sender(call, sender)
+    not_before = begin_at(call, call.body.scheduled_at)
+    sender = address_of("from", body.from_)
+    check_sender(call, sender)
     route = _route(call)
     found = parse_many(_entries("to", body.to, MAX_RECIPIENTS, "too_many_recipients"))
     copies = _copies(body, found.recipients)
@@ -68,8 +68,8 @@ def _policy(body: NewBatch) -> Policy:
     return Policy(max_attempts=body.max_attempts, on_ambiguous=OnAmbiguous(body.on_ambiguous), **given)
 
 
-def _not_before(call: Call[Nothing, NewBatch]) -> int:
-    wanted = call.body.scheduled_at
+def begin_at(call: Call[Any, Any], wanted: datetime | None) -> int:
+    """Return when sending is to begin, Unix milliseconds, 0 for now; Problem if that is no time to wait for."""
     if wanted is None:
         return 0
     now = call.services.clock.now()
@@ -79,19 +79,21 @@ def _not_before(call: Call[Nothing, NewBatch]) -> int:
     return int(wanted.timestamp() * 1000)
 
 
-def _address(field: str, text: str) -> Address:
+def address_of(field: str, text: str) -> Address:
+    """Return an address, or the Problem of its field."""
     found = parse(text)
     if isinstance(found, Invalid):
         raise invalid(field, found.reason)
     return found
 
 
-def _check_sender(call: Call[Nothing, NewBatch], sender: Address) -> None:
+def check_sender(call: Call[Any, Any], sender: Address, field: str = "from") -> None:
+    """Problem unless the account may send from an address, and is not suspended."""
     check = call.services.accounts.check_sender(call.key.account, sender.key)
     if check.suspended:
         raise Problem("account_suspended")
     if not check.allowed:
-        raise Problem("from_not_allowed", errors=[("from", "Not on the account's list of senders.")])
+        raise Problem("from_not_allowed", errors=[(field, "Not on the account's list of senders.")])
 
 
 def _route(call: Call[Nothing, NewBatch]) -> tuple[str, ...]:
@@ -133,7 +135,7 @@ def _copies(body: NewBatch, recipients: Sequence[Address | Invalid]) -> list[tup
     out: list[tuple[str, Address]] = []
     for field, given in fields:
         for i, text in enumerate(_entries(field, given, MAX_COPIES)):
-            found = _address(f"{field}.{i}", text)
+            found = address_of(f"{field}.{i}", text)
             if found.key not in seen:
                 seen.add(found.key)
                 out.append((field, found))
@@ -154,17 +156,18 @@ def _recipient(found: Address | Invalid, suppressed: set[str]) -> Recipient:
 
 def _content(body: NewBatch, sender: Address, copies: Sequence[tuple[str, Address]]) -> Content:
     return Content(
-        sender=_mailbox(sender),
+        sender=mailbox(sender),
         subject=body.subject,
         html=body.body or "",
         text=body.text or "",
-        reply_to=_mailbox(_address("reply_to", body.reply_to)) if body.reply_to else None,
-        cc=tuple(_mailbox(a) for field, a in copies if field == "cc"),
-        bcc=tuple(_mailbox(a) for field, a in copies if field == "bcc"),
+        reply_to=mailbox(address_of("reply_to", body.reply_to)) if body.reply_to else None,
+        cc=tuple(mailbox(a) for field, a in copies if field == "cc"),
+        bcc=tuple(mailbox(a) for field, a in copies if field == "bcc"),
         headers=tuple((body.headers or {}).items()),
         attachments=tuple(Attachment(a.filename, a.content_type, a.data, a.content_id) for a in body.attachments or ()),
     )
 
 
-def _mailbox(address: Address) -> Mailbox:
+def mailbox(address: Address) -> Mailbox:
+    """Return an address as contents have it."""
     return Mailbox(address.address, address.display)

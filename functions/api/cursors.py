@@ -12,6 +12,8 @@ from functions.api.problems import Problem
 
 _JOBS: Final = re.compile(r"\d{15}#[0-9a-z]{26}")
 _SUPPRESSIONS: Final = re.compile(r"\d{15}#[0-9a-f]{64}")
+_NUMBER: Final = re.compile(r"[1-9]\d{0,6}", re.ASCII)
+_MESSAGES: Final = re.compile(r"(\d{1,3})\.(\d{1,5})\.(\d{1,3})", re.ASCII)
 _LINES: Final = re.compile(r"(\d{1,5})\.(\d{1,3})")
 
 
@@ -31,6 +33,19 @@ def lines(cursor: str | None) -> tuple[int, int]:
         return (0, 0)
     match = _place(cursor, _LINES)
     return int(match[1]), int(match[2])
+
+
+def number(cursor: str | None) -> int:
+    """Return a place that is a number; 0 at the beginning of a list."""
+    return int(_place(cursor, _NUMBER)[0]) if cursor is not None else 0
+
+
+def messages(cursor: str | None) -> tuple[int, int, int]:
+    """Return the place in a campaign's messages: which of its jobs, chunk and index."""
+    if cursor is None:
+        return (0, 0, 0)
+    match = _place(cursor, _MESSAGES)
+    return int(match[1]), int(match[2]), int(match[3])
 
 
 def write(place: str) -> str | None:

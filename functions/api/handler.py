@@ -16,7 +16,7 @@ from functions.api.auth import authenticate
 from functions.api.http import Answer
 from functions.api.problems import Problem
 from functions.api.routes import ROUTES
-from functions.api.routing import Page, find
+from functions.api.routing import Page, Public, Visit, find
 from functions.api.services import ApiServices, build
 from shared.bootstrap import Deployment
 from shared.ports import Retriable
@@ -69,6 +69,8 @@ def _answer(
     seen["operation"] = route.name
     if isinstance(route, Page):
         return route.handler()
+    if isinstance(route, Public):
+        return route.handler(Visit(request, using(), path))
     key = authenticate(request, using().accounts, route.scope)
     seen |= {"account": key.account, "test": key.test}
     return route.answer(request, using(), key, path)

@@ -62,6 +62,15 @@ def _base64(data: str) -> str:
     return data
 
 
+def _rfc_3339(value: Any) -> Any:
+    if value is not None and not (isinstance(value, str) and _RFC_3339.fullmatch(value)):
+        raise ValueError("A time as in RFC 3339, with its offset, e.g. 2026-11-20T09:00:00Z")
+    return value
+
+
+_RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+# Not strict: a validator before it turns JSON into Python, where strict knows no text of a time.
+Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_rfc_3339)]
 Line = Annotated[str, Field(min_length=1, max_length=MAX_LINE, pattern=LINE)]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=r"^[^\x00]+$")]
 Addresses = Annotated[
@@ -140,8 +149,7 @@ class NewBatch(Input):
         description="A message whose fate is not known: `hold` waits for proof, `fail_over` risks a duplicate.",
     )
     max_attempts: int = Field(6, ge=1, le=12, description="Attempts that a message may have, over all providers.")
-    # Not strict: a validator before it turns JSON into Python, where strict knows no text of a time.
-    scheduled_at: AwareDatetime | None = Field(None, strict=False, description="Not before then; within a year.")
+    scheduled_at: Moment | None = Field(None, description="Not before then; within a year.")
 
     @field_validator("headers")
     @classmethod
@@ -174,16 +182,6 @@ class NewBatch(Input):
         if value is not None and "retry_on" in info.data and "deferred" not in (info.data["retry_on"] or ()):
             raise ValueError("Only with `deferred` in retry_on")
         return value
-
-    @field_validator("scheduled_at", mode="before")
-    @classmethod
-    def _rfc_3339(cls, value: Any) -> Any:
-        if value is not None and not (isinstance(value, str) and _RFC_3339.fullmatch(value)):
-            raise ValueError("A time as in RFC 3339, with its offset, e.g. 2026-11-20T09:00:00Z")
-        return value
-
-
-_RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 
 
 class Retry(Input):

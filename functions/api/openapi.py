@@ -12,16 +12,18 @@ from pydantic.json_schema import models_json_schema
 
 from functions.api.problems import CODES, ProblemDetails
 from functions.api.routes import ROUTES
-from functions.api.routing import AnyRoute, Nothing, Page
+from functions.api.routing import AnyRoute, Nothing, Page, Public, parameters
 
 FILE: Final = Path(__file__).parent / "openapi.json"
 VERSION: Final = "1.0.0"
 COMMON: Final = ("unauthorized", "missing_scope", "rate_limited", "internal_error", "try_again", "malformed_request")
 _REF: Final = "#/components/schemas/{model}"
 _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "id": {"type": "string", "description": "The job's id: 26 lower-case characters.", "maxLength": 100},
+    "id": {"type": "string", "description": "Of the resource: 26 lower-case characters.", "maxLength": 100},
+    "upload_id": {"type": "string", "description": "What the upload's place was given under.", "maxLength": 100},
     "message": {"type": "string", "description": "`chunk.index`, as in the log's lines.", "maxLength": 100},
     "address": {"type": "string", "description": "An e-mail address.", "maxLength": 998},
+    "token": {"type": "string", "description": "As it stands in the link of a mail.", "maxLength": 1000},
 }
 
 Schema = dict[str, Any]
@@ -32,7 +34,10 @@ def generate() -> Schema:
     schemas, refs = _schemas()
     paths: dict[str, Schema] = {}
     for route in ROUTES:
-        operation = _page(route) if isinstance(route, Page) else _operation(route, schemas, refs)
+        if isinstance(route, Page):
+            operation = _page(route)
+        else:
+            operation = _public(route) if isinstance(route, Public) else _operation(route, schemas, refs)
         paths.setdefault(route.path, {})[route.method.lower()] = operation
     return {
         "openapi": "3.1.0",
@@ -60,7 +65,7 @@ def generate() -> Schema:
 
 
 def _schemas() -> tuple[dict[str, Schema], dict[tuple[type[BaseModel], str], Schema]]:
-    routes = [r for r in ROUTES if not isinstance(r, Page)]
+    routes = [r for r in ROUTES if not isinstance(r, Page | Public)]
     inputs = dict.fromkeys([m for r in routes for m in (r.query, r.body) if m is not Nothing])
     outputs = dict.fromkeys([m for r in routes for m in r.answers.values()] + [ProblemDetails])
     wanted: list[Any] = [(m, "validation") for m in inputs] + [(m, "serialization") for m in outputs]
@@ -94,6 +99,7 @@ def _operation(
         operation["description"] = route.description
     if route.body is not Nothing:
         content = {"application/json": {"schema": refs[route.body, "validation"]}}
+        content |= {kind: {"schema": {"type": "string"}} for kind in route.media}
         operation["requestBody"] = {"required": route.body_required, "content": content}
     if route.idempotent:
         schema = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"}
@@ -113,14 +119,14 @@ def _codes(route: AnyRoute) -> Iterable[str]:
     yield from route.problems
     if route.query is not Nothing or route.body is not Nothing or route.parameters or route.method == "GET":
         yield "validation_failed"
-    if route.method in {"POST", "PUT"}:
+    if route.method in {"POST", "PUT", "PATCH"}:
         yield from ("malformed_json", "too_large", "unsupported_media_type", "validation_failed")
     if route.idempotent:
         yield from ("bad_idempotency_key", "idempotency_mismatch")
 
 
 def _headers(route: AnyRoute, status: int) -> Schema:
-    if not (route.idempotent and status == HTTPStatus.ACCEPTED):
+    if not (route.idempotent and status in {HTTPStatus.CREATED, HTTPStatus.ACCEPTED}):
         return {}
     return {
         "Idempotency-Replayed": {"description": "`true` if this is an earlier answer.", "schema": {"type": "string"}},
@@ -141,9 +147,9 @@ def _problems(codes: Sequence[str], schema: Schema) -> Schema:
     }
 
 
-def _path_parameters(route: AnyRoute) -> list[Schema]:
+def _path_parameters(route: AnyRoute | Public) -> list[Schema]:
     out = []
-    for name in route.parameters:
+    for name in parameters(route.path):
         known = dict(_PARAMETERS[name])
         description = known.pop("description")
         schema = {**known, "minLength": 1}
@@ -186,6 +192,27 @@ def _page(page: Page) -> Schema:
         "security": [],
         "responses": {"200": {"description": "OK", "content": content}},
     }
+
+
+def _public(route: Public) -> Schema:
+    pages = {"text/html": {"schema": {"type": "string"}}}
+    fault = {"application/problem+json": {"schema": {"$ref": _REF.format(model=ProblemDetails.__name__)}}}
+    said = {"404": "The link is not one of ours.", "429": "Too often.", "503": "Not just now."}
+    operation: Schema = {
+        "operationId": route.name,
+        "tags": ["Unsubscribe"],
+        "summary": route.summary,
+        "security": [],
+        "parameters": _path_parameters(route),
+        "responses": {
+            "200": {"description": "OK", "content": {kind: {"schema": {"type": "string"}} for kind in route.answers}},
+            **{status: {"description": text, "content": pages} for status, text in said.items()},
+            **{str(s): {"description": HTTPStatus(s).phrase, "content": fault} for s in (400, 413, 500)},
+        },
+    }
+    if route.description:
+        operation["description"] = route.description
+    return operation
 
 
 def text() -> str:

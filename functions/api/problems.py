@@ -45,6 +45,11 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "no_valid_recipient": (422, "No recipient is left: all are invalid or suppressed."),
     "too_many_recipients": (422, "A call takes at most 5,000 recipients."),
     "cc_needs_one_recipient": (422, "cc and bcc are possible only with exactly one recipient."),
+    "invalid_template": (422, "The template is not valid; `errors` says where."),
+    "empty_file": (422, "The list is empty."),
+    "from_missing": (422, "An e-mail needs a sender: set `from` of the campaign's template."),
+    "rate_too_high": (422, "The rate is higher than the credential's."),
+    "channel_unavailable": (422, "There is no provider for this channel yet."),
     "no_route": (422, "No credential for this channel is open to the account."),
     "idempotency_mismatch": (422, "The Idempotency-Key was used before with another request."),
     "rate_limited": (429, "Too many requests."),
@@ -59,6 +64,10 @@ class FieldError(BaseModel):
 
     field: str = Field(description="Path of the field, e.g. `attachments.0.data`; empty for the whole body.")
     message: str = Field(description="A sentence for people.")
+    code: str | None = Field(None, description="Of a template: what is wrong, stable.")
+    offset: int | None = Field(None, description="Of a template: characters before the place, from 0.")
+    line: int | None = Field(None, description="Of a template: from 1.")
+    column: int | None = Field(None, description="Of a template: characters into the line, from 1.")
 
 
 class ProblemDetails(BaseModel):
@@ -81,7 +90,7 @@ class Problem(Exception):
 
     code: str
     detail: str = ""
-    errors: Sequence[tuple[str, str]] = ()
+    errors: Sequence[tuple[str, str] | FieldError] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -97,10 +106,14 @@ class Problem(Exception):
             status=self.status,
             detail=self.detail or CODES[self.code][1],
             code=self.code,
-            errors=[FieldError(field=f, message=m) for f, m in self.errors] or None,
+            errors=[_field_error(e) for e in self.errors] or None,
             request_id=request_id if self.code == "internal_error" else None,
         )
         return details.model_dump_json(exclude_none=True)
+
+
+def _field_error(error: tuple[str, str] | FieldError) -> FieldError:
+    return error if isinstance(error, FieldError) else FieldError(field=error[0], message=error[1])
 
 
 def invalid(field_: str, message: str) -> Problem:

@@ -18,6 +18,11 @@ class Nothing(BaseModel):
     model_config = ConfigDict(extra="forbid", title="Empty", defer_build=True)
 
 
+def parameters(path: str) -> list[str]:
+    """Return the names of a template's parameters."""
+    return [part[1:-1] for part in path.strip("/").split("/") if part.startswith("{")]
+
+
 Q = TypeVar("Q", bound=BaseModel)
 B = TypeVar("B", bound=BaseModel)
 GREEDY: Final = frozenset({"address"})
@@ -51,6 +56,7 @@ class Route(Generic[Q, B]):
         problems: codes besides the common ones.
         body_required: whether the body may be left out.
         idempotent: whether an Idempotency-Key is heeded.
+        media: other types of body than JSON, which the handler reads by itself.
     """
 
     method: str
@@ -67,11 +73,12 @@ class Route(Generic[Q, B]):
     description: str = ""
     body_required: bool = False
     idempotent: bool = False
+    media: Sequence[str] = ()
 
     @property
     def parameters(self) -> list[str]:
         """The names of the path's parameters."""
-        return [part[1:-1] for part in self.path.strip("/").split("/") if part.startswith("{")]
+        return parameters(self.path)
 
     def answer(self, request: Request, services: ApiServices, key: ApiKey, path: Mapping[str, str]) -> Answer:
         """Validate and call the handler."""
@@ -81,7 +88,10 @@ class Route(Generic[Q, B]):
     def _body(self, request: Request) -> B:
         if self.body is Nothing and request.method in {"GET", "DELETE"}:
             return self.body()
-        if request.body and not _is_json(request.headers.get("content-type", "")):
+        kind = media_type(request)
+        if request.body and kind in self.media:
+            return self.body.model_construct()
+        if request.body and kind not in {"", "application/json"}:
             raise Problem("unsupported_media_type")
         if not request.body and not self.body_required:
             return self.body()
@@ -103,6 +113,31 @@ class Page:
     method: str = field(default="GET", init=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A call of somebody without a key. `path`: the path's parameters."""
+
+    request: Request
+    services: ApiServices
+    path: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Public:
+    """An operation for people without a key, who prove by the link itself that it is theirs.
+
+    `answers`: the types of its 200; `description`: more than the summary. A body's type is not looked at.
+    """
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    handler: Callable[[Visit], Answer]
+    answers: Sequence[str]
+    description: str = ""
+
+
 def _query(model: type[Q], request: Request) -> Q:
     try:
         return model.model_validate_strings(dict(request.query))
@@ -110,15 +145,16 @@ def _query(model: type[Q], request: Request) -> Q:
         raise of_validation(error) from None
 
 
-def _is_json(content_type: str) -> bool:
-    kind = content_type.partition(";")[0].strip().lower()
-    return kind in {"", "application/json"}
+def media_type(request: Request) -> str:
+    """Return the type of a request's body, without parameters, in lower case."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 AnyRoute = Route[Any, Any]
+Operation = AnyRoute | Page | Public
 
 
-def find(routes: Sequence[AnyRoute | Page], request: Request) -> tuple[AnyRoute | Page, dict[str, str]]:
+def find(routes: Sequence[Operation], request: Request) -> tuple[Operation, dict[str, str]]:
     """Return the operation of a request and the path's parameters.
 
     Raises:

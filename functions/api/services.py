@@ -1,9 +1,14 @@
 """What the API works with, built once per process."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
+from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts import Accounts
 from shared.adapters.dynamo.answers import Answers
+from shared.adapters.dynamo.buckets import Buckets
 from shared.adapters.dynamo.credentials import CredentialStates
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.stats import Stats
@@ -13,9 +18,18 @@ from shared.contracts import ENV_OPS_TABLE, Settings
 from shared.engine.accept import Acceptor
 from shared.engine.circuits import Circuits
 from shared.engine.control import JobControl
+from shared.engine.export import ExportDesk
 from shared.engine.logs import Logs
 from shared.engine.schedules import Schedules
-from shared.ports import Clock, Records
+from shared.ports import Clock, Files, Links, Records
+
+if TYPE_CHECKING:
+    from functions.api.campaign_services import CampaignServices
+
+
+VISIT_RATE: Final = 200
+"""Pages and clicks per second and account: mailbox providers may report a campaign's all at once."""
+VISIT_BURST: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +40,12 @@ class ApiServices:
     clock: Clock
     accounts: Accounts
     suppressions: Suppressions
+    links: Links
+    """Knows the links of unsubscriptions."""
+    visits: Buckets
+    """How often an account's links may be followed: apart from what its API keys may do."""
+    address: str
+    """The API's public one, without a slash at its end."""
     stats: Stats
     listing: Listing
     answers: Answers
@@ -34,19 +54,34 @@ class ApiServices:
     acceptor: Acceptor
     control: JobControl
     schedules: Schedules
+    exports: ExportDesk
+    files: Files
     logs: Logs
     circuits: Circuits
+    campaigns: Callable[[], "CampaignServices"]
+    """Built by the first call: other requests need not wait for it."""
 
 
 def build(deployment: Deployment) -> ApiServices:
     """Build the services of a deployment."""
     client, table, clock = deployment.dynamo.client, deployment.records_table, deployment.clock
     records, ledgers = deployment.records, deployment.ledgers
+    control = JobControl(
+        records=records,
+        ledgers=ledgers,
+        planner=deployment.planner,
+        retrier=deployment.retrier,
+        clock=clock,
+        schedules=deployment.schedules,
+    )
     return ApiServices(
         settings=deployment.settings,
         clock=clock,
         accounts=Accounts(client, table, clock, **_limits(deployment.settings)),
         suppressions=Suppressions(client, table, clock),
+        links=deployment.links,
+        visits=Buckets(deployment.dynamo, table, clock, rate=VISIT_RATE, burst=VISIT_BURST, key=keys.visits),
+        address=deployment.address,
         stats=Stats(client, table, clock),
         listing=Listing(client, table, clock),
         answers=Answers(client, table, clock),
@@ -60,18 +95,20 @@ def build(deployment: Deployment) -> ApiServices:
             clock=clock,
             schedules=deployment.schedules,
         ),
-        control=JobControl(
-            records=records,
-            ledgers=ledgers,
-            planner=deployment.planner,
-            retrier=deployment.retrier,
-            clock=clock,
-            schedules=deployment.schedules,
-        ),
+        control=control,
         schedules=deployment.schedules,
+        exports=deployment.export_desk,
+        files=deployment.files,
         logs=Logs(records=records, ledgers=ledgers, clock=clock, feedback_timeout=deployment.settings.feedback_timeout),
         circuits=deployment.circuits,
+        campaigns=cache(lambda: _campaigns(deployment, control)),
     )
+
+
+def _campaigns(deployment: Deployment, control: JobControl) -> "CampaignServices":
+    from functions.api.campaign_services import build as build_campaigns  # noqa: PLC0415
+
+    return build_campaigns(deployment, control)
 
 
 def _limits(settings: Settings) -> dict[str, int]:

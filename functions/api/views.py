@@ -108,7 +108,7 @@ class JobView(View):
     deferred_after: int | None = Field(description="Seconds; null if `retry_on` does not name `deferred`.")
     on_ambiguous: OnAmbiguous
     rate: float | None = Field(description="Messages per second that the route allows.")
-    eta: Time | None = Field(description="When the last message goes out, as far as can be told.")
+    eta: Time | None = Field(description="When the last message goes out, not before.")
     waiting_for: WaitingFor | None = Field(description="`credential`: another campaign holds it.")
     created_at: Time
     scheduled_at: Time | None
@@ -260,6 +260,7 @@ def job_view(
     paused: bool = False,
     left_alone: bool = False,
     held: bool = False,
+    ahead: float = 0.0,
 ) -> JobView:
     """Return a job as clients see it.
 
@@ -271,6 +272,7 @@ def job_view(
         paused: whether its account or everything is paused.
         left_alone: whether the breakers of its whole route are open.
         held: whether another campaign holds its credential.
+        ahead: seconds of its credential's slots that are reserved already.
     """
     counts = live.counts if live else public_counts(job.counts)
     by = live.by if live else {c: dict(zip(BY_KEYS, job.by[c], strict=True)) for c in job.route}
@@ -278,7 +280,8 @@ def job_view(
     rate = _rate(job, settings)
     waiting = _waiting(job, counts["queued"], now_ms, paused=paused, left_alone=left_alone, held=held)
     moving = job.state in ACTIVE or waiting == "scheduled"
-    eta = max(now_ms, job.not_before) + 1000 * left / rate if left and rate and moving and waiting != "paused" else 0
+    begin = max(now_ms + 1000 * ahead, job.not_before)
+    eta = begin + 1000 * left / rate if left and rate and moving and waiting != "paused" else 0
     return JobView(
         job_id=job.id,
         batch_id=job.id if job.kind == "batch" else None,
@@ -294,7 +297,7 @@ def job_view(
         counts=Counts(**counts),
         exact=live.exact if live else False,
         unacknowledged=live.unacknowledged if live else None,
-        as_of=_moment(live.as_of if live else now_ms),
+        as_of=moment(live.as_of if live else now_ms),
         route=[Tally(credential_id=c, provider=p, **by[c]) for c, p in zip(job.route, job.providers, strict=True)],
         max_attempts=job.policy.max_attempts,
         retry_on=list(job.policy.retry_on),
@@ -303,7 +306,7 @@ def job_view(
         rate=rate,
         eta=at(int(eta)),
         waiting_for=waiting,
-        created_at=_moment(job.created_at),
+        created_at=moment(job.created_at),
         scheduled_at=at(job.not_before),
         stopped_at=at(job.stopped_at),
         stop_reason=job.stop_reason or None,
@@ -311,7 +314,8 @@ def job_view(
     )
 
 
-def _moment(ms: int) -> datetime:
+def moment(ms: int) -> datetime:
+    """Return a time of Unix milliseconds."""
     return datetime.fromtimestamp(ms / 1000, UTC)
 
 
@@ -348,15 +352,15 @@ def log_line(line: LogLine) -> LogLineView:
             AttemptView(
                 n=a.n,
                 credential_id=a.credential_id,
-                at=_moment(a.at_ms),
+                at=moment(a.at_ms),
                 outcome=a.outcome,
                 code=a.code or None,
                 provider_message_id=a.provider_message_id or None,
-                feedback=[ProviderWord(word=w.word, at=_moment(w.at * 1000), code=w.code or None) for w in a.words],
+                feedback=[ProviderWord(word=w.word, at=moment(w.at * 1000), code=w.code or None) for w in a.words],
             )
             for a in line.attempts
         ],
-        updated_at=_moment(line.updated_at_ms),
+        updated_at=moment(line.updated_at_ms),
         error=line.error,
         may_duplicate=line.may_duplicate,
         unacknowledged=line.unacknowledged,
@@ -375,7 +379,7 @@ def day_view(day: Day, by: frozenset[str]) -> DayView:
 
 def suppression_view(found: Suppression) -> SuppressionView:
     """Return a suppression as clients see it."""
-    return SuppressionView(address=found.address, reason=found.reason, created_at=_moment(found.at))
+    return SuppressionView(address=found.address, reason=found.reason, created_at=moment(found.at))
 
 
 _BREAKERS: Final[Mapping[BreakerState, Literal["closed", "open", "half_open"]]] = {

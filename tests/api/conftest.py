@@ -9,19 +9,28 @@ import pytest
 
 from functions.api.handler import respond
 from functions.api.services import ApiServices
+from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts import Accounts
 from shared.adapters.dynamo.answers import Answers
+from shared.adapters.dynamo.buckets import Buckets
+from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials import CredentialStates
+from shared.adapters.dynamo.exports import DynamoExports
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.stats import Stats
 from shared.adapters.dynamo.suppressions import Suppressions
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
+from shared.engine.export import ExportDesk
+from tests.api.lists import Lists, as_body, build_lists
 from tests.fakes.clock import FakeClock
+from tests.fakes.links import FakeLinks
+from tests.fakes.queues import FakeQueue
 from tests.fakes.tables import MotoStores, Tables, create_tables
 from tests.fakes.world import World
 
 SENDER = "news@example.com"
+ADDRESS = "https://mail.example.com"
 CREDENTIALS = (
     Credential("one", "sendgrid", "email", 100),
     Credential("two", "mailgun", "email", 50),
@@ -128,6 +137,7 @@ class Api:
     tables: Tables
     account: str
     key: str
+    lists: Lists
     keys: dict[str, str] = field(default_factory=dict)
 
     def handle(self, what: Mapping[str, Any]) -> Reply:
@@ -168,6 +178,32 @@ class Api:
         self.world.settle()
         return job
 
+    def campaign(self, *, key: str | None = None, **changes: Any) -> str:
+        """Make a campaign, and return its id. `changes`: of the body; fields given as None are left out."""
+        said = {"from": SENDER, "subject": "Hello {{ name }}", "body": "<p>Dear {{ name }}</p>"}
+        whole = {"name": "October", "channel": "email", "template": said, **changes}
+        got = self.call("POST", "/campaigns", {k: v for k, v in whole.items() if v is not None}, key=key)
+        assert got.status == 201, got.text
+        name: str = got.json["campaign_id"]
+        return name
+
+    def listed(self, campaign: str, *rows: dict[str, Any], key: str | None = None) -> str:
+        """Give a campaign a list, have it read, and return the upload's id."""
+        people = rows or ({"recipient": "a@example.org", "name": "Ann"}, {"recipient": "b@example.org", "name": "Ben"})
+        got = self.call("PUT", f"/campaigns/{campaign}/recipients", as_body([*people]), key=key)
+        assert got.status == 202, got.text
+        self.lists.read()
+        upload: str = got.json["upload_id"]
+        return upload
+
+    def sent(self, campaign: str, *, key: str | None = None, **order: Any) -> str:
+        """Send a campaign's list, and return the job's id."""
+        got = self.call("POST", f"/campaigns/{campaign}/send", order, key=key)
+        assert got.status == 202, got.text
+        job: str = got.json["job_id"]
+        self.world.jobs.append(job)
+        return job
+
     def other(self) -> str:
         """Return the live key of another account, which may use the same sender."""
         if "other" not in self.keys:
@@ -206,11 +242,15 @@ def build_api(client: Any, clock: FakeClock) -> Api:
     tables = made[0].tables
     world.settings.routes["email"] = ("one", "two", "theirs")
     records = tables.records
+    lists = build_lists(world, made[0])
     services = ApiServices(
         settings=world.settings,
         clock=clock,
         accounts=Accounts(client, records, clock),
         suppressions=Suppressions(client, records, clock),
+        links=FakeLinks(),
+        visits=Buckets(Dynamo(client, sleep=clock.sleep), records, clock, key=keys.visits),
+        address=ADDRESS,
         stats=Stats(client, records, clock),
         listing=Listing(client, records, clock),
         answers=Answers(client, records, clock),
@@ -221,10 +261,15 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         schedules=world.schedules,
         logs=world.logs,
         circuits=world.circuits,
+        campaigns=lambda: lists.services,
+        exports=ExportDesk(
+            exports=DynamoExports(made[0].dynamo, records), queue=FakeQueue(clock, world.tap), clock=clock
+        ),
+        files=lists.files,
     )
     account = services.accounts.create_account("Mine", ["example.com"])
     key, _ = services.accounts.create_key(account)
-    return Api(world, services, client, tables, account, key)
+    return Api(world, services, client, tables, account, key, lists)
 
 
 @pytest.fixture(scope="module")

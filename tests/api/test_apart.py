@@ -1,6 +1,7 @@
 """Promise 9: nobody reads or writes another account's data. Every operation of the document is tried."""
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -16,38 +17,81 @@ OPERATIONS = [
     for method, operation in methods.items()
     if operation.get("security") != []
 ]
+SAID = {"from": "news@example.com", "subject": "x", "body": "x"}
 BODIES: dict[tuple[str, str], Any] = {
+    ("POST", "/campaigns"): {"name": "x", "channel": "email", "template": SAID},
+    ("PUT", "/campaigns/{id}/template"): SAID,
+    ("PUT", "/campaigns/{id}/recipients"): {"recipients": [{"recipient": "a@example.org"}]},
+    ("POST", "/campaigns/{id}/test"): {"recipient": "a@example.org"},
+    ("POST", "/templates"): {"name": "x", "channel": "email", **SAID},
+    ("PUT", "/templates/{id}"): SAID,
     ("POST", "/batches"): {"from": "news@example.com", "to": "a@example.org", "subject": "x", "text": "x"},
 }
 NAMES = [f"{method} {path}" for method, path, _ in OPERATIONS]
 each = pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS, ids=NAMES)
 
 
+@dataclass(frozen=True)
+class Owned:
+    """What the first account has: a suppression, a job, a template, a campaign with a list, and one that was sent."""
+
+    job: str
+    template: str
+    campaign: str
+    upload: str
+    sent: str
+    sent_job: str
+
+    def urls(self, path: str) -> list[str]:
+        """Return a path with what the account has."""
+        path = path.replace("{message}", "0.0").replace("{address}", "sup@example.org")
+        path = path.replace("{upload_id}", self.upload)
+        kind = path.split("/")[1]
+        names = {"campaigns": [self.campaign, self.sent], "templates": [self.template]}.get(
+            kind, [self.job, self.sent_job]
+        )
+        return [path.replace("{id}", name) for name in (names if "{id}" in path else names[:1])]
+
+
 @pytest.fixture(scope="module")
-def owned(calm: Api) -> str:
-    """Return a job of the first account, which also has a suppression."""
+def owned(calm: Api) -> Owned:
+    """Return what the first account has."""
     calm.call("PUT", "/suppressions/sup@example.org")
-    return calm.logged()
+    job = calm.logged()
+    template = calm.call("POST", "/templates", BODIES["POST", "/templates"]).json["template_id"]
+    campaign, sent = calm.campaign(), calm.campaign()
+    upload = calm.listed(campaign)
+    calm.listed(sent)
+    return Owned(job, template, campaign, upload, sent, calm.sent(sent))
 
 
 @pytest.mark.promise(9)
 @each
 def test_another_account_s_resources_do_not_exist(
-    calm: Api, owned: str, method: str, path: str, operation: Any
+    calm: Api, owned: Owned, method: str, path: str, operation: Any
 ) -> None:
     api = calm
-    url = path.replace("{id}", owned).replace("{message}", "0.0").replace("{address}", "sup@example.org")
     account = api.services.accounts.create_account("Stranger", ["example.com"])
     stranger, _ = api.services.accounts.create_key(account)
     before = [x for x in api.stored() if api.account in str(x)]
-    got = api.call(method, url, BODIES.get((method, path)), key=stranger)
-    if "{id}" in path or (path.endswith("{address}") and method == "GET"):
-        assert (got.status, got.code) == (404, "not_found")
-    else:
-        assert got.status in {200, 202}
-        assert api.account not in got.text
-        assert "items" not in got.json or got.json["items"] == [] or path == "/credentials"
+    for url in owned.urls(path):
+        got = api.call(method, url, BODIES.get((method, path)), key=stranger)
+        if "{id}" in path or (path.endswith("{address}") and method == "GET"):
+            assert (got.status, got.code) == (404, "not_found")
+        else:
+            assert got.status in {200, 201, 202}
+            assert api.account not in got.text
+            assert "items" not in got.json or got.json["items"] == [] or path == "/credentials"
     assert [x for x in api.stored() if api.account in str(x)] == before
+
+
+def test_a_stranger_s_upload_is_none_of_one_s_own_campaign(calm: Api, owned: Owned) -> None:
+    mine = calm.campaign(key=calm.other())
+    url = f"/campaigns/{mine}/uploads/{owned.upload}"
+    assert calm.call("GET", url, key=calm.other()).code == "not_found"
+    assert calm.call("POST", f"{url}/complete", key=calm.other()).code == "not_found"
+    body = {"template_id": owned.template}
+    assert calm.call("PUT", f"/campaigns/{mine}/template", body, key=calm.other()).code == "not_found"
 
 
 @pytest.mark.promise(9)
@@ -60,7 +104,12 @@ def test_without_a_valid_key_there_is_nothing(
     calm: Api, method: str, path: str, operation: Any, header: str | None
 ) -> None:
     before = len(calm.client.writes)
-    url = path.replace("{id}", "0" * 26).replace("{message}", "0.0").replace("{address}", "sup@example.org")
+    url = (
+        path.replace("{id}", "0" * 26)
+        .replace("{upload_id}", "0" * 26)
+        .replace("{message}", "0.0")
+        .replace("{address}", "sup@example.org")
+    )
     headers = {} if header is None else {"Authorization": header}
     got = calm.call(method, url, BODIES.get((method, path)), key="", headers=headers)
     assert (got.status, got.code) == (401, "unauthorized")
@@ -71,7 +120,12 @@ def test_without_a_valid_key_there_is_nothing(
 @each
 def test_a_key_does_no_more_than_its_scopes(calm: Api, method: str, path: str, operation: Any) -> None:
     needed = Scope(operation["x-scope"])
-    url = path.replace("{id}", "0" * 26).replace("{message}", "0.0").replace("{address}", "sup@example.org")
+    url = (
+        path.replace("{id}", "0" * 26)
+        .replace("{upload_id}", "0" * 26)
+        .replace("{message}", "0.0")
+        .replace("{address}", "sup@example.org")
+    )
     key = calm.scoped(*(ALL_SCOPES - {needed}))
     before = len(calm.client.writes)
     got = calm.call(method, url, BODIES.get((method, path)), key=key)

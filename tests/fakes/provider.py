@@ -59,6 +59,7 @@ class FakeProvider:
     Attributes:
         latency: seconds that a call takes.
         answer: what every recipient without a script gets; None: accepted.
+        said: the contents of its calls.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class FakeProvider:
         self.has_feedback = True
         self.latency = 0.0
         self.answer: Script | None = None
+        self.said: list[Content] = []
         self.before: Callable[[Sequence[Target]], None] = lambda _targets: None
         self._oracle = oracle
         self._clock = clock
@@ -84,6 +86,7 @@ class FakeProvider:
         if len(targets) > self.per_call:
             raise ValueError("too many recipients in one call")
         self.before(targets)
+        self.said.append(content)
         at = self._clock.now()
         if at >= deadline:
             return [NotStarted() for _ in targets]

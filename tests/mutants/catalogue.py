@@ -371,7 +371,7 @@ MUTANTS: Final = (
     Mutant(
         "idempotency key stored without condition",
         7,
-        RECORDS,
+        "shared/adapters/dynamo/once.py",
         '"attribute_not_exists(pk) OR expires < :now"',
         '"attribute_not_exists(pk) OR attribute_exists(pk) OR expires < :now"',
         "tests/contracts/test_records.py::test_a_key_that_is_stored_between_look_up_and_commit_is_found[dynamo]",

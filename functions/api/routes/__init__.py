@@ -2,16 +2,35 @@
 
 from typing import Final
 
-from functions.api.routes import batches, credentials, jobs, logs, meta, schedules, stats, suppressions
-from functions.api.routing import AnyRoute, Page
+from functions.api.routes import (
+    batches,
+    campaigns,
+    credentials,
+    jobs,
+    logs,
+    meta,
+    schedules,
+    sending,
+    stats,
+    suppressions,
+    templates,
+    unsubscribe,
+    uploads,
+)
+from functions.api.routing import Operation
 
-ROUTES: Final[tuple[AnyRoute | Page, ...]] = (
+ROUTES: Final[tuple[Operation, ...]] = (
     *batches.ROUTES,
     *logs.ROUTES,
+    *campaigns.ROUTES,
+    *uploads.ROUTES,
+    *sending.ROUTES,
+    *templates.ROUTES,
     *jobs.ROUTES,
     *schedules.ROUTES,
     *stats.ROUTES,
     *suppressions.ROUTES,
+    *unsubscribe.ROUTES,
     *credentials.ROUTES,
     *meta.ROUTES,
 )

@@ -17,7 +17,7 @@ from shared.domain.states import ACTIVE, JobState
 from shared.engine.control import NotNow, Resumed
 from shared.ports import Control
 
-KINDS: Final = ("batch",)
+KINDS: Final = ("batch", "campaign")
 """Kinds of jobs that there are; each has its own place in the index."""
 
 Handler = Callable[[Call[Any, Any]], Answer]
@@ -38,6 +38,25 @@ def held_by_another(call: Call[Any, Any], job: Job) -> bool:
     if not job.exclusive or job.state is not JobState.READY:
         return False
     return call.services.records.holder(job.route[0]) not in ("", job.campaign)
+
+
+def seen(call: Call[Any, Any], job: Job, *, paused: bool) -> JobView:
+    """Return a job as it stands: live counts, what it waits for, and when it will be done.
+
+    Args:
+        call: whose services are asked.
+        job: as read.
+        paused: whether its account or everything is paused.
+    """
+    services = call.services
+    live = services.logs.counts(job)
+    ahead, alone = 0.0, False
+    if job.state in ACTIVE:
+        alone = not any(services.circuits.usable(c, job.route) for c in job.route)
+        ahead = min(x.ahead for x in services.credentials.read(job.route).values())
+    held = held_by_another(call, job)
+    now = _now(call)
+    return job_view(job, services.settings, now, live, paused=paused, left_alone=alone, held=held, ahead=ahead)
 
 
 def _now(call: Call[Any, Any]) -> int:
@@ -62,11 +81,7 @@ def reader(kind: str | None) -> Handler:
 
     def answer(call: Call[Nothing, Nothing]) -> Answer:
         job, control = owned(call, kind)
-        live = call.services.logs.counts(job)
-        alone = job.state in ACTIVE and not any(call.services.circuits.usable(c, job.route) for c in job.route)
-        now = _now(call)
-        settings, held = call.services.settings, held_by_another(call, job)
-        return job_view(job, settings, now, live, paused=control.paused, left_alone=alone, held=held).answer()
+        return seen(call, job, paused=control.paused).answer()
 
     return answer
 
@@ -79,8 +94,7 @@ def stopper(kind: str | None) -> Handler:
         job = call.services.control.stop(before.id, call.key.account)
         if job is None:
             raise Problem("not_found")
-        live = call.services.logs.counts(job)
-        return job_view(job, call.services.settings, _now(call), live, paused=control.paused).answer()
+        return seen(call, job, paused=control.paused).answer()
 
     return answer
 

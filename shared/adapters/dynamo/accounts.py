@@ -250,6 +250,10 @@ class Accounts:
         """Tell whether the address or its domain is on the account's senders list."""
         return self.check_sender(account, address_key).allowed
 
+    def suspended(self, account: str) -> bool:
+        """Tell whether an operator has suspended the account."""
+        return self._db.get(self._table, keys.account_control(account)) is not None
+
     # Requests
 
     def take(self, account: str) -> float | None:

@@ -3,14 +3,14 @@
 import hashlib
 from typing import Any
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import keys, once
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.codec import number, text
-from shared.ports import Clock, Mismatch, Replay
+from shared.ports import Clock, Idempotency, Mismatch, Replay, Stored
 
 
 class Answers:
-    """Reads the records that acceptance writes.
+    """Reads the records that acceptance writes, and writes those of what has no transaction of its own.
 
     Args:
         client: a low-level boto3 DynamoDB client.
@@ -29,3 +29,10 @@ class Answers:
         if item is None or number(item, "expires") < int(self._clock.now() * 1000):
             return None
         return Replay(text(item, "answer")) if text(item, "fingerprint") == fingerprint else Mismatch()
+
+    def keep(self, key: Idempotency, owner: str) -> Stored | Replay | Mismatch:
+        """Store the answer of a request that is about to be carried out, unless there is an earlier one.
+
+        `owner`: a random id of what it makes, by which a write whose answer was lost is recognised.
+        """
+        return once.store(self._db, self._table, (), key, owner=owner, now=int(self._clock.now() * 1000))

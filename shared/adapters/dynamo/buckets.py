@@ -11,6 +11,7 @@ storms on costs no calls.
 """
 
 import threading
+from collections.abc import Callable
 from typing import Final
 
 from shared.adapters.dynamo import keys
@@ -30,12 +31,22 @@ _MICRO: Final = 1_000_000
 
 
 class Buckets:
-    """The request buckets of all accounts; safe for threads."""
+    """The request buckets of all accounts; safe for threads. `key`: where an account's is kept."""
 
-    def __init__(self, dynamo: Dynamo, table: str, clock: Clock, *, rate: float = RATE, burst: int = BURST) -> None:
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        table: str,
+        clock: Clock,
+        *,
+        rate: float = RATE,
+        burst: int = BURST,
+        key: Callable[[str], keys.Key] = keys.bucket,
+    ) -> None:
         self._db = dynamo
         self._table = table
         self._clock = clock
+        self._key = key
         self._interval = _MICRO / rate
         self._burst = burst
         self._block = max(1, min(BLOCK, burst))
@@ -85,7 +96,7 @@ class Buckets:
         self._db.call(
             "update_item",
             TableName=self._table,
-            Key=keys.bucket(account),
+            Key=self._key(account),
             UpdateExpression=expression,
             ConditionExpression=condition,
             ExpressionAttributeValues=values,

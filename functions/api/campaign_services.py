@@ -1,0 +1,52 @@
+"""What routes of campaigns work with, built when the first of them is called: others need not wait for it."""
+
+from dataclasses import dataclass
+
+from shared.adapters.dynamo.templates import DynamoTemplates
+from shared.bootstrap import Deployment
+from shared.domain.unsubscribe import PATH
+from shared.engine.campaigns import CampaignControl
+from shared.engine.control import JobControl
+from shared.engine.preview import Previews
+from shared.engine.uploading import Uploading
+from shared.ports import Campaigns, Templates, Uploads
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignServices:
+    """Use cases and reads."""
+
+    campaigns: Campaigns
+    uploads: Uploads
+    templates: Templates
+    uploading: Uploading
+    control: CampaignControl
+    previews: Previews
+
+
+def build(deployment: Deployment, control: JobControl) -> CampaignServices:
+    """Build the services of a deployment; `control`: what owners do with jobs."""
+    return CampaignServices(
+        campaigns=deployment.campaigns,
+        uploads=deployment.uploads,
+        templates=DynamoTemplates(deployment.dynamo, records=deployment.records_table),
+        uploading=deployment.uploading,
+        control=CampaignControl(
+            campaigns=deployment.campaigns,
+            uploads=deployment.uploads,
+            records=deployment.records,
+            control=control,
+            planner=deployment.planner,
+            schedules=deployment.schedules,
+            settings=deployment.settings,
+            clock=deployment.clock,
+            unsubscribe=deployment.address + PATH,
+        ),
+        previews=Previews(
+            records=deployment.records,
+            ledgers=deployment.ledgers,
+            links=deployment.links,
+            settings=deployment.settings,
+            clock=deployment.clock,
+        ),
+    )

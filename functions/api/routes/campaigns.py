@@ -1,0 +1,321 @@
+"""Campaigns: drafts, what they say, and what a recipient would get."""
+
+from typing import Any, Final
+
+from functions.api import cursors
+from functions.api.campaign_models import CampaignChange, NewCampaign, NewSaying, PreviewQuery, Saying, TestMessage
+from functions.api.campaign_views import CampaignPage, CampaignView, Deleted, PreviewView, campaign_item, campaign_view
+from functions.api.campaign_views import preview_view as shown
+from functions.api.campaigning import channel_of, chosen, credential_of, message_of, owned, refused, state
+from functions.api.composing import address_of, check_sender
+from functions.api.http import Answer
+from functions.api.idempotency import fingerprint_of, idempotency_key, record_of, repeat_or_raise, repeated
+from functions.api.models import Paging
+from functions.api.problems import Problem, invalid
+from functions.api.routing import AnyRoute, Call, Nothing, Route
+from functions.api.views import AcceptedBatch
+from shared.domain import recipients
+from shared.domain.accounts import Scope
+from shared.domain.campaigns import Campaign
+from shared.domain.chunks import Recipient
+from shared.domain.ids import new_id
+from shared.domain.jobs import Policy
+from shared.engine.accept import BatchRequest
+from shared.engine.campaigns import Refused, state_of
+from shared.ports import Mismatch, Replay
+
+
+def create(call: Call[Nothing, NewCampaign]) -> Answer:
+    """Make a campaign."""
+    try:
+        made = _campaign(call)
+    except Problem as problem:
+        return repeat_or_raise(call, 201, problem)
+    answer = campaign_view(made, "draft").model_dump_json()
+    found = call.services.campaigns().campaigns.create(made, record_of(call, answer))
+    if isinstance(found, Replay | Mismatch):
+        return repeated(found, 201)
+    return Answer(201, answer, {"Location": f"/campaigns/{made.id}"})
+
+
+def _campaign(call: Call[Nothing, NewCampaign]) -> Campaign:
+    body = call.body
+    channel = channel_of(body.channel)
+    credential = credential_of(call, channel, body.credential_id)
+    stored = chosen(call, channel, body)
+    if stored is not None:
+        message = stored.message
+    elif body.template is not None:
+        message = message_of(call, channel, body.template, "template.")
+    else:
+        raise invalid("template", "Either template or template_id is needed.")
+    now = int(call.services.clock.now() * 1000)
+    return Campaign(
+        id=new_id(now),
+        account=call.key.account,
+        test=call.key.test,
+        name=body.name,
+        channel=channel,
+        credential=credential,
+        message=message,
+        created_at=now,
+        template=stored.id if stored else "",
+        template_version=stored.version if stored else 0,
+        unsubscribe=body.unsubscribe and channel == "email",
+        updated_at=now,
+    )
+
+
+def pages(call: Call[Paging, Nothing]) -> Answer:
+    """Return a page of campaigns, newest first."""
+    place = cursors.jobs(call.query.cursor)
+    found, after = call.services.campaigns().campaigns.page(
+        call.key.account, test=call.key.test, after=place, limit=call.query.limit
+    )
+    newest = [x.campaign.jobs[-1] for x in found if x.campaign.jobs]
+    jobs = call.services.listing.jobs(newest)
+    items = [campaign_item(x.campaign, state_of(x.campaign, jobs, fits=x.fits)) for x in found]
+    return CampaignPage(items=items, next_cursor=cursors.write(after)).answer()
+
+
+def read(call: Call[Nothing, Nothing]) -> Answer:
+    """Return a campaign."""
+    return _shown(call, owned(call))
+
+
+def change(call: Call[Nothing, CampaignChange]) -> Answer:
+    """Change a campaign's settings."""
+    campaign = owned(call)
+    body = call.body
+    changes: dict[str, Any] = {}
+    if body.name is not None:
+        changes["name"] = body.name
+    if body.credential_id is not None:
+        changes["credential"] = credential_of(call, campaign.channel, body.credential_id)
+    if body.unsubscribe is not None:
+        changes["unsubscribe"] = body.unsubscribe and campaign.channel == "email"
+    return _changed(call, campaign, **changes)
+
+
+def say(call: Call[Nothing, NewSaying]) -> Answer:
+    """Change what a campaign says; a list that lacks one of its variables stays, but is not sent."""
+    campaign = owned(call)
+    body = call.body
+    stored = chosen(call, campaign.channel, body)
+    if stored is not None:
+        message = stored.message
+    else:
+        given = Saying.model_validate(body.model_dump(by_alias=True, exclude={"template_id", "template_version"}))
+        message = message_of(call, campaign.channel, given)
+    of = {"template": stored.id if stored else "", "template_version": stored.version if stored else 0}
+    return _changed(call, campaign, message=message, **of)
+
+
+def _changed(call: Call[Any, Any], campaign: Campaign, **changes: Any) -> Answer:
+    found = call.services.campaigns().control.edit(campaign, **changes) if changes else campaign
+    if found is None:
+        raise Problem("not_found")
+    if isinstance(found, Refused):
+        raise refused(found)
+    return _shown(call, found)
+
+
+def _shown(call: Call[Any, Any], campaign: Campaign) -> Answer:
+    return campaign_view(campaign, state(call, campaign)).answer()
+
+
+def delete(call: Call[Nothing, Nothing]) -> Answer:
+    """Delete a draft."""
+    found = call.services.campaigns().control.delete(owned(call))
+    if found is not None:
+        raise refused(found)
+    return Deleted(deleted=True).answer()
+
+
+def preview(call: Call[PreviewQuery, Nothing]) -> Answer:
+    """Return the message of a recipient, or one with example values."""
+    campaign = owned(call)
+    services = call.services.campaigns()
+    try:
+        found = services.previews.of(campaign, services.control.content(campaign), call.query.row)
+    except KeyError:
+        raise Problem("credential_not_found") from None
+    if found is None:
+        raise invalid("row", "The campaign's list has no such recipient.")
+    return shown(found, campaign.channel).answer()
+
+
+def try_out(call: Call[Nothing, TestMessage]) -> Answer:
+    """Send one real message, apart from the campaign."""
+    campaign = owned(call)
+    key, fingerprint = idempotency_key(call), fingerprint_of(call)
+    try:
+        request = _single(call, campaign, key, fingerprint)
+    except Problem as problem:
+        return repeat_or_raise(call, 202, problem)
+    accepted = call.services.acceptor.accept(request)
+    if isinstance(accepted, Replay | Mismatch):
+        return repeated(accepted, 202)
+    return Answer(202, accepted.answer, {"Location": f"/jobs/{accepted.job.id}"})
+
+
+def _single(call: Call[Nothing, TestMessage], campaign: Campaign, key: str, fingerprint: str) -> BatchRequest:
+    sendable(call, campaign)
+    found = recipients.reader(campaign.channel)(call.body.recipient)
+    if isinstance(found, recipients.Fault):
+        raise invalid("recipient", found.detail)
+    address, identity, display = found
+    if call.services.suppressions.check(call.key.account, [identity]):
+        raise Problem("no_valid_recipient", errors=[("recipient", "The recipient is suppressed.")])
+    values = {name.strip().lower(): value for name, value in call.body.params.items()}
+    return BatchRequest(
+        account=campaign.account,
+        test=campaign.test,
+        channel=campaign.channel,
+        route=(campaign.credential,),
+        content=call.services.campaigns().control.content(campaign),
+        recipients=(Recipient(address, identity, display, values=values),),
+        duplicates=0,
+        policy=Policy(),
+        name=f"Test: {campaign.name}"[:100],
+        idempotency_key=key,
+        fingerprint=fingerprint,
+    )
+
+
+def sendable(call: Call[Any, Any], campaign: Campaign) -> None:
+    """Problem unless the account may send, through the campaign's credential and from its sender, as of today."""
+    if not campaign.test:
+        mine = [c.id for c in call.services.settings.credentials if c.open_to(call.key.account)]
+        if campaign.credential not in mine:
+            raise Problem("credential_not_found")
+    if call.services.accounts.suspended(call.key.account):
+        raise Problem("account_suspended")
+    if campaign.channel == "email":
+        if campaign.message.sender is None:
+            raise Problem("from_missing")
+        check_sender(call, address_of("from", campaign.message.sender.address))
+
+
+_SAID: Final = ("account_suspended", "from_not_allowed", "invalid_template")
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="POST",
+        path="/campaigns",
+        name="createCampaign",
+        tag="Campaigns",
+        summary="Make a campaign",
+        scope=Scope.SEND,
+        handler=create,
+        query=Nothing,
+        body=NewCampaign,
+        answers={201: CampaignView},
+        problems=(*_SAID, "channel_unavailable", "credential_not_found", "no_route", "not_found"),
+        body_required=True,
+        idempotent=True,
+    ),
+    Route(
+        method="GET",
+        path="/campaigns",
+        name="listCampaigns",
+        tag="Campaigns",
+        summary="Campaigns, newest first",
+        description="A test key sees those made with test keys, a live key the others.",
+        scope=Scope.READ,
+        handler=pages,
+        query=Paging,
+        body=Nothing,
+        answers={200: CampaignPage},
+        problems=("bad_cursor",),
+    ),
+    Route(
+        method="GET",
+        path="/campaigns/{id}",
+        name="getCampaign",
+        tag="Campaigns",
+        summary="What a campaign says, and where it stands",
+        scope=Scope.READ,
+        handler=read,
+        query=Nothing,
+        body=Nothing,
+        answers={200: CampaignView},
+        problems=("not_found",),
+    ),
+    Route(
+        method="PATCH",
+        path="/campaigns/{id}",
+        name="changeCampaign",
+        tag="Campaigns",
+        summary="Change a campaign's settings",
+        scope=Scope.SEND,
+        handler=change,
+        query=Nothing,
+        body=CampaignChange,
+        answers={200: CampaignView},
+        problems=("not_found", "upload_in_progress", "campaign_has_list", "credential_not_found", "no_route"),
+    ),
+    Route(
+        method="PUT",
+        path="/campaigns/{id}/template",
+        name="putCampaignTemplate",
+        tag="Campaigns",
+        summary="Change what a campaign says",
+        description="A list that is read stays; the answer's `missing` says which columns it lacks, and it is not sent "
+        "until it fits. What was sent already is not changed.",
+        scope=Scope.SEND,
+        handler=say,
+        query=Nothing,
+        body=NewSaying,
+        answers={200: CampaignView},
+        problems=("not_found", *_SAID, "upload_in_progress"),
+        body_required=True,
+    ),
+    Route(
+        method="DELETE",
+        path="/campaigns/{id}",
+        name="deleteCampaign",
+        tag="Campaigns",
+        summary="Delete a draft",
+        scope=Scope.SEND,
+        handler=delete,
+        query=Nothing,
+        body=Nothing,
+        answers={200: Deleted},
+        problems=("not_found", "upload_in_progress", "campaign_has_list", "campaign_sent"),
+    ),
+    Route(
+        method="GET",
+        path="/campaigns/{id}/preview",
+        name="previewCampaign",
+        tag="Campaigns",
+        summary="A message as it would be sent",
+        description="To a recipient of the list, or with example values if there is no list. Its link to unsubscribe "
+        "unsubscribes nobody.",
+        scope=Scope.READ,
+        handler=preview,
+        query=PreviewQuery,
+        body=Nothing,
+        answers={200: PreviewView},
+        problems=("not_found", "credential_not_found"),
+    ),
+    Route(
+        method="POST",
+        path="/campaigns/{id}/test",
+        name="testCampaign",
+        tag="Campaigns",
+        summary="Send one message to try it out",
+        description="A real message through the campaign's credential, as a job of its own.",
+        scope=Scope.SEND,
+        handler=try_out,
+        query=Nothing,
+        body=TestMessage,
+        answers={202: AcceptedBatch},
+        problems=(
+            *("not_found", "account_suspended", "credential_not_found", "from_missing", "from_not_allowed"),
+            "no_valid_recipient",
+        ),
+        body_required=True,
+        idempotent=True,
+    ),
+)

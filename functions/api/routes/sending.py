@@ -1,0 +1,268 @@
+"""Campaigns that are sent: send, stop, retry, resume, stats, messages."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from functions.api import cursors
+from functions.api.campaign_models import Send
+from functions.api.campaign_views import (
+    CampaignJobs,
+    CampaignStats,
+    CampaignView,
+    MessagePage,
+    MessageView,
+    RestartedCampaign,
+    SentList,
+    campaign_view,
+    stats_view,
+)
+from functions.api.campaigning import jobs_of, owned, refused, state
+from functions.api.composing import begin_at
+from functions.api.http import Answer
+from functions.api.idempotency import fingerprint_of, idempotency_key, repeat_or_raise, repeated
+from functions.api.models import LogQuery, Retry
+from functions.api.problems import Problem
+from functions.api.routes.campaigns import sendable
+from functions.api.routes.jobs import seen
+from functions.api.routing import AnyRoute, Call, Nothing, Route
+from functions.api.views import JobView, LogLineView, Restarted, log_line
+from shared.domain import recipients
+from shared.domain.accounts import Scope
+from shared.domain.campaigns import Campaign
+from shared.domain.jobs import Job
+from shared.engine.campaigns import Order, Refused
+from shared.engine.control import NotNow, Resumed
+from shared.engine.logs import Filter
+from shared.ports import Mismatch, Replay
+
+
+def send(call: Call[Nothing, Send]) -> Answer:
+    """Turn the list that is read into a job."""
+    campaign = owned(call)
+    key, fingerprint = idempotency_key(call), fingerprint_of(call)
+    try:
+        found = _sent(call, campaign, key, fingerprint)
+    except Problem as problem:
+        return repeat_or_raise(call, 202, problem)
+    if isinstance(found, Replay | Mismatch):
+        return repeated(found, 202)
+    return found
+
+
+def _sent(call: Call[Nothing, Send], campaign: Campaign, key: str, fingerprint: str) -> Answer | Replay | Mismatch:
+    sendable(call, campaign)
+    order = Order(call.body.rate, begin_at(call, call.body.scheduled_at), key, fingerprint)
+    found = call.services.campaigns().control.send(campaign, order)
+    if found is None:
+        raise Problem("not_found")
+    if isinstance(found, Refused):
+        raise refused(found)
+    if isinstance(found, Replay | Mismatch):
+        return found
+    return Answer(202, found.answer, {"Location": f"/jobs/{found.job.id}"})
+
+
+def stop(call: Call[Nothing, Nothing]) -> Answer:
+    """Stop every job that is open."""
+    campaign = owned(call)
+    jobs = _seen(call, campaign, call.services.campaigns().control.stop(campaign))
+    return CampaignJobs(campaign_id=campaign.id, state=state(call, campaign), jobs=jobs).answer()
+
+
+def retry(call: Call[Nothing, Retry]) -> Answer:
+    """Send again what may be sent again, of every job that is LOGGED."""
+    return _again(call, frozenset(call.body.include))
+
+
+def resume(call: Call[Nothing, Nothing]) -> Answer:
+    """Send what was never sent, of every job that is LOGGED."""
+    return _again(call, frozenset({"unsent"}))
+
+
+def _again(call: Call[Any, Any], include: frozenset[str]) -> Answer:
+    campaign = owned(call)
+    found = call.services.campaigns().control.retry(campaign, include)
+    done = [(job, x) for job, x in found if isinstance(x, Resumed)]
+    refusals = [x for _, x in found if isinstance(x, NotNow)]
+    if refusals and not done:
+        first = refusals[0]
+        headers = {"Retry-After": str(first.retry_after)} if first.retry_after is not None else {}
+        raise Problem(first.code, headers=headers)
+    jobs = [Restarted(job_id=job, state=x.job.state, messages=x.messages) for job, x in done]
+    view = RestartedCampaign(
+        campaign_id=campaign.id, state=state(call, campaign), messages=sum(x.messages for x in jobs), jobs=jobs
+    )
+    return view.answer(202 if any(x.recorded for _, x in done) else 200)
+
+
+def override(call: Call[Nothing, Nothing]) -> Answer:
+    """Let the campaign be sent whatever bounces, for good."""
+    campaign = owned(call)
+    found = call.services.campaigns().control.override_guard(campaign)
+    if found is None:
+        raise Problem("not_found")
+    return campaign_view(found, state(call, found)).answer()
+
+
+def stats(call: Call[Nothing, Nothing]) -> Answer:
+    """Return the sums over all jobs."""
+    campaign = owned(call)
+    there = jobs_of(call, campaign)
+    jobs = _seen(call, campaign, [there[job] for job in campaign.jobs if job in there])
+    now = int(call.services.clock.now() * 1000)
+    return stats_view(campaign, state(call, campaign), jobs, now).answer()
+
+
+def _seen(call: Call[Any, Any], campaign: Campaign, jobs: Sequence[Job]) -> list[JobView]:
+    """Return jobs as they stand."""
+    paused = bool(jobs) and call.services.records.control(jobs[-1].id, campaign.account).paused
+    return [seen(call, job, paused=paused) for job in jobs]
+
+
+def messages(call: Call[LogQuery, Nothing]) -> Answer:
+    """Return a page of messages, list after list."""
+    campaign = owned(call)
+    query = call.query
+    wanted = Filter(frozenset(query.state or ()), frozenset(query.status or ()), _key(campaign, query.recipient))
+    at, *start = cursors.messages(query.cursor)
+    place = (start[0], start[1])
+    items: list[MessageView] = []
+    there = jobs_of(call, campaign)
+    while at < len(campaign.jobs):
+        job = there.get(campaign.jobs[at])
+        if job is not None:
+            found, after = call.services.logs.lines(job, wanted, start=place, limit=query.limit - len(items))
+            items += [_message(job.id, log_line(x)) for x in found]
+            if after is not None:
+                return _page(items, (at, *after))
+        at, place = at + 1, (0, 0)
+        if len(items) == query.limit or (wanted.narrow and at < len(campaign.jobs)):
+            return _page(items, (at, 0, 0) if at < len(campaign.jobs) else None)
+    return _page(items, None)
+
+
+def _page(items: list[MessageView], after: tuple[int, int, int] | None) -> Answer:
+    cursor = cursors.write(".".join(map(str, after))) if after else None
+    return MessagePage(items=items, next_cursor=cursor).answer()
+
+
+def _message(job: str, line: LogLineView) -> MessageView:
+    return MessageView(job_id=job, **{name: getattr(line, name) for name in LogLineView.model_fields})
+
+
+def _key(campaign: Campaign, recipient: str | None) -> str:
+    """Return what a recipient is compared by: the normalised address or number, or the text as it is."""
+    if recipient is None:
+        return ""
+    found = recipients.reader(campaign.channel)(recipient)
+    return recipient if isinstance(found, recipients.Fault) else found[1]
+
+
+_NOT_NOW: Final = ("not_found", "job_in_progress", "stopping", "expired")
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="POST",
+        path="/campaigns/{id}/send",
+        name="sendCampaign",
+        tag="Campaigns",
+        summary="Send the list that is read",
+        description="It becomes a job. Another list of the same campaign runs beside it; another campaign's jobs wait "
+        "for the credential, the oldest first.",
+        scope=Scope.SEND,
+        handler=send,
+        query=Nothing,
+        body=Send,
+        answers={202: SentList},
+        problems=(
+            *("not_found", "account_suspended", "credential_not_found", "upload_in_progress", "no_list"),
+            *("missing_columns", "list_expired", "too_many_lists", "from_missing", "from_not_allowed"),
+            *("no_valid_recipient", "rate_too_high"),
+        ),
+        idempotent=True,
+    ),
+    Route(
+        method="GET",
+        path="/campaigns/{id}/stats",
+        name="getCampaignStats",
+        tag="Campaigns",
+        summary="What became of all its messages",
+        scope=Scope.READ,
+        handler=stats,
+        query=Nothing,
+        body=Nothing,
+        answers={200: CampaignStats},
+        problems=("not_found",),
+    ),
+    Route(
+        method="GET",
+        path="/campaigns/{id}/messages",
+        name="listCampaignMessages",
+        tag="Campaigns",
+        summary="What became of each recipient",
+        description="List after list, in list order. With a filter a page may be short, even empty, and still carry a "
+        "cursor.",
+        scope=Scope.READ,
+        handler=messages,
+        query=LogQuery,
+        body=Nothing,
+        answers={200: MessagePage},
+        problems=("not_found", "bad_cursor"),
+    ),
+    Route(
+        method="POST",
+        path="/campaigns/{id}/stop",
+        name="stopCampaign",
+        tag="Campaigns",
+        summary="Stop every job of a campaign",
+        description="At most the windows already claimed still go out.",
+        scope=Scope.SEND,
+        handler=stop,
+        query=Nothing,
+        body=Nothing,
+        answers={200: CampaignJobs},
+        problems=("not_found",),
+    ),
+    Route(
+        method="POST",
+        path="/campaigns/{id}/retry",
+        name="retryCampaign",
+        tag="Campaigns",
+        summary="Send again what failed or was never sent",
+        description="Of every job that is LOGGED; those that run go on. 202: a large one is made ready meanwhile.",
+        scope=Scope.SEND,
+        handler=retry,
+        query=Nothing,
+        body=Retry,
+        answers={200: RestartedCampaign, 202: RestartedCampaign},
+        problems=_NOT_NOW,
+    ),
+    Route(
+        method="POST",
+        path="/campaigns/{id}/resume",
+        name="resumeCampaign",
+        tag="Campaigns",
+        summary="Send what was never sent",
+        description="Of every job that is LOGGED; those that run go on.",
+        scope=Scope.SEND,
+        handler=resume,
+        query=Nothing,
+        body=Nothing,
+        answers={200: RestartedCampaign},
+        problems=_NOT_NOW,
+    ),
+    Route(
+        method="POST",
+        path="/campaigns/{id}/override-bounce-guard",
+        name="overrideBounceGuard",
+        tag="Campaigns",
+        summary="Send whatever bounces",
+        description="For good. What the guard has stopped is resumed by the owner.",
+        scope=Scope.SEND,
+        handler=override,
+        query=Nothing,
+        body=Nothing,
+        answers={200: CampaignView},
+        problems=("not_found",),
+    ),
+)

@@ -1,0 +1,363 @@
+"""What owners do with campaigns: edit them, send their lists, stop and restart what was sent.
+
+Sending turns a list that is read into one job, in one transaction; from there the job is like any other. Every write is
+a compare-and-swap on the campaign, so that nothing else is done to it meanwhile. Source: docs/campaigns.md.
+"""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from shared.contracts import Settings
+from shared.domain.campaigns import DAY_MS, MAX_JOBS, USE_WITHIN_DAYS, Campaign, Message, Upload, UploadState
+from shared.domain.content import Content, Mailbox
+from shared.domain.jobs import Job
+from shared.domain.ledger import BY_KEYS
+from shared.domain.states import COUNT_KEYS, JobState
+from shared.engine.accept import KEY_LIFE_MS
+from shared.engine.control import JobControl, NotNow, Resumed
+from shared.engine.plan import Planner
+from shared.engine.schedules import Schedules
+from shared.ports import Campaigns, Clock, Idempotency, Mismatch, Records, Replay, Retriable, Uploads
+
+KIND: Final = "campaign"
+"""Kind of the jobs that lists become."""
+TRIES: Final = 5
+"""Compare-and-swaps of a campaign that somebody else is changing, too."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Reason(StrEnum):
+    """Why something is not done to a campaign; stable codes."""
+
+    UPLOAD_IN_PROGRESS = "upload_in_progress"
+    CAMPAIGN_HAS_LIST = "campaign_has_list"
+    """What is to be changed is part of a list that is read already."""
+    CAMPAIGN_SENT = "campaign_sent"
+    NO_LIST = "no_list"
+    MISSING_COLUMNS = "missing_columns"
+    LIST_EXPIRED = "list_expired"
+    TOO_MANY_LISTS = "too_many_lists"
+    NO_VALID_RECIPIENT = "no_valid_recipient"
+    FROM_MISSING = "from_missing"
+    RATE_TOO_HIGH = "rate_too_high"
+    CREDENTIAL_NOT_FOUND = "credential_not_found"
+    TOO_LATE = "too_late"
+    """The list will have expired by the time that sending is to begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Nothing was done. `errors`: field and sentence of what stands in the way."""
+
+    reason: Reason
+    errors: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How a list is to be sent.
+
+    Attributes:
+        rate: messages per second, None for the credential's.
+        not_before: Unix milliseconds, 0 for now.
+        idempotency_key: the client's, or empty; `fingerprint`: hash of the request, for the key.
+    """
+
+    rate: float | None = None
+    not_before: int = 0
+    idempotency_key: str = ""
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The list has become a job; `answer`: the JSON of the 202's body."""
+
+    job: Job
+    answer: str
+
+
+class CampaignControl:
+    """What owners do with campaigns."""
+
+    def __init__(
+        self,
+        *,
+        campaigns: Campaigns,
+        uploads: Uploads,
+        records: Records,
+        control: JobControl,
+        planner: Planner,
+        schedules: Schedules,
+        settings: Settings,
+        clock: Clock,
+        unsubscribe: str,
+    ) -> None:
+        """`unsubscribe`: the address that recipients' tokens are appended to."""
+        self._campaigns = campaigns
+        self._uploads = uploads
+        self._records = records
+        self._control = control
+        self._planner = planner
+        self._schedules = schedules
+        self._settings = settings
+        self._clock = clock
+        self._unsubscribe = unsubscribe
+
+    # Edits
+
+    def edit(self, campaign: Campaign, **changes: Any) -> Campaign | Refused | None:
+        """Change fields of a campaign; None: it has gone.
+
+        A list that is being read closes it for edits; one that was read, or sent, keeps its credential.
+
+        Raises:
+            Retriable: others kept changing it.
+        """
+        current: Campaign | None = campaign
+        for _ in range(TRIES):
+            if current is None:
+                return None
+            if current.uploading:
+                return Refused(Reason.UPLOAD_IN_PROGRESS)
+            if changes.get("credential", current.credential) != current.credential and (current.ready or current.jobs):
+                return Refused(Reason.CAMPAIGN_HAS_LIST)
+            changed = current.changed(self._now(), **changes)
+            if self._campaigns.save(current, changed):
+                return changed
+            current = self._campaigns.get(campaign.id)
+        raise Retriable("campaign: busy")
+
+    def delete(self, campaign: Campaign) -> Refused | None:
+        """Remove a draft."""
+        current: Campaign | None = campaign
+        for _ in range(TRIES):
+            if current is None:
+                return None
+            if current.uploading:
+                return Refused(Reason.UPLOAD_IN_PROGRESS)
+            if current.jobs:
+                return Refused(Reason.CAMPAIGN_SENT)
+            if current.ready and not current.missing:
+                return Refused(Reason.CAMPAIGN_HAS_LIST)
+            if self._campaigns.delete(current):
+                return None
+            current = self._campaigns.get(campaign.id)
+        raise Retriable("campaign: busy")
+
+    def override_guard(self, campaign: Campaign) -> Campaign | None:
+        """Take the bounce guard off a campaign, for good, whatever is done to it meanwhile; None: it has gone.
+
+        A list that is sent from here on begins without it, so the jobs that there are then are all that had it.
+        """
+        current: Campaign | None = campaign
+        for _ in range(TRIES):
+            if current is None:
+                return None
+            changed = current if current.guard_off else current.changed(self._now(), guard_off=True)
+            if current.guard_off or self._campaigns.save(current, changed):
+                for job in changed.jobs:
+                    self._records.override_guard(job)
+                return changed
+            current = self._campaigns.get(campaign.id)
+        raise Retriable("campaign: busy")
+
+    # Sending
+
+    def send(self, campaign: Campaign, order: Order) -> Sent | Replay | Mismatch | Refused | None:
+        """Turn the list that is read into a job, and have it started; None: the campaign has gone.
+
+        Of two calls for one list one wins; the other finds no list, or with the same key gets the same answer.
+
+        Raises:
+            Retriable: nothing has happened, or all of it; the call may be repeated under its key.
+        """
+        current: Campaign | None = campaign
+        for _ in range(TRIES):
+            if current is None:
+                return None
+            upload = self._uploads.get(current.id, current.ready) if current.ready else None
+            refused = self._unfit(current, upload, order)
+            if refused is not None or upload is None:
+                return refused or Refused(Reason.NO_LIST)
+            made = self._send(current, upload, order)
+            if made is not None:
+                return made
+            current = self._campaigns.get(campaign.id)
+        raise Retriable("campaign: busy")
+
+    def _unfit(self, campaign: Campaign, upload: Upload | None, order: Order) -> Refused | None:
+        """Return why a campaign cannot be sent as it is."""
+        if campaign.uploading:
+            return Refused(Reason.UPLOAD_IN_PROGRESS)
+        if len(campaign.jobs) >= MAX_JOBS:
+            return Refused(Reason.TOO_MANY_LISTS)
+        if upload is None or upload.state is not UploadState.READY or upload.checkpoint is None:
+            return Refused(Reason.NO_LIST)
+        if campaign.missing:
+            return Refused(Reason.MISSING_COLUMNS, tuple((v, "The list has no such column.") for v in campaign.missing))
+        if upload.checkpoint.counts.accepted <= sum((upload.skipped or {}).values()):
+            return Refused(Reason.NO_VALID_RECIPIENT)
+        expires = upload.created_at + USE_WITHIN_DAYS * DAY_MS
+        if max(self._now(), order.not_before) > expires:
+            return Refused(Reason.LIST_EXPIRED if self._now() > expires else Reason.TOO_LATE)
+        if campaign.channel == "email" and campaign.message.sender is None:
+            return Refused(Reason.FROM_MISSING)
+        return self._beyond(campaign, order.rate)
+
+    def _beyond(self, campaign: Campaign, rate: float | None) -> Refused | None:
+        """Return why a campaign's credential does not carry it, or not as fast."""
+        try:
+            credential = self._settings.credential(campaign.credential)
+        except KeyError:
+            return Refused(Reason.CREDENTIAL_NOT_FOUND)
+        if not credential.open_to(campaign.account):
+            return Refused(Reason.CREDENTIAL_NOT_FOUND)
+        if rate is not None and rate > credential.rate:
+            sentence = f"At most {credential.rate:g} messages per second, the credential's rate."
+            return Refused(Reason.RATE_TOO_HIGH, (("rate", sentence),))
+        return None
+
+    def _send(self, campaign: Campaign, upload: Upload, order: Order) -> Sent | Replay | Mismatch | None:
+        now = self._now()
+        not_before = order.not_before if order.not_before > now else 0
+        job = self._job(campaign, upload, now, replace(order, not_before=not_before))
+        answer = _answer(job)
+        key = None
+        if order.idempotency_key:
+            expires = max(now, not_before) + KEY_LIFE_MS
+            key = Idempotency(campaign.account, order.idempotency_key, order.fingerprint, answer, expires)
+        self._schedules.announce(job)
+        after = campaign.changed(now, ready="", columns=(), jobs=(*campaign.jobs, job.id))
+        made = self._campaigns.send(campaign, after, upload, job, self.content(campaign), key)
+        if made is None or isinstance(made, Replay | Mismatch):
+            return made
+        if not_before:
+            self._schedules.hint(job)
+            return Sent(job, answer)
+        try:
+            self._planner.plan(job.id)
+        except Retriable:
+            # The list is sent: an error would have its client send it again. The stream plans the job, too.
+            _LOG.warning("start left to the stream", extra={"job": job.id})
+        return Sent(job, answer)
+
+    def _job(self, campaign: Campaign, upload: Upload, now: int, order: Order) -> Job:
+        checkpoint, skipped = upload.checkpoint, sum((upload.skipped or {}).values())
+        if checkpoint is None:
+            raise ValueError("a list that was not read is no job")
+        accepted = checkpoint.counts.accepted
+        return replace(
+            stand_in(campaign, self._settings, upload.id, now),
+            total=accepted,
+            chunks=checkpoint.chunk,
+            ttl=upload.ttl,
+            counts=dict.fromkeys(COUNT_KEYS, 0) | {"queued": accepted - skipped, "skipped": skipped},
+            duplicates=checkpoint.counts.duplicates,
+            rate=order.rate,
+            not_before=order.not_before,
+        )
+
+    def content(self, campaign: Campaign) -> Content:
+        """Return what a campaign's messages say, with placeholders."""
+        message = campaign.message
+        if campaign.channel != "email":
+            return Content(message.sender or Mailbox(""), "", text=message.body, merge=True)
+        return Content(
+            sender=message.sender or Mailbox(""),
+            subject=message.subject,
+            html=message.body,
+            text=message.text,
+            reply_to=message.reply_to,
+            merge=True,
+            unsubscribe=self._unsubscribe if campaign.unsubscribe else "",
+        )
+
+    # What was sent
+
+    def stop(self, campaign: Campaign) -> list[Job]:
+        """Stop every job of a campaign that is open; returns all of its jobs that there still are, oldest first."""
+        stopped = (self._control.stop(job, campaign.account) for job in campaign.jobs)
+        return [job for job in stopped if job is not None]
+
+    def retry(self, campaign: Campaign, include: frozenset[str]) -> list[tuple[str, Resumed | NotNow]]:
+        """Retry every job of a campaign, oldest first, as `JobControl.retry` does; those that run say so."""
+        made = ((job, self._control.retry(job, campaign.account, include)) for job in campaign.jobs)
+        return [(job, found) for job, found in made if found is not None]
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)
+
+
+def stand_in(campaign: Campaign, settings: Settings, job_id: str, now: int) -> Job:
+    """Return a job of one message as a campaign would have it.
+
+    Args:
+        campaign: whose.
+        settings: for its credential; KeyError if it is no longer declared.
+        job_id: the job's.
+        now: Unix milliseconds.
+    """
+    route = (campaign.credential,)
+    return Job(
+        id=job_id,
+        account=campaign.account,
+        kind=KIND,
+        channel=campaign.channel,
+        test=campaign.test,
+        route=route,
+        providers=tuple(settings.credential(c).provider for c in route),
+        total=1,
+        chunks=1,
+        created_at=now,
+        ttl=0,
+        state=JobState.READY,
+        counts=dict.fromkeys(COUNT_KEYS, 0) | {"queued": 1},
+        by={c: (0,) * len(BY_KEYS) for c in route},
+        name=campaign.name,
+        sender=campaign.message.sender.address if campaign.message.sender else "",
+        subject=campaign.message.subject[:100],
+        campaign=campaign.id,
+        guard_off=campaign.guard_off,
+    )
+
+
+def state_of(campaign: Campaign, jobs: Mapping[str, Job], *, fits: bool) -> str:
+    """Return a campaign's state as its owner sees it.
+
+    `draft`, `uploading` (a list is being read), `ready` (a list is read, fits and is not sent); else that of the newest
+    job, LOGGED if the job's items have gone.
+
+    Args:
+        campaign: as read.
+        jobs: at least its newest job, if it is still there.
+        fits: whether its unsent list has every column that its message names.
+    """
+    if campaign.uploading:
+        return "uploading"
+    if campaign.ready and fits:
+        return "ready"
+    if not campaign.jobs:
+        return "draft"
+    newest = jobs.get(campaign.jobs[-1])
+    return newest.state.value if newest else JobState.LOGGED.value
+
+
+def variables_of(message: Message, channel: str) -> Sequence[str]:
+    """Return the variables of a stored message that need a value, in the order of their appearance."""
+    return message.missing(channel, ())
+
+
+def _answer(job: Job) -> str:
+    body: Mapping[str, object] = {
+        "campaign_id": job.campaign,
+        "job_id": job.id,
+        "state": job.state.value,
+        "recipients": job.total,
+        "skipped": job.counts["skipped"],
+    }
+    return json.dumps(body, separators=(",", ":"))

@@ -1,0 +1,85 @@
+"""Campaigns behind the API under test: their services over moto, with files and the ingest function in memory."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from functions.api.campaign_services import CampaignServices
+from shared.adapters.dynamo.campaigns import DynamoCampaigns
+from shared.adapters.dynamo.templates import DynamoTemplates
+from shared.adapters.dynamo.uploads import DynamoUploads
+from shared.contracts import load_ingest
+from shared.domain.unsubscribe import PATH
+from shared.engine.campaigns import CampaignControl
+from shared.engine.ingest import Ingestion
+from shared.engine.preview import Previews
+from shared.engine.uploading import Uploading
+from tests.fakes.files import FakeFiles
+from tests.fakes.links import FakeLinks
+from tests.fakes.queues import FakeQueue
+from tests.fakes.tables import MotoStores
+from tests.fakes.world import World
+
+ADDRESS = "https://mail.example.com"
+
+
+@dataclass
+class Lists:
+    """Files of lists, and what reads them when told to."""
+
+    files: FakeFiles
+    queue: FakeQueue
+    ingestion: Ingestion
+    services: CampaignServices
+
+    def read(self) -> None:
+        """Read every list that is waiting, as the ingest function does."""
+        while (message := self.queue.receive()) is not None:
+            campaign, upload = load_ingest(message.body)
+            deadline = self.ingestion.clock.now() + 600
+            self.ingestion.work(campaign, upload, owner=f"ingest {message.body}", deadline=deadline)
+            self.queue.delete(message)
+
+
+def build_lists(world: World, stores: MotoStores) -> Lists:
+    """Return the services of campaigns over a world's stores."""
+    table, ops = stores.tables.records, stores.tables.ops
+    campaigns = DynamoCampaigns(stores.dynamo, records=table, blobs=stores.blobs)
+    uploads = DynamoUploads(stores.dynamo, records=table, ops=ops)
+    files, queue, links = FakeFiles(), FakeQueue(world.clock, world.tap), FakeLinks()
+    intake: dict[str, Any] = {
+        "campaigns": campaigns,
+        "uploads": uploads,
+        "files": files,
+        "queue": queue,
+        "settings": world.settings,
+        "clock": world.clock,
+    }
+    control = CampaignControl(
+        campaigns=campaigns,
+        uploads=uploads,
+        records=world.records,
+        control=world.control,
+        planner=world.planner,
+        schedules=world.schedules,
+        settings=world.settings,
+        clock=world.clock,
+        unsubscribe=ADDRESS + PATH,
+    )
+    previews = Previews(
+        records=world.records, ledgers=world.ledgers, links=links, settings=world.settings, clock=world.clock
+    )
+    services = CampaignServices(
+        campaigns=campaigns,
+        uploads=uploads,
+        templates=DynamoTemplates(stores.dynamo, records=table),
+        uploading=Uploading(**intake),
+        control=control,
+        previews=previews,
+    )
+    return Lists(files, queue, Ingestion(records=world.records, **intake), services)
+
+
+def as_body(rows: list[dict[str, Any]]) -> str:
+    """Return the body of PUT …/recipients."""
+    return json.dumps({"recipients": rows})

@@ -1,0 +1,521 @@
+"""Campaigns over the API: drafts, lists, sending, and what became of it."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.conftest import SENDER, Api
+from tests.fakes.clock import FakeClock
+
+SAID = {"from": SENDER, "subject": "Hello {{ name }}", "body": "<p>Dear {{ name }}</p>"}
+
+
+def get(api: Api, campaign: str, rest: str = "", **more: Any) -> Any:
+    """Return what a campaign's resource says."""
+    got = api.call("GET", f"/campaigns/{campaign}{rest}", **more)
+    assert got.status == 200, got.text
+    return got.json
+
+
+# Drafts
+
+
+def test_a_campaign_is_made_as_it_is_asked_for(api: Api) -> None:
+    got = api.call("POST", "/campaigns", {"name": "October", "channel": "email", "template": SAID})
+    assert got.status == 201
+    name = got.json["campaign_id"]
+    assert got.headers["location"] == f"/campaigns/{name}"
+    assert get(api, name) == got.json
+    assert (got.json["state"], got.json["credential_id"], got.json["variables"]) == ("draft", "one", ["name"])
+    assert (got.json["unsubscribe"], got.json["bounce_guard"], got.json["test"]) == (True, True, False)
+    assert got.json["template"] == {
+        "subject": "Hello {{ name }}",
+        "body": "<p>Dear {{ name }}</p>",
+        "text": None,
+        "from": SENDER,
+        "reply_to": None,
+    }
+
+
+def test_a_text_goes_through_the_first_credential_for_texts(api: Api) -> None:
+    name = api.campaign(channel="sms", template={"body": "Hi {{ name }}"})
+    found = get(api, name)
+    assert (found["credential_id"], found["unsubscribe"], found["template"]["from"]) == ("texts", False, None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "code", "fields"),
+    [
+        ({"channel": "voice"}, 422, "channel_unavailable", []),
+        ({"channel": "pigeon"}, 422, "validation_failed", ["channel"]),
+        ({"credential_id": "nothing"}, 404, "credential_not_found", ["credential_id"]),
+        ({"credential_id": "theirs"}, 404, "credential_not_found", ["credential_id"]),
+        ({"credential_id": "texts"}, 422, "validation_failed", ["credential_id"]),
+        ({"template": None}, 422, "validation_failed", [""]),
+        ({"template_id": "x"}, 422, "validation_failed", [""]),
+        ({"template": None, "template_id": "x"}, 404, "not_found", []),
+        ({"template": SAID | {"from": "me@elsewhere.org"}}, 422, "from_not_allowed", ["template.from"]),
+        ({"template": SAID | {"from": "nonsense"}}, 422, "validation_failed", ["template.from"]),
+        ({"template": {"body": "x"}}, 422, "validation_failed", ["template.subject"]),
+        ({"channel": "sms", "template": {"body": "x", "subject": "y"}}, 422, "validation_failed", ["template.subject"]),
+        ({"channel": "sms", "template": {"body": "x", "from": "+1"}}, 422, "validation_failed", ["template.from"]),
+        ({"name": "a\nb"}, 422, "validation_failed", ["name"]),
+    ],
+)
+def test_what_is_wrong_with_a_campaign_is_said_and_nothing_is_stored(
+    api: Api, changes: dict[str, Any], status: int, code: str, fields: list[str]
+) -> None:
+    before = api.stored()
+    body = {"name": "October", "channel": "email", "template": SAID, **changes}
+    got = api.call("POST", "/campaigns", {k: v for k, v in body.items() if v is not None})
+    assert (got.status, got.code, got.fields) == (status, code, fields)
+    assert api.stored() == before
+
+
+def test_a_template_that_is_refused_says_where(api: Api) -> None:
+    body = {"name": "x", "channel": "email", "template": SAID | {"subject": "{{a.b}}", "body": "<p>\n {{#x}}</p>"}}
+    got = api.call("POST", "/campaigns", body)
+    assert (got.status, got.code) == (422, "invalid_template")
+    subject, html = got.json["errors"]
+    assert (subject["field"], subject["code"], subject["offset"]) == ("template.subject", "invalid_name", 0)
+    assert (html["field"], html["code"], html["line"], html["column"]) == ("template.body", "no_sections", 2, 2)
+    assert html["message"]
+
+
+@pytest.mark.promise(7)
+def test_a_repeated_campaign_is_made_once(api: Api) -> None:
+    body = {"name": "October", "channel": "email", "template": SAID}
+    first = api.call("POST", "/campaigns", body, headers={"Idempotency-Key": "k"})
+    again = api.call("POST", "/campaigns", body, headers={"Idempotency-Key": "k"})
+    assert (again.status, again.text, again.headers["idempotency-replayed"]) == (201, first.text, "true")
+    other = api.call("POST", "/campaigns", body | {"name": "x"}, headers={"Idempotency-Key": "k"})
+    assert (other.status, other.code) == (422, "idempotency_mismatch")
+    assert len(api.call("GET", "/campaigns").json["items"]) == 1
+
+
+def test_lists_of_campaigns_go_by_age_and_by_kind_of_key(api: Api, clock: FakeClock) -> None:
+    names = []
+    for i in range(3):
+        clock.advance(1)
+        names.append(api.campaign(name=str(i)))
+    tried = api.campaign(key=api.test_key())
+    first = api.call("GET", "/campaigns", query={"limit": 2}).json
+    assert [x["campaign_id"] for x in first["items"]] == [names[2], names[1]]
+    rest = api.call("GET", "/campaigns", query={"cursor": first["next_cursor"]}).json
+    assert ([x["campaign_id"] for x in rest["items"]], rest["next_cursor"]) == ([names[0]], None)
+    tests = api.call("GET", "/campaigns", key=api.test_key()).json["items"]
+    assert [(x["campaign_id"], x["credential_id"], x["test"]) for x in tests] == [(tried, "test", True)]
+
+
+@pytest.mark.promise(9)
+def test_a_test_key_s_campaign_is_no_live_key_s_and_the_other_way_round(api: Api) -> None:
+    live, tried = api.campaign(), api.campaign(key=api.test_key())
+    assert api.call("GET", f"/campaigns/{live}", key=api.test_key()).code == "not_found"
+    assert api.call("GET", f"/campaigns/{tried}").code == "not_found"
+    assert api.call("POST", f"/campaigns/{tried}/send").code == "not_found"
+
+
+def test_settings_change_as_long_as_no_list_is_read(api: Api) -> None:
+    name = api.campaign()
+    got = api.call("PATCH", f"/campaigns/{name}", {"name": "November", "credential_id": "two", "unsubscribe": False})
+    assert got.status == 200
+    assert (got.json["name"], got.json["credential_id"], got.json["unsubscribe"]) == ("November", "two", False)
+    assert get(api, name) == got.json
+    assert api.call("PATCH", f"/campaigns/{name}", {"channel": "sms"}).status == 422
+    assert api.call("PATCH", f"/campaigns/{name}", {"credential_id": "theirs"}).code == "credential_not_found"
+    api.listed(name)
+    got = api.call("PATCH", f"/campaigns/{name}", {"credential_id": "one"})
+    assert (got.status, got.code) == (409, "campaign_has_list")
+    assert api.call("PATCH", f"/campaigns/{name}", {"name": "December"}).json["name"] == "December"
+
+
+def test_nothing_changes_while_a_list_is_read(api: Api) -> None:
+    name = api.campaign()
+    body = {"recipients": [{"recipient": "a@example.org", "name": "Ann"}]}
+    assert api.call("PUT", f"/campaigns/{name}/recipients", body).status == 202
+    assert get(api, name)["state"] == "uploading"
+    for method, rest, given in (
+        ("PATCH", "", {"name": "x"}),
+        ("PUT", "/template", SAID),
+        ("DELETE", "", None),
+        ("PUT", "/recipients", body),
+        ("POST", "/uploads", {}),
+        ("POST", "/send", {}),
+    ):
+        got = api.call(method, f"/campaigns/{name}{rest}", given)
+        assert (got.status, got.code) == (409, "upload_in_progress"), (method, rest)
+    api.lists.read()
+    assert get(api, name)["state"] == "ready"
+
+
+def test_only_drafts_are_deleted(api: Api) -> None:
+    name = api.campaign()
+    assert api.call("DELETE", f"/campaigns/{name}").json == {"deleted": True}
+    assert api.call("GET", f"/campaigns/{name}").code == "not_found"
+    ready = api.campaign()
+    api.listed(ready)
+    assert api.call("DELETE", f"/campaigns/{ready}").code == "campaign_has_list"
+    api.sent(ready)
+    assert api.call("DELETE", f"/campaigns/{ready}").code == "campaign_sent"
+
+
+# Lists
+
+
+def test_a_list_is_uploaded_completed_read_and_its_problems_are_told(api: Api) -> None:
+    name = api.campaign()
+    place = api.call("POST", f"/campaigns/{name}/uploads", {"duplicates": "drop"})
+    assert place.status == 201
+    upload = place.json["upload_id"]
+    assert (place.json["method"], place.json["headers"]) == ("PUT", {"Content-Type": "text/csv"})
+    url = f"/campaigns/{name}/uploads/{upload}"
+    assert api.call("POST", f"{url}/complete").code == "upload_missing"
+    csv = b"recipient,name\na@example.org,Ann\nnobody,Ben\na@example.org,Again\n"
+    api.lists.files.items[f"uploads/{api.account}/{name}/{upload}"] = csv
+    assert api.call("POST", f"{url}/complete", {"etag": '"other"'}).code == "etag_mismatch"
+    assert api.call("GET", url).json["state"] == "waiting"
+    assert [api.call("POST", f"{url}/complete").status for _ in range(2)] == [202, 202]
+    api.lists.read()
+    found = api.call("GET", url).json
+    assert (found["state"], found["progress"], found["columns"]) == ("ready", 1.0, ["recipient", "name"])
+    assert (found["rows"], found["accepted"], found["invalid"], found["duplicates"]) == (3, 1, 1, 1)
+    assert [(e["row"], e["code"]) for e in found["errors"]] == [(2, "invalid_address"), (3, "duplicate")]
+    page = api.call("GET", url, query={"limit": 1}).json
+    rest = api.call("GET", url, query={"cursor": page["next_cursor"]}).json
+    assert ([e["row"] for e in page["errors"]], [e["row"] for e in rest["errors"]]) == ([2], [3])
+    assert rest["next_cursor"] is None
+
+
+def test_a_small_list_comes_as_csv_or_json(api: Api) -> None:
+    name = api.campaign()
+    csv = 'recipient,name\r\na@example.org,"Ann, too"\r\n'
+    got = api.call("PUT", f"/campaigns/{name}/recipients", csv, headers={"Content-Type": "text/csv; charset=utf-8"})
+    assert got.status == 202
+    api.lists.read()
+    assert get(api, name, "/preview")["subject"] == "Hello Ann, too"
+
+
+def test_a_list_in_json_may_have_numbers(api: Api) -> None:
+    name = api.campaign()
+    api.listed(name, {"recipient": "b@example.org", "name": 7}, {"recipient": "c@example.org"})
+    subjects = [get(api, name, "/preview", query={"row": i})["subject"] for i in (1, 2)]
+    assert subjects == ["Hello 7", "Hello "]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "code"),
+    [
+        ('{"recipients": []}', "application/json", "validation_failed"),
+        ('{"recipients": [{"recipient": true}]}', "application/json", "validation_failed"),
+        ("", "text/csv", "validation_failed"),
+        ("recipient\na@example.org", "text/plain", "unsupported_media_type"),
+    ],
+)
+def test_a_list_that_is_none_is_refused(api: Api, body: str, kind: str, code: str) -> None:
+    name = api.campaign()
+    before = api.stored()
+    got = api.call("PUT", f"/campaigns/{name}/recipients", body, headers={"Content-Type": kind})
+    assert got.code in {code, "malformed_json"}
+    assert api.stored() == before
+
+
+def test_a_file_that_cannot_be_used_says_why_and_frees_the_campaign(api: Api) -> None:
+    name = api.campaign()
+    got = api.call("PUT", f"/campaigns/{name}/recipients", "name\nAnn\n", headers={"Content-Type": "text/csv"})
+    api.lists.read()
+    found = api.call("GET", f"/campaigns/{name}/uploads/{got.json['upload_id']}").json
+    assert found["state"] == "failed"
+    assert found["code"]
+    assert get(api, name)["state"] == "draft"
+
+
+@pytest.mark.promise(7)
+def test_a_repeated_list_is_read_once(api: Api) -> None:
+    name = api.campaign()
+    body = {"recipients": [{"recipient": "a@example.org", "name": "Ann"}]}
+    key = {"Idempotency-Key": "k"}
+    first = api.call("PUT", f"/campaigns/{name}/recipients", body, headers=key)
+    again = api.call("PUT", f"/campaigns/{name}/recipients", body, headers=key)
+    assert (again.status, again.text, again.headers["idempotency-replayed"]) == (202, first.text, "true")
+    api.lists.read()
+    api.sent(name)
+    assert api.call("PUT", f"/campaigns/{name}/recipients", body, headers=key).text == first.text
+    assert get(api, name)["state"] != "uploading"
+    place = api.call("POST", f"/campaigns/{name}/uploads", {}, headers={"Idempotency-Key": "u"})
+    assert api.call("POST", f"/campaigns/{name}/uploads", {}, headers={"Idempotency-Key": "u"}).text == place.text
+
+
+def test_a_country_for_numbers_is_one(api: Api) -> None:
+    name = api.campaign(channel="sms", template={"body": "Hi {{ name }}"})
+    assert api.call("POST", f"/campaigns/{name}/uploads", {"region": "QQ"}).fields == ["region"]
+    assert api.call("POST", f"/campaigns/{name}/uploads", {"region": "DE"}).status == 201
+
+
+# What it says
+
+
+def test_a_changed_template_says_what_its_list_lacks_and_cannot_be_sent_until_it_fits(api: Api) -> None:
+    name = api.campaign()
+    api.listed(name)
+    got = api.call("PUT", f"/campaigns/{name}/template", SAID | {"body": "{{ City }} {{ name }} {{ age }}"})
+    assert (got.status, got.json["missing"], got.json["state"]) == (200, ["city", "age"], "draft")
+    assert got.json["variables"] == ["name", "city", "age"]
+    refused = api.call("POST", f"/campaigns/{name}/send")
+    assert (refused.status, refused.code, refused.fields) == (409, "missing_columns", ["city", "age"])
+    assert api.call("GET", "/campaigns").json["items"][0]["state"] == "draft"
+    back = api.call("PUT", f"/campaigns/{name}/template", SAID)
+    assert (back.json["missing"], back.json["state"]) == ([], "ready")
+    api.sent(name)
+
+
+def test_a_campaign_says_what_a_stored_template_says(api: Api) -> None:
+    made = api.call("POST", "/templates", {"name": "t", "channel": "email", **SAID}).json
+    api.call("PUT", f"/templates/{made['template_id']}", SAID | {"subject": "Second"})
+    name = api.campaign(template=None, template_id=made["template_id"], template_version=1)
+    found = get(api, name)
+    assert (found["template"]["subject"], found["template_version"]) == ("Hello {{ name }}", 1)
+    got = api.call("PUT", f"/campaigns/{name}/template", {"template_id": made["template_id"]})
+    assert (got.json["template"]["subject"], got.json["template_version"]) == ("Second", 2)
+    got = api.call("PUT", f"/campaigns/{name}/template", SAID)
+    assert (got.json["template_id"], got.json["template_version"]) == (None, None)
+
+
+def test_a_preview_shows_a_row_or_example_values(api: Api) -> None:
+    name = api.campaign(template=SAID | {"body": '<p>{{ name }}</p><a href="{{ unsubscribe_url }}">no more</a>'})
+    shown = get(api, name, "/preview")
+    assert (shown["row"], shown["subject"], shown["skip"], shown["error"]) == (None, "Hello name", None, None)
+    assert api.call("GET", f"/campaigns/{name}/preview", query={"row": 1}).fields == ["row"]
+    api.listed(name, {"recipient": "a@example.org", "name": "Ann"}, {"recipient": "b@example.org", "name": "<Ben>"})
+    shown = get(api, name, "/preview", query={"row": 2})
+    assert (shown["row"], shown["recipient"], shown["subject"]) == (2, "b@example.org", "Hello <Ben>")
+    assert "<p>&lt;Ben&gt;</p>" in shown["html"]
+    assert "<Ben>" in shown["text"]
+    link = shown["headers"]["List-Unsubscribe"].strip("<>")
+    assert link.startswith("https://mail.example.com/unsubscribe/")
+    assert link in shown["html"]
+    assert shown["sms"] is None
+    assert api.call("GET", f"/campaigns/{name}/preview", query={"row": 3}).fields == ["row"]
+
+
+def test_a_preview_is_what_is_sent(api: Api) -> None:
+    name = api.campaign()
+    api.listed(name)
+    shown = get(api, name, "/preview", query={"row": 1})
+    api.sent(name)
+    api.world.settle()
+    sent = next(c for c in api.world.providers["one"].said if c.subject == shown["subject"])
+    assert (sent.html, sent.text, sent.sender.address) == (shown["html"], shown["text"], shown["from"])
+    assert {name for name, _ in sent.headers} == set(shown["headers"])
+
+
+def test_a_preview_of_a_text_counts_its_segments(api: Api) -> None:
+    name = api.campaign(channel="sms", template={"body": "Hi {{ name }} \u2019 \U0001f600"})
+    shown = get(api, name, "/preview")["sms"]
+    assert (shown["encoding"], shown["segments"]) == ("ucs2", 1)
+    assert [(f["character"], f["instead"]) for f in shown["forcing"]] == [("\u2019", "'"), ("\U0001f600", None)]
+
+
+def test_a_test_message_is_a_job_of_its_own(api: Api) -> None:
+    name = api.campaign()
+    key = {"Idempotency-Key": "k"}
+    body = {"recipient": "Me <me@example.org>", "params": {"Name": "Ann"}}
+    got = api.call("POST", f"/campaigns/{name}/test", body, headers=key)
+    assert got.status == 202
+    assert api.call("POST", f"/campaigns/{name}/test", body, headers=key).text == got.text
+    api.world.jobs.append(got.json["job_id"])
+    api.world.settle()
+    (sent,), (said,) = api.world.oracle.taken, api.world.providers["one"].said
+    assert (sent.address, said.subject) == ("me@example.org", "Hello Ann")
+    job = api.call("GET", f"/jobs/{got.json['job_id']}").json
+    assert (job["kind"], job["total"]) == ("batch", 1)
+    assert get(api, name)["jobs"] == []
+    assert api.call("POST", f"/campaigns/{name}/test", {"recipient": "nobody"}).fields == ["recipient"]
+    api.call("PUT", "/suppressions/sup@example.org", {})
+    assert api.call("POST", f"/campaigns/{name}/test", {"recipient": "sup@example.org"}).code == "no_valid_recipient"
+
+
+# Sending
+
+
+def test_a_list_is_sent_and_everything_adds_up(api: Api) -> None:
+    api.call("PUT", "/suppressions/sup@example.org", {})
+    name = api.campaign()
+    upload = api.listed(
+        name, *({"recipient": f"{x}@example.org", "name": x} for x in ("ann", "ben", "sup")), {"recipient": "nobody"}
+    )
+    got = api.call("POST", f"/campaigns/{name}/send", {"rate": 5})
+    assert got.status == 202
+    assert got.json == {"campaign_id": name, "job_id": upload, "state": "READY", "recipients": 3, "skipped": 1}
+    api.world.jobs.append(upload)
+    api.world.settle()
+    assert sorted(t.address for t in api.world.oracle.taken) == ["ann@example.org", "ben@example.org"]
+    job = api.call("GET", f"/jobs/{upload}").json
+    assert (job["kind"], job["rate"], job["total"], job["counts"]["skipped"]) == ("campaign", 5.0, 3, 1)
+    assert [x["job_id"] for x in api.call("GET", "/jobs").json["items"]] == [upload]
+    found = get(api, name)
+    assert (found["state"], found["jobs"], found["upload_id"]) == ("LOGGED", [upload], None)
+    assert api.call("GET", "/campaigns").json["items"][0]["state"] == "LOGGED"
+    stats = get(api, name, "/stats")
+    assert (stats["total"], sum(stats["counts"].values()), stats["counts"]["skipped"]) == (3, 3, 1)
+    assert stats["route"][0]["accepted"] == 2
+    lines = get(api, name, "/messages")["items"]
+    assert [(x["job_id"], x["message"], x["recipient"], x["state"], x["error"]) for x in lines] == [
+        (upload, "0.0", "ann@example.org", "sent", None),
+        (upload, "0.1", "ben@example.org", "sent", None),
+        (upload, "0.2", "sup@example.org", "skipped", "suppressed"),
+    ]
+    assert api.call("GET", f"/campaigns/{name}/uploads/{upload}").json["state"] == "sent"
+
+
+def test_messages_go_list_after_list(api: Api) -> None:
+    name = api.campaign()
+    jobs = []
+    for n in range(3):
+        jobs.append(api.listed(name, *({"recipient": f"r{n}.{i}@example.org", "name": "x"} for i in range(2))))
+        api.sent(name)
+    api.world.settle()
+    wanted = [(job, f"r{n}.{i}@example.org") for n, job in enumerate(jobs) for i in range(2)]
+    for limit in (1, 2, 3, 100):
+        seen, query = [], {"limit": limit}
+        while True:
+            page = get(api, name, "/messages", query=query)
+            seen += [(x["job_id"], x["recipient"]) for x in page["items"]]
+            if page["next_cursor"] is None:
+                break
+            query = {"limit": limit, "cursor": page["next_cursor"]}
+        assert seen == wanted
+    one: list[Any] = []
+    asked = {"recipient": "R1.1@example.org", "state": "sent"}
+    while True:
+        page = get(api, name, "/messages", query=asked)
+        one += page["items"]
+        if page["next_cursor"] is None:
+            break
+        asked |= {"cursor": page["next_cursor"]}
+    assert [x["recipient"] for x in one] == ["r1.1@example.org"]
+    assert get(api, name, "/stats")["total"] == 6
+
+
+@pytest.mark.promise(7)
+def test_a_list_is_sent_once(api: Api) -> None:
+    name = api.campaign()
+    api.listed(name)
+    key = {"Idempotency-Key": "k"}
+    first = api.call("POST", f"/campaigns/{name}/send", {}, headers=key)
+    again = api.call("POST", f"/campaigns/{name}/send", {}, headers=key)
+    assert (again.status, again.text, again.headers["idempotency-replayed"]) == (202, first.text, "true")
+    assert api.call("POST", f"/campaigns/{name}/send", {"rate": 1}, headers=key).code == "idempotency_mismatch"
+    assert api.call("POST", f"/campaigns/{name}/send").code == "no_list"
+    api.world.jobs.append(first.json["job_id"])
+    api.world.settle()
+    assert len(api.world.oracle.taken) == 2
+
+
+def test_what_cannot_be_sent_says_why(api: Api, clock: FakeClock) -> None:
+    name = api.campaign()
+    assert api.call("POST", f"/campaigns/{name}/send").code == "no_list"
+    api.listed(name)
+    got = api.call("POST", f"/campaigns/{name}/send", {"rate": 100.5})
+    assert (got.status, got.code, got.fields) == (422, "rate_too_high", ["rate"])
+    for rate in (0, -1, "x"):
+        assert api.call("POST", f"/campaigns/{name}/send", {"rate": rate}).fields == ["rate"]
+    for when in ("2020-01-01T00:00:00Z", "2026-11-20", "2026-12-31T00:00:00Z"):
+        assert api.call("POST", f"/campaigns/{name}/send", {"scheduled_at": when}).fields == ["scheduled_at"]
+    api.services.accounts.suspend(api.account)
+    assert api.call("POST", f"/campaigns/{name}/send").code == "account_suspended"
+    api.services.accounts.unsuspend(api.account)
+    clock.advance(31 * 86_400)
+    got = api.call("POST", f"/campaigns/{name}/send")
+    assert (got.status, got.code) == (409, "list_expired")
+
+
+def test_an_e_mail_needs_its_sender_when_it_is_sent(api: Api) -> None:
+    name = api.campaign(template={"subject": "x", "body": "x"})
+    api.listed(name)
+    got = api.call("POST", f"/campaigns/{name}/send")
+    assert (got.status, got.code) == (422, "from_missing")
+    assert api.call("POST", f"/campaigns/{name}/test", {"recipient": "a@example.org"}).code == "from_missing"
+
+
+def test_a_list_of_which_nobody_is_left_is_not_sent(api: Api) -> None:
+    api.call("PUT", "/suppressions/sup@example.org", {})
+    name = api.campaign()
+    api.listed(name, {"recipient": "sup@example.org", "name": "x"})
+    got = api.call("POST", f"/campaigns/{name}/send")
+    assert (got.status, got.code) == (422, "no_valid_recipient")
+
+
+def test_a_campaign_waits_for_its_time(api: Api, clock: FakeClock) -> None:
+    name = api.campaign()
+    api.listed(name)
+    moment = "2026-09-22T13:13:20Z"  # some hours from the fake clock's beginning
+    got = api.call("POST", f"/campaigns/{name}/send", {"scheduled_at": moment})
+    if got.status == 202:
+        job = api.call("GET", f"/jobs/{got.json['job_id']}").json
+        assert (job["state"], job["waiting_for"], job["scheduled_at"]) == (
+            "READY",
+            "scheduled",
+            "2026-09-22T13:13:20.000Z",
+        )
+        assert get(api, name)["state"] == "READY"
+    else:
+        raise AssertionError(got.text)
+
+
+def test_another_campaign_waits_for_the_credential(api: Api) -> None:
+    first, second = api.campaign(), api.campaign()
+    api.listed(first)
+    api.listed(second)
+    one, two = api.sent(first), api.sent(second)
+    assert api.call("GET", f"/jobs/{one}").json["state"] == "ENQUEUED"
+    waiting = api.call("GET", f"/jobs/{two}").json
+    assert (waiting["state"], waiting["waiting_for"]) == ("READY", "credential")
+    api.world.settle()
+    assert len(api.world.oracle.taken) == 4
+
+
+def test_stop_resume_and_retry_act_on_all_jobs(api: Api) -> None:
+    name = api.campaign()
+    assert api.call("POST", f"/campaigns/{name}/stop").json["jobs"] == []
+    assert api.call("POST", f"/campaigns/{name}/resume").json["messages"] == 0
+    jobs = []
+    for n in range(2):
+        jobs.append(api.listed(name, {"recipient": f"r{n}@example.org", "name": "x"}))
+        api.sent(name)
+    got = api.call("POST", f"/campaigns/{name}/resume")
+    assert (got.status, got.code) == (409, "job_in_progress")
+    got = api.call("POST", f"/campaigns/{name}/stop")
+    assert [(x["job_id"], x["state"]) for x in got.json["jobs"]] == [(job, "STOPPED") for job in jobs]
+    assert api.call("POST", f"/campaigns/{name}/stop").status == 200
+    assert api.call("POST", f"/campaigns/{name}/resume").code == "stopping"
+    api.world.settle()
+    assert api.world.oracle.taken == []
+    got = api.call("POST", f"/campaigns/{name}/retry", {"include": ["unsent"]})
+    assert (got.json["messages"], [x["job_id"] for x in got.json["jobs"]]) == (2, jobs)
+    api.world.settle()
+    assert len(api.world.oracle.taken) == 2
+    assert api.call("POST", f"/campaigns/{name}/resume").json["messages"] == 0
+
+
+def test_the_bounce_guard_is_taken_off_for_good(api: Api) -> None:
+    name = api.campaign()
+    api.listed(name)
+    job = api.sent(name)
+    got = api.call("POST", f"/campaigns/{name}/override-bounce-guard")
+    assert (got.status, got.json["bounce_guard"]) == (200, False)
+    assert api.world.job(job).guard_off
+    api.listed(name)
+    assert api.world.job(api.sent(name)).guard_off
+    assert api.call("POST", f"/campaigns/{name}/override-bounce-guard").status == 200
+
+
+def test_a_test_key_s_campaign_goes_to_the_test_provider_alone(api: Api) -> None:
+    key = api.test_key()
+    name = api.campaign(key=key, credential_id="two")
+    assert get(api, name, key=key)["credential_id"] == "test"
+    upload = api.listed(name, key=key)
+    got = api.call("POST", f"/campaigns/{name}/send", key=key)
+    assert got.status == 202
+    job = api.world.job(upload)
+    assert (job.route, job.test, job.exclusive) == (("test",), True, False)
+    assert api.call("GET", "/stats").json["items"] == []
