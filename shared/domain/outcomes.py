@@ -25,12 +25,15 @@ class Rejected:
             failed, is none of it: such calls open the breaker when there are several in a row.
         about_message: true if it is not permanent and yet about this message, its sender or its call alone: it says
             nothing against the provider.
+        unwanted: true if the recipient has told the provider to send no more: as a complaint does, it suppresses the
+            address.
     """
 
     code: str
     permanent: bool
     provider_down: bool = False
     about_message: bool = False
+    unwanted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

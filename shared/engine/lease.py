@@ -57,6 +57,8 @@ class Lease:
     relayed: bool
     results: list[Entry] = field(default_factory=list)
     requeued: list[int] = field(default_factory=list)
+    unwanted: list[int] = field(default_factory=list)
+    """Who has told the provider to send no more, and is not suppressed yet."""
     throttled_until: int = 0
     """Unix milliseconds."""
     paused: bool = False
@@ -127,6 +129,8 @@ class Lease:
         elif isinstance(outcome, Rejected):
             kind = Kind.REFUSED if outcome.permanent else Kind.NOT_SENT
             self.results.append(Entry(index, attempt, kind, "", outcome.code))
+            if outcome.unwanted:
+                self.unwanted.append(index)
         elif isinstance(outcome, Unknown):
             risk = self.job.policy.on_ambiguous is OnAmbiguous.FAIL_OVER
             self.results.append(Entry(index, attempt, Kind.RISKED if risk else Kind.UNKNOWN, "", outcome.reason))

@@ -10,6 +10,7 @@ from typing import Final
 
 from shared.contracts import Credential, pointer
 from shared.domain.backoff import MAX_QUEUE_DELAY
+from shared.domain.feedback import WordKind
 from shared.domain.ledger import Ledger
 from shared.domain.pacing import HORIZON, Pace, pace
 from shared.domain.queue import Expired, NotDue
@@ -204,6 +205,7 @@ class Sender:
             window.call(parcels, slots)
             if lease.results:  # the detail comes before the compare-and-swap that merges its results
                 self._records.put_detail(lease.detail(self._credential.id, self._clock.now()))
+            self._suppress(lease)
             if lease.requeued or not indices:
                 return True
 
@@ -229,6 +231,15 @@ class Sender:
         self._gate.see(control.breaker)
         lease.leave = not self._gate.admit(lease.ledger.owner)
         return not lease.leave
+
+    def _suppress(self, lease: Lease) -> None:
+        """Suppress who told the provider to send no more. What is lost by a crash the next message to them brings."""
+        now = int(self._clock.now() * 1000)
+        for index in lease.unwanted:
+            if not lease.job.test:
+                key = lease.chunk.recipients[index].key
+                self._records.suppress(lease.job.account, key, WordKind.COMPLAINED.value, now, job=lease.job.id)
+        lease.unwanted.clear()
 
     def _pace(self, lease: Lease) -> Pace:
         """Return the pace of the lease's calls.

@@ -30,7 +30,7 @@ class Links(Protocol):
     """What signs unsubscription links and knows its own again."""
 
     def sign(self, wanted: Unsubscription) -> str:
-        """Return the token that `Content.unsubscribe` is completed with; the same every time, while the key is."""
+        """Return the token of a link; the same every time, while the key is."""
         ...
 
     def read(self, token: str) -> Unsubscription | None:
@@ -54,7 +54,7 @@ class Pacer(Protocol):
 
         Args:
             credential: whose slots.
-            k: how many, at most `pace.window`.
+            k: how many; more than `pace.window` only for one message that takes them all.
             pace: the rate in force.
             lead: seconds that the caller needs before it can use the first slot.
             until: Unix seconds after which the first slot would be of no use: then none is reserved (`count` 0), and

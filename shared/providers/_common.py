@@ -111,17 +111,21 @@ def digest(ref: str, address: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One line of an error table. `scoped`: the refusal may be about some of a call's recipients only."""
+    """One line of an error table. `scoped`: the refusal may be about some of a call's recipients only.
+
+    The others as in `Rejected`.
+    """
 
     code: str
     permanent: bool = False
     provider_down: bool = False
     about_message: bool = False
     scoped: bool = False
+    unwanted: bool = False
 
     def rejected(self, code: str = "") -> Rejected:
         """Return the outcome, with another code if one is given."""
-        return Rejected(code or self.code, self.permanent, self.provider_down, self.about_message)
+        return Rejected(code or self.code, self.permanent, self.provider_down, self.about_message, self.unwanted)
 
 
 def own_answer(body: bytes) -> dict[str, Any]:

@@ -55,7 +55,7 @@ REFUSALS: Final[Mapping[int, Refusal]] = {
     21604: INVALID_RECIPIENT,
     21614: INVALID_RECIPIENT,
     21635: INVALID_RECIPIENT,
-    21610: Refusal("unsubscribed", permanent=True),
+    21610: Refusal("unsubscribed", permanent=True, unwanted=True),
     21602: EMPTY,
     21619: EMPTY,
     21605: TOO_LONG,

@@ -274,7 +274,7 @@ def other(code: str) -> Rejected:
         (error(400, 21604), bad("invalid_recipient")),
         (error(400, 21614), bad("invalid_recipient")),
         (error(400, 21635), bad("invalid_recipient")),
-        (error(400, 21610), bad("unsubscribed")),
+        (error(400, 21610), Rejected("unsubscribed", permanent=True, unwanted=True)),
         (error(400, 21602), bad("invalid_content")),
         (error(400, 21619), bad("invalid_content")),
         (error(400, 21605), bad("too_large")),

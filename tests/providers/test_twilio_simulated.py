@@ -132,7 +132,7 @@ def test_what_twilio_says_is_read(
         ("+15005550001", Rejected("invalid_recipient", permanent=True)),
         ("+15005550002", Rejected("no_route", permanent=False, about_message=True)),
         ("+15005550003", Rejected("region_not_permitted", permanent=False, about_message=True)),
-        ("+15005550004", Rejected("unsubscribed", permanent=True)),
+        ("+15005550004", Rejected("unsubscribed", permanent=True, unwanted=True)),
         ("+15005550009", Rejected("invalid_recipient", permanent=True)),
     ],
 )
