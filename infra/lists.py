@@ -7,12 +7,14 @@ from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
 from infra.function import Function
+from infra.lane import LEASE_MARGIN_SECONDS
 from infra.queue import WorkQueue
 from infra.settings import Deployment, Target
 from shared import contracts
 
-SECONDS: Final = {Target.AWS: 900, Target.LOCAL: 60}
-"""What it does not finish it hands over to its next invocation; a million rows take about one minute."""
+SECONDS: Final = {Target.AWS: 900, Target.LOCAL: 12}
+"""What it does not finish it hands over to its next invocation; a million rows take about one minute. On a laptop the
+lease of one that was killed runs out while somebody waits."""
 MEMORY_MB: Final = 512
 """The largest list needs half of it; it is bound by its processor, so more memory would be as dear and faster."""
 WORKERS: Final = {Target.AWS: 5, Target.LOCAL: 2}
@@ -45,7 +47,11 @@ class Lists(Construct):
             service="ingest",
             seconds=SECONDS[self._deployment.target],
             memory=MEMORY_MB,
-            environment={**environment, **self.environment},
+            environment={
+                **environment,
+                **self.environment,
+                contracts.ENV_LEASE_MARGIN: str(LEASE_MARGIN_SECONDS[self._deployment.target]),
+            },
         )
         self.work.feed(ingest, batch=1, concurrency=WORKERS[self._deployment.target])
         return ingest
