@@ -9,7 +9,7 @@ import tempfile
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -158,8 +158,19 @@ class Matrix:
             raise MatrixError(f"point {where}: accepted twice: {doubled}")
         if job["state"] != "LOGGED" or sum(job["counts"].values()) != job["total"]:
             raise MatrixError(f"point {where}: {job}")
+        if result["holder"]:
+            raise MatrixError(f"point {where}: {result['holder']} keeps the credential")
         if len(said) != self._shape.recipients:
             raise MatrixError(f"point {where}: {len(said)} messages of {self._shape.recipients}")
+        self._check(where, said, proven, accepted)
+        unknown = sum(s == "unknown" for s in said.values())
+        if unknown > allowed:
+            raise MatrixError(f"point {where}: {unknown} unknown, more than a window")
+        return f"{unknown} unknown" if unknown else "all known"
+
+    def _check(
+        self, where: str, said: Mapping[str, str], proven: Mapping[str, str], accepted: Mapping[str, int]
+    ) -> None:
         for recipient, state in said.items():
             if state not in ("sent", "delivered", "unknown"):
                 raise MatrixError(f"point {where}: {recipient} is {state}")
@@ -167,10 +178,6 @@ class Matrix:
                 raise MatrixError(f"point {where}: {recipient} is {state}, but no provider has it")
             if recipient in accepted and proven[recipient] != "delivered":
                 raise MatrixError(f"point {where}: {recipient} was delivered and is {proven[recipient]}")
-        unknown = sum(s == "unknown" for s in said.values())
-        if unknown > allowed:
-            raise MatrixError(f"point {where}: {unknown} unknown, more than a window")
-        return f"{unknown} unknown" if unknown else "all known"
 
     def _place(self) -> tuple[Place, Path]:
         place = self._cloud.deploy(self._shape)

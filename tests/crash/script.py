@@ -2,7 +2,8 @@
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -15,6 +16,7 @@ from shared.domain import pacing
 from shared.domain.chunks import Recipient
 from shared.domain.content import Content, Mailbox
 from shared.domain.jobs import Job, Policy
+from shared.domain.ledger import Ledger
 from shared.domain.states import JobState
 from shared.engine.accept import Acceptor, BatchRequest
 from shared.engine.control import JobControl
@@ -38,6 +40,7 @@ class Shape:
         per_chunk, window, per_call: sizes.
         stop_after: stop the job after that many provider calls, 0 never; whoever recovers resumes it.
         feedback: whether the providers' words come while the first process still lives.
+        campaign: whose job it is, which then reserves its credential; empty for a batch.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Shape:
     per_call: int
     stop_after: int = 0
     feedback: bool = True
+    campaign: str = ""
 
 
 SHAPES: Final = {
@@ -56,6 +60,7 @@ SHAPES: Final = {
         Shape("two chunks", recipients=7, per_chunk=4, window=2, per_call=2),
         Shape("stopped", recipients=6, per_chunk=6, window=2, per_call=1, stop_after=2, feedback=False),
         Shape("one", recipients=1, per_chunk=1, window=1, per_call=1),
+        Shape("campaign", recipients=4, per_chunk=2, window=2, per_call=1, campaign="spring"),
     )
 }
 
@@ -82,6 +87,18 @@ class Later(SystemClock):
         return super().now() + self._ahead
 
 
+class ListAcceptor(Acceptor):
+    """Accepts a batch as the job of a campaign: READY, for the planner to start."""
+
+    campaign = ""
+
+    def _job(self, request: BatchRequest, job_id: str, now: int, ttl: int, ledgers: Sequence[Ledger]) -> Job:
+        job = super()._job(request, job_id, now, ttl, ledgers)
+        if not self.campaign:
+            return job
+        return replace(job, kind="campaign", campaign=self.campaign, state=JobState.READY, planned_at=0)
+
+
 class Process:
     """One process of the deployment that does everything in turn."""
 
@@ -95,9 +112,10 @@ class Process:
         self.lane = Lane(self.d, fast)
         slow = Credential(CREDENTIAL, "sendgrid", "email", place.shape.per_chunk / 30, base)
         chunky = Settings("crash", (slow,), {"email": (CREDENTIAL,)})
-        self.acceptor = Acceptor(
+        self.acceptor = ListAcceptor(
             records=self.d.records, lanes=self.d.lanes, circuits=self.d.circuits, settings=chunky, clock=clock
         )
+        self.acceptor.campaign = place.shape.campaign
         self.control = JobControl(
             records=self.d.records,
             ledgers=self.d.ledgers,
@@ -170,6 +188,7 @@ def first(place: Place, kill_at: int, report: Path) -> None:
                 process.control.stop(job, "acc")
 
         tap.after_call = stop
+    process.d.planner.react(job)
     process.pump()
     process.fold(job)
     if place.shape.feedback:
@@ -199,7 +218,8 @@ def after(place: Place, report: Path) -> None:
     process.fold(job_id)
     final = process.d.records.job(job_id)
     assert final is not None
-    report.write_text(json.dumps({"job": _summary(final), "said": said, "proven": _lines(process, job_id)}))
+    told = {"job": _summary(final), "said": said, "proven": _lines(process, job_id)}
+    report.write_text(json.dumps({**told, "holder": process.d.records.holder(CREDENTIAL)}))
 
 
 def _lines(process: Process, job_id: str) -> dict[str, str]:
