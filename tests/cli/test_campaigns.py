@@ -1,10 +1,12 @@
 """`posthaste campaign run`, from the file to the summary, and what Ctrl-C means on the way."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli import honest
 from tests.cli.fakes import Answer, FakeApi, FakeClock, Run
 from tests.cli.scripts import (
     CAMPAIGN,
@@ -27,9 +29,12 @@ MAIL = ("--template", "mail.html", "--subject", "Hi {{ name }}", "--from", "news
 
 
 @pytest.fixture(autouse=True)
-def files(folder: Path, api: FakeApi) -> None:
+def files(folder: Path, api: FakeApi) -> Iterator[None]:
+    """The list and the message; afterwards the scripted API must have been one that there could be."""
     (folder / "list.csv").write_bytes(LIST)
     (folder / "mail.html").write_text("<p>Hi {{ name }}</p>", encoding="utf-8")
+    yield
+    honest.check(api)
 
 
 def whole(api: FakeApi, *after: Answer, ready: Answer | None = None) -> list[Answer]:

@@ -1,9 +1,11 @@
 """`posthaste template …`."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.cli import honest
 from tests.cli.fakes import Answer, FakeApi, Run
 from tests.cli.scripts import AT, TEMPLATE, template
 
@@ -11,8 +13,11 @@ WORDS = ("--subject", "Hi {{ name }}", "--from", "news@example.com")
 
 
 @pytest.fixture(autouse=True)
-def described(folder: Path, api: FakeApi) -> None:
+def described(folder: Path, api: FakeApi) -> Iterator[None]:
+    """The message; afterwards the scripted API must have been one that there could be."""
     (folder / "mail.html").write_text("<p>Hi</p>", encoding="utf-8")
+    yield
+    honest.check(api)
 
 
 def test_a_template_is_stored_and_then_its_next_version(run: Run, api: FakeApi) -> None:

@@ -1,0 +1,60 @@
+"""Campaigns on the local cloud: the proof in its short form, one by SMS. The long form: `make campaign-proof`."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from simulator.client import ControlClient
+from simulator.twilio import segments
+from tests.deployed.api import Api
+from tests.deployed.campaign import Client, Proof, text_of
+from tests.deployed.inside import Inside
+
+pytestmark = pytest.mark.deployed
+
+ROWS: Final = 5_000
+KILLS: Final = (0.75,)
+SMS_LANE: Final = "campaign-sms"
+TEXT: Final = "Hello {{ name }}! {{ words }}"
+
+
+@pytest.mark.promise(1)
+@pytest.mark.promise(2)
+@pytest.mark.promise(3)
+@pytest.mark.promise(4)
+def test_a_campaign_outlives_kills_of_its_ingest_and_its_senders(
+    inside: Inside, api: Api, control: ControlClient, tag: str, tmp_path: Path
+) -> None:
+    report = Proof(inside, api, control, tmp_path, tag).run(ROWS, KILLS)
+    assert report.wrong == [], report.table()
+    assert report.figures["sender processes killed"], report.table()
+
+
+@pytest.mark.promise(3)
+def test_a_campaign_of_texts_is_told_delivered_by_callbacks(api: Api, control: ControlClient, tmp_path: Path) -> None:
+    people = {
+        "+4915123456789": ("Zoë", "short"),
+        "+447400123456": ("Ann", "x" * 200),
+        "+14155550101": ("Łukasz", "y" * 70),
+    }
+    list_ = tmp_path / "texts.csv"
+    rows = (
+        "0151 23456789,Zoë,short",
+        f"+44 7400 123456,Ann,{'x' * 200}",
+        f"+14155550101,Łukasz,{'y' * 70}",
+        "12,No,no",
+    )
+    list_.write_text("\n".join(("recipient,name,words", *rows)), encoding="utf-8")
+    owner = Client(api, SMS_LANE, {"body": TEXT}, channel="sms")
+    found = owner.read(owner.upload(list_, region="DE"))
+    assert (found["state"], found["accepted"], found["invalid"]) == ("ready", 3, 1)
+    assert [(e["row"], e["code"]) for e in found["errors"]] == [(4, "invalid_number")]
+    wanted = {to: f"Hello {name}! {words}" for to, (name, words) in people.items()}
+    shown = [api.get(f"/campaigns/{owner.id}/preview?row={n}") for n in (1, 2, 3)]
+    assert [p["sms"]["segments"] for p in shown] == [segments(text) for text in wanted.values()] == [1, 2, 2]
+    counts = api.finished(owner.send())["counts"]
+    assert counts["delivered"] == len(people)
+    assert {to: text_of(control, to)["text"] for to in people} == wanted
+    assert {line["recipient"]: line["state"] for line in owner.messages()} == dict.fromkeys(people, "delivered")
+    assert [row["recipient"] for row in control.log("twilio", SMS_LANE)].count("+14155550101") == 1
