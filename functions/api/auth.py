@@ -30,4 +30,5 @@ def authenticate(request: Request, accounts: Accounts, scope: Scope) -> ApiKey:
         raise Problem("rate_limited", headers={"Retry-After": str(max(1, math.ceil(wait)))})
     if scope not in key.scopes:
         raise Problem("missing_scope", f"This call needs an API key with the scope `{scope.value}`.")
+    accounts.note_use(secret.strip(), key)
     return key

@@ -3,7 +3,7 @@
 import hashlib
 import re
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -52,6 +52,7 @@ class ApiKey:
         name: chosen by its owner.
         created_at: Unix milliseconds.
         expires: Unix milliseconds from which on it is refused, 0 for never.
+        used: Unix milliseconds of its last use, up to an hour behind; 0 if it was never used.
     """
 
     id: str
@@ -61,6 +62,7 @@ class ApiKey:
     name: str
     created_at: int
     expires: int = 0
+    used: int = field(default=0, compare=False)
 
     def valid_at(self, now_ms: int) -> bool:
         """Tell whether the key has not expired."""

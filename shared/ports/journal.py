@@ -9,10 +9,21 @@ from shared.domain.journal import Event, Log
 class Journal(Protocol):
     """Accounts' audit logs and events. The engine writes its own together with what they tell: `Records.change`."""
 
-    def write(self, event: Event, *logs: Log) -> None:
+    def write(self, event: Event) -> None:
         """Keep an event; a repeat changes nothing."""
         ...
 
     def since(self, account: str, log: Log, at: int) -> Iterator[Event]:
         """Walk an account's events from a moment on (Unix ms), oldest first, consistently."""
+        ...
+
+    def page(self, account: str, *, kind: str = "", after: str = "", limit: int) -> tuple[list[Event], str]:
+        """Return entries of an account's audit log, newest first, and the place to go on from, empty at the end.
+
+        Args:
+            account: whose, or EVERYONE.
+            kind: of which kind alone, empty for all; a page may then be short and still have a place to go on from.
+            after: what the page before returned, or empty.
+            limit: at least 1.
+        """
         ...

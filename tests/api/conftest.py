@@ -108,8 +108,9 @@ def event(
 
 
 class Watched:
-    """A low-level DynamoDB client that notes what is written; the request buckets are nobody's data."""
+    """A low-level DynamoDB client that notes what is written; request buckets and keys' last use are nobody's data."""
 
+    UNNOTED = ({"S": "BUCKET"}, {"S": "KEY"})
     READS = ("get_item", "batch_get_item", "query", "scan", "create_table")
 
     def __init__(self, client: Any) -> None:
@@ -120,7 +121,7 @@ class Watched:
         operation = getattr(self._client, name)
 
         def noted(**kwargs: Any) -> Any:
-            if name not in self.READS and kwargs.get("Key", {}).get("sk") != {"S": "BUCKET"}:
+            if name not in self.READS and kwargs.get("Key", {}).get("sk") not in self.UNNOTED:
                 self.writes.append(name)
             return operation(**kwargs)
 
@@ -222,11 +223,12 @@ class Api:
         return self.services.accounts.create_key(self.account, scopes=scopes)[0]
 
     def stored(self) -> list[dict[str, Any]]:
-        """Return every item of both tables but the request buckets, which every call may draw from."""
+        """Return every item of both tables but what every call may move: request buckets, and when keys were used."""
         found = []
         for table in (self.tables.records, self.tables.ops):
             found += self.client.scan(TableName=table)["Items"]
-        return sorted((x for x in found if x["sk"] != {"S": "BUCKET"}), key=str)
+        kept = [{k: v for k, v in x.items() if k != "used"} for x in found if x["sk"] != {"S": "BUCKET"}]
+        return sorted(kept, key=str)
 
 
 def build_api(client: Any, clock: FakeClock) -> Api:

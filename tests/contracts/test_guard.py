@@ -84,9 +84,9 @@ def test_the_journal_keeps_each_accounts_events_in_the_order_of_time(stores: Sto
     job = Parts(clock).job
     first, second, third = (event(replace(job, id=c * 26), clock.ms + at) for c, at in (("c", 0), ("b", 5), ("a", 5)))
     for x in (second, first, third, first):
-        stores.journal.write(x, Log.AUDIT)
-    stores.journal.write(replace(second, actor="key_1"), Log.EVENTS)
-    stores.journal.write(replace(second, account="acc_000000000002"), *Log)
+        stores.journal.write(replace(x, logs=(Log.AUDIT,)))
+    stores.journal.write(replace(second, actor="key_1", logs=(Log.EVENTS,)))
+    stores.journal.write(replace(second, account="acc_000000000002"))
     assert told(stores, Log.AUDIT) == [first, third, second]
     assert list(stores.journal.since(ACCOUNT, Log.AUDIT, clock.ms + 1)) == [third, second]
     assert told(stores, Log.EVENTS) == [replace(second, actor="key_1")]

@@ -7,18 +7,18 @@ from tests.fakes.faults import Tap
 
 
 class FakeJournal:
-    """`ports.Journal`: events by account, log, time and id."""
+    """`ports.Journal`: events by account, log, time, id and kind."""
 
     def __init__(self, tap: Tap | None = None) -> None:
-        self.items: dict[tuple[str, Log, int, str], Event] = {}
+        self.items: dict[tuple[str, Log, int, str, str], Event] = {}
         self._tap = tap or Tap()
 
-    def keep(self, event: Event, *logs: Log) -> None:
+    def keep(self, event: Event) -> None:
         """Keep an event within somebody's transaction."""
-        self.items |= {(event.account, log, event.at, event.id): event for log in logs}
+        self.items |= {(event.account, log, event.at, event.id, event.kind): event for log in event.logs}
 
-    def write(self, event: Event, *logs: Log) -> None:
-        self._tap("journal.write", lambda: self.keep(event, *logs))
+    def write(self, event: Event) -> None:
+        self._tap("journal.write", lambda: self.keep(event))
 
     def since(self, account: str, log: Log, at: int) -> Iterator[Event]:
         def found() -> list[Event]:
@@ -26,3 +26,15 @@ class FakeJournal:
             return [self.items[k] for k in places]
 
         yield from self._tap("journal.since", found)
+
+    def page(self, account: str, *, kind: str = "", after: str = "", limit: int) -> tuple[list[Event], str]:
+        def found() -> tuple[list[Event], str]:
+            places = sorted((k for k in self.items if k[:2] == (account, Log.AUDIT)), key=lambda k: k[2:], reverse=True)
+            by_place = {
+                f"{at:015d}#{name}#{what}": self.items[account, log, at, name, what]
+                for account, log, at, name, what in places
+            }
+            wanted = [p for p, x in by_place.items() if (not after or p < after) and kind in ("", x.kind)]
+            return [by_place[p] for p in wanted[:limit]], wanted[limit - 1] if len(wanted) > limit else ""
+
+        return self._tap("journal.page", found)

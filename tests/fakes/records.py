@@ -15,7 +15,7 @@ from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.doubt import LOOKS
 from shared.domain.jobs import Job, RetryRequest, StopReason, add_figures, stats_of
-from shared.domain.journal import Event, Log
+from shared.domain.journal import Event
 from shared.domain.ledger import BY_KEYS, Ledger
 from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
 from shared.domain.suppressions import Reach
@@ -271,7 +271,7 @@ class FakeRecords:
                 new = replace(new, stopped=True, stopped_at=now, stop_reason=reason)
             self.jobs[job.id] = new
             if event is not None:
-                self.journal.keep(event, *Log)
+                self.journal.keep(event)
             if change is Change.LOG:
                 self._finished(new)
             return Changed(won=True, job=new)

@@ -1,39 +1,24 @@
-"""Accounts, API keys, allowed senders and request buckets on DynamoDB.
+"""Accounts, allowed senders and request buckets on DynamoDB; their API keys: `api_keys`.
 
 A request needs at most two reads: its key, and, when it sends, whether the account is suspended and may use the sender
 (one BatchGetItem). Both are remembered in the process for CACHE seconds, so a revoked key or sender works that much
 longer at most; what is *not* there is never remembered, so a new key works at once.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any
 
 from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.api_keys import CACHE, MAX_CACHED, ApiKeys, UnknownAccount
 from shared.adapters.dynamo.buckets import BURST, RATE, Buckets
-from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, number, s, text
-from shared.domain.accounts import (
-    ALL_SCOPES,
-    Account,
-    ApiKey,
-    Scope,
-    is_key_text,
-    key_digest,
-    new_account_id,
-    new_key_text,
-    sender_of,
-)
+from shared.domain.accounts import Account, new_account_id, sender_of
+from shared.domain.journal import SYSTEM, Act, audited, masked
 from shared.ports import Clock
 
-CACHE: Final = 30.0
-MAX_CACHED: Final = 10_000
-N = TypeVar("N", bound=Hashable)
-T = TypeVar("T")
-
-
-class UnknownAccount(LookupError):
-    """There is no such account."""
+__all__ = ["CACHE", "MAX_CACHED", "Accounts", "SenderCheck", "UnknownAccount"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +29,7 @@ class SenderCheck:
     allowed: bool
 
 
-class Accounts:
+class Accounts(ApiKeys):
     """Accounts by id and by API key.
 
     Args:
@@ -56,37 +41,31 @@ class Accounts:
     """
 
     def __init__(self, client: Any, table: str, clock: Clock, *, rate: float = RATE, burst: int = BURST) -> None:
-        self._db = Dynamo(client, sleep=clock.sleep)
-        self._table = table
-        self._clock = clock
+        super().__init__(client, table, clock)
         self._buckets = Buckets(self._db, table, clock, rate=rate, burst=burst)
-        self._keys: dict[str, tuple[float, ApiKey]] = {}
         self._senders: dict[tuple[str, str], tuple[float, SenderCheck]] = {}
 
     # Accounts
 
-    def create_account(self, name: str, senders: Iterable[str] = ()) -> str:
+    def create_account(self, name: str, senders: Iterable[str] = (), *, by: str = SYSTEM) -> str:
         """Create an account and return its id, `acc_…`.
 
         Args:
             name: for people.
             senders: addresses or domains it may send from; a domain does not cover its subdomains.
+            by: the actor.
 
         Raises:
             ValueError: a sender is neither an address nor a domain; nothing is stored.
         """
         allowed = sorted({sender_of(x) for x in senders})
         account = new_account_id()
-        entry = {"name": s(name), "created_at": n(self._now())}
-        self._db.call(
-            "transact_write_items",
-            TransactItems=[
-                self._put({**keys.account(account), **entry}),
-                self._put({**keys.accounts(account), **entry}),
-            ],
-        )
+        now = self._now()
+        entry = {"name": s(name), "created_at": n(now)}
+        puts = [self._put({**keys.account(account), **entry}), self._put({**keys.accounts(account), **entry})]
+        self._together(puts, audited(account, now, account, Act.ACCOUNT_CREATED, by))
         for value in allowed:
-            self.add_sender(account, value)
+            self.add_sender(account, value, by=by)
         return account
 
     def get(self, account: str) -> Account | None:
@@ -98,130 +77,83 @@ class Accounts:
         profile = found.get("PROFILE")
         if profile is None:
             return None
-        suspended = "paused" in found.get("CONTROL", {})
+        suspended = "suspended" in found.get("CONTROL", {})
         return Account(account, text(profile, "name"), number(profile, "created_at"), suspended)
 
     def list_accounts(self) -> list[Account]:
-        """Return all accounts by id, without whether they are suspended: for operators."""
+        """Return all accounts by id, with whether they are suspended: for operators."""
+        found = list(self._db.partition(self._table, keys.accounts("")["pk"]["S"]))
+        controls = self._db.batch_get(self._table, [keys.account_control(x["sk"]["S"]) for x in found])
+        suspended = {x["pk"]["S"] for x in controls if "suspended" in x}
         return [
-            Account(x["sk"]["S"], text(x, "name"), number(x, "created_at"))
-            for x in self._db.query(
-                self._table,
-                KeyConditionExpression="pk = :pk",
-                ExpressionAttributeValues={":pk": keys.accounts("")["pk"]},
-            )
+            Account(name, text(x, "name"), number(x, "created_at"), keys.account_pk(name) in suspended)
+            for x, name in ((x, x["sk"]["S"]) for x in found)
         ]
 
-    def suspend(self, account: str, reason: str = "operator") -> None:
-        """Pause an account: senders start no further call for it, and its new batches are refused."""
+    def suspend(self, account: str, reason: str = "operator", *, by: str = SYSTEM) -> bool:
+        """Suspend an account: senders start no further window for it, and what would send is refused.
+
+        What it has accepted waits. The API of a process that knows the account better refuses CACHE seconds later.
+
+        Returns:
+            False if it was suspended already; its reason stays.
+
+        Raises:
+            UnknownAccount: there is no such account.
+            ValueError: the reason has an address in it.
+        """
+        now = self._now()
+        event = audited(account, now, account, Act.ACCOUNT_SUSPENDED, by, {"reason": reason})
+        update = self._control(account, "SET suspended = :reason, suspended_at = :now", "attribute_not_exists")
+        update["Update"]["ExpressionAttributeValues"] = {":reason": s(reason), ":now": n(now)}
+        if self._together([self._exists(account), update], event):
+            return True
         self._require(account)
-        self._db.call(
-            "put_item",
-            TableName=self._table,
-            Item={**keys.account_control(account), "paused": s(reason), "at": n(self._now())},
-        )
+        return False
 
-    def unsuspend(self, account: str) -> None:
-        """End a suspension; the sweeper goes on with what waits."""
-        self._db.call("delete_item", TableName=self._table, Key=keys.account_control(account))
-
-    # API keys
-
-    def create_key(
-        self,
-        account: str,
-        *,
-        test: bool = False,
-        scopes: Iterable[Scope] = ALL_SCOPES,
-        name: str = "",
-        expires: int = 0,
-    ) -> tuple[str, ApiKey]:
-        """Create an API key and return its text, which is shown once and not stored, and the key.
-
-        Args:
-            account: whose key.
-            test: a `ph_test_…` key, whose jobs never reach a provider.
-            scopes: what it may be used for.
-            name: for people.
-            expires: Unix milliseconds, 0 for never.
+    def unsuspend(self, account: str, *, by: str = SYSTEM) -> bool:
+        """End a suspension, and the sweeper goes on with what waits; False if there was none.
 
         Raises:
             UnknownAccount: there is no such account.
         """
-        secret = new_key_text(test=test)
-        digest = key_digest(secret)
-        key = ApiKey(digest[:16], account, test, frozenset(scopes), name, self._now(), expires)
-        fields = _key_fields(key)
-        try:
-            self._db.call(
-                "transact_write_items",
-                TransactItems=[
-                    self._exists(account),
-                    self._put({**keys.api_key(digest), **fields}),
-                    self._put({**keys.account_key(account, digest), **fields, "digest": s(digest)}),
-                ],
-            )
-        except Cancelled as lost:
-            if lost.codes[0] == "ConditionalCheckFailed":
-                raise UnknownAccount(account) from None
-            raise
-        return secret, key
+        event = audited(account, self._now(), account, Act.ACCOUNT_UNSUSPENDED, by)
+        update = self._control(account, "REMOVE suspended, suspended_at", "attribute_exists")
+        if self._together([self._exists(account), update], event):
+            return True
+        self._require(account)
+        return False
 
-    def find_by_key(self, secret: str) -> ApiKey | None:
-        """Return the key of that text if there is one and it has not expired; remembered for CACHE seconds."""
-        if not is_key_text(secret):
-            return None
-        digest = key_digest(secret)
-        key = self._recall(self._keys, digest)
-        if key is None:
-            item = self._db.get(self._table, keys.api_key(digest), consistent=False)
-            if item is None:
-                return None
-            key = _key(item, digest[:16])
-            self._remember(self._keys, digest, key)
-        return key if key.valid_at(self._now()) else None
-
-    def list_keys(self, account: str) -> list[ApiKey]:
-        """Return the account's keys, oldest first."""
-        found = self._db.partition(self._table, keys.account_pk(account), keys.KEY_PREFIX)
-        return sorted((_key(x, x["digest"]["S"][:16]) for x in found), key=lambda k: (k.created_at, k.id))
-
-    def revoke_key(self, account: str, key_id: str) -> bool:
-        """Delete a key; False if the account has none of that id. It works for up to CACHE seconds more."""
-        mirror = keys.account_key(account, key_id)
-        item = self._db.get(self._table, mirror)
-        if item is None:
-            return False
-        digest = item["digest"]["S"]
-        self._keys.pop(digest, None)
-        self._db.call(
-            "transact_write_items",
-            TransactItems=[
-                {"Delete": {"TableName": self._table, "Key": keys.api_key(digest)}},
-                {"Delete": {"TableName": self._table, "Key": mirror}},
-            ],
-        )
-        return True
+    def _control(self, account: str, change: str, condition: str) -> Item:
+        """Return an update of an account's control, whose other attributes (a pause) stay as they are."""
+        return {
+            "Update": {
+                "TableName": self._table,
+                "Key": keys.account_control(account),
+                "UpdateExpression": change,
+                "ConditionExpression": f"{condition}(suspended)",
+            }
+        }
 
     # Senders
 
-    def add_sender(self, account: str, value: str) -> str:
+    def add_sender(self, account: str, value: str, *, by: str = SYSTEM) -> str:
         """Allow an address or a domain and return its stored form; ValueError if it is neither, or UnknownAccount."""
         sender = sender_of(value)
-        self._require(account)
-        self._db.call(
-            "put_item", TableName=self._table, Item={**keys.sender(account, sender), "created_at": n(self._now())}
-        )
+        now = self._now()
+        put = {"Put": {"TableName": self._table, "Item": {**keys.sender(account, sender), "created_at": n(now)}}}
+        event = audited(account, now, masked(sender), Act.SENDER_ADDED, by, _domain(sender))
+        if not self._together([self._exists(account), put], event):
+            raise UnknownAccount(account)
         return sender
 
-    def remove_sender(self, account: str, value: str) -> bool:
+    def remove_sender(self, account: str, value: str, *, by: str = SYSTEM) -> bool:
         """Disallow an address or a domain; False if it was not allowed. It is for up to CACHE seconds more."""
         sender = sender_of(value)
         self._senders.clear()
-        gone = self._db.call(
-            "delete_item", TableName=self._table, Key=keys.sender(account, sender), ReturnValues="ALL_OLD"
-        )
-        return "Attributes" in gone
+        there = {"TableName": self._table, "ConditionExpression": "attribute_exists(pk)"}
+        event = audited(account, self._now(), masked(sender), Act.SENDER_REMOVED, by, _domain(sender))
+        return self._together([{"Delete": {**there, "Key": keys.sender(account, sender)}}], event)
 
     def list_senders(self, account: str) -> list[str]:
         """Return the account's allowed senders in text order."""
@@ -240,7 +172,7 @@ class Accounts:
         domain = address_key.rpartition("@")[2]
         wanted = [keys.sender(account, address_key), keys.sender(account, domain), keys.account_control(account)]
         found = self._db.batch_get(self._table, wanted, consistent=False)
-        suspended = any("paused" in x for x in found)
+        suspended = any("suspended" in x for x in found)
         check = SenderCheck(suspended, any(x["sk"]["S"].startswith(keys.SENDER_PREFIX) for x in found))
         if check.allowed and not check.suspended:
             self._remember(self._senders, name, check)
@@ -252,7 +184,7 @@ class Accounts:
 
     def suspended(self, account: str) -> bool:
         """Tell whether an operator has suspended the account."""
-        return self._db.get(self._table, keys.account_control(account)) is not None
+        return "suspended" in (self._db.get(self._table, keys.account_control(account)) or {})
 
     # Requests
 
@@ -260,50 +192,11 @@ class Accounts:
         """Take a token from the account's request bucket; None, or the seconds to wait (see `buckets`)."""
         return self._buckets.take(account)
 
-    def _now(self) -> int:
-        return int(self._clock.now() * 1000)
-
     def _require(self, account: str) -> None:
         if self._db.get(self._table, keys.account(account)) is None:
             raise UnknownAccount(account)
 
-    def _exists(self, account: str) -> Item:
-        check = {"TableName": self._table, "Key": keys.account(account), "ConditionExpression": "attribute_exists(pk)"}
-        return {"ConditionCheck": check}
 
-    def _put(self, item: Item) -> Item:
-        return {"Put": {"TableName": self._table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
-
-    def _recall(self, cache: Mapping[N, tuple[float, T]], name: N) -> T | None:
-        known = cache.get(name)
-        return known[1] if known is not None and self._clock.now() < known[0] else None
-
-    def _remember(self, cache: dict[N, tuple[float, T]], name: N, value: T) -> None:
-        if len(cache) >= MAX_CACHED:
-            cache.clear()
-        cache[name] = (self._clock.now() + CACHE, value)
-
-
-def _key_fields(key: ApiKey) -> Item:
-    fields: Item = {
-        "account": s(key.account),
-        "test": {"BOOL": key.test},
-        "scopes": {"L": [s(x) for x in sorted(key.scopes)]},
-        "name": s(key.name),
-        "created_at": n(key.created_at),
-    }
-    if key.expires:
-        fields["expires"] = n(key.expires)
-    return fields
-
-
-def _key(item: Item, key_id: str) -> ApiKey:
-    return ApiKey(
-        id=key_id,
-        account=text(item, "account"),
-        test=item["test"]["BOOL"],
-        scopes=frozenset(Scope(x["S"]) for x in item["scopes"]["L"]),
-        name=text(item, "name"),
-        created_at=number(item, "created_at"),
-        expires=number(item, "expires"),
-    )
+def _domain(sender: str) -> dict[str, str | int]:
+    """Return what the audit log tells of a sender: of an address only its domain, beside its hash."""
+    return {"domain": sender.rpartition("@")[2]}

@@ -1,17 +1,25 @@
-"""Events on DynamoDB: one item per log, in the order of time."""
+"""Events on DynamoDB: one item per log, in the order of time.
+
+Nothing here changes or removes an event; its time to live is the only thing that ends it.
+"""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import Any, Final
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.domain.journal import DAYS, Event, Log
 
-DAY_S = 86_400
+DAY_S: Final = 86_400
+PAGES: Final = 5
+"""Queries that one page with a filter may take."""
+EXAMINED: Final = 1000
+"""Entries that each of them looks at."""
 
 
-def puts(table: str, event: Event, logs: Sequence[Log] = tuple(Log)) -> list[Item]:
+def puts(table: str, event: Event) -> list[Item]:
     """Return the actions that keep an event; repeating them is safe."""
     fields: Item = {
         "at": n(event.at),
@@ -25,13 +33,13 @@ def puts(table: str, event: Event, logs: Sequence[Log] = tuple(Log)) -> list[Ite
             "Put": {
                 "TableName": table,
                 "Item": {
-                    **keys.event(event.account, log.value, event.at, event.id),
+                    **keys.event(event.account, log.value, event.at, event.id, event.kind),
                     **fields,
                     "ttl": n(event.at // 1000 + DAYS[log] * DAY_S),
                 },
             }
         }
-        for log in logs
+        for log in event.logs
     ]
 
 
@@ -42,24 +50,53 @@ class DynamoJournal:
         self._db = dynamo
         self._table = table
 
-    def write(self, event: Event, *logs: Log) -> None:
+    def write(self, event: Event) -> None:
         """Keep an event."""
-        self._db.call("transact_write_items", TransactItems=puts(self._table, event, logs))
+        self._db.call("transact_write_items", TransactItems=puts(self._table, event))
 
     def since(self, account: str, log: Log, at: int) -> Iterator[Event]:
         """Walk an account's events from a moment on, oldest first."""
-        first = keys.event(account, log.value, at, "")
+        first = keys.event(account, log.value, at, "", "")
         for item in self._db.query(
             self._table,
             KeyConditionExpression="pk = :pk AND sk >= :first",
-            ExpressionAttributeValues={":pk": first["pk"], ":first": first["sk"]},
+            ExpressionAttributeValues={":pk": first["pk"], ":first": {"S": first["sk"]["S"].rstrip("#")}},
             ConsistentRead=True,
         ):
-            yield Event(
-                account,
-                number(item, "at"),
-                text(item, "id"),
-                text(item, "kind"),
-                text(item, "actor"),
-                json.loads(text(item, "data")),
-            )
+            yield _event(account, item)
+
+    def page(self, account: str, *, kind: str = "", after: str = "", limit: int) -> tuple[list[Event], str]:
+        """Return entries of an account's audit log, newest first, and the place to go on from."""
+        query: dict[str, Any] = {
+            "KeyConditionExpression": "pk = :pk",
+            "ExpressionAttributeValues": {":pk": keys.event(account, Log.AUDIT.value, 0, "", "")["pk"]},
+            "ScanIndexForward": False,
+            "ConsistentRead": True,
+        }
+        found: list[Item] = []
+        for _ in range(PAGES if kind else 1):
+            if after:
+                query["KeyConditionExpression"] = "pk = :pk AND sk < :after"
+                query["ExpressionAttributeValues"][":after"] = s(after)
+            page = self._db.call("query", TableName=self._table, Limit=EXAMINED if kind else limit, **query)
+            for item in page["Items"]:
+                if not kind or text(item, "kind") == kind:
+                    found.append(item)
+                    if len(found) == limit:
+                        more = item is not page["Items"][-1] or "LastEvaluatedKey" in page
+                        return [_event(account, x) for x in found], item["sk"]["S"] if more else ""
+            after = page["LastEvaluatedKey"]["sk"]["S"] if "LastEvaluatedKey" in page else ""
+            if not after:
+                break
+        return [_event(account, x) for x in found], after
+
+
+def _event(account: str, item: Item) -> Event:
+    return Event(
+        account,
+        number(item, "at"),
+        text(item, "id"),
+        text(item, "kind"),
+        text(item, "actor"),
+        json.loads(text(item, "data")),
+    )

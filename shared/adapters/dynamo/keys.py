@@ -20,7 +20,8 @@ Table `records` (pk, sk):
 | was this request made before? | `I#account / sha256(key)` |
 | an export of a campaign or job | `X#id / EXPORT` |
 | is everything paused? | `SYS / CONTROL` |
-| an account's audit log; its events for webhooks, oldest first | `A#account#AUDIT`, `A#account#EVENTS` / `at#id` |
+| an account's audit log; its events for webhooks, oldest first | `A#account#AUDIT`, `A#account#EVENTS` / `at#id#kind` |
+| the audit log of the whole deployment | `A#*#AUDIT` / `at#id#kind` |
 | open jobs, oldest first (index `open`) | `credential#READY or RUN`, `shared#READY or RUN#0-15` / `created_at#job` |
 | finished jobs with doubts, by when to ask next (index `open`) | `doubt#0-15` / `at#job` |
 | an account's jobs of a kind, newest first (index `mine`) | `account#kind / created_at#job` |
@@ -199,9 +200,9 @@ def export(export_id: str) -> Key:
     return key(f"X#{export_id}", "EXPORT")
 
 
-def event(account_id: str, log: str, at_ms: int, event_id: str) -> Key:
-    """An event by its time, in one of an account's logs."""
-    return key(f"A#{account_id}#{log.upper()}", aged(at_ms, event_id))
+def event(account_id: str, log: str, at_ms: int, event_id: str, kind: str) -> Key:
+    """An event by its time, in one of an account's logs; two of one moment do not replace each other."""
+    return key(f"A#{account_id}#{log.upper()}", f"{aged(at_ms, event_id)}#{kind}")
 
 
 def system_control() -> Key:

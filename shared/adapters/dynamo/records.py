@@ -95,7 +95,7 @@ class DynamoRecords:
             elif item["sk"]["S"] == keys.SUPPRESSED:
                 suppressed_at = marks.latest(item)
             else:
-                paused = paused or "paused" in item
+                paused = paused or "paused" in item or "suspended" in item
         return Control(found, paused, breaker, suppressed_at)
 
     def _with_breaker(self, wanted: Sequence[keys.Key], lane: str) -> tuple[list[Item], Breaker | None]:

@@ -1,0 +1,261 @@
+"""API keys on DynamoDB: each two items, one under the hash of its text, for requests, and one under its account, for
+lists. Every change of a key is one transaction with its entry in the account's audit log.
+"""
+
+import logging
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+from shared.adapters.dynamo import journal, keys
+from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.codec import n, number, s, text
+from shared.domain.accounts import ALL_SCOPES, ApiKey, Scope, is_key_text, key_digest, new_key_text
+from shared.domain.journal import SYSTEM, Act, Event, audited
+from shared.ports import Clock, Retriable
+
+CACHE: Final = 30.0
+"""Seconds that a key is remembered in a process: so much longer a revoked one works."""
+MAX_CACHED: Final = 10_000
+USE_NOTED_MS: Final = 3_600_000
+"""A key's last use is noted at most once an hour, so that a busy key costs no write with each request."""
+_LOG: Final = logging.getLogger(__name__)
+N = TypeVar("N", bound=Hashable)
+T = TypeVar("T")
+
+
+class UnknownAccount(LookupError):
+    """There is no such account."""
+
+
+class ApiKeys:
+    """The API keys of all accounts.
+
+    Args:
+        client: a low-level boto3 DynamoDB client.
+        table: the name of the table `records`.
+        clock: the time.
+    """
+
+    def __init__(self, client: Any, table: str, clock: Clock) -> None:
+        self._db = Dynamo(client, sleep=clock.sleep)
+        self._table = table
+        self._clock = clock
+        self._keys: dict[str, tuple[float, ApiKey]] = {}
+
+    def create_key(
+        self,
+        account: str,
+        *,
+        test: bool = False,
+        scopes: Iterable[Scope] = ALL_SCOPES,
+        name: str = "",
+        expires: int = 0,
+        by: str = SYSTEM,
+    ) -> tuple[str, ApiKey]:
+        """Create an API key and return its text, which is shown once and not stored, and the key.
+
+        Args:
+            account: whose key.
+            test: a `ph_test_…` key, whose jobs never reach a provider.
+            scopes: what it may be used for.
+            name: for people.
+            expires: Unix milliseconds, 0 for never.
+            by: the actor.
+
+        Raises:
+            UnknownAccount: there is no such account.
+        """
+        secret, digest, key = self._new(account, test, frozenset(scopes), name, expires)
+        told = {"kind": "test" if test else "live", "scopes": " ".join(sorted(key.scopes)), "expires": expires}
+        event = audited(account, key.created_at, key.id, Act.KEY_CREATED, by, told)
+        if not self._together([self._exists(account), *self._puts(digest, key)], event):
+            raise UnknownAccount(account)
+        return secret, key
+
+    def find_by_key(self, secret: str) -> ApiKey | None:
+        """Return the key of that text if there is one and it has not expired; remembered for CACHE seconds."""
+        if not is_key_text(secret):
+            return None
+        digest = key_digest(secret)
+        key = self._recall(self._keys, digest)
+        if key is None:
+            item = self._db.get(self._table, keys.api_key(digest), consistent=False)
+            if item is None:
+                return None
+            key = _key(item, digest[:16])
+            self._remember(self._keys, digest, key)
+        return key if key.valid_at(self._now()) else None
+
+    def note_use(self, secret: str, key: ApiKey) -> None:
+        """Note that a key, as `find_by_key` returned it, is used now; at most one write per key and hour.
+
+        A fault is logged and fails nothing: the next request within the hour notes it.
+        """
+        now = self._now()
+        if now - key.used < USE_NOTED_MS:
+            return
+        digest = key_digest(secret)
+        try:
+            self._db.call(
+                "update_item",
+                TableName=self._table,
+                Key=keys.api_key(digest),
+                UpdateExpression="SET used = :now",
+                ConditionExpression="attribute_exists(pk) AND (attribute_not_exists(used) OR used <= :before)",
+                ExpressionAttributeValues={":now": n(now), ":before": n(now - USE_NOTED_MS)},
+            )
+        except ConditionFailed:
+            pass  # another process has noted it, or the key has been revoked
+        except Retriable:
+            _LOG.warning("use of a key not noted", extra={"key_id": key.id})
+            return
+        if digest in self._keys:
+            self._keys[digest] = (self._keys[digest][0], replace(key, used=now))
+
+    def list_keys(self, account: str) -> list[ApiKey]:
+        """Return the account's keys, oldest first, with their last use."""
+        found = {x["digest"]["S"]: x for x in self._mirrors(account)}
+        used = {
+            x["pk"]["S"].removeprefix("K#"): number(x, "used")
+            for x in self._db.batch_get(self._table, [keys.api_key(digest) for digest in found])
+        }
+        listed = [replace(_key(x, digest[:16]), used=used.get(digest, 0)) for digest, x in found.items()]
+        return sorted(listed, key=lambda k: (k.created_at, k.id))
+
+    def expire_key(self, account: str, key_id: str, at: int, *, by: str = SYSTEM) -> ApiKey | None:
+        """Set from when on a key is refused (Unix ms, 0 for never); None if the account has none of that id.
+
+        A key that has been used within CACHE seconds works for up to that much longer.
+        """
+        found = self._mirror(account, key_id)
+        if found is None:
+            return None
+        digest, key = found
+        changed = replace(key, expires=at)
+        event = audited(account, self._now(), key.id, Act.KEY_EXPIRES, by, {"expires": at, "before": key.expires})
+        return changed if self._together(self._expiry(digest, key, at), event) else None
+
+    def rotate_key(
+        self, account: str, key_id: str, until: int, *, by: str = SYSTEM
+    ) -> tuple[str, ApiKey, ApiKey] | None:
+        """Create a key like another one, which ends at `until` (Unix ms), unless it ends before.
+
+        The new one is valid for as long as the other was made to be. Of two rotations at once one is made.
+
+        Returns:
+            The new key's text, the new key and the other; None if the account has none of that id that is valid, or it
+            has just been changed.
+        """
+        found = self._mirror(account, key_id)
+        now = self._now()
+        if found is None or not found[1].valid_at(now):
+            return None
+        digest, old = found
+        ends = min(until, old.expires or until)
+        life = now + old.expires - old.created_at if old.expires else 0
+        secret, new_digest, new = self._new(account, old.test, old.scopes, old.name, life)
+        event = audited(account, now, old.id, Act.KEY_ROTATED, by, {"successor": new.id, "expires": ends})
+        actions = [*self._expiry(digest, old, ends), *self._puts(new_digest, new)]
+        return (secret, new, replace(old, expires=ends)) if self._together(actions, event) else None
+
+    def revoke_key(self, account: str, key_id: str, *, by: str = SYSTEM) -> bool:
+        """Delete a key; False if the account has none of that id. It works for up to CACHE seconds more."""
+        found = self._mirror(account, key_id)
+        if found is None:
+            return False
+        digest, key = found
+        there = {"TableName": self._table, "ConditionExpression": "attribute_exists(pk)"}
+        both = keys.account_key(account, digest), keys.api_key(digest)
+        event = audited(account, self._now(), key.id, Act.KEY_REVOKED, by)
+        return self._together([{"Delete": {**there, "Key": key}} for key in both], event)
+
+    def _new(
+        self, account: str, test: bool, scopes: frozenset[Scope], name: str, expires: int
+    ) -> tuple[str, str, ApiKey]:
+        secret = new_key_text(test=test)
+        digest = key_digest(secret)
+        return secret, digest, ApiKey(digest[:16], account, test, scopes, name, self._now(), expires)
+
+    def _mirrors(self, account: str) -> Iterable[Item]:
+        return self._db.partition(self._table, keys.account_pk(account), keys.KEY_PREFIX)
+
+    def _mirror(self, account: str, key_id: str) -> tuple[str, ApiKey] | None:
+        item = self._db.get(self._table, keys.account_key(account, key_id))
+        if item is None:
+            return None
+        digest: str = item["digest"]["S"]
+        self._keys.pop(digest, None)
+        return digest, _key(item, digest[:16])
+
+    def _puts(self, digest: str, key: ApiKey) -> list[Item]:
+        fields = _key_fields(key)
+        mirror = {**keys.account_key(key.account, digest), **fields, "digest": s(digest)}
+        return [self._put({**keys.api_key(digest), **fields}), self._put(mirror)]
+
+    def _expiry(self, digest: str, key: ApiKey, at: int) -> list[Item]:
+        """Return what sets when a key ends, if it is as read."""
+        change: Item = {
+            "TableName": self._table,
+            "UpdateExpression": "SET expires = :at",
+            "ConditionExpression": "attribute_exists(pk) AND "
+            + ("expires = :before" if key.expires else "(attribute_not_exists(expires) OR expires = :before)"),
+            "ExpressionAttributeValues": {":at": n(at), ":before": n(key.expires)},
+        }
+        both = keys.account_key(key.account, digest), keys.api_key(digest)
+        return [{"Update": {**change, "Key": place}} for place in both]
+
+    def _together(self, actions: Sequence[Item], event: Event) -> bool:
+        """Write with the entry of the audit log in one transaction; False if a condition does not hold."""
+        try:
+            self._db.call("transact_write_items", TransactItems=[*actions, *journal.puts(self._table, event)])
+        except Cancelled as lost:
+            if "ConditionalCheckFailed" in lost.codes:
+                return False
+            raise
+        return True
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)
+
+    def _exists(self, account: str) -> Item:
+        check = {"TableName": self._table, "Key": keys.account(account), "ConditionExpression": "attribute_exists(pk)"}
+        return {"ConditionCheck": check}
+
+    def _put(self, item: Item) -> Item:
+        return {"Put": {"TableName": self._table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
+
+    def _recall(self, cache: Mapping[N, tuple[float, T]], name: N) -> T | None:
+        known = cache.get(name)
+        return known[1] if known is not None and self._clock.now() < known[0] else None
+
+    def _remember(self, cache: dict[N, tuple[float, T]], name: N, value: T) -> None:
+        if len(cache) >= MAX_CACHED:
+            cache.clear()
+        cache[name] = (self._clock.now() + CACHE, value)
+
+
+def _key_fields(key: ApiKey) -> Item:
+    fields: Item = {
+        "account": s(key.account),
+        "test": {"BOOL": key.test},
+        "scopes": {"L": [s(x) for x in sorted(key.scopes)]},
+        "name": s(key.name),
+        "created_at": n(key.created_at),
+    }
+    if key.expires:
+        fields["expires"] = n(key.expires)
+    return fields
+
+
+def _key(item: Item, key_id: str) -> ApiKey:
+    return ApiKey(
+        id=key_id,
+        account=text(item, "account"),
+        test=item["test"]["BOOL"],
+        scopes=frozenset(Scope(x["S"]) for x in item["scopes"]["L"]),
+        name=text(item, "name"),
+        created_at=number(item, "created_at"),
+        expires=number(item, "expires"),
+        used=number(item, "used"),
+    )
