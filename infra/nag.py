@@ -10,6 +10,7 @@ from constructs import IConstruct
 from infra.function import Function
 from infra.lane import Lane
 from infra.links import LinkKeys
+from infra.monitoring import Monitoring
 from infra.queue import DeadLetters, WorkQueue
 from infra.settings import Deployment
 from infra.storage import EXPORTS
@@ -46,6 +47,10 @@ DEAD: Final = {
 WORK: Final = {
     "Serverless::Serverless-LambdaEventSourceMappingDestination": "Queues have no such destination: what fails five "
     "times goes to the queue's dead-letter queue.",
+}
+ALARMS: Final = {
+    "Serverless::Serverless-SNSRedrivePolicy": "The one subscription is an e-mail address: what SNS cannot deliver "
+    "there stands on the dashboard and in the alarm's history, and a queue of it would be read by nobody.",
 }
 SES: Final = {
     "identity/*": "Who may use a sender's address is checked when a job is accepted; which addresses are verified "
@@ -93,6 +98,8 @@ def check(stack: Stack, *, deployment: Deployment) -> None:
                 _acknowledge(construct, FUNCTION)
             case Lane():
                 _acknowledge(construct, LANE)
+            case Monitoring():
+                _acknowledge(construct, ALARMS)
             case LinkKeys():
                 _acknowledge(construct, LINK_KEYS)
             case DeadLetters():

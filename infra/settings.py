@@ -57,6 +57,9 @@ CREDENTIAL_ID: Final = re.compile(r"[a-z0-9-]{1,32}")
 REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
 CONFIGURATION_SET: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 STAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
+EMAIL: Final = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,63}")
+MAX_EMAIL: Final = 254
+"""RFC 5321's limit of a path, less its brackets."""
 LOOPBACK: Final = ("127.0.0.1", "localhost")
 RELAY: Final = "smtp"
 """The provider whose server is the operator's own choice, and whose base URL is no web address."""
@@ -86,12 +89,14 @@ class Deployment:
         settings: what the functions get to see.
         reserved: whether lanes reserve their workers' concurrency.
         logs_days: retention of every log group.
+        alarm_email: who is told of alarms; empty: nobody is subscribed.
     """
 
     target: Target
     settings: contracts.Settings
     reserved: bool
     logs_days: int
+    alarm_email: str = ""
 
     @property
     def stage(self) -> str:
@@ -174,6 +179,14 @@ class _Posthaste(_Model):
     feedback_timeout: Annotated[int, Field(ge=60, le=30 * 86_400)] = contracts.FEEDBACK_TIMEOUT
     public_url: str = ""
     reserved: Literal["auto", "none"] = "auto"
+    alarm_email: str = ""
+
+    @field_validator("alarm_email")
+    @classmethod
+    def _alarm_email(cls, value: str) -> str:
+        if value and (len(value) > MAX_EMAIL or not EMAIL.fullmatch(value)):
+            raise ValueError(f"{value!r} is not an e-mail address")
+        return value
 
     @field_validator("stage")
     @classmethod
@@ -269,7 +282,8 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
         jobs_days=parsed.retention.jobs_days,
         feedback_timeout=parsed.feedback_timeout,
     )
-    deployment = Deployment(place, settings, parsed.reserved == "auto", parsed.retention.logs_days)
+    reserved = parsed.reserved == "auto"
+    deployment = Deployment(place, settings, reserved, parsed.retention.logs_days, parsed.alarm_email)
     total = sum(c.workers for c in deployment.credentials)
     if deployment.reserved and total > MAX_RESERVED:
         raise SettingsError(

@@ -15,6 +15,7 @@ from infra.function import Function
 from infra.lane import Lane
 from infra.links import LinkKeys
 from infra.lists import Lists
+from infra.monitoring import Monitoring
 from infra.schedules import Schedules
 from infra.ses import SesEvents
 from infra.settings import Deployment, SettingsError
@@ -92,6 +93,16 @@ class PosthasteStack(Stack):
         if ses:
             events = SesEvents(self, "SesEvents", deployment=deployment, credentials=ses, feedback=feedback)
             CfnOutput(self, "SesTopicArn", value=events.topic.topic_arn)
+        if not deployment.local:
+            Monitoring(
+                self,
+                "Monitoring",
+                deployment=deployment,
+                lanes=lanes,
+                feedback=feedback,
+                dispatch=dispatch,
+                api=api,
+            )
         self._outputs(api, environment)
         self._refuse_what_is_too_large(len(lanes))
         if not deployment.local:

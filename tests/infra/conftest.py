@@ -18,6 +18,7 @@ SETTINGS: dict[str, Any] = {
         {"id": "few", "provider": "sendgrid", "channel": "email", "rate": 10, "workers": 3},
     ],
     "routes": {"email": ["sendgrid-main", "big"]},
+    "alarm_email": "ops@example.com",
 }
 
 

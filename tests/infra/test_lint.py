@@ -52,6 +52,7 @@ def test_every_acknowledgement_has_a_reason_and_a_finding(report: dict[str, Any]
         "Serverless::Serverless-LambdaTracing",
         "Serverless::Serverless-LambdaStarPermissions",
         "Serverless::Serverless-SQSRedrivePolicy",
+        "Serverless::Serverless-SNSRedrivePolicy",
         "Serverless::Serverless-LambdaEventSourceMappingDestination",
     }
     assert set(used) == expected

@@ -1,0 +1,378 @@
+"""The alarms: what each watches, from when on it speaks, and what it says.
+
+All numbers stand here. What CloudWatch cannot do decides the shapes: an alarm's expression takes ten metrics and no
+search, so that lanes and queues are watched in groups; all its metrics have one period.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from aws_cdk import Duration
+from aws_cdk.aws_apigatewayv2 import HttpApi
+from aws_cdk.aws_cloudwatch import ComparisonOperator, IMetric, MathExpression, Metric, TreatMissingData
+from aws_cdk.aws_sqs import Queue
+
+from infra.function import Function
+from infra.queue import WorkQueue
+from infra.settings import RELAY, Deployment
+from shared import metrics
+
+T = TypeVar("T")
+
+MAX_METRICS: Final = 10
+"""Of one alarm's expression."""
+MINUTE: Final = 60
+FIVE_MINUTES: Final = 300
+QUARTER: Final = 900
+HOUR: Final = 3600
+LANE_AGE: Final = 1200
+"""Seconds that a pointer may wait in a lane where nobody takes any. A delayed one is as old as 900 by design."""
+QUEUE_AGE: Final = 1800
+"""Seconds that a message of another queue may wait; one that fails each time is that old before it is set aside."""
+STREAM_LAG_MS: Final = 60_000
+UNKNOWN_LEAST: Final = 5
+UNKNOWN_SHARE: Final = 1
+"""Percent. A worker that dies leaves up to 200 messages of unknown fate, a healthy provider next to none."""
+SILENT_LEAST: Final = 100
+SILENT_SHARE: Final = 50
+"""Percent of an hour's accepted messages of whose end nobody has told. Providers tell within minutes."""
+RATE_SHARE: Final = 115
+"""Percent. A sender tells at its end, after two minutes at the most: a quarter of an hour may hold the figures of 17
+minutes, 113 %."""
+BAD_POSTS: Final = 20
+INGEST_FAILURES: Final = 2
+"""A hiccup of the store fails a list once; the next try goes on from its checkpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """One alarm.
+
+    Attributes:
+        name: unique in the stage, in kebab case.
+        runbook: the file in docs/runbooks, without its ending; several alarms may share one.
+        says: in one sentence, what it means.
+        metric: what is watched, with its period.
+        threshold: the bound; it alarms where the metric is `comparison` to it.
+        periods: how many are looked at, of which `breaching` (all, if 0) must be beyond the bound.
+        missing: what a period without data counts as.
+    """
+
+    name: str
+    runbook: str
+    says: str
+    metric: IMetric
+    threshold: float
+    comparison: ComparisonOperator = ComparisonOperator.GREATER_THAN_THRESHOLD
+    periods: int = 1
+    breaching: int = 0
+    missing: TreatMissingData = TreatMissingData.NOT_BREACHING
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A channel and a provider of it. `rate`: messages per second, of all their credentials together."""
+
+    channel: str
+    provider: str
+    rate: float
+
+    def metric(self, service: metrics.Service, name: metrics.Metric, seconds: int) -> Metric:
+        """Return the sum of one of our figures."""
+        return ours(service, name, seconds, channel=self.channel, provider=self.provider)
+
+
+def pairs(deployment: Deployment) -> list[Pair]:
+    """Return the channels and providers of the declared credentials; not the test one, which fails by order."""
+    rates: dict[tuple[str, str], float] = {}
+    for c in deployment.settings.credentials:
+        rates[c.channel, c.provider] = rates.get((c.channel, c.provider), 0.0) + c.rate
+    return [Pair(channel, provider, rate) for (channel, provider), rate in sorted(rates.items())]
+
+
+def lanes(work: Sequence[WorkQueue]) -> Iterable[Watch]:
+    """Watch the lanes: pointers wait, and nobody takes any."""
+    for n, group in enumerate(_groups(work, MAX_METRICS // 2), start=1):
+        using: dict[str, IMetric] = {}
+        terms = []
+        for i, lane in enumerate(group):
+            using[f"age{i}"] = age(lane.queue)
+            using[f"done{i}"] = _queue(lane.queue, "NumberOfMessagesDeleted", "Sum")
+            terms.append(f"IF(FILL(age{i}, 0) > {LANE_AGE} AND FILL(done{i}, 0) < 1, 1, 0)")
+        yield Watch(
+            f"lane-stalled-{n}",
+            "lane-stalled",
+            "In one of these lanes messages have waited for 20 minutes while no worker took any.",
+            _math(" + ".join(terms), using, FIVE_MINUTES),
+            0,
+            periods=3,
+        )
+
+
+def queues(feedback: WorkQueue, others: Sequence[WorkQueue]) -> Iterable[Watch]:
+    """Watch the age of what waits in the other queues."""
+    yield Watch(
+        "feedback-age",
+        "feedback-age",
+        "Providers' words have waited in the feedback queue for half an hour: states shown to clients are old.",
+        age(feedback.queue),
+        QUEUE_AGE,
+        periods=3,
+    )
+    for n, group in enumerate(_groups(others, MAX_METRICS), start=1):
+        yield Watch(
+            f"queue-age-{n}",
+            "queue-age",
+            "Jobs whose time has come, uploads or exports have waited in their queue for half an hour.",
+            together("MAX", [age(q.queue) for q in group], FIVE_MINUTES),
+            QUEUE_AGE,
+            periods=3,
+        )
+
+
+def dead(letters: Sequence[Queue]) -> Iterable[Watch]:
+    """Watch all dead-letter queues."""
+    for n, group in enumerate(_groups(letters, MAX_METRICS), start=1):
+        yield Watch(
+            f"dead-letters-{n}",
+            "dead-letters",
+            "Something failed five times and lies in a dead-letter queue, where it waits for somebody to look at it.",
+            together("SUM", [depth(q) for q in group], FIVE_MINUTES),
+            0,
+        )
+
+
+def sending(found: Sequence[Pair]) -> Iterable[Watch]:
+    """Watch what providers say."""
+    for n, group in enumerate(_groups(found, MAX_METRICS), start=1):
+        opened = [p.metric(metrics.Service.SEND, metrics.Metric.BREAKER_OPENED, FIVE_MINUTES) for p in group]
+        yield Watch(
+            f"breaker-open-{n}",
+            "breaker-open",
+            "A provider refused the account or failed several times in a row, and is left alone but for probes.",
+            together("SUM", opened, FIVE_MINUTES),
+            0,
+            periods=3,
+            breaching=1,
+        )
+    for pair in found:
+        yield _unknown(pair)
+        yield _rate(pair)
+        if pair.provider != RELAY:
+            yield _silent(pair)
+
+
+def _unknown(pair: Pair) -> Watch:
+    return Watch(
+        f"unknown-share-{pair.channel}-{pair.provider}",
+        "unknown-share",
+        f"Of over {UNKNOWN_SHARE} % of the messages given to this provider nobody knows whether it has them.",
+        unknown_share([pair], QUARTER, least=UNKNOWN_LEAST),
+        UNKNOWN_SHARE,
+    )
+
+
+def unknown_share(found: Sequence[Pair], seconds: int, *, least: int = 1) -> MathExpression:
+    """Return the percentage of messages sent whose fate is not known; 0 if they are fewer than `least`."""
+    names = {
+        "accepted": metrics.Metric.ACCEPTED,
+        "refused": metrics.Metric.REFUSED,
+        "throttled": metrics.Metric.THROTTLED,
+        "unknown": metrics.Metric.UNKNOWN,
+    }
+    using = {
+        f"{name}{i}": pair.metric(metrics.Service.SEND, metric, seconds)
+        for i, pair in enumerate(found)
+        for name, metric in names.items()
+    }
+    whole = ", ".join(f"FILL({name}, 0)" for name in using)
+    unknown = ", ".join(f"FILL({name}, 0)" for name in using if name.startswith("unknown"))
+    part = f"SUM([{unknown}])"
+    return _math(f"IF({part} >= {least}, 100 * {part} / SUM([{whole}]), 0)", using, seconds)
+
+
+def _rate(pair: Pair) -> Watch:
+    return Watch(
+        f"above-rate-{pair.channel}-{pair.provider}",
+        "above-rate",
+        "This provider was sent more than all its credentials' declared rates allow.",
+        rate_share(pair, QUARTER),
+        RATE_SHARE,
+    )
+
+
+def rate_share(pair: Pair, seconds: int) -> MathExpression:
+    """Return what was sent to a provider in percent of what its credentials' rates allow."""
+    slots = pair.metric(metrics.Service.SEND, metrics.Metric.SLOTS, seconds)
+    name = f"slots_{pair.channel}_{pair.provider}".replace("-", "_")  # unique within a widget
+    return _math(f"100 * FILL({name}, 0) / {seconds * pair.rate:g}", {name: slots}, seconds)
+
+
+def _silent(pair: Pair) -> Watch:
+    accepted, final = "FILL(accepted, 0)", "FILL(final, 0)"
+    return Watch(
+        f"unacknowledged-{pair.channel}-{pair.provider}",
+        "unacknowledged",
+        "In two of the last six hours this provider did not tell what became of most of the messages that it took.",
+        _math(
+            f"IF({accepted} >= {SILENT_LEAST}, 100 * ({accepted} - {final}) / {accepted}, 0)",
+            {
+                "accepted": pair.metric(metrics.Service.SEND, metrics.Metric.ACCEPTED, HOUR),
+                "final": pair.metric(metrics.Service.TRACK, metrics.Metric.FINAL_WORDS, HOUR),
+            },
+            HOUR,
+        ),
+        SILENT_SHARE,
+        periods=6,
+        breaching=2,
+    )
+
+
+def webhooks(found: Sequence[Pair]) -> Iterable[Watch]:
+    """Watch what is posted to the webhooks."""
+    heard = [p for p in found if p.provider != RELAY]
+    for n, group in enumerate(_groups(heard, MAX_METRICS), start=1):
+        posts = [p.metric(metrics.Service.WEBHOOKS, metrics.Metric.BAD_POSTS, QUARTER) for p in group]
+        yield Watch(
+            f"bad-webhooks-{n}",
+            "bad-webhooks",
+            "Webhook posts are refused as their signature or body does not hold: feedback may be lost.",
+            together("SUM", posts, QUARTER),
+            BAD_POSTS,
+            periods=2,
+        )
+
+
+def sweeper() -> Iterable[Watch]:
+    """Watch the sweeper, and what it sees."""
+    yield Watch(
+        "sweeper-silent",
+        "sweeper-silent",
+        "The sweeper has not ended a run in five minutes: nothing that was lost on the way is found again.",
+        # Filled, since an alarm looks for what is missing two periods further back than it has.
+        together("SUM", [ours(metrics.Service.SWEEP, metrics.Metric.SWEPT, MINUTE)], MINUTE),
+        1,
+        comparison=ComparisonOperator.LESS_THAN_THRESHOLD,
+        periods=5,
+        missing=TreatMissingData.BREACHING,
+    )
+    yield Watch(
+        "jobs-stuck",
+        "jobs-stuck",
+        "Jobs that should go on have not moved for over two hours, and no retry, pause or queue explains it.",
+        ours(metrics.Service.SWEEP, metrics.Metric.STUCK, FIVE_MINUTES, statistic="Maximum"),
+        0,
+        periods=3,
+    )
+
+
+def lists() -> Iterable[Watch]:
+    """Watch the reading of uploaded lists."""
+    yield Watch(
+        "ingest-failures",
+        "ingest-failures",
+        "Uploaded lists could not be read several times within an hour, for faults that are not theirs.",
+        ours(metrics.Service.INGEST, metrics.Metric.INGEST_FAILED, HOUR),
+        INGEST_FAILURES,
+    )
+
+
+def functions(senders: Sequence[Function], others: Sequence[Function]) -> Iterable[Watch]:
+    """Watch errors and throttles of all functions."""
+    parts = [("functions", g) for g in _groups(others, MAX_METRICS)] + [
+        ("senders", g) for g in _groups(senders, MAX_METRICS)
+    ]
+    counts = {"functions": 0, "senders": 0}
+    for kind, group in parts:
+        counts[kind] += 1
+        yield Watch(
+            f"errors-{kind}-{counts[kind]}",
+            "function-errors",
+            "A function fails or runs out of time or memory, in two of the last three five minutes.",
+            together("SUM", [_lambda(f, "Errors", "Sum") for f in group], FIVE_MINUTES),
+            0,
+            periods=3,
+            breaching=2,
+        )
+        yield Watch(
+            f"throttles-{kind}-{counts[kind]}",
+            "function-throttles",
+            "Lambda has refused to run functions for a quarter of an hour: the account's concurrency is used up.",
+            together("SUM", [_lambda(f, "Throttles", "Sum") for f in group], FIVE_MINUTES),
+            0,
+            periods=3,
+        )
+
+
+def streams(readers: Sequence[Function]) -> Iterable[Watch]:
+    """Watch how far the readers of streams are behind."""
+    yield Watch(
+        "stream-lag",
+        "stream-lag",
+        "A table's stream is read over a minute late: jobs start late and their counts are old.",
+        together("MAX", [_lambda(f, "IteratorAge", "Maximum") for f in readers], FIVE_MINUTES),
+        STREAM_LAG_MS,
+        periods=2,
+    )
+
+
+def api(http: HttpApi) -> Iterable[Watch]:
+    """Watch what the API answers."""
+    yield Watch(
+        "api-errors",
+        "api-errors",
+        "The API answers with 5xx in two of the last three five minutes: clients' requests are not taken.",
+        http.metric_server_error(statistic="Sum", period=Duration.seconds(FIVE_MINUTES)),
+        0,
+        periods=3,
+        breaching=2,
+    )
+
+
+# Metrics
+
+
+def age(queue: Queue) -> Metric:
+    """Return the age in seconds of a queue's oldest message."""
+    return _queue(queue, "ApproximateAgeOfOldestMessage", "Maximum")
+
+
+def depth(queue: Queue) -> Metric:
+    """Return the number of messages of a queue."""
+    return _queue(queue, "ApproximateNumberOfMessagesVisible", "Maximum")
+
+
+def ours(
+    service: metrics.Service, name: metrics.Metric, seconds: int, *, statistic: str = "Sum", **dimensions: str
+) -> Metric:
+    """Return one of our figures."""
+    return Metric(
+        namespace=metrics.NAMESPACE,
+        metric_name=name.value,
+        dimensions_map={"service": service.value, **dimensions},
+        statistic=statistic,
+        period=Duration.seconds(seconds),
+    )
+
+
+def together(function: str, found: Sequence[IMetric], seconds: int) -> MathExpression:
+    """Return SUM or MAX of metrics, each 0 where it has no data. An alarm's may be ten, a widget's five hundred."""
+    using = {f"m{i}": metric for i, metric in enumerate(found)}
+    return _math(f"{function}([{', '.join(f'FILL({name}, 0)' for name in using)}])", using, seconds)
+
+
+def _queue(queue: Queue, name: str, statistic: str) -> Metric:
+    return queue.metric(name, statistic=statistic, period=Duration.seconds(FIVE_MINUTES))
+
+
+def _lambda(function: Function, name: str, statistic: str) -> Metric:
+    return function.function.metric(name, statistic=statistic, period=Duration.seconds(FIVE_MINUTES))
+
+
+def _math(expression: str, using: Mapping[str, IMetric], seconds: int) -> MathExpression:
+    return MathExpression(expression=expression, using_metrics=using, period=Duration.seconds(seconds), label="")
+
+
+def _groups(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    return [items[i : i + size] for i in range(0, len(items), size)]

@@ -1,0 +1,207 @@
+"""Alarms to one topic, and the dashboard that answers whether mail is flowing."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from aws_cdk import Annotations, CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk.aws_cloudwatch import (
+    Alarm,
+    AlarmStatusWidget,
+    Dashboard,
+    GraphWidget,
+    IMetric,
+    MathExpression,
+    PeriodOverride,
+    SingleValueWidget,
+    YAxisProps,
+)
+from aws_cdk.aws_cloudwatch_actions import SnsAction
+from aws_cdk.aws_iam import PolicyStatement, ServicePrincipal
+from aws_cdk.aws_kms import Key
+from aws_cdk.aws_sns import Topic
+from aws_cdk.aws_sns_subscriptions import EmailSubscription
+from aws_cdk.aws_sqs import Queue
+from constructs import Construct
+
+from infra import alarms
+from infra.api import Api
+from infra.dispatch import Dispatch, Feedback
+from infra.function import Function
+from infra.lane import Lane
+from infra.queue import DeadLetters, WorkQueue
+from infra.settings import Deployment
+from shared import contracts, metrics
+
+RUNBOOKS: Final = "docs/runbooks"
+WIDTH: Final = 24
+"""Columns of a dashboard."""
+SORROWS: Final = (metrics.Metric.REFUSED, metrics.Metric.THROTTLED, metrics.Metric.UNKNOWN)
+
+
+class Monitoring(Construct):
+    """Watches all functions and queues that the stack has; so it comes last.
+
+    Not on the local cloud, whose emulator has neither metrics nor alarms with expressions.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: Deployment,
+        lanes: Sequence[Lane],
+        feedback: Feedback,
+        dispatch: Dispatch,
+        api: Api,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._deployment = deployment
+        self._pairs = alarms.pairs(deployment)
+        self._lanes = lanes
+        self.topic = self._topic()
+        everything = Stack.of(self).node.find_all()
+        letters = [c.queue for c in everything if isinstance(c, DeadLetters)]
+        special = {feedback.work, *(lane.work for lane in lanes)}
+        others = [c for c in everything if isinstance(c, WorkQueue) and c not in special]
+        functions = [c for c in everything if isinstance(c, Function)]
+        senders = [f for f in functions if isinstance(f.node.scope, Lane)]
+        watches = [
+            *alarms.lanes([lane.work for lane in lanes]),
+            *alarms.queues(feedback.work, others),
+            *alarms.dead(letters),
+            *alarms.sending(self._pairs),
+            *alarms.webhooks(self._pairs),
+            *alarms.sweeper(),
+            *alarms.lists(),
+            *alarms.functions(senders, [f for f in functions if f not in senders]),
+            *alarms.streams([dispatch.plan, dispatch.log]),
+            *alarms.api(api.http),
+        ]
+        self.alarms = [self._alarm(watch) for watch in watches]
+        self._dashboard(letters, [feedback.work, *others])
+
+    def _topic(self) -> Topic:
+        """Create the topic. CloudWatch may not use SNS's own key, so that the topic has one that says that it may."""
+        here = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
+        cloudwatch = ServicePrincipal("cloudwatch.amazonaws.com")
+        key = Key(
+            self,
+            "Key",
+            description=f"Posthaste: alarms of stage {self._deployment.stage}",
+            enable_key_rotation=True,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        key.add_to_resource_policy(
+            PolicyStatement(
+                sid="Alarms",
+                principals=[cloudwatch],
+                actions=["kms:Decrypt", "kms:GenerateDataKey*"],
+                resources=["*"],  # in a key's policy: this key
+                conditions=here,
+            )
+        )
+        name = f"{contracts.prefix(self._deployment.stage)}-alarms"
+        topic = Topic(self, "Topic", topic_name=name, master_key=key, enforce_ssl=True)
+        topic.add_to_resource_policy(
+            PolicyStatement(
+                sid="Alarms",
+                principals=[cloudwatch],
+                actions=["sns:Publish"],
+                resources=[topic.topic_arn],
+                conditions=here,
+            )
+        )
+        if self._deployment.alarm_email:
+            topic.add_subscription(EmailSubscription(self._deployment.alarm_email))
+        else:
+            Annotations.of(self).add_warning_v2(
+                "posthaste:alarm-email",
+                "alarm_email is not set: alarms reach nobody until somebody subscribes to the topic "
+                f"{name} (docs/operations.md)",
+            )
+        CfnOutput(Stack.of(self), "AlarmTopicArn", value=topic.topic_arn)
+        return topic
+
+    def _alarm(self, watch: alarms.Watch) -> Alarm:
+        made = Alarm(
+            self,
+            watch.name,
+            alarm_name=f"{contracts.prefix(self._deployment.stage)}-{watch.name}",
+            alarm_description=f"{watch.says} What to do: {RUNBOOKS}/{watch.runbook}.md",
+            metric=watch.metric,
+            threshold=watch.threshold,
+            comparison_operator=watch.comparison,
+            evaluation_periods=watch.periods,
+            datapoints_to_alarm=watch.breaching or watch.periods,
+            treat_missing_data=watch.missing,
+        )
+        action = SnsAction(self.topic)
+        made.add_alarm_action(action)
+        made.add_ok_action(action)
+        return made
+
+    def _dashboard(self, letters: Sequence[Queue], queues: Sequence[WorkQueue]) -> None:
+        """Create the dashboard: its first row says whether mail is flowing, the others where it does not."""
+        minute, five, quarter = alarms.MINUTE, alarms.FIVE_MINUTES, alarms.QUARTER
+        name = metrics.Metric
+        ages = [alarms.age(lane.work.queue) for lane in self._lanes]
+        depths = [alarms.depth(q) for q in letters]
+        board = Dashboard(
+            self,
+            "Dashboard",
+            dashboard_name=contracts.prefix(self._deployment.stage),
+            default_interval=Duration.hours(3),
+            period_override=PeriodOverride.INHERIT,
+        )
+        board.add_widgets(
+            _value("Accepted per minute", alarms.together("SUM", self._by_provider(name.ACCEPTED, minute), minute)),
+            _value("Oldest message of a lane (s)", alarms.together("MAX", ages, five)),
+            _value("Dead letters", alarms.together("SUM", depths, five)),
+            _value("Breakers opened", alarms.together("SUM", self._by_provider(name.BREAKER_OPENED, five), five)),
+            _value("Unknown (%)", alarms.unknown_share(self._pairs, quarter)),
+        )
+        board.add_widgets(AlarmStatusWidget(title="Alarms", alarms=self.alarms, width=WIDTH, height=4))
+        board.add_widgets(
+            _graph("Accepted", self._by_provider(name.ACCEPTED, minute)),
+            _graph(
+                "Sent, in percent of the declared rates", [_named(p, alarms.rate_share(p, five)) for p in self._pairs]
+            ),
+            _graph("Refused, throttled, unknown", [m for n in SORROWS for m in self._by_provider(n, minute)]),
+        )
+        board.add_widgets(
+            _graph("Oldest message of each lane (s)", ages),
+            _graph("Oldest message of the other queues (s)", [alarms.age(q.queue) for q in queues]),
+            _graph("Dead letters", depths),
+        )
+        board.add_widgets(
+            _graph("Words of providers", self._by_provider(name.WORDS, minute, metrics.Service.TRACK)),
+            _graph(
+                "Age of stream records (ms)",
+                [
+                    alarms.ours(service, name.RECORD_AGE, minute, statistic="Maximum")
+                    for service in (metrics.Service.PLAN, metrics.Service.LOG)
+                ],
+            ),
+            _graph(
+                "What the sweeper mended, and what is stuck",
+                [alarms.ours(metrics.Service.SWEEP, n, minute) for n in (name.TAKEN_OVER, name.REPOINTED, name.STUCK)],
+            ),
+        )
+
+    def _by_provider(
+        self, name: metrics.Metric, seconds: int, service: metrics.Service = metrics.Service.SEND
+    ) -> list[IMetric]:
+        return [p.metric(service, name, seconds).with_(label=f"{p.channel} {p.provider}: {name}") for p in self._pairs]
+
+
+def _named(pair: alarms.Pair, expression: MathExpression) -> IMetric:
+    return expression.with_(label=f"{pair.channel} {pair.provider}")
+
+
+def _value(title: str, metric: IMetric) -> SingleValueWidget:
+    return SingleValueWidget(title=title, metrics=[metric], sparkline=True, width=WIDTH // 5, height=5)
+
+
+def _graph(title: str, found: Sequence[IMetric]) -> GraphWidget:
+    return GraphWidget(title=title, left=found, left_y_axis=YAxisProps(min=0), width=WIDTH // 3, height=6)

@@ -1,0 +1,167 @@
+"""The alarms of a synthesised stack, and handlers that run over a world in memory while their figures are recorded."""
+
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from functions.dispatch import ingest, log, plan, send, services, sweep, track
+from functions.webhooks.receive import receive
+from functions.webhooks.services import Services
+from infra.lint import synthesise
+from infra.settings import read
+from shared.adapters.dynamo import codec
+from shared.contracts import Credential, Word, dump_feedback
+from shared.contracts import ingest as list_message
+from shared.domain.states import JobState
+from shared.providers import registry
+from tests.fakes.clock import FakeClock
+from tests.fakes.queues import FakeQueue
+from tests.fakes.world import World
+from tests.infra.template import Template
+from tests.monitoring.cloudwatch import Alarm, documents
+from tests.providers import test_sendgrid_events as sendgrid
+
+RATE = 150.0
+CREDENTIALS = (Credential("acme-one", "sendgrid", "email", RATE), Credential("acme-two", "mailgun", "email", 10.0))
+Document = dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    rows = [{"id": c.id, "provider": c.provider, "channel": c.channel, "rate": c.rate} for c in CREDENTIALS]
+    raw = {"stage": "dev", "credentials": rows, "alarm_email": "ops@example.com"}
+    file = synthesise(read(raw), tmp_path_factory.mktemp("alarms"))
+    return Template(json.loads(file.read_text("utf-8")))
+
+
+@pytest.fixture(scope="session")
+def alarms(stack: Template) -> dict[str, Alarm]:
+    """Name without the stage's prefix → alarm."""
+    found = [Alarm(properties) for properties in stack.of("CloudWatch::Alarm").values()]
+    return {alarm.name.removeprefix("posthaste-dev-"): alarm for alarm in found}
+
+
+class Context:
+    """An invocation that has all its time."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 120_000
+
+
+@dataclass
+class Functions:
+    """The real handlers over a world in memory; each call returns the lines that CloudWatch would read."""
+
+    world: World
+    heard: Callable[[], list[Document]]
+
+    def send(self, lane: str = "acme-one") -> list[Document]:
+        """Serve a lane's next pointer."""
+        message = self.world.lanes[lane].receive()
+        assert message is not None
+        send.handler({"Records": [{"messageId": "1", "body": message.body}]}, Context())
+        self.world.lanes[lane].delete(message)
+        return self.heard()
+
+    def log(self) -> list[Document]:
+        """Fold what the stream of ledgers shows."""
+        records = [_record(codec.ledger_item(x), self.world.clock.now()) for x in self.world.stream]
+        self.world.stream.clear()
+        log.handler({"Records": records}, None)
+        return self.heard()
+
+    def plan(self, job: str) -> list[Document]:
+        """Start a job that the stream of jobs shows."""
+        plan.handler({"Records": [_record({"job": {"S": job}}, self.world.clock.now())]}, None)
+        return self.heard()
+
+    def track(self, credential: str, words: list[Word]) -> list[Document]:
+        """Join words."""
+        track.handler({"Records": [{"messageId": "1", "body": dump_feedback(credential, words)}]}, None)
+        return self.heard()
+
+    def sweep(self) -> list[Document]:
+        """Sweep once."""
+        sweep.handler({}, Context())
+        return self.heard()
+
+    def ingest(self) -> list[Document]:
+        """Read an uploaded list."""
+        record = {"messageId": "1", "body": list_message("campaign", "upload")}
+        ingest.handler({"Records": [record]}, Context())
+        return self.heard()
+
+    def webhook(self, *, signature: bool = True) -> list[Document]:
+        """Take a post of SendGrid's."""
+        queue = FakeQueue(self.world.clock)
+        using = Services(
+            self.world.settings, lambda _credential: sendgrid.SECRET, queue, self.world.clock, registry.webhooks
+        )
+        body = json.dumps([sendgrid.event(event="delivered")]).encode()
+        headers = sendgrid.signed(body, at=int(self.world.clock.now())) if signature else {}
+        receive(
+            {
+                "pathParameters": {"provider": "sendgrid", "credential_id": "acme-one"},
+                "headers": headers,
+                "body": body.decode(),
+            },
+            using,
+        )
+        return self.heard()
+
+
+def _record(item: dict[str, Any], at: float) -> dict[str, Any]:
+    """Return a stream's record; binary attributes are base64 there."""
+    image = {k: {"B": base64.b64encode(v["B"]).decode()} if "B" in v else v for k, v in item.items()}
+    return {"eventName": "MODIFY", "dynamodb": {"ApproximateCreationDateTime": at - 2, "NewImage": image}}
+
+
+class Reading:
+    """Stands for what reads lists, and always fails."""
+
+    def work(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("the store is away")
+
+
+@pytest.fixture
+def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Functions:
+    world = World(*CREDENTIALS, clock=FakeClock(float(sendgrid.NOW)))
+    deployment = SimpleNamespace(
+        clock=world.clock,
+        settings=world.settings,
+        circuits=world.circuits,
+        logger=world.logger,
+        retrier=world.retrier,
+        planner=world.planner,
+        tracker=world.tracker,
+        sweeper=world.sweeper,
+        ingestion=Reading(),
+        feedback=FakeQueue(world.clock),
+    )
+    lane = SimpleNamespace(
+        sender=lambda _timeout: world.senders["acme-one"], credential=world.settings.credential("acme-one")
+    )
+    monkeypatch.setattr(services, "deployment", lambda: deployment)
+    monkeypatch.setattr(services, "lane", lambda: lane)
+    capsys.readouterr()
+    return Functions(world, lambda: documents(capsys.readouterr().out))
+
+
+@pytest.fixture
+def healthy(functions: Functions) -> list[Document]:
+    """What a healthy minute tells: 500 messages sent, counted, acknowledged; a job started; a sweep."""
+    world = functions.world
+    job = world.accept(500, route=("acme-one",))
+    told = functions.send() + functions.log()
+    told += functions.track("acme-one", [world.word(job.id, i, "delivered") for i in range(500)]) + functions.log()
+    later = world.accept(1, route=("acme-one",), not_before=world.clock.ms + 1000)
+    world.clock.advance(1)
+    told += functions.plan(later.id) + functions.sweep() + functions.webhook()
+    assert world.job(later.id).state is JobState.ENQUEUED
+    functions.send()  # not told: the minute is about the 500, and the lane is left empty
+    return told
