@@ -15,17 +15,14 @@ from shared.adapters.dynamo.answers import Answers
 from shared.adapters.dynamo.buckets import Buckets
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials import CredentialStates
-from shared.adapters.dynamo.exports import DynamoExports
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.stats import Stats
 from shared.adapters.dynamo.suppressions import Suppressions
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
-from shared.engine.export import ExportDesk
 from tests.api.lists import Lists, as_body, build_lists
 from tests.fakes.clock import FakeClock
 from tests.fakes.links import FakeLinks
-from tests.fakes.queues import FakeQueue
 from tests.fakes.tables import MotoStores, Tables, create_tables
 from tests.fakes.world import World
 
@@ -264,9 +261,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         logs=world.logs,
         circuits=world.circuits,
         campaigns=lambda: lists.services,
-        exports=ExportDesk(
-            exports=DynamoExports(made[0].dynamo, records), queue=FakeQueue(clock, world.tap), clock=clock
-        ),
+        exports=lists.desk,
         files=lists.files,
     )
     account = services.accounts.create_account("Mine", ["example.com"])

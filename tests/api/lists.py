@@ -1,4 +1,4 @@
-"""Campaigns behind the API under test: their services over moto, with files and the ingest function in memory."""
+"""Campaigns and exports behind the API under test: services over moto, files and what works in the background."""
 
 import json
 from dataclasses import dataclass
@@ -6,14 +6,17 @@ from typing import Any
 
 from functions.api.campaign_services import CampaignServices
 from shared.adapters.dynamo.campaigns import DynamoCampaigns
+from shared.adapters.dynamo.exports import DynamoExports
 from shared.adapters.dynamo.templates import DynamoTemplates
 from shared.adapters.dynamo.uploads import DynamoUploads
-from shared.contracts import load_ingest
+from shared.contracts import load_export, load_ingest
 from shared.domain.unsubscribe import PATH
 from shared.engine.campaigns import CampaignControl
+from shared.engine.export import ExportDesk, Exporter
 from shared.engine.ingest import Ingestion
 from shared.engine.preview import Previews
 from shared.engine.uploading import Uploading
+from tests.fakes.exports import FakeMultipart
 from tests.fakes.files import FakeFiles
 from tests.fakes.links import FakeLinks
 from tests.fakes.queues import FakeQueue
@@ -25,12 +28,14 @@ ADDRESS = "https://mail.example.com"
 
 @dataclass
 class Lists:
-    """Files of lists, and what reads them when told to."""
+    """Files, and what reads lists and makes exports when told to."""
 
     files: FakeFiles
     queue: FakeQueue
     ingestion: Ingestion
     services: CampaignServices
+    desk: ExportDesk
+    exporter: Exporter
 
     def read(self) -> None:
         """Read every list that is waiting, as the ingest function does."""
@@ -39,6 +44,21 @@ class Lists:
             deadline = self.ingestion.clock.now() + 600
             self.ingestion.work(campaign, upload, owner=f"ingest {message.body}", deadline=deadline)
             self.queue.delete(message)
+
+    def export(self) -> None:
+        """Make every export that was asked for, as the export function does."""
+        queue = self.exporter.queue
+        assert isinstance(queue, FakeQueue)
+        while (message := queue.receive()) is not None:
+            deadline = self.exporter.clock.now() + 600
+            self.exporter.work(load_export(message.body), owner=f"export {message.body}", deadline=deadline)
+            queue.delete(message)
+
+    def exported(self, name: str) -> str:
+        """Return the name of the file that an export was made into."""
+        found = self.exporter.exports.get(name)
+        assert found is not None
+        return found.blob
 
 
 def build_lists(world: World, stores: MotoStores) -> Lists:
@@ -77,7 +97,17 @@ def build_lists(world: World, stores: MotoStores) -> Lists:
         control=control,
         previews=previews,
     )
-    return Lists(files, queue, Ingestion(records=world.records, **intake), services)
+    exports, wanted = DynamoExports(stores.dynamo, table), FakeQueue(world.clock, world.tap)
+    exporter = Exporter(
+        exports=exports,
+        multipart=FakeMultipart(files),
+        records=world.records,
+        logs=world.logs,
+        queue=wanted,
+        clock=world.clock,
+    )
+    desk = ExportDesk(exports=exports, queue=wanted, clock=world.clock)
+    return Lists(files, queue, Ingestion(records=world.records, **intake), services, desk, exporter)
 
 
 def as_body(rows: list[dict[str, Any]]) -> str:

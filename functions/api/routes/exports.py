@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from functions.api import campaigning
 from functions.api.http import Answer
 from functions.api.problems import Problem
 from functions.api.routes.jobs import Handler, owned
@@ -80,8 +81,17 @@ def exporter(kind: str | None) -> Handler:
     return handle
 
 
-def route(path: str, name: str, tag: str, handler: Handler) -> AnyRoute:
-    """Return the operation under a path, e.g. `/batches/{id}`."""
+def campaign(call: Call[Nothing, Nothing]) -> Answer:
+    """Return the export of all of a campaign's jobs, oldest first."""
+    found = campaigning.owned(call)
+    if not found.jobs:
+        raise Problem("nothing_sent")
+    there = campaigning.jobs_of(call, found)
+    return answer(call, "campaign", found.id, [there[job] for job in found.jobs if job in there])
+
+
+def route(path: str, name: str, tag: str, handler: Handler, *problems: str) -> AnyRoute:
+    """Return the operation under a path, e.g. `/batches/{id}`; `problems`: codes that it alone has."""
     return Route(
         method="GET",
         path=f"{path}/export",
@@ -95,11 +105,12 @@ def route(path: str, name: str, tag: str, handler: Handler) -> AnyRoute:
         query=Nothing,
         body=Nothing,
         answers={200: ExportReady, 202: ExportPreparing},
-        problems=("not_found", "expired"),
+        problems=("not_found", "expired", *problems),
     )
 
 
 ROUTES: Final[tuple[AnyRoute, ...]] = (
     route("/batches/{id}", "Batch", "Batches", exporter("batch")),
     route("/jobs/{id}", "Job", "Jobs", exporter(None)),
+    route("/campaigns/{id}", "Campaign", "Campaigns", campaign, "nothing_sent"),
 )

@@ -1,0 +1,46 @@
+"""Exports over the API: 202 until the file is there, then a link to it."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.conftest import Api
+from tests.fakes.clock import FakeClock
+
+
+def begun(api: Api, path: str, **more: Any) -> Any:
+    """Ask for an export that is not there yet."""
+    got = api.call("GET", f"{path}/export", **more)
+    assert (got.status, got.json["state"], got.headers["retry-after"]) == (202, "preparing", "3"), got.text
+    return got.json
+
+
+@pytest.mark.parametrize("base", ["batches", "jobs"])
+def test_a_job_s_export_is_made_and_then_fetched_by_a_link(api: Api, base: str) -> None:
+    job = api.logged(["a@example.org", "b@example.org"])
+    assert begun(api, f"/{base}/{job}")["progress"] == 0
+    api.lists.export()
+    got = api.call("GET", f"/{base}/{job}/export")
+    assert (got.status, got.json["state"], got.json["rows"]) == (200, "ready", 2)
+    kind = {"batches": "batch", "jobs": "job"}[base]
+    assert f"get={kind}-{job}-" in got.json["url"]
+    assert got.json["expires_at"] > got.json["as_of"]
+
+
+def test_a_campaign_s_export_has_all_its_lists(api: Api, clock: FakeClock) -> None:
+    name = api.campaign()
+    got = api.call("GET", f"/campaigns/{name}/export")
+    assert (got.status, got.code) == (409, "nothing_sent")
+    for who in ("ann", "ben"):
+        api.listed(name, {"recipient": f"{who}@example.org", "name": who})
+        api.sent(name)
+    begun(api, f"/campaigns/{name}")
+    api.lists.export()
+    got = api.call("GET", f"/campaigns/{name}/export")
+    assert (got.json["rows"], f"get=campaign-{name}-" in got.json["url"]) == (2, True)
+    rows = api.lists.files.items[api.lists.exported(name)].decode("utf-8-sig").splitlines()
+    assert [row.split(",")[2] for row in rows] == ["recipient", "ann@example.org", "ben@example.org"]
+    assert rows[0].endswith("list.name")
+    clock.advance(70 * 86_400)
+    got = api.call("GET", f"/campaigns/{name}/export")
+    assert (got.status, got.code) == (409, "expired")
