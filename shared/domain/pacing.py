@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from shared.domain.switches import Switches
+
 WINDOW: Final = 200
 """The most recipients claimed together: bounds what a crash leaves unknown."""
 HEADROOM: Final = 0.97
@@ -26,11 +28,12 @@ class Pace:
     """The send rate of a credential as slots.
 
     Attributes:
-        rate: messages per second, as declared.
+        rate: messages per second in force.
         per_call: the most recipients in one provider call; they leave in one instant.
         slots: slots per second actually given out (R').
         window: the most recipients claimed together.
         late: seconds after which a missed slot is burned.
+        present: what operators have set as the present rate, as known when it was made; 0: nothing.
     """
 
     rate: float
@@ -38,6 +41,7 @@ class Pace:
     slots: float
     window: int
     late: float = LATE
+    present: float = 0.0
 
     @property
     def spacing(self) -> float:
@@ -64,22 +68,32 @@ class Pace:
         return self.late < HORIZON
 
 
-def pace(rate: float, provider_limit: int, per_call: int = 0, job_rate: float | None = None, leases: int = 0) -> Pace:
+def pace(
+    rate: float,
+    provider_limit: int,
+    per_call: int = 0,
+    job_rate: float | None = None,
+    leases: int = 0,
+    *,
+    present: float = 0.0,
+) -> Pace:
     """Return the pace of a credential of `rate` messages per second.
 
     Args:
-        rate: messages per second, above 0.
+        rate: messages per second as declared, above 0.
         provider_limit: the most recipients the provider takes in one call.
         per_call: a lower bound set by the operator; 0 for none.
         job_rate: the job's own rate if it is lower; its slots then cost more.
         leases: the most leases that work at once, 0 if not known. Where all their windows together fit the headroom,
             no lateness can exceed the rate, so that none needs to be burned: at 40,000 a second and two workers, say.
+        present: the present rate as operators have set it, 0 for none; what exceeds the declared one is that one.
 
     Returns:
         At most ⌊rate/25⌋ recipients a call (at least 1), and 0.97 of the rate, or less to leave room for the largest
         call. The operator's bound makes calls smaller and not faster: workers that have read different bounds share
         the slots. Why and how much: docs/adr/0030.
     """
+    rate = Switches(rate=present).within(rate)
     most = min(_share(rate), provider_limit)
     slots = _slots(rate, most)
     c = min(most, per_call or most)
@@ -89,7 +103,8 @@ def pace(rate: float, provider_limit: int, per_call: int = 0, job_rate: float | 
         slots = min(slots, _slots(job_rate, own))
         c = min(c, own)
         harmless = False  # lateness would exceed the job's own rate; the headroom is the other jobs' anyway
-    return Pace(rate=rate, per_call=c, slots=slots, window=_window(slots), late=HORIZON if harmless else LATE)
+    late = HORIZON if harmless else LATE
+    return Pace(rate=rate, per_call=c, slots=slots, window=_window(slots), late=late, present=present)
 
 
 def _share(rate: float) -> int:
@@ -107,11 +122,15 @@ def _window(slots: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """`count` consecutive slots, the first at `first` (Unix seconds), `spacing` seconds apart."""
+    """`count` consecutive slots, the first at `first` (Unix seconds), `spacing` seconds apart.
+
+    `switches`: why there is none: the credential is paused, or the pace was made by another rate than is set now.
+    """
 
     first: float
     spacing: float
     count: int
+    switches: Switches | None = None
 
     def at(self, position: int) -> float:
         """Return the time of a slot."""

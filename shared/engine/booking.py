@@ -3,6 +3,7 @@
 from typing import Final
 
 from shared.domain.pacing import Pace, Slots
+from shared.domain.switches import AS_DECLARED
 from shared.ports import Clock, Pacer
 
 LEAD: Final = 0.040
@@ -26,25 +27,33 @@ class Lead:
 
 
 class Booking:
-    """One credential's slots as one process asks for them; safe for threads."""
+    """One credential's slots as one process asks for them; safe for threads.
+
+    Attributes:
+        switches: what operators have set, as the pacer last told.
+    """
 
     def __init__(self, pacer: Pacer, credential: str, clock: Clock) -> None:
         self._pacer = pacer
         self._credential = credential
         self._clock = clock
         self._lead = Lead()
+        self.switches = AS_DECLARED
 
     def reserve(self, count: int, rate: Pace, *, ahead: float, until: float) -> Slots:
         """Reserve slots, the first no sooner than `ahead` seconds after the reservation's answer is here.
 
         Returns:
-            None of them (`count` 0) if none was wanted, or none can be had by `until`, Unix seconds.
+            None of them (`count` 0) if none was wanted, none can be had by `until` (Unix seconds), or the switches
+            have been moved: these are known then.
         """
         asked = self._clock.now()
         if count == 0:
             return Slots(asked + ahead, rate.spacing, 0)
         lead = ahead + self._lead.seconds if rate.burns else 0.0
         slots = self._pacer.reserve(self._credential, count, rate, lead=lead, until=until)
+        if slots.switches is not None:
+            self.switches = slots.switches
         if slots.count and slots.first - asked < lead + 0.05:  # it did not wait for a turn
             self._lead.learn(self._clock.now() - asked)
         return slots

@@ -18,13 +18,14 @@ from shared.domain.outcomes import Absent, Accepted, Finding, Unknown
 from shared.domain.pacing import pace
 from shared.domain.states import Cell
 from shared.domain.suppressions import reaches
+from shared.domain.switches import AS_DECLARED
 from shared.engine.circuits import Circuits
 from shared.engine.compose import Composition, Fault
 from shared.engine.send import CALL_TIMEOUT, MARGIN
 from shared.engine.suppressed import Suppressed
 from shared.engine.targets import target
 from shared.engine.track import Tracker
-from shared.ports import Clock, LedgerStore, Links, Loaded, Pacer, Provider, Records, Resolver, Retriable
+from shared.ports import Clock, Control, LedgerStore, Links, Loaded, Pacer, Provider, Records, Resolver, Retriable
 
 PATIENCE: Final = 0.9
 """The share of a question's time after which an answer that tells nothing means that the provider does not answer."""
@@ -73,8 +74,8 @@ class Resolution:
 
         Two that ask at once change nothing: a look-up reads, and a call under its key is the same call. A provider that
         takes the message on being asked is not asked what may no longer be sent: of a job that was stopped or is
-        paused, or to somebody who was suppressed or unsubscribed since. One whose breaker is open is left alone until
-        the next look.
+        paused, or to somebody who was suppressed or unsubscribed since. One that is paused, or whose breaker is open,
+        is left alone until the next look.
         """
         provider, name = self._provider, self._credential.id
         if not isinstance(provider, Resolver) or not self._circuits.usable(name):
@@ -125,13 +126,11 @@ class Resolution:
             sent = composition.of(chunk.recipients[index]).content
             if isinstance(sent, Fault):
                 continue  # no call was ever made, and none can be
-            self._wait(job)
-            if provider.resends:
-                control = self._records.control(job.id, job.account)
-                if control.job is None or control.job.stopped or control.paused:
-                    return
-                if self._suppressed.among(job, chunk, [index], control.suppressed_at, heeded):
-                    continue
+            control = self._leave_to_ask(job, resends=provider.resends)
+            if control is None:
+                return
+            if provider.resends and self._suppressed.among(job, chunk, [index], control.suppressed_at, heeded):
+                continue
             began = self._clock.now()
             until = min(began + self._call_timeout, deadline - MARGIN)
             finding = provider.resolve(sent, target(ledger, chunk, index), at=at, deadline=until)
@@ -139,11 +138,24 @@ class Resolution:
             if isinstance(finding, Unknown) and self._clock.now() - began >= PATIENCE * self._call_timeout:
                 return  # it does not answer; the next look is another chance
 
-    def _wait(self, job: Job) -> None:
-        """Wait for one slot of the credential."""
-        c = self._credential
-        slots = self._pacer.reserve(c.id, 1, pace(c.rate, 1, c.per_call, job.rate), lead=0.0)
-        self._clock.sleep(slots.first - self._clock.now())
+    def _leave_to_ask(self, job: Job, *, resends: bool) -> Control | None:
+        """Wait for a slot; None if no question may be asked, which is looked up where asking is sending (`resends`)."""
+        if not self._wait(job):
+            return None
+        control = self._records.control(job.id, job.account) if resends else Control(job, paused=False)
+        return None if control.job is None or (resends and control.job.stopped) or control.paused else control
+
+    def _wait(self, job: Job) -> bool:
+        """Wait for one slot of the credential; False if that is paused."""
+        c, switches = self._credential, AS_DECLARED
+        while not switches.paused:
+            rate = pace(c.rate, 1, c.per_call, job.rate, present=switches.rate)
+            slots = self._pacer.reserve(c.id, 1, rate, lead=0.0)
+            if slots.switches is None:
+                self._clock.sleep(slots.first - self._clock.now())
+                return True
+            switches = slots.switches
+        return False
 
 
 def _made(windows: Sequence[Detail], ledger: Ledger, doubts: Collection[int], credential: str) -> dict[int, float]:

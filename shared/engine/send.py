@@ -12,7 +12,7 @@ from shared.contracts import Credential, pointer
 from shared.domain.backoff import MAX_QUEUE_DELAY
 from shared.domain.feedback import WordKind
 from shared.domain.ledger import Ledger
-from shared.domain.pacing import HORIZON, Pace, pace
+from shared.domain.pacing import HORIZON, Pace, Slots, pace
 from shared.domain.queue import Expired, NotDue
 from shared.domain.states import ACTIVE, Cell, Change, JobState
 from shared.domain.suppressions import reaches
@@ -110,7 +110,7 @@ class Sender:
         lease = Lease(loaded.job, loaded.chunk, composition, ledger, relayed=not self._provider.has_feedback)
         self._gate.see(loaded.breaker)
         try:
-            with self._calls.lease(self._threads(lease)) as turn:
+            with self._calls.lease(self._threads()) as turn:
                 if not self._windows(lease, turn, deadline):
                     return Did.NOTHING
         except Retriable:
@@ -163,16 +163,14 @@ class Sender:
             rate = self._gate.narrow(self._pace(lease))
             wanted = lease.wanted(rate)
             until = last - self._window_time(rate, wanted)
-            if not wanted.count or self._clock.now() + HORIZON > until:
-                return True
-            lease.leave = self._gate.bars(lease.ledger.owner)
-            if lease.leave:
+            if not wanted.count or self._clock.now() + HORIZON > until or self._leaves(lease):
                 return True
             ahead = self._prepare.seconds if rate.burns else 0.0
             slots = self._booking.reserve(wanted.slots, rate, ahead=ahead, until=until)
-            if slots.count < wanted.slots:  # whoever has more time left gets them
-                lease.throttled_until = max(lease.throttled_until, int((slots.first - HORIZON) * 1000))
-                return True
+            if slots.count < wanted.slots:
+                if self._refused(lease, slots):
+                    return True
+                continue
             self._clock.sleep(slots.first - ahead - self._clock.now())
             woken = self._clock.now()
             if not self._may_claim(lease):
@@ -208,6 +206,18 @@ class Sender:
             self._suppress(lease)
             if lease.requeued or not indices:
                 return True
+
+    def _leaves(self, lease: Lease) -> bool:
+        lease.leave = self._gate.bars(lease.ledger.owner)
+        return lease.leave
+
+    def _refused(self, lease: Lease, slots: Slots) -> bool:
+        """Take in why there are no slots; False if they can be had at once, at the rate that is set now."""
+        if slots.switches is not None:
+            lease.paused = slots.switches.paused
+            return lease.paused
+        lease.throttled_until = max(lease.throttled_until, int((slots.first - HORIZON) * 1000))
+        return True  # whoever has more time left gets them
 
     def _may_claim(self, lease: Lease) -> bool:
         """Read the job and the controls after the lease was taken; an ENQUEUED job becomes SENDING by that read."""
@@ -250,15 +260,16 @@ class Sender:
         most, per_call = provider.per_call, c.per_call if shared is not None else 1
         if shared is not None and isinstance(provider, Sized):
             most = provider.per_call_of(lease.composition.content)
-        return pace(c.rate, most, per_call, lease.job.rate, leases=LEASES * c.workers)
+        present = self._booking.switches.rate
+        return pace(c.rate, most, per_call, lease.job.rate, leases=LEASES * c.workers, present=present)
 
     def _window_time(self, rate: Pace, wanted: Wanted) -> float:
         """Seconds that a window may take from its first slot on: to its last one, and the last call."""
         return max(rate.window - 1, wanted.lull) * rate.spacing + self._call_timeout
 
-    def _threads(self, lease: Lease) -> int:
-        rate = self._pace(lease)
-        return max(1, -(-rate.window // rate.per_call))
+    def _threads(self) -> int:
+        """Return the most calls that a window may hold: of one recipient each, at whatever rate is set meanwhile."""
+        return pace(self._credential.rate, 1).window
 
     def _keep(self, loaded: Loaded | None) -> Composition | None:
         """Return the content that was read, compiled and kept for the other chunks of the job."""

@@ -68,6 +68,8 @@ class Window:
             except Retriable:
                 lease.requeue(waiting)  # none was begun
                 raise
+            if slots.switches is not None:
+                lease.paused = slots.switches.paused
             if slots.count == 0:
                 return lease.requeue(waiting)
         return None

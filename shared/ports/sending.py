@@ -59,6 +59,10 @@ class Pacer(Protocol):
             lead: seconds that the caller needs before it can use the first slot.
             until: Unix seconds after which the first slot would be of no use: then none is reserved (`count` 0), and
                 `first` says when there could be some.
+
+        Returns:
+            None of them (`count` 0), and `switches`, if the credential is paused or `pace.present` is not what is set:
+            that is judged by the write that reserves, so that no slot is given out at a rate that is out of date.
         """
         ...
 

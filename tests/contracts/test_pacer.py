@@ -1,13 +1,18 @@
 """The rule of slots, in memory and on DynamoDB."""
 
+from typing import Any
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from shared.adapters.dynamo import keys
 from shared.domain.pacing import HORIZON, pace
+from shared.domain.switches import AS_DECLARED, Switches
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import When
 from tests.fakes.stores import FakeStores, Stores
+from tests.fakes.tables import MotoStores
 
 
 def test_the_first_slots_start_now_and_others_follow(stores: Stores, clock: FakeClock) -> None:
@@ -50,6 +55,65 @@ def test_slots_that_come_too_late_are_left_to_others(stores: Stores, clock: Fake
     assert (none.count, clock.now()) == (0, now)
     assert none.first == pytest.approx(taken.at(11), abs=1e-5)
     assert stores.pacer.reserve("one", 1, p, lead=0, until=now + 12).first == pytest.approx(taken.at(11), abs=1e-5)
+
+
+def test_a_credential_that_is_paused_gives_no_slots_and_says_so(stores: Stores, clock: FakeClock) -> None:
+    p = pace(10, 1)
+    stores.switch("one", Switches(paused=True))
+    for rate in (p, pace(10, 1, present=5)):
+        none = stores.pacer.reserve("one", 1, rate, lead=0)
+        assert (none.count, none.switches) == (0, Switches(paused=True))
+    stores.switch("one", AS_DECLARED)
+    got = stores.pacer.reserve("one", 1, p, lead=0)
+    assert (got.count, got.switches) == (1, None)
+    assert got.first == pytest.approx(clock.now(), abs=1e-5), "who was refused has taken nothing"
+
+
+@pytest.mark.promise(2)
+def test_no_slot_is_given_out_at_a_rate_that_is_not_the_present_one(stores: Stores, clock: FakeClock) -> None:
+    old = stores.pacer.reserve("one", 9, pace(10, 1), lead=0)
+    stores.switch("one", Switches(rate=2.5))
+    none = stores.pacer.reserve("one", 9, pace(10, 1), lead=0)
+    assert (none.count, none.switches) == (0, Switches(rate=2.5))
+    slower = pace(10, 1, present=2.5)
+    assert slower.rate == 2.5
+    assert slower.spacing == pytest.approx(1 / (0.97 * 2.5))
+    got = stores.pacer.reserve("one", 2, slower, lead=0)
+    assert got.first == pytest.approx(old.at(9), abs=1e-5)
+    again = stores.pacer.reserve("one", 1, slower, lead=0)
+    assert again.first == pytest.approx(got.at(2), abs=1e-5)
+    stores.switch("one", Switches(rate=4))
+    assert stores.pacer.reserve("one", 1, slower, lead=0).switches == Switches(rate=4)
+    stores.switch("one", AS_DECLARED)
+    assert stores.pacer.reserve("one", 1, slower, lead=0).switches == AS_DECLARED
+    assert stores.pacer.reserve("one", 1, pace(10, 1), lead=0).count == 1
+
+
+def test_a_pause_and_a_rate_are_told_together(stores: Stores) -> None:
+    stores.switch("one", Switches(paused=True, rate=3))
+    assert stores.pacer.reserve("one", 1, pace(10, 1), lead=0).switches == Switches(paused=True, rate=3)
+
+
+@pytest.mark.parametrize(
+    ("stored", "told"),
+    [
+        ({"N": "0"}, Switches(paused=True)),
+        ({"N": "-5"}, Switches(paused=True)),
+        ({"S": "fast"}, Switches(paused=True)),
+        ({"N": "33.333333333333333333333333333333333333"}, Switches(rate=33.333333333333336)),
+        ({"N": "1E+30"}, Switches(rate=1e30)),
+    ],
+)
+def test_whatever_somebody_writes_by_hand_is_never_faster(
+    moto_dynamo: Any, clock: FakeClock, stored: dict[str, str], told: Switches
+) -> None:
+    stores = MotoStores(moto_dynamo, clock)
+    moto_dynamo.put_item(TableName=stores.tables.ops, Item={**keys.pacer("one"), "rate": stored})
+    assert stores.pacer.reserve("one", 1, pace(10, 1), lead=0).switches == told
+    if told.rate:
+        at = pace(10, 1, present=told.rate)
+        assert at.rate == 10
+        assert stores.pacer.reserve("one", 1, at, lead=0).count == 1
 
 
 def test_a_reservation_whose_answer_was_lost_wastes_slots_and_no_more(stores: Stores, clock: FakeClock) -> None:

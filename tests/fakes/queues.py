@@ -8,6 +8,7 @@ from itertools import count
 from math import inf
 
 from shared.domain.pacing import HORIZON, Pace, Slots
+from shared.domain.switches import AS_DECLARED, Switches
 from shared.ports import Clock
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
@@ -106,10 +107,18 @@ class FakePacer:
 
     Attributes:
         tat: credential → when its next slot may start, Unix microseconds; workers of one world share it.
+        switches: credential → what operators have set; shared likewise.
     """
 
-    def __init__(self, clock: Clock, tap: Tap | None = None, tat: dict[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        tap: Tap | None = None,
+        tat: dict[str, int] | None = None,
+        switches: dict[str, Switches] | None = None,
+    ) -> None:
         self.tat: dict[str, int] = {} if tat is None else tat
+        self.switches: dict[str, Switches] = {} if switches is None else switches
         self._clock = clock
         self._tap = tap or Tap()
         self._lock = threading.Lock()
@@ -118,15 +127,23 @@ class FakePacer:
         cost = round(k * pace.spacing * 1_000_000)
         while True:
             now = round((self._clock.now() + lead) * 1_000_000)
-            first = self._tap("pacer.reserve", lambda now=now: self._take(credential, now, cost))  # type: ignore[misc]
+            first = self._tap(
+                "pacer.reserve",
+                lambda now=now: self._take(credential, now, cost, pace.present),  # type: ignore[misc]
+            )
+            if isinstance(first, Switches):
+                return Slots(now / 1_000_000, pace.spacing, 0, first)
             if first is not None:
                 return Slots(first / 1_000_000, pace.spacing, k)
             if self.tat[credential] / 1_000_000 > until:
                 return Slots(self.tat[credential] / 1_000_000, pace.spacing, 0)
             self._clock.sleep((self.tat[credential] - now) / 1_000_000 - HORIZON)
 
-    def _take(self, credential: str, now: int, cost: int) -> int | None:
+    def _take(self, credential: str, now: int, cost: int, present: float) -> int | Switches | None:
         with self._lock:
+            set_now = self.switches.get(credential, AS_DECLARED)
+            if set_now != Switches(rate=present):
+                return set_now
             tat = self.tat.get(credential, 0)
             if tat > now + round(HORIZON * 1_000_000):
                 return None

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from shared.domain.ledger import Ledger
 from shared.domain.suppressions import Reach
+from shared.domain.switches import Switches
 from shared.ports import Agenda, Breakers, Journal, LedgerStore, Pacer, Records
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.clock import FakeClock
@@ -42,6 +43,9 @@ class Stores(Protocol):
     def unpause(self, account: str) -> None:
         """End a pause."""
 
+    def switch(self, credential: str, switches: Switches) -> None:
+        """Set what operators may set of a credential."""
+
     def expire(self, job: str) -> None:
         """Remove a job, as happens when its retention is over."""
 
@@ -71,6 +75,9 @@ class FakeStores:
 
     def pause(self, account: str) -> None:
         self.records.paused.add(account)
+
+    def switch(self, credential: str, switches: Switches) -> None:
+        self.pacer.switches[credential] = switches
 
     def expire(self, job: str) -> None:
         del self.records.jobs[job]

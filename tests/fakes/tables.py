@@ -17,6 +17,7 @@ from shared.adapters.dynamo.records import DynamoRecords
 from shared.contracts import INDEX_MINE, INDEX_OPEN, INDEX_OPEN_PROJECTION
 from shared.domain.ledger import Ledger
 from shared.domain.suppressions import Reach
+from shared.domain.switches import Switches
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 
@@ -132,6 +133,21 @@ class MotoStores:
         """End a pause."""
         key = keys.account_control(account) if account else keys.system_control()
         self.client.delete_item(TableName=self.tables.records, Key=key)
+
+    def switch(self, credential: str, switches: Switches) -> None:
+        """Set what operators may set of a credential, as `Switchboard` stores it."""
+        values = {":paused": {"S": "why"}, ":rate": {"N": str(switches.rate)}}
+        wanted = {"paused": switches.paused, "rate": switches.rate > 0}
+        sets = ", ".join(f"#{name} = :{name}" for name, on in wanted.items() if on)
+        removes = ", ".join(f"#{name}" for name, on in wanted.items() if not on)
+        used = {f":{name}": values[f":{name}"] for name, on in wanted.items() if on}
+        self.client.update_item(
+            TableName=self.tables.ops,
+            Key=keys.pacer(credential),
+            UpdateExpression=(f"SET {sets} " if sets else "") + (f"REMOVE {removes}" if removes else ""),
+            ExpressionAttributeNames={f"#{name}": name for name in wanted},
+            **({"ExpressionAttributeValues": used} if used else {}),
+        )
 
     def expire(self, job: str) -> None:
         """Remove a job, as happens when its retention is over."""

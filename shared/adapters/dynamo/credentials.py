@@ -1,4 +1,4 @@
-"""What is going on at the credentials: slots reserved and breakers, from the table `ops`."""
+"""What is going on at the credentials: slots reserved, switches and breakers, from the table `ops`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,17 +7,24 @@ from typing import Any
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.codec import number
+from shared.adapters.dynamo.switches import switches
 from shared.domain.breaker import Breaker
+from shared.domain.switches import AS_DECLARED, Switches
 from shared.ports import Clock
 
 
 @dataclass(frozen=True, slots=True)
 class CredentialState:
-    """`ahead`: seconds of slots reserved and not yet past."""
+    """`ahead`: seconds of slots reserved and not yet past; `switches`: what operators have set."""
 
     breaker: Breaker
     ahead: float = 0.0
-    paused: bool = False
+    switches: Switches = AS_DECLARED
+
+    @property
+    def paused(self) -> bool:
+        """Whether operators have paused it."""
+        return self.switches.paused
 
 
 class CredentialStates:
@@ -49,6 +56,6 @@ class CredentialStates:
             out[c] = CredentialState(
                 breaker=codec.breaker(c, breaker),
                 ahead=max(0.0, number(pacer, "tat") / 1_000_000 - now),
-                paused="paused" in pacer,
+                switches=switches(pacer),
             )
         return out

@@ -5,22 +5,26 @@ Source: docs/protocol.md, "Pace".
 """
 
 from math import inf
-from typing import Any
+from typing import Any, Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.client import ConditionFailed, Dynamo
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number
+from shared.adapters.dynamo.switches import rate_of, switches
 from shared.domain.pacing import HORIZON, Pace, Slots
+from shared.domain.switches import Switches
 from shared.ports import Clock
 
-_MICRO = 1_000_000
+AttributeValue = dict[str, Any]
+_MICRO: Final = 1_000_000
 
 
 class DynamoPacer:
     """`ports.Pacer`: one conditional update a reservation, the likely branch first: the one that was right last time.
 
     A lone worker finds the credential idle again and again, several always find each other's slots ahead; either way a
-    wrong guess costs one write more.
+    wrong guess costs one write more. The same condition asks what operators have set, which so costs nothing; what is
+    new is told by the write that fails.
     """
 
     def __init__(self, dynamo: Dynamo, table: str, clock: Clock) -> None:
@@ -28,6 +32,8 @@ class DynamoPacer:
         self._table = table
         self._clock = clock
         self._behind: dict[str, bool] = {}
+        self._rates: dict[str, AttributeValue] = {}
+        """Credential → the present rate in DynamoDB's own words, which a float may only come near to."""
 
     def reserve(self, credential: str, k: int, pace: Pace, *, lead: float, until: float = inf) -> Slots:
         """Reserve k slots; waits while the credential is reserved more than 2 s ahead. A lost answer wastes slots."""
@@ -36,8 +42,12 @@ class DynamoPacer:
         while True:
             now = round((self._clock.now() + lead) * _MICRO)
             try:
-                first = self._start(credential, now, cost) if idle else self._follow(credential, now, cost)
+                reserve = self._start if idle else self._follow
+                first = reserve(credential, now, cost, pace.present)
             except ConditionFailed as lost:
+                found = self._learn(credential, lost.item or {})
+                if found != Switches(rate=pace.present):
+                    return Slots(now / _MICRO, pace.spacing, 0, found)
                 tat = number(lost.item, "tat") if lost.item else 0
                 wait = (tat - now) / _MICRO - HORIZON
                 if wait > 0:
@@ -49,36 +59,50 @@ class DynamoPacer:
             self._behind[credential] = not idle
             return Slots(first / _MICRO, pace.spacing, k)
 
-    def _start(self, credential: str, now: int, cost: int) -> int:
+    def _learn(self, credential: str, item: Item) -> Switches:
+        if "rate" in item:
+            self._rates[credential] = item["rate"]
+        return switches(item)
+
+    def _start(self, credential: str, now: int, cost: int, present: float) -> int:
         """The credential is idle: the slots start now."""
         self._update(
             credential,
             "SET tat = :new",
-            "attribute_not_exists(tat) OR tat <= :now",
+            "(attribute_not_exists(tat) OR tat <= :now)",
             {":new": n(now + cost), ":now": n(now)},
+            present,
         )
         return now
 
-    def _follow(self, credential: str, now: int, cost: int) -> int:
+    def _follow(self, credential: str, now: int, cost: int, present: float) -> int:
         """Somebody's slots are still to come: these follow them."""
         item = self._update(
             credential,
             "SET tat = tat + :cost",
             "tat > :now AND tat <= :horizon",
             {":cost": n(cost), ":now": n(now), ":horizon": n(now + round(HORIZON * _MICRO))},
+            present,
         )
         return number(item, "tat") - cost
 
-    def _update(self, credential: str, expression: str, condition: str, values: dict[str, Any]) -> dict[str, Any]:
+    def _update(self, credential: str, expression: str, condition: str, values: Item, present: float) -> Item:
+        """Write, if nothing is paused and the present rate is that by which the slots were reckoned."""
+        asked = "attribute_not_exists(#rate)"
+        if present:
+            asked = "#rate = :rate"
+            known = self._rates.get(credential, {})
+            values = {**values, ":rate": known if rate_of(known) == present else n(present)}
         answer = self._db.call(
             "update_item",
             TableName=self._table,
             Key=keys.pacer(credential),
             UpdateExpression=expression,
-            ConditionExpression=condition,
+            ConditionExpression=f"attribute_not_exists(paused) AND {asked} AND {condition}",
+            ExpressionAttributeNames={"#rate": "rate"},
             ExpressionAttributeValues=values,
             ReturnValues="ALL_NEW",
             ReturnValuesOnConditionCheckFailure="ALL_OLD",
         )
-        attributes: dict[str, Any] = answer["Attributes"]
+        attributes: Item = answer["Attributes"]
         return attributes
