@@ -192,7 +192,9 @@ class Control:
         if message is None:
             return _json({"error": "no such page or message"}, 404)
         html, text = render(message.content.html, message.values), render(message.content.text, message.values)
-        return _json({**_summary(message), "html": html, "text": text, "attachments": message.content.attachments})
+        headers = {name: render(value, message.values) for name, value in message.headers.items()}
+        files = message.content.attachments
+        return _json({**_summary(message), "headers": headers, "html": html, "text": text, "attachments": files})
 
 
 def _known_behaviours(credential: Credential, behaviours: dict[str, str]) -> None:

@@ -278,7 +278,10 @@ def _messages(form: Form, size: int, message_id: str, domain: str) -> list[Messa
     variables = _variables(form)
     files = tuple(f.filename for f in form.files if f.name in ("attachment", "inline"))
     content = Content(sender, form.first("html"), form.first("text"), files, size)
-    args = {name[2:]: values[-1] for name, values in form.fields.items() if name.startswith("v:")}
+    args, headers = (
+        {name[2:]: values[-1] for name, values in form.fields.items() if name.startswith(prefix)}
+        for prefix in ("v:", "h:")
+    )
     subject, everybody = form.first("subject"), ", ".join(form.fields["to"])
     messages: list[Message] = []
     for role in ROLES:
@@ -296,6 +299,7 @@ def _messages(form: Form, size: int, message_id: str, domain: str) -> list[Messa
                     content=content,
                     args=own,
                     values=values,
+                    headers=headers,
                     shown=everybody if variables is None or role != "to" else address,
                     domain=domain,
                 )

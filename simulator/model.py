@@ -123,6 +123,7 @@ class Message:
         args: custom values that the provider returns in its events.
         values: text replaced in subject and bodies, for this recipient.
         callback: URL of its events where the request names one; empty: the credential's.
+        headers: those that the request adds; `values` are put into them, too.
         behaviour: what becomes of it, chosen at acceptance.
         acknowledged: words the webhook target answered with 2xx, in order.
     """
@@ -137,6 +138,7 @@ class Message:
     args: Mapping[str, Any]
     values: Mapping[str, str]
     callback: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
     call: Call | None = None
     seq: int = 0
     behaviour: str = ""

@@ -293,6 +293,7 @@ def _taken(request: Request, context: Context) -> Answer:
             content=content,
             args=tags,
             values={},
+            headers=headers,
             created=context.at,
         )
         for role in ROLES

@@ -335,6 +335,7 @@ def _personalization(
         )
     if "headers" in personal:
         _headers(personal["headers"], f"{where}.headers")
+    headers = {**mail.get("headers", {}), **personal.get("headers", {})}
     args = {**mail.get("custom_args", {}), **personal.get("custom_args", {})}
     _fits(args, where)
     values = _values(personal, where)
@@ -356,7 +357,9 @@ def _personalization(
                 raise _twice(address, f"{where}.{role}", here=key in here)
             here.add(key)
             seen.add(key)
-            messages.append(Message(address, role, ref, subject, context.id, index, content, args, values))
+            messages.append(
+                Message(address, role, ref, subject, context.id, index, content, args, values, headers=headers)
+            )
     return messages
 
 

@@ -262,6 +262,9 @@ def _one(mail: Mapping[str, Any], size: int, context: Context) -> Answer:
     messages = [
         _message(address, role, 0, message_id, simple["Subject"]["Data"], content, tags) for role, address in people
     ]
+    headers = {h["Name"]: h["Value"] for h in simple.get("Headers", [])}
+    for message in messages:
+        message.headers = headers
     return Answer(_json({"MessageId": message_id}), messages)
 
 

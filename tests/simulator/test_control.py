@@ -69,7 +69,9 @@ def test_the_worst_second_is_half_open(arrivals: list[tuple[float, int]], worst:
 
 
 def test_the_inbox_shows_mails_and_their_webhooks_and_loads_nothing_from_elsewhere(sim: Simulator, send: Send) -> None:
-    send(mail("ada@example.com", content=[{"type": "text/html", "value": "<script>x</script>"}]))
+    body = mail("ada@example.com", content=[{"type": "text/html", "value": "<script>x</script>"}])
+    body["headers"], body["personalizations"][0]["headers"] = {"X-A": "all", "X-B": "all"}, {"X-B": "Ada"}
+    send(body)
 
     page, headers = sim.control.request("GET", "/")
     [message] = sim.control.json("GET", "/inbox.json")["messages"]
@@ -85,7 +87,8 @@ def test_the_inbox_shows_mails_and_their_webhooks_and_loads_nothing_from_elsewhe
         PROVIDER,
         [],
     )
-    assert sim.control.json("GET", f"/inbox/{message['seq']}.json")["html"] == "<script>x</script>"
+    shown = sim.control.json("GET", f"/inbox/{message['seq']}.json")
+    assert (shown["html"], shown["headers"]) == ("<script>x</script>", {"X-A": "all", "X-B": "Ada"})
     with pytest.raises(ControlError, match="404"):
         sim.control.json("GET", "/inbox/999999.json")
 

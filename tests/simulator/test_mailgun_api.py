@@ -79,6 +79,7 @@ def test_a_batch_of_the_vendors_sdk_is_accepted_and_each_gets_their_own(sim: Sim
 def test_files_and_copies_of_the_vendors_sdk(sim: Simulator, vendor: Client) -> None:
     files = [("attachment", ("a.txt", b"--x\r\n\xff", "text/plain")), ("inline", ("logo", b"icon", "image/png"))]
     data = {**MAIL, "cc": "Cc <cc@example.com>", "bcc": ["b1@example.com", "b2@example.com"], "v:ref": "job-1-0-1"}
+    data |= {"h:X-A": "b"}
 
     assert vendor.messages.create(domain=DOMAIN, data=data, files=files).status_code == 200
 
@@ -88,8 +89,8 @@ def test_files_and_copies_of_the_vendors_sdk(sim: Simulator, vendor: Client) -> 
         ("b1@example.com", "bcc", "job-1-0-1"),
         ("b2@example.com", "bcc", "job-1-0-1"),
     ]
-    seq = log(sim)[0]["seq"]
-    assert sim.control.json("GET", f"/inbox/{seq}.json")["attachments"] == ["a.txt", "logo"]
+    shown = sim.control.json("GET", f"/inbox/{log(sim)[0]['seq']}.json")
+    assert (shown["attachments"], shown["headers"]) == (["a.txt", "logo"], {"X-A": "b"})
 
 
 @pytest.mark.parametrize("key", ["api:key-wrong", "key-simulator", "user:key-simulator", ""])

@@ -60,7 +60,8 @@ def test_a_mail_of_the_vendors_sdk_is_accepted(sim: Simulator, vendor: type[rese
         ("cc@example.com", "cc", "job-1-0-1"),
         ("b@example.com", "bcc", "job-1-0-1"),
     ]
-    assert sim.control.json("GET", f"/inbox/{log(sim)[0]['seq']}.json")["attachments"] == ["a.txt"]
+    shown = sim.control.json("GET", f"/inbox/{log(sim)[0]['seq']}.json")
+    assert (shown["attachments"], shown["headers"]) == (["a.txt"], {"X-A": "b"})
 
 
 # Keys

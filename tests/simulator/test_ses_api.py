@@ -107,7 +107,8 @@ def test_the_vendor_s_client_sends_copies_headers_and_files(sim: Simulator, vend
         ("b@x.example", "bcc"),
     ]
     (seq, *_) = [line["seq"] for line in log(sim)]
-    assert sim.control.json("GET", f"/inbox/{seq}.json")["attachments"] == ["a.bin"]
+    shown = sim.control.json("GET", f"/inbox/{seq}.json")
+    assert (shown["attachments"], shown["headers"]) == (["a.bin"], {"X-A": "b"})
 
 
 def test_the_vendor_s_client_sends_many(sim: Simulator, vendor: Any) -> None:
