@@ -1,17 +1,21 @@
 """Which recipients a list has had: eight bytes each, so that a million take 16 MB and not 100."""
 
+import sys
 from array import array
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final
 
 WIDTH: Final = 8
 """Bytes of a recipient's mark. Two of a million recipients share one with a probability of 3 in 10^8."""
 _FIRST: Final = 1 << 12
+_BATCH: Final = 1024
+"""Marks added at a time: the table grows between two batches alone."""
 
 
-def mark_of(key: str) -> bytes:
-    """Return the mark of a recipient's key, the same in every process."""
-    return blake2b(key.encode(errors="surrogatepass"), digest_size=WIDTH).digest()
+def marks_of(keys: Iterable[str]) -> bytes:
+    """Return the marks of recipients' keys, one after the other; the same in every process."""
+    return b"".join([blake2b(key.encode(), digest_size=WIDTH).digest() for key in keys])
 
 
 class Seen:
@@ -25,21 +29,30 @@ class Seen:
     def __len__(self) -> int:
         return self._used
 
-    def add(self, mark: bytes) -> bool:
-        """Add a mark; returns False if it was there already."""
-        value = int.from_bytes(mark, "big") or 1  # 0 stands for a free place
-        table = self._table
-        mask = len(table) - 1
-        at = value & mask
-        while found := table[at]:
-            if found == value:
-                return False
-            at = (at + 1) & mask
-        table[at] = value
-        self._used += 1
-        if self._used > self._room:
-            self._grow()
-        return True
+    def add(self, marks: bytes) -> list[int]:
+        """Add marks that stand one after the other; returns the places, from 0, of those that were there already."""
+        repeated: list[int] = []
+        for first in range(0, len(marks), _BATCH * WIDTH):
+            values = array("Q", marks[first : first + _BATCH * WIDTH])
+            if sys.byteorder == "little":
+                values.byteswap()  # the same place everywhere
+            while self._used + len(values) > self._room:
+                self._grow()
+            table = self._table
+            mask = len(table) - 1
+            before = len(repeated)
+            for i, value in enumerate(values, first // WIDTH):
+                mark = value or 1  # 0 stands for a free place
+                at = mark & mask
+                while found := table[at]:
+                    if found == mark:
+                        repeated.append(i)
+                        break
+                    at = (at + 1) & mask
+                else:
+                    table[at] = mark
+            self._used += len(values) - (len(repeated) - before)
+        return repeated
 
     def __contains__(self, mark: bytes) -> bool:
         value = int.from_bytes(mark, "big") or 1
@@ -51,12 +64,6 @@ class Seen:
                 return True
             at = (at + 1) & mask
         return False
-
-    def load(self, marks: bytes) -> None:
-        """Add all the marks that stand in `marks`, one after the other."""
-        add = self.add
-        for i in range(0, len(marks), WIDTH):
-            add(marks[i : i + WIDTH])
 
     def _grow(self) -> None:
         old = self._table

@@ -14,8 +14,8 @@ from typing import Any, Final
 from shared.domain import chunks
 from shared.domain.chunks import MAX_RAW_BYTES, MAX_RECIPIENTS
 from shared.domain.csv_rows import FileCode, FileFault, Position, Row, RowReader
-from shared.domain.recipients import Fault, Read, reader
-from shared.domain.seen import WIDTH, Seen, mark_of
+from shared.domain.recipients import Fault, Found, Read, reader
+from shared.domain.seen import WIDTH, Seen, marks_of
 
 MAX_KEPT: Final = 1000
 """Problems kept of each sort, invalid rows and duplicates; all are counted."""
@@ -65,7 +65,7 @@ class Checkpoint:
     Attributes:
         position: where it goes on.
         chunk: number of the next chunk.
-        marks: how many marks of recipients (`seen.mark_of`) belong to the rows before it.
+        marks: how many marks of recipients (`seen.marks_of`) belong to the rows before it.
         options: as the ingest was begun with.
     """
 
@@ -133,9 +133,9 @@ class Step:
     checkpoint: Checkpoint
 
 
-_Pending = tuple[Row, list[Any], int, int, int]
-"""A recipient that waits for its chunk, as its row and as packed, and what there was before it: invalid rows,
-duplicates and marks."""
+_Pending = tuple[Row, int, int]
+"""A recipient that waits for its chunk: its row, whose cells are those of a `chunks.table`, and how many invalid rows
+and duplicates there were before it."""
 
 
 def _nobody(_keys: Sequence[str]) -> Mapping[int, str]:
@@ -187,6 +187,11 @@ class Ingest:
         self._marks = bytearray()
 
     @property
+    def _at(self) -> int:
+        """Index of the column `recipient`."""
+        return self.header.index("recipient") if self.header else 0
+
+    @property
     def fault(self) -> FileFault | None:
         """Why the file cannot be used; what was made of it until then is void."""
         return self._fault or self._rows.fault
@@ -201,7 +206,7 @@ class Ingest:
         before = self._mark
         made = self._take(self._rows.feed(block))
         if not self._pending and self.fault is None:
-            self._save(self._rows.position, self._invalid, self._duplicates, len(self._seen))
+            self._save(self._rows.position, self._invalid, self._duplicates)
         return self._step(before, made)
 
     def finish(self) -> Step:
@@ -211,41 +216,48 @@ class Ingest:
         if self.fault is None:
             made += self._cut(self._rows.position, everything=True)
         if self.fault is None:
-            self._save(self._rows.position, self._invalid, self._duplicates, len(self._seen))
+            self._save(self._rows.position, self._invalid, self._duplicates)
         return self._step(before, made)
 
     def _take(self, rows: list[Row]) -> list[PackedChunk]:
         made: list[PackedChunk] = []
-        header = self._rows.header
-        here = Position(header=header)
-        at = header.index("recipient") if header else 0
-        names = [*header[:at], *header[at + 1 :]]
-        read, seen, pending, size = self._read, self._seen, self._pending, self._options.size
-        for row in rows:
-            if row.code:
-                self._report(row, row.code, row.detail)
-            elif isinstance(found := read(row.cells[at]), Fault):
-                self._report(row, found.code, found.detail)
+        here = Position(header=self._rows.header)
+        read, at, drop = self._read, self._at, self._options.drop_duplicates
+        pending, size = self._pending, self._options.size
+        found = [read(row.cells[at]) if row.cells else Fault(row.code, row.detail) for row in rows]
+        repeated = self._repeated(found)
+        valid = -1
+        for row, recipient in zip(rows, found, strict=True):
+            if isinstance(recipient, Fault):
+                self._report(row, recipient)
             else:
-                address, key, display = found
-                invalid, duplicates, marks = self._invalid, self._duplicates, len(seen)
-                new = seen.add(mark := mark_of(key))
-                if new:
-                    self._marks += mark
-                else:
+                valid += 1
+                new = valid not in repeated
+                if new or not drop:
+                    address, key, display = recipient
+                    cells = row.cells
+                    cells[at] = address
+                    if key != address or display:
+                        cells += _trimmed("" if key == address else key, display)
+                    pending.append((row, self._invalid, self._duplicates))
+                if not new:
                     self._repeat(row)
-                if new or not self._options.drop_duplicates:
-                    del row.cells[at]
-                    values = dict(zip(names, row.cells))  # noqa: B905 - the reader saw to it, a million times
-                    packed = [address, "" if key == address else key, display, "", values]
-                    if not values:
-                        packed = chunks.row_of(address, key, display, "", values)
-                    pending.append((row, packed, invalid, duplicates, marks))
             if pending and (row.endless or len(pending) == size or row.end >= self._weigh_at):
                 made += self._due(here.after(row), endless=row.endless)
                 if self._fault:
                     break
         return made
+
+    def _repeated(self, found: list[Found | Fault]) -> frozenset[int]:
+        """Return which of the valid recipients, counted from 0, stood before; the marks of the others are kept."""
+        marks = marks_of([x[1] for x in found if not isinstance(x, Fault)])
+        repeated = self._seen.add(marks)
+        start = 0
+        for place in repeated:
+            self._marks += marks[start : place * WIDTH]
+            start = (place + 1) * WIDTH
+        self._marks += marks[start:]
+        return frozenset(repeated)
 
     def _due(self, here: Position, *, endless: bool) -> list[PackedChunk]:
         """Cut what is complete; all, if the row before `here` is endless or the pending span too much of the file."""
@@ -254,9 +266,9 @@ class Ingest:
             made += self._cut(here, everything=True)
         return made
 
-    def _report(self, row: Row, code: str, detail: str) -> None:
+    def _report(self, row: Row, fault: Fault) -> None:
         if self._invalid < MAX_KEPT:
-            self._problems.append(Problem(row.number, code, detail))
+            self._problems.append(Problem(row.number, *fault))
         self._invalid += 1
 
     def _repeat(self, row: Row) -> None:
@@ -273,9 +285,9 @@ class Ingest:
         made: list[PackedChunk] = []
         pending = self._pending
         while pending:
-            rows = [packed for _, packed, *_ in pending]
-            raw = chunks.to_json(rows)
-            n = len(rows) if self._fits(raw, len(rows)) else _fitting(rows)
+            rows = [row.cells for row, *_ in pending]
+            raw = self._table(rows)
+            n = len(rows) if len(raw) <= MAX_RAW_BYTES else _fitting(rows)
             if n == len(rows) < self._options.size and not everything:
                 start = pending[0][0].start
                 self._weigh_at = min(after.offset + MAX_PENDING, start + MAX_SPAN + 1)
@@ -283,35 +295,33 @@ class Ingest:
             if self._number == MAX_CHUNKS:
                 self._fault = FileFault(FileCode.TOO_MANY_ROWS, f"The list makes more than {MAX_CHUNKS} chunks.")
                 return made
-            made.append(self._packed(rows[:n], raw if n == len(rows) else chunks.to_json(rows[:n])))
+            made.append(self._packed(rows[:n], raw if n == len(rows) else self._table(rows[:n])))
             del pending[:n]
             self._weigh_at = 0
             if pending:
-                row, _, *counts = pending[0]
+                row, *counts = pending[0]
                 self._save(after.before(row), *counts)
             else:
-                self._save(after, self._invalid, self._duplicates, len(self._seen))
+                self._save(after, self._invalid, self._duplicates)
         return made
 
-    def _fits(self, raw: bytes, n: int) -> bool:
-        """Tell, without weighing each, whether recipients surely fit in one; a weight counts blanks that raw lacks."""
-        blanks = 6 + 2 * len(self._rows.header)
-        return n <= self._options.size and len(raw) + n * blanks <= MAX_RAW_BYTES
+    def _table(self, rows: list[list[str]]) -> bytes:
+        return chunks.table(self._rows.header, self._at, rows)
 
-    def _packed(self, rows: list[list[Any]], raw: bytes) -> PackedChunk:
-        skips = self._skips([row[1] if len(row) > 1 and row[1] else row[0] for row in rows])
+    def _packed(self, rows: list[list[str]], raw: bytes) -> PackedChunk:
+        columns = len(self._rows.header)
+        skips = self._skips([row[columns] if len(row) > columns and row[columns] else row[self._at] for row in rows])
         if skips:
-            full = ([*row, *("", "", "", {})[len(row) - 1 :]] for row in rows)
-            raw = chunks.to_json(
-                [chunks.row_of(a, k or a, d, skips.get(i, ""), v) for i, (a, k, d, _, v) in enumerate(full)]
-            )
-        made = PackedChunk(self._number, len(rows), chunks.compress(raw), tuple(sorted(skips)))
+            ends = (_trimmed(*[*row[columns:], "", ""][:2], skips.get(i, "")) for i, row in enumerate(rows))
+            raw = self._table([[*row[:columns], *end] for row, end in zip(rows, ends, strict=True)])
+        made = PackedChunk(self._number, len(rows), chunks.pack_table(raw), tuple(sorted(skips)))
         self._number += 1
         self._accepted += len(rows)
         return made
 
-    def _save(self, position: Position, invalid: int, duplicates: int, marks: int) -> None:
+    def _save(self, position: Position, invalid: int, duplicates: int) -> None:
         counts = Counts(position.row, self._accepted, invalid, duplicates)
+        marks = position.row - invalid - duplicates
         self._mark = Checkpoint(position, self._number, counts, marks, self._options)
 
     def _step(self, before: Checkpoint, made: list[PackedChunk]) -> Step:
@@ -327,7 +337,15 @@ def _kept(at: Checkpoint) -> int:
     return min(at.counts.invalid, MAX_KEPT) + min(at.counts.duplicates, MAX_KEPT)
 
 
-def _fitting(rows: list[list[Any]]) -> int:
+def _trimmed(*cells: str) -> list[str]:
+    """Return cells as far as the last that is not empty."""
+    out = list(cells)
+    while out and not out[-1]:
+        out.pop()
+    return out
+
+
+def _fitting(rows: list[list[str]]) -> int:
     """Return how many of the first rows make a chunk by weight, at least one."""
     weight = 0
     for n, row in enumerate(rows):
@@ -340,7 +358,7 @@ def _fitting(rows: list[list[Any]]) -> int:
 def _loaded(pieces: Iterable[bytes], wanted: int) -> Seen:
     seen = Seen()
     for piece in pieces:
-        seen.load(piece[: (wanted - len(seen)) * WIDTH])
+        seen.add(piece[: (wanted - len(seen)) * WIDTH])
         if len(seen) == wanted:
             break
     if len(seen) != wanted:

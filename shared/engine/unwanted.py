@@ -44,8 +44,7 @@ def _known(records: Records, account: str, reaches: Collection[Reach]) -> Seen |
         since = 0
         while True:
             recent = records.suppressed_since(account, since, reach=reach)
-            for digest in recent.digests:
-                known.add(_short(digest))
+            known.add(b"".join(map(_short, recent.digests)))
             if recent.reached is None:
                 break
             if len(known) > MOST or recent.reached == since:

@@ -20,6 +20,28 @@ def test_recipients_survive_packing(recipients: list[Recipient]) -> None:
     assert chunks.unpack(chunks.pack(recipients)) == tuple(recipients)
 
 
+MARKED = st.text(st.sampled_from('a,"\\\x1d\x1e\x1f\n\u001fu0e1é\u2028'), max_size=8)
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(TEXT | MARKED, min_size=1, max_size=4), min_size=1, max_size=6))
+def test_rows_are_json_whatever_is_in_them(rows: list[list[str]]) -> None:
+    assert chunks.rows_json(rows) == json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(TEXT.filter(bool), min_size=3, max_size=3), min_size=1, max_size=6), st.integers(0, 2))
+def test_a_table_holds_recipients_whose_columns_are_named_once(rows: list[list[str]], at: int) -> None:
+    columns = ["a", "b", "c"]
+    ends = [[], ["key"], ["", "Ann"], ["key", "Ann", "code"], ["", "", "code"]]
+    full = [[*row, *ends[i % 5]] for i, row in enumerate(rows)]
+    expected = []
+    for row, (key, display, skip) in zip(rows, ([*ends[i % 5], "", "", ""][:3] for i in range(len(rows))), strict=True):
+        values = {name: cell for i, (name, cell) in enumerate(zip(columns, row, strict=True)) if i != at}
+        expected.append(Recipient(row[at], key or row[at], display, skip, values))
+    assert chunks.unpack(chunks.pack_table(chunks.table(columns, at, full))) == tuple(expected)
+
+
 @settings(deadline=None)
 @given(RECIPIENTS, st.integers(1, 5))
 def test_splitting_keeps_order_and_loses_nobody(recipients: list[Recipient], size: int) -> None:
