@@ -1,15 +1,14 @@
 """The HTTP API's function: read the event, find the route, authenticate, validate, call, answer.
 
-A log line names the operation, the account and the outcome; never a path, an address, a body or a key. That goes for
-faults too: their messages may quote what they choked on, so only their kind and place are logged.
+A log line names the operation, the account, the ids that it was about or has made, and the outcome; never a path, an
+address, a body or a key. That goes for faults too: their messages may quote what they choked on, so only their kind
+and place are logged.
 """
 
 import traceback
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
-
-from aws_lambda_powertools import Logger
 
 from functions.api import http
 from functions.api.auth import authenticate
@@ -18,10 +17,12 @@ from functions.api.problems import Problem
 from functions.api.routes import ROUTES
 from functions.api.routing import Page, Public, Visit, find
 from functions.api.services import ApiServices, build
+from shared.adapters import logs
 from shared.bootstrap import Deployment
+from shared.domain.ids import is_id
 from shared.ports import Retriable
 
-logger = Logger(service="api")
+logger = logs.lines("api")
 
 
 @cache
@@ -44,6 +45,7 @@ def respond(event: Mapping[str, Any], request_id: str, using: Callable[[], ApiSe
         request_id: names the request in the log and in the answer to a fault.
         using: gives the services; not called for what needs no key.
     """
+    logs.begin(logger, request_id)
     seen: dict[str, Any] = {"request_id": request_id}
     try:
         answer = _answer(event, request_id, using, seen)
@@ -73,7 +75,12 @@ def _answer(
         return route.handler(Visit(request, using(), path))
     key = authenticate(request, using().accounts, route.scope)
     seen |= {"account": key.account, "test": key.test}
-    return route.answer(request, using(), key, path)
+    seen["about"] = [name for name in path.values() if is_id(name)]
+    answer = route.answer(request, using(), key, path)
+    made = answer.headers.get("Location", "").rpartition("/")[2]
+    if is_id(made):
+        seen["about"].append(made)
+    return answer
 
 
 def _place(fault: BaseException) -> dict[str, Any]:

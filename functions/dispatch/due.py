@@ -3,23 +3,25 @@
 from collections.abc import Mapping
 from typing import Any
 
-from aws_lambda_powertools import Logger
-
 from functions.dispatch import services
 from functions.dispatch.services import Answer
+from shared.adapters import logs
 from shared.contracts import load_due
 
-logger = Logger()
+logger = logs.lines()
 
 
-def handler(event: Mapping[str, Any], _context: Any) -> Answer:
+def handler(event: Mapping[str, Any], context: Any) -> Answer:
     """Start each job of the batch that is due; a message too early has its job looked at again at its time."""
+    logs.begin(logger, logs.invocation(context))
     arrived = services.deployment().due.arrived
     failures = []
     started = []
     for record in event["Records"]:
         try:
-            job = arrived(load_due(record["body"]))
+            name = load_due(record["body"])
+            with logs.about(logger, name):
+                job = arrived(name)
         except Exception:  # reported, logged and delivered again; the sweeper starts the job meanwhile
             logger.exception("not started", message_id=record["messageId"])
             failures.append({"itemIdentifier": record["messageId"]})

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
-from aws_lambda_powertools import Logger
-
 from functions.dispatch import services
 from functions.dispatch.services import Answer
+from shared.adapters import logs
 from shared.contracts import load_export
 
-logger = Logger()
+logger = logs.lines()
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Answer:
     """Work on each export of the batch; the queue gives one at a time."""
+    logs.begin(logger, logs.invocation(context))
     d = services.deployment()
     deadline = d.clock.now() + context.get_remaining_time_in_millis() / 1000
     failures = []
@@ -22,7 +22,8 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     for record in event["Records"]:
         try:
             name = load_export(record["body"])
-            did[name] = d.exporter.work(name, owner=uuid4().hex, deadline=deadline).value
+            with logs.about(logger, name):
+                did[name] = d.exporter.work(name, owner=uuid4().hex, deadline=deadline).value
         except Exception:  # reported, logged and delivered again
             logger.exception("not exported", message_id=record["messageId"])
             failures.append({"itemIdentifier": record["messageId"]})

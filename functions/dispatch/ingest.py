@@ -4,24 +4,24 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
-from aws_lambda_powertools import Logger
-
 from functions.dispatch import services
 from functions.dispatch.services import Answer
-from shared.adapters import metrics
+from shared.adapters import logs, metrics
 from shared.contracts import load_ingest
 from shared.metrics import Metric, Service
 
-logger = Logger()
+logger = logs.lines()
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Answer:
     """Read the list that each message names; one that is read already, or by another, is left alone."""
+    logs.begin(logger, logs.invocation(context))
     d = services.deployment()
     failures = []
     for record in event["Records"]:
         try:
             campaign, upload = load_ingest(record["body"])
+            logs.begin(logger, upload)
             deadline = d.clock.now() + context.get_remaining_time_in_millis() / 1000
             did = d.ingestion.work(campaign, upload, owner=uuid4().hex, deadline=deadline)
             logger.info("ingested", campaign=campaign, upload=upload, did=did.value)

@@ -3,19 +3,18 @@
 from dataclasses import asdict
 from typing import Any
 
-from aws_lambda_powertools import Logger
-
 from functions.dispatch import services
-from shared.adapters import metrics
+from shared.adapters import logs, metrics
 from shared.metrics import Metric, Service
 
-logger = Logger()
+logger = logs.lines()
 MARGIN = 5.0
 """Seconds kept for the job in hand."""
 
 
 def handler(_event: Any, context: Any) -> dict[str, Any]:
     """Walk all open jobs once."""
+    logs.begin(logger, logs.invocation(context))
     d = services.deployment()
     swept = d.sweeper.sweep(d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN)
     figures = {

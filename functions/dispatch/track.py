@@ -3,24 +3,23 @@
 from collections.abc import Mapping
 from typing import Any
 
-from aws_lambda_powertools import Logger
-
 from functions.dispatch import services
 from functions.dispatch.services import Answer
-from shared.adapters import metrics
+from shared.adapters import logs, metrics
 from shared.contracts import Settings, Word, dump_feedback, load_feedback
 from shared.engine.track import LATER, Tracked
 from shared.metrics import Metric, Service
 from shared.ports import BadEvents
 
-logger = Logger()
+logger = logs.lines()
 
 
-def handler(event: Mapping[str, Any], _context: Any) -> Answer:
+def handler(event: Mapping[str, Any], context: Any) -> Answer:
     """Join all words of the batch, those of one credential together: a chunk is written once for many of them.
 
     If that fails, every message of the credential is delivered again: joining twice changes nothing.
     """
+    logs.begin(logger, logs.invocation(context))
     d = services.deployment()
     words: dict[str, list[Word]] = {}
     messages: dict[str, list[str]] = {}
@@ -41,7 +40,7 @@ def handler(event: Mapping[str, Any], _context: Any) -> Answer:
             if tracked.later:
                 d.feedback.send([dump_feedback(credential, list(tracked.later))], delay=LATER)
         except Exception:  # reported, logged and delivered again
-            logger.exception("feedback failed", credential=credential)
+            logger.exception("feedback failed", credential=credential, message_ids=messages[credential])
             failures += [{"itemIdentifier": m} for m in messages[credential]]
             continue
         _tell(d.settings, credential, tracked)

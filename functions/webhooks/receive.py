@@ -7,16 +7,14 @@ import os
 from functools import cache
 from typing import Any
 
-from aws_lambda_powertools import Logger
-
 from functions.webhooks.services import Services, build, feedback_messages
-from shared.adapters import metrics
+from shared.adapters import logs, metrics
 from shared.adapters.secrets import MalformedSecret
 from shared.contracts import WEBHOOK_PATH
 from shared.metrics import Metric, Service
 from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, Retriable
 
-logger = Logger(service="webhooks")
+logger = logs.lines("webhooks")
 
 
 @cache
@@ -25,8 +23,9 @@ def services() -> Services:
     return build(os.environ)
 
 
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001 - Lambda's signature
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Answer an HTTP API request (payload 2.0); every word is queued before the answer."""
+    logs.begin(logger, (event.get("requestContext") or {}).get("requestId") or logs.invocation(context))
     return receive(event, services())
 
 

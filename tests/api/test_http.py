@@ -204,6 +204,15 @@ def test_no_address_key_or_body_is_in_any_log_line(
         assert secret not in logged, secret
 
 
+def test_a_line_leads_from_the_request_to_the_job(api: Api, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    job = api.accepted(["ann@example.org"])
+    api.call("GET", f"/batches/{job}/logs/0.0")
+    api.call("GET", "/suppressions/ann@example.org")
+    assert [vars(r)["about"] for r in caplog.records if r.name == "api"] == [[job], [job], []]
+    assert all(vars(r)["request_id"] for r in caplog.records if r.name == "api")
+
+
 def test_every_code_has_a_status_and_a_sentence() -> None:
     for code, (status, sentence) in CODES.items():
         assert code == code.lower()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from functions.dispatch import ingest, log, plan, send, services, sweep, track
-from functions.webhooks.receive import receive
+from functions.webhooks import receive
 from functions.webhooks.services import Services
 from infra.lint import synthesise
 from infra.settings import read
@@ -49,6 +49,8 @@ def alarms(stack: Template) -> dict[str, Alarm]:
 class Context:
     """An invocation that has all its time."""
 
+    aws_request_id = "0a1b2c3d-invocation"
+
     def get_remaining_time_in_millis(self) -> int:
         return 120_000
 
@@ -58,6 +60,7 @@ class Functions:
     """The real handlers over a world in memory; each call returns the lines that CloudWatch would read."""
 
     world: World
+    patch: pytest.MonkeyPatch
     heard: Callable[[], list[Document]]
 
     def send(self, lane: str = "acme-one") -> list[Document]:
@@ -72,17 +75,17 @@ class Functions:
         """Fold what the stream of ledgers shows."""
         records = [_record(codec.ledger_item(x), self.world.clock.now()) for x in self.world.stream]
         self.world.stream.clear()
-        log.handler({"Records": records}, None)
+        log.handler({"Records": records}, Context())
         return self.heard()
 
     def plan(self, job: str) -> list[Document]:
         """Start a job that the stream of jobs shows."""
-        plan.handler({"Records": [_record({"job": {"S": job}}, self.world.clock.now())]}, None)
+        plan.handler({"Records": [_record({"job": {"S": job}}, self.world.clock.now())]}, Context())
         return self.heard()
 
     def track(self, credential: str, words: list[Word]) -> list[Document]:
         """Join words."""
-        track.handler({"Records": [{"messageId": "1", "body": dump_feedback(credential, words)}]}, None)
+        track.handler({"Records": [{"messageId": "1", "body": dump_feedback(credential, words)}]}, Context())
         return self.heard()
 
     def sweep(self) -> list[Document]:
@@ -104,14 +107,14 @@ class Functions:
         )
         body = json.dumps([sendgrid.event(event="delivered")]).encode()
         headers = sendgrid.signed(body, at=int(self.world.clock.now())) if signature else {}
-        receive(
-            {
-                "pathParameters": {"provider": "sendgrid", "credential_id": "acme-one"},
-                "headers": headers,
-                "body": body.decode(),
-            },
-            using,
-        )
+        event = {
+            "requestContext": {"requestId": "request-1"},
+            "pathParameters": {"provider": "sendgrid", "credential_id": "acme-one"},
+            "headers": headers,
+            "body": body.decode(),
+        }
+        self.patch.setattr(receive, "services", lambda: using)
+        receive.handler(event, Context())
         return self.heard()
 
 
@@ -149,7 +152,7 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     monkeypatch.setattr(services, "deployment", lambda: deployment)
     monkeypatch.setattr(services, "lane", lambda: lane)
     capsys.readouterr()
-    return Functions(world, lambda: documents(capsys.readouterr().out))
+    return Functions(world, monkeypatch, lambda: documents(capsys.readouterr().out))
 
 
 @pytest.fixture

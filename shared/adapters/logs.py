@@ -1,0 +1,55 @@
+"""Log lines of the functions: JSON, each with the id that leads from one function to the next.
+
+`correlation_id` is the id of the job that a line is about, or of its upload or export; where a line is about several,
+the id of the request or of the invocation. What the engine logs by the standard library is written the same way.
+"""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from aws_lambda_powertools import Logger
+
+ENGINE: Final = "shared"
+"""The package whose loggers follow the function's."""
+
+
+def lines(service: str | None = None) -> Logger:
+    """Return a function's logger.
+
+    In Lambda it takes in what the engine logs: Lambda's own handler would leave service and ids out.
+
+    Args:
+        service: whose lines; by default what `POWERTOOLS_SERVICE_NAME` says.
+    """
+    made = Logger(service=service)
+    if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
+        engine = logging.getLogger(ENGINE)
+        engine.handlers = [made.registered_handler]
+        engine.propagate = False
+    return made
+
+
+def begin(logger: Logger, name: str) -> None:
+    """Let this thread's lines be about one request, invocation or job, and nothing else."""
+    logger.thread_safe_clear_keys()
+    logger.thread_safe_append_keys(correlation_id=name)
+
+
+@contextmanager
+def about(logger: Logger, name: str) -> Iterator[None]:
+    """Let this thread's lines be about one job for a while."""
+    before = logger.thread_safe_get_current_keys()
+    logger.thread_safe_append_keys(correlation_id=name)
+    try:
+        yield
+    finally:
+        logger.thread_safe_clear_keys()
+        logger.thread_safe_append_keys(**before)
+
+
+def invocation(context: Any) -> str:
+    """Return the id of an invocation, as it stands in Lambda's own lines, too."""
+    return str(getattr(context, "aws_request_id", ""))
