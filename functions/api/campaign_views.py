@@ -11,7 +11,6 @@ from shared.domain import sms
 from shared.domain.campaigns import Campaign, Message, StoredTemplate, Upload, UploadState
 from shared.domain.content import Content, Mailbox
 from shared.domain.uploads import Problem
-from shared.engine.campaigns import variables_of
 from shared.engine.compose import Fault
 from shared.engine.preview import Preview
 
@@ -245,7 +244,7 @@ def campaign_view(x: Campaign, state: str) -> CampaignView:
     return CampaignView(
         **_fields(x, state),
         template=SayingView(**_saying(x.message)),
-        variables=list(variables_of(x.message, x.channel)),
+        variables=list(x.lacks(())),
         missing=list(x.missing),
     )
 
@@ -297,7 +296,8 @@ def template_item(x: StoredTemplate) -> TemplateItem:
 
 def template_view(x: StoredTemplate) -> TemplateView:
     """Return a version of a stored template as clients see it."""
-    return TemplateView(**_version(x), **_saying(x.message), variables=list(variables_of(x.message, x.channel)))
+    variables = list(x.message.missing(x.channel, (), unsubscribe=x.channel == "email"))
+    return TemplateView(**_version(x), **_saying(x.message), variables=variables)
 
 
 def _version(x: StoredTemplate) -> dict[str, object]:
@@ -331,7 +331,7 @@ def upload_view(
         columns=list(x.columns),
         code=x.code or None,
         detail=x.detail or None,
-        missing=list(campaign.message.missing(x.channel, x.columns)) if x.state is UploadState.READY else [],
+        missing=list(campaign.lacks(x.columns)) if x.state is UploadState.READY else [],
         errors=[RowProblem(row=p.row, code=p.code, detail=p.detail) for p in errors],
         next_cursor=next_cursor,
         created_at=moment(x.created_at),

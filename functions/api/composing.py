@@ -1,6 +1,6 @@
 """A client's batch becomes the engine's: what depends on the account, its senders, suppressions and credentials."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -12,7 +12,8 @@ from shared.domain.addresses import Address, Invalid, parse, parse_many, split_l
 from shared.domain.chunks import Recipient
 from shared.domain.content import Attachment, Content, Mailbox
 from shared.domain.jobs import OnAmbiguous, Policy
-from shared.domain.outcomes import SUPPRESSED
+from shared.domain.suppressions import reaches
+from shared.domain.unsubscribe import PATH
 from shared.engine.accept import BatchRequest
 
 CHANNEL: Final = "email"
@@ -36,11 +37,11 @@ def compose(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> BatchR
     route = _route(call)
     found = parse_many(_entries("to", body.to, MAX_RECIPIENTS, "too_many_recipients"))
     copies = _copies(body, found.recipients)
-    suppressed = _suppressed(call, [*found.recipients, *(a for _, a in copies)])
+    unwanted = _unwanted(call, [*found.recipients, *(a for _, a in copies)])
     for field, copy in copies:
-        if copy.key in suppressed:
+        if copy.key in unwanted:
             raise invalid(field, "An address is suppressed.")
-    recipients = tuple(_recipient(r, suppressed) for r in found.recipients)
+    recipients = tuple(_recipient(r, unwanted) for r in found.recipients)
     if all(r.skip for r in recipients):
         raise Problem("no_valid_recipient")
     return BatchRequest(
@@ -48,7 +49,7 @@ def compose(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> BatchR
         test=call.key.test,
         channel=CHANNEL,
         route=route,
-        content=_content(body, sender, copies),
+        content=_content(call, sender, copies),
         recipients=recipients,
         duplicates=found.duplicates,
         policy=_policy(body),
@@ -142,19 +143,24 @@ def _copies(body: NewBatch, recipients: Sequence[Address | Invalid]) -> list[tup
     return out
 
 
-def _suppressed(call: Call[Nothing, NewBatch], found: Sequence[Address | Invalid]) -> set[str]:
+def _unwanted(call: Call[Nothing, NewBatch], found: Sequence[Address | Invalid]) -> dict[str, str]:
+    """Return who is not to be sent to, by normalised key, and the code of each; the weightier of two."""
     keys = [r.key for r in found if isinstance(r, Address)]
-    return call.services.suppressions.check(call.key.account, keys) if keys else set()
+    codes: dict[str, str] = {}
+    for reach in reaches(unsubscribable=call.body.unsubscribe) if keys else ():
+        stored = call.services.suppressions.check(call.key.account, keys, reach=reach)
+        codes = dict.fromkeys(stored, reach.code) | codes
+    return codes
 
 
-def _recipient(found: Address | Invalid, suppressed: set[str]) -> Recipient:
+def _recipient(found: Address | Invalid, unwanted: Mapping[str, str]) -> Recipient:
     if isinstance(found, Invalid):
         return Recipient(found.text, found.text, skip=found.code.value)
-    skip = SUPPRESSED if found.key in suppressed else ""
-    return Recipient(found.address, found.key, found.display, skip)
+    return Recipient(found.address, found.key, found.display, unwanted.get(found.key, ""))
 
 
-def _content(body: NewBatch, sender: Address, copies: Sequence[tuple[str, Address]]) -> Content:
+def _content(call: Call[Nothing, NewBatch], sender: Address, copies: Sequence[tuple[str, Address]]) -> Content:
+    body = call.body
     return Content(
         sender=mailbox(sender),
         subject=body.subject,
@@ -165,6 +171,7 @@ def _content(body: NewBatch, sender: Address, copies: Sequence[tuple[str, Addres
         bcc=tuple(mailbox(a) for field, a in copies if field == "bcc"),
         headers=tuple((body.headers or {}).items()),
         attachments=tuple(Attachment(a.filename, a.content_type, a.data, a.content_id) for a in body.attachments or ()),
+        unsubscribe=call.services.address + PATH if body.unsubscribe else "",
     )
 
 

@@ -22,6 +22,7 @@ from pydantic import (
 from shared.domain.feedback import SOFT, WordKind
 from shared.domain.jobs import OnAmbiguous
 from shared.domain.states import MessageState, Status
+from shared.domain.suppressions import Reach
 
 MAX_RECIPIENTS: Final = 5000
 MAX_COPIES: Final = 50
@@ -34,6 +35,8 @@ LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
 """One line: no control character, so that no header can be injected."""
 RESERVED: Final = ("x-posthaste", "x-smtpapi", "x-sg-", "x-mailgun-", "x-ses-", "x-pm-", "x-mc-")
 """Beginnings of header names that instruct the engine or a provider instead of the reader."""
+UNSUBSCRIPTION: Final = frozenset({"list-unsubscribe", "list-unsubscribe-post"})
+"""Headers that hold each recipient's own link."""
 _HEADER: Final = re.compile(r"[Xx]-[A-Za-z0-9-]{1,74}")
 _VALUE: Final = re.compile(r"[\x20-\x7e]*")
 
@@ -150,6 +153,12 @@ class NewBatch(Input):
     )
     max_attempts: int = Field(6, ge=1, le=12, description="Attempts that a message may have, over all providers.")
     scheduled_at: Moment | None = Field(None, description="Not before then; within a year.")
+    unsubscribe: bool = Field(
+        False,
+        description="Offer a one-click unsubscription: every message has the headers `List-Unsubscribe` and "
+        "`List-Unsubscribe-Post` (RFC 8058) with its recipient's own link, and who has unsubscribed is left out, with "
+        "the code `unsubscribed`. Not with `cc` or `bcc`, whose readers would hold the recipient's link.",
+    )
 
     @field_validator("headers")
     @classmethod
@@ -157,6 +166,8 @@ class NewBatch(Input):
         seen = set()
         for name, text in (value or {}).items():
             lower = name.lower()
+            if lower in UNSUBSCRIPTION:
+                raise ValueError("Ask for `unsubscribe` instead: this header is made for each recipient")
             if not _HEADER.fullmatch(name):
                 raise ValueError("A header's name is X- and letters, digits and hyphens")
             if lower.startswith(RESERVED):
@@ -181,6 +192,13 @@ class NewBatch(Input):
         # A retry_on that is not valid is reported by itself.
         if value is not None and "retry_on" in info.data and "deferred" not in (info.data["retry_on"] or ()):
             raise ValueError("Only with `deferred` in retry_on")
+        return value
+
+    @field_validator("unsubscribe")
+    @classmethod
+    def _own_link(cls, value: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - as pydantic calls it
+        if value and any(info.data.get(field) is not None for field in ("cc", "bcc")):
+            raise ValueError("Not with cc or bcc, whose readers would hold the recipient's link")
         return value
 
 
@@ -210,6 +228,22 @@ class Paging(Query):
 
     limit: int = Field(100, ge=1, le=1000, description="Items of a page.")
     cursor: str | None = Field(None, max_length=200, description="The `next_cursor` of the page before.")
+
+
+SCOPES: Final = (
+    "`all`: nothing is sent to the address (it bounced, its owner complained, or the account wants it so). "
+    "`campaigns`: its owner has unsubscribed; campaigns, and batches with `unsubscribe`, leave it out."
+)
+
+
+class ScopeQuery(Query):
+    """Which of the two lists."""
+
+    scope: Reach = Field(Reach.ALL, description=SCOPES)
+
+
+class SuppressionQuery(Paging, ScopeQuery):
+    """A page of one of the two lists."""
 
 
 def _commas(value: Any) -> Any:

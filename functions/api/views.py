@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
 from functions.api.http import Answer
+from functions.api.models import SCOPES
 from shared.adapters.dynamo.credentials import CredentialState
 from shared.adapters.dynamo.stats import Day
 from shared.adapters.dynamo.suppressions import Suppression
@@ -16,6 +17,7 @@ from shared.domain.feedback import WordKind
 from shared.domain.jobs import Job, OnAmbiguous, public_counts
 from shared.domain.ledger import BY_KEYS
 from shared.domain.states import ACTIVE, JobState, MessageState, Status
+from shared.domain.suppressions import Reach
 from shared.engine.logs import LiveCounts, LogLine
 
 
@@ -52,7 +54,9 @@ class AcceptedBatch(View):
     state: JobState
     recipients: int = Field(description="Messages created, those skipped included.")
     duplicates: int = Field(description="Recipients left out because the same address stood before.")
-    skipped: int = Field(description="Messages that are not sent: their recipient is invalid or suppressed.")
+    skipped: int = Field(
+        description="Messages that are not sent: their recipient is invalid, suppressed or has unsubscribed."
+    )
 
 
 class Counts(View):
@@ -63,7 +67,7 @@ class Counts(View):
     sent: int = Field(description="Accepted by a provider.")
     delivered: int
     failed: int
-    skipped: int = Field(description="Invalid, suppressed, expired or cancelled.")
+    skipped: int = Field(description="Invalid, suppressed, unsubscribed, expired or cancelled.")
     unknown: int = Field(description="The provider may or may not have it.")
 
 
@@ -204,7 +208,11 @@ class SuppressionView(View):
     """An address that is not sent to."""
 
     address: str
-    reason: str
+    scope: Reach = Field(description=SCOPES)
+    reason: str = Field(
+        description="`one_click` and `page`: unsubscribed by the mailbox provider's button, or on the page of the link."
+    )
+    job_id: str | None = Field(description="Whose message it came from; null if that is not known.")
     created_at: Time
 
 
@@ -377,9 +385,15 @@ def day_view(day: Day, by: frozenset[str]) -> DayView:
     )
 
 
-def suppression_view(found: Suppression) -> SuppressionView:
-    """Return a suppression as clients see it."""
-    return SuppressionView(address=found.address, reason=found.reason, created_at=moment(found.at))
+def suppression_view(found: Suppression, reach: Reach) -> SuppressionView:
+    """Return a suppression as clients see it; `reach`: the list that it stands in."""
+    return SuppressionView(
+        address=found.address,
+        scope=reach,
+        reason=found.reason,
+        job_id=found.job or None,
+        created_at=moment(found.at),
+    )
 
 
 _BREAKERS: Final[Mapping[BreakerState, Literal["closed", "open", "half_open"]]] = {

@@ -26,9 +26,7 @@ MAX_VERSIONS: Final = 1000
 MAX_PACKED: Final = 300_000
 """Bytes of a campaign's templates, compressed: they stand in its item."""
 UNSUBSCRIBE_URL: Final = "unsubscribe_url"
-"""The variable that every e-mail recipient has without a column: the link of who no longer wants the mail."""
-GIVEN: Final = frozenset({RECIPIENT, UNSUBSCRIBE_URL})
-"""Variables that need no column."""
+"""The variable that needs no column where an unsubscription is offered: the link of who no longer wants the mail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +56,12 @@ class Message:
         parts = ((self.subject, Kind.SUBJECT), (self.body, Kind.HTML), (self.text, Kind.TEXT))
         return tuple(Template.parse(text, kind) for text, kind in parts if text)
 
-    def missing(self, channel: str, columns: Iterable[str]) -> tuple[str, ...]:
-        """Return its variables that are no column of a list, in the order of their appearance."""
-        there = {c.strip().lower() for c in columns} | GIVEN
+    def missing(self, channel: str, columns: Iterable[str], *, unsubscribe: bool) -> tuple[str, ...]:
+        """Return its variables that are no column of a list, in the order of their appearance.
+
+        `unsubscribe`: an unsubscription is offered, so that its link needs no column.
+        """
+        there = {c.strip().lower() for c in columns} | {RECIPIENT} | ({UNSUBSCRIBE_URL} if unsubscribe else set())
         return tuple(v for v in variables(self.templates(channel)) if v not in there)
 
     def pack(self) -> bytes:
@@ -113,7 +114,11 @@ class Campaign:
     @property
     def missing(self) -> tuple[str, ...]:
         """Variables of its message that its unsent list has no column for; while there are any it is not sent."""
-        return self.message.missing(self.channel, self.columns) if self.ready else ()
+        return self.lacks(self.columns) if self.ready else ()
+
+    def lacks(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """Return variables of its message that a list with these columns has no value for."""
+        return self.message.missing(self.channel, columns, unsubscribe=self.unsubscribe)
 
     def changed(self, now: int, **changes: Any) -> "Campaign":
         """Return it with changes, one version on."""

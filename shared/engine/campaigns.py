@@ -6,13 +6,13 @@ a compare-and-swap on the campaign, so that nothing else is done to it meanwhile
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
 from shared.contracts import Settings
-from shared.domain.campaigns import DAY_MS, MAX_JOBS, USE_WITHIN_DAYS, Campaign, Message, Upload, UploadState
+from shared.domain.campaigns import DAY_MS, MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
 from shared.domain.content import Content, Mailbox
 from shared.domain.jobs import Job
 from shared.domain.ledger import BY_KEYS
@@ -113,7 +113,8 @@ class CampaignControl:
     def edit(self, campaign: Campaign, **changes: Any) -> Campaign | Refused | None:
         """Change fields of a campaign; None: it has gone.
 
-        A list that is being read closes it for edits; one that was read, or sent, keeps its credential.
+        A list that is being read closes it for edits; one that was read, or sent, keeps its credential. One that was
+        read without a look at who has unsubscribed is not sent with an offer to unsubscribe.
 
         Raises:
             Retriable: others kept changing it.
@@ -125,6 +126,8 @@ class CampaignControl:
             if current.uploading:
                 return Refused(Reason.UPLOAD_IN_PROGRESS)
             if changes.get("credential", current.credential) != current.credential and (current.ready or current.jobs):
+                return Refused(Reason.CAMPAIGN_HAS_LIST)
+            if current.ready and changes.get("unsubscribe") and not current.unsubscribe:
                 return Refused(Reason.CAMPAIGN_HAS_LIST)
             changed = current.changed(self._now(), **changes)
             if self._campaigns.save(current, changed):
@@ -345,11 +348,6 @@ def state_of(campaign: Campaign, jobs: Mapping[str, Job], *, fits: bool) -> str:
         return "draft"
     newest = jobs.get(campaign.jobs[-1])
     return newest.state.value if newest else JobState.LOGGED.value
-
-
-def variables_of(message: Message, channel: str) -> Sequence[str]:
-    """Return the variables of a stored message that need a value, in the order of their appearance."""
-    return message.missing(channel, ())
 
 
 def _answer(job: Job) -> str:

@@ -8,7 +8,7 @@ from shared.domain.campaigns import Campaign
 from shared.domain.chunks import Recipient
 from shared.domain.content import Content
 from shared.domain.ids import new_id
-from shared.engine.campaigns import stand_in, variables_of
+from shared.engine.campaigns import stand_in
 from shared.engine.compose import Composition, Made
 from shared.ports import Clock, LedgerStore, Links, Records
 
@@ -78,4 +78,4 @@ class Previews:
 
 def _example(campaign: Campaign) -> Recipient:
     address = _EXAMPLES.get(campaign.channel, _EXAMPLES["sms"])
-    return Recipient(address, address, values={name: name for name in variables_of(campaign.message, campaign.channel)})
+    return Recipient(address, address, values={name: name for name in campaign.lacks(())})

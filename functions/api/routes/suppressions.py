@@ -1,48 +1,60 @@
-"""Addresses that an account does not send to."""
+"""Addresses that an account does not send to, and those that have unsubscribed: two lists of one making."""
 
 from typing import Any, Final
 
 from functions.api import cursors
 from functions.api.http import Answer
-from functions.api.models import NewSuppression, Paging
+from functions.api.models import NewSuppression, ScopeQuery, SuppressionQuery
 from functions.api.problems import Problem, invalid
 from functions.api.routing import AnyRoute, Call, Nothing, Route
 from functions.api.views import Removed, SuppressionPage, SuppressionView, suppression_view
-from shared.domain import addresses
+from shared.domain import addresses, recipients
 from shared.domain.accounts import Scope
 
 
 def _address(call: Call[Any, Any]) -> str:
-    parsed = addresses.parse(call.path["address"])
+    """Return the normalised key of an e-mail address, or of a telephone number with its country code."""
+    text = call.path["address"]
+    if text.startswith("+") and "@" not in text:
+        found = recipients.reader("sms")(text)
+        if isinstance(found, recipients.Fault):
+            raise invalid("address", found.detail)
+        return found[1]
+    parsed = addresses.parse(text)
     if isinstance(parsed, addresses.Invalid):
         raise invalid("address", f"Not an address: {parsed.reason}.")
     return parsed.key
 
 
-def pages(call: Call[Paging, Nothing]) -> Answer:
+def pages(call: Call[SuppressionQuery, Nothing]) -> Answer:
     """Return a page of suppressions, newest first."""
-    place = cursors.suppressions(call.query.cursor)
-    found, after = call.services.suppressions.page(call.key.account, after=place, limit=call.query.limit)
-    return SuppressionPage(items=[suppression_view(x) for x in found], next_cursor=cursors.write(after)).answer()
+    place, reach = cursors.suppressions(call.query.cursor), call.query.scope
+    found, after = call.services.suppressions.page(call.key.account, after=place, limit=call.query.limit, reach=reach)
+    items = [suppression_view(x, reach) for x in found]
+    return SuppressionPage(items=items, next_cursor=cursors.write(after)).answer()
 
 
-def read(call: Call[Nothing, Nothing]) -> Answer:
+def read(call: Call[ScopeQuery, Nothing]) -> Answer:
     """Return one suppression."""
-    found = call.services.suppressions.get(call.key.account, _address(call))
+    reach = call.query.scope
+    found = call.services.suppressions.get(call.key.account, _address(call), reach=reach)
     if found is None:
         raise Problem("not_found")
-    return suppression_view(found).answer()
+    return suppression_view(found, reach).answer()
 
 
-def put(call: Call[Nothing, NewSuppression]) -> Answer:
+def put(call: Call[ScopeQuery, NewSuppression]) -> Answer:
     """Suppress an address."""
-    return suppression_view(call.services.suppressions.put(call.key.account, _address(call), call.body.reason)).answer()
+    reach = call.query.scope
+    made = call.services.suppressions.put(call.key.account, _address(call), call.body.reason, reach=reach)
+    return suppression_view(made, reach).answer()
 
 
-def delete(call: Call[Nothing, Nothing]) -> Answer:
+def delete(call: Call[ScopeQuery, Nothing]) -> Answer:
     """Allow an address again."""
     address = _address(call)
-    return Removed(address=address, removed=call.services.suppressions.delete(call.key.account, address)).answer()
+    removed = call.services.suppressions.delete(call.key.account, address, reach=call.query.scope)
+    return Removed(address=address, removed=removed).answer()
 
 
 ROUTES: Final[tuple[AnyRoute, ...]] = (
@@ -52,9 +64,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="listSuppressions",
         tag="Suppressions",
         summary="Suppressed addresses, newest first",
+        description="With `scope=campaigns`: those that have unsubscribed.",
         scope=Scope.READ,
         handler=pages,
-        query=Paging,
+        query=SuppressionQuery,
         body=Nothing,
         answers={200: SuppressionPage},
         problems=("bad_cursor",),
@@ -67,7 +80,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         summary="Whether an address is suppressed, and why",
         scope=Scope.READ,
         handler=read,
-        query=Nothing,
+        query=ScopeQuery,
         body=Nothing,
         answers={200: SuppressionView},
         problems=("not_found",),
@@ -77,12 +90,12 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         path="/suppressions/{address}",
         name="putSuppression",
         tag="Suppressions",
-        summary="Suppress an address",
-        description="From now on: messages that still wait are skipped too, as soon as their chunk is taken up. "
-        "Repeating it changes at most the reason.",
+        summary="Suppress an address, or unsubscribe it",
+        description="An e-mail address, or a telephone number with its country code. From now on: messages that still "
+        "wait are skipped too, as soon as their chunk is taken up. Repeating it changes at most the reason.",
         scope=Scope.ADMIN,
         handler=put,
-        query=Nothing,
+        query=ScopeQuery,
         body=NewSuppression,
         answers={200: SuppressionView},
     ),
@@ -94,7 +107,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         summary="Allow an address again",
         scope=Scope.ADMIN,
         handler=delete,
-        query=Nothing,
+        query=ScopeQuery,
         body=Nothing,
         answers={200: Removed},
     ),
