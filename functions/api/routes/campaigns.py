@@ -4,13 +4,14 @@ from typing import Any, Final
 
 from functions.api import cursors
 from functions.api.campaign_models import CampaignChange, NewCampaign, NewSaying, PreviewQuery, Saying, TestMessage
-from functions.api.campaign_views import CampaignPage, CampaignView, Deleted, PreviewView, campaign_item, campaign_view
-from functions.api.campaign_views import preview_view as shown
+from functions.api.campaign_views import CampaignPage, CampaignView, Deleted, campaign_item, campaign_view
 from functions.api.campaigning import channel_of, chosen, credential_of, message_of, owned, refused, state
 from functions.api.composing import address_of, check_sender
 from functions.api.http import Answer
 from functions.api.idempotency import fingerprint_of, idempotency_key, record_of, repeat_or_raise, repeated
 from functions.api.models import Paging
+from functions.api.preview_views import PreviewView
+from functions.api.preview_views import preview_view as shown
 from functions.api.problems import Problem, invalid
 from functions.api.routing import AnyRoute, Call, Nothing, Route
 from functions.api.views import AcceptedBatch

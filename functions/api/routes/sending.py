@@ -5,17 +5,7 @@ from typing import Any, Final
 
 from functions.api import cursors
 from functions.api.campaign_models import Send
-from functions.api.campaign_views import (
-    CampaignJobs,
-    CampaignStats,
-    CampaignView,
-    MessagePage,
-    MessageView,
-    RestartedCampaign,
-    SentList,
-    campaign_view,
-    stats_view,
-)
+from functions.api.campaign_views import CampaignView, campaign_view
 from functions.api.campaigning import jobs_of, owned, refused, state
 from functions.api.composing import begin_at
 from functions.api.http import Answer
@@ -25,6 +15,15 @@ from functions.api.problems import Problem
 from functions.api.routes.campaigns import sendable
 from functions.api.routes.jobs import seen
 from functions.api.routing import AnyRoute, Call, Nothing, Route
+from functions.api.sending_views import (
+    CampaignJobs,
+    CampaignStats,
+    MessagePage,
+    MessageView,
+    RestartedCampaign,
+    SentList,
+    stats_view,
+)
 from functions.api.views import JobView, LogLineView, Restarted, log_line
 from shared.domain import recipients
 from shared.domain.accounts import Scope

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from functions.api import cursors
 from functions.api.campaign_models import ListOptions, NewUpload, Recipients, UploadDone, Value
-from functions.api.campaign_views import PlaceView, TakenList, UploadView, upload_view
 from functions.api.campaigning import owned, refused
 from functions.api.http import Answer
 from functions.api.idempotency import earlier, record_of, repeated
 from functions.api.models import Paging
 from functions.api.problems import Problem, invalid
 from functions.api.routing import AnyRoute, Call, Nothing, Route, media_type
+from functions.api.upload_views import PlaceView, TakenList, UploadView, upload_view
 from functions.api.views import moment
 from shared.domain import recipients
 from shared.domain.accounts import Scope

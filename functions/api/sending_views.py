@@ -1,0 +1,94 @@
+"""Answers about campaigns that are sent as clients read them."""
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import Field
+
+from functions.api.views import Counts, JobView, LogLineView, Restarted, Tally, Time, View, moment
+from shared.domain.campaigns import Campaign
+
+
+class SentList(View):
+    """A list that has become a job."""
+
+    campaign_id: str
+    job_id: str
+    state: str
+    recipients: int
+    skipped: int
+
+
+class CampaignJobs(View):
+    """What became of a campaign's jobs."""
+
+    campaign_id: str
+    state: str
+    jobs: list[JobView]
+
+
+class RestartedCampaign(View):
+    """What a retry or resume set going, job by job; those that run, or are too old, are left out."""
+
+    campaign_id: str
+    state: str
+    messages: int = Field(description="Messages that are sent again; 0: there was nothing to do.")
+    jobs: list[Restarted]
+
+
+class CampaignStats(View):
+    """What became of the messages of all jobs of a campaign."""
+
+    campaign_id: str
+    state: str
+    total: int
+    duplicates: int
+    counts: Counts
+    exact: bool = Field(description="False: the counts are some seconds old.")
+    unacknowledged: int | None
+    as_of: Time
+    route: list[Tally]
+    eta: Time | None = Field(description="When the last message goes out, not before; null if none is waiting.")
+    jobs: list[JobView]
+
+
+class MessageView(LogLineView):
+    """A message of a campaign; its name is unique within its job."""
+
+    job_id: str
+
+
+class MessagePage(View):
+    """A page of messages: list after list, in list order."""
+
+    items: list[MessageView]
+    next_cursor: str | None
+
+
+def stats_view(campaign: Campaign, state: str, jobs: Sequence[JobView], now_ms: int) -> CampaignStats:
+    """Return the sums over a campaign's jobs; every amount adds up to the total, as those of each job do."""
+    tallies: dict[str, Tally] = {}
+    for tally in (t for job in jobs for t in job.route):
+        known = tallies.get(tally.credential_id)
+        tallies[tally.credential_id] = _plus(known, tally) if known else tally
+    late = [job.unacknowledged for job in jobs]
+    etas = [job.eta for job in jobs if job.eta is not None]
+    return CampaignStats(
+        campaign_id=campaign.id,
+        state=state,
+        total=sum(job.total for job in jobs),
+        duplicates=sum(job.duplicates for job in jobs),
+        counts=Counts(**{name: sum(getattr(job.counts, name) for job in jobs) for name in Counts.model_fields}),
+        exact=all(job.exact for job in jobs),
+        unacknowledged=None if None in late else sum(x or 0 for x in late),
+        as_of=min((job.as_of for job in jobs), default=moment(now_ms)),
+        route=list(tallies.values()),
+        eta=max(etas, default=None),
+        jobs=list(jobs),
+    )
+
+
+def _plus(a: Tally, b: Tally) -> Tally:
+    amounts: Mapping[str, int] = {
+        name: getattr(a, name) + getattr(b, name) for name in ("tried", "accepted", "delivered", "failed")
+    }
+    return Tally(credential_id=a.credential_id, provider=a.provider, **amounts)

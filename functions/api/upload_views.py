@@ -1,0 +1,95 @@
+"""Answers about lists on their way as clients read them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from functions.api.views import Time, View, at, moment
+from shared.domain.campaigns import Campaign, Upload, UploadState
+from shared.domain.uploads import Problem
+
+
+class PlaceView(View):
+    """Where a list's file is to be put."""
+
+    upload_id: str
+    url: str
+    method: Literal["PUT"]
+    headers: dict[str, str] = Field(description="To be sent with the file.")
+    expires_at: Time
+
+
+class TakenList(View):
+    """A list that came in the request, and will be read."""
+
+    campaign_id: str
+    upload_id: str
+    state: UploadState
+
+
+class RowProblem(View):
+    """What is wrong with a row: `duplicate` says that it is sent again, or left out."""
+
+    row: int = Field(description="From 1, below the header.")
+    code: str
+    detail: str
+
+
+class UploadView(View):
+    """A list on its way."""
+
+    upload_id: str
+    campaign_id: str
+    state: UploadState
+    progress: float = Field(description="Share of the file that is read, 0 to 1.")
+    eta: Time | None = Field(description="When it is read, by its speed so far.")
+    size: int | None = Field(description="Bytes of the file.")
+    rows: int = Field(description="Read so far: accepted + invalid + (duplicates, if they are left out).")
+    accepted: int
+    invalid: int
+    duplicates: int
+    skipped: dict[str, int] = Field(description="Of those accepted, how many are not sent to, by code.")
+    columns: list[str]
+    code: str | None = Field(description="Of a file that cannot be used: why.")
+    detail: str | None
+    missing: list[str] = Field(description="Variables of the campaign's template for which there is no column.")
+    errors: list[RowProblem] = Field(description="A page of them; at most 1,000 invalid rows and as many duplicates.")
+    next_cursor: str | None
+    created_at: Time
+    finished_at: Time | None
+
+
+def upload_view(
+    x: Upload, campaign: Campaign, now_ms: int, errors: Sequence[Problem] = (), next_cursor: str | None = None
+) -> UploadView:
+    """Return a list on its way as clients see it."""
+    counts = x.checkpoint.counts if x.checkpoint else None
+    return UploadView(
+        upload_id=x.id,
+        campaign_id=x.campaign,
+        state=x.state,
+        progress=round(x.progress, 4),
+        eta=_eta(x, now_ms),
+        size=x.size or None,
+        rows=counts.rows if counts else 0,
+        accepted=counts.accepted if counts else 0,
+        invalid=counts.invalid if counts else 0,
+        duplicates=counts.duplicates if counts else 0,
+        skipped=dict(x.skipped or {}),
+        columns=list(x.columns),
+        code=x.code or None,
+        detail=x.detail or None,
+        missing=list(campaign.lacks(x.columns)) if x.state is UploadState.READY else [],
+        errors=[RowProblem(row=p.row, code=p.code, detail=p.detail) for p in errors],
+        next_cursor=next_cursor,
+        created_at=moment(x.created_at),
+        finished_at=at(x.finished_at),
+    )
+
+
+def _eta(x: Upload, now_ms: int) -> datetime | None:
+    if x.state is not UploadState.READING or not x.progress or not x.queued_at:
+        return None
+    return at(int(now_ms + (now_ms - x.queued_at) * (1 - x.progress) / x.progress))
