@@ -31,8 +31,9 @@ _PAGE: Final = """<!doctype html>
 body {{ margin: 0 auto; padding: 3rem 1.5rem; max-width: 34rem; font: 18px/1.6 system-ui, sans-serif; }}
 h1 {{ font-size: 1.6rem; line-height: 1.25; margin: 0 0 1rem; }}
 b {{ overflow-wrap: anywhere; }}
-button {{ font: inherit; padding: .7rem 1.4rem; min-height: 44px; border: 2px solid; border-radius: .4rem; }}
-button:focus-visible {{ outline: 3px solid; outline-offset: 3px; }}
+button {{ font: inherit; font-weight: 600; padding: .7rem 1.4rem; min-height: 44px; cursor: pointer; }}
+button {{ color: Canvas; background: CanvasText; border: 2px solid CanvasText; border-radius: .4rem; }}
+button:focus-visible {{ outline: 3px solid CanvasText; outline-offset: 3px; }}
 </style>
 <main>
 <h1>{title}</h1>

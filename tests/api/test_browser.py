@@ -1,6 +1,7 @@
 """The unsubscription page in a real browser, driven by the W3C's WebDriver protocol."""
 
 import json
+import re
 import shutil
 import subprocess
 import threading
@@ -17,6 +18,7 @@ from tests.api.test_unsubscribe import ANN, link, off
 pytestmark = pytest.mark.browser
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 """The key of an element's id: https://www.w3.org/TR/webdriver2/#elements"""
+TAB = [{"type": kind, "value": "\ue004"} for kind in ("keyDown", "keyUp")]
 PREFIX = "/below/a/path"
 """Pages must work wherever the API's address leads."""
 
@@ -84,6 +86,15 @@ class Browser:
         """Press the page's button."""
         self.do("POST", self.find("button") + "/click", {})
 
+    def style(self, css: str, name: str) -> str:
+        """Return an element's computed style, e.g. a color as `rgba(0, 0, 0, 1)`."""
+        found: str = self.do("GET", f"{self.find(css)}/css/{name}")
+        return found
+
+    def devtools(self, command: str, **parameters: Any) -> None:
+        """Give a command of Chromium's own protocol."""
+        self.do("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
+
     def text(self, css: str) -> str:
         """Return what an element shows."""
         shown: str = self.do("GET", self.find(css) + "/text")
@@ -137,13 +148,44 @@ def test_a_person_unsubscribes_and_takes_it_back(api: Api, site: str, browser: B
     assert browser.do("GET", "/cookie") == []
 
 
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two computed colors (WCAG 2.2, "contrast ratio")."""
+
+    def luminance(color: str) -> float:
+        parts = [int(x) / 255 for x in re.findall(r"[\d.]+", color)[:3]]
+        red, green, blue = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    low, high = sorted(map(luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_read_at_any_width_and_by_any_light(api: Api, site: str, browser: Browser, scheme: str) -> None:
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.devtools("Emulation.setEmulatedMedia", features=features)
+    browser.devtools("Emulation.setDeviceMetricsOverride", width=320, height=640, deviceScaleFactor=1, mobile=True)
+    browser.do("POST", "/url", {"url": site + link(api, address=f"ann@{'long' * 15}.{'name' * 15}.example.org")})
+    for css in ("h1", "b", "button"):
+        rect = browser.do("GET", browser.find(css) + "/rect")
+        assert rect["x"] >= 0
+        assert rect["x"] + rect["width"] <= 320, "WCAG 2.2, 1.4.10: nothing to scroll sideways"
+    own = browser.style("button", "color"), browser.style("button", "background-color")
+    assert contrast(*own) >= 7
+    ground = "rgb(0, 0, 0)" if scheme == "dark" else "rgb(255, 255, 255)"
+    assert contrast(browser.style("main", "color"), ground) >= 7, "WCAG 2.2, 1.4.6"
+    browser.do("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": TAB}]})
+    assert browser.style("button", "outline-style") == "solid", "WCAG 2.2, 2.4.7: one sees where the focus is"
+
+
 def test_the_page_is_what_assistive_technology_needs(api: Api, site: str, browser: Browser) -> None:
     browser.do("POST", "/url", {"url": site + link(api)})
     button, main = browser.find("button"), browser.find("main")
     assert browser.do("GET", button + "/computedrole") == "button"
     assert browser.do("GET", button + "/computedlabel") == "Unsubscribe"
     assert browser.do("GET", main + "/computedrole") == "main"
-    assert browser.do("GET", "/title") == "Unsubscribe"
+    assert browser.do("GET", "/title") == browser.text("h1") == "Unsubscribe"
+    assert browser.do("GET", browser.find("html") + "/attribute/lang") == "en"
     assert browser.do("GET", button + "/rect")["height"] >= 44, "WCAG 2.2, 2.5.5: a target for fingers"
     browser.do("POST", button + "/value", {"text": "\ue007"})  # the enter key
     browser.shows("You are unsubscribed")

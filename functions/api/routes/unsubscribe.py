@@ -55,7 +55,7 @@ def ask(visit: Visit, wanted: Unsubscription) -> Answer:
         return _done(visit, wanted)
     return page(
         "Unsubscribe",
-        f"Do you no longer want newsletters from this sender at {who}?",
+        f"Stop this sender's newsletters to {who}?",
         form=button("Unsubscribe"),
     )
 
