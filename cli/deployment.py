@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ENV_STAGE: Final = "POSTHASTE_STAGE"
 DEFAULT_STAGE: Final = "dev"
 RECORDS_OUTPUT: Final = "RecordsTable"
+OPS_OUTPUT: Final = "OpsTable"
+NESTED: Final = "AWS::CloudFormation::Stack"
 
 Stage = Annotated[
     str, typer.Option(envvar=ENV_STAGE, help="The deployment's stage; dev unless set.", show_default=False)
@@ -71,11 +73,40 @@ class Deployment:
         """Return the accounts of this deployment; NotFound if there is no such deployment."""
         from shared.adapters.dynamo.accounts import Accounts  # noqa: PLC0415 - see above
 
-        return Accounts(self._client("dynamodb"), self.records or self._output(RECORDS_OUTPUT), clock)
+        return Accounts(self.client("dynamodb"), self.table(), clock)
+
+    def table(self) -> str:
+        """Return the name of the table `records`; NotFound if there is no such deployment."""
+        return self.records or self.output(RECORDS_OUTPUT)
+
+    def who(self) -> str:
+        """Return who asks, as AWS knows the identity: its ARN."""
+        return str(self.client("sts").get_caller_identity()["Arn"])
+
+    def resources(self, kind: str) -> list[str]:
+        """Return the physical ids of the stack's resources of a CloudFormation type, those of nested stacks included.
+
+        Raises:
+            NotFound: there is no such stack.
+        """
+        found: list[str] = []
+        stacks = [prefix(self.stage)]
+        for stack in stacks:
+            with self._stack_there():
+                for page in (
+                    self.client("cloudformation").get_paginator("list_stack_resources").paginate(StackName=stack)
+                ):
+                    for row in page["StackResourceSummaries"]:
+                        physical = row.get("PhysicalResourceId", "")
+                        if row["ResourceType"] == kind and physical:
+                            found.append(physical)
+                        elif row["ResourceType"] == NESTED and physical:
+                            stacks.append(physical)
+        return found
 
     def put_secret(self, credential_id: str, text: str) -> None:
         """Store a credential's secret; NotFound if the deployment declares no such credential."""
-        client = self._client("secretsmanager")
+        client = self.client("secretsmanager")
         name = secret_name(self.stage, credential_id)
         try:
             client.put_secret_value(SecretId=name, SecretString=text)
@@ -84,24 +115,33 @@ class Deployment:
                 f"no secret {name} in {self.where}: declare the credential in cdk.json and deploy first"
             ) from None
 
-    def _output(self, name: str) -> str:
-        from botocore.exceptions import ClientError  # noqa: PLC0415 - see above
-
+    def output(self, name: str) -> str:
+        """Return an output of the stack; NotFound if there is no such stack or output."""
         stack = prefix(self.stage)
-        try:
-            found = self._client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]
-        except ClientError as error:
-            if error.response.get("Error", {}).get("Code") != "ValidationError":
-                raise
-            also = ", or add --aws for the AWS account" if self.local else f", or set {ENV_RECORDS_TABLE}"
-            raise NotFound(f"no stack {stack} in {self.where}: deploy it, name another with --stage{also}") from None
+        with self._stack_there():
+            found = self.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]
         for output in found.get("Outputs", []):
             if output["OutputKey"] == name:
                 return str(output["OutputValue"])
         raise NotFound(f"stack {stack} in {self.where} has no output {name}: deploy this version of Posthaste")
 
-    def _client(self, service: str) -> Any:
+    def client(self, service: str) -> Any:
+        """Return a client of an AWS service by its name."""
         return self.session.client(service, **self.options)  # type: ignore[call-overload]
+
+    @contextmanager
+    def _stack_there(self) -> Iterator[None]:
+        from botocore.exceptions import ClientError  # noqa: PLC0415 - see above
+
+        try:
+            yield
+        except ClientError as error:
+            if error.response.get("Error", {}).get("Code") != "ValidationError":
+                raise
+            also = ", or add --aws for the AWS account" if self.local else f", or set {ENV_RECORDS_TABLE}"
+            raise NotFound(
+                f"no stack {prefix(self.stage)} in {self.where}: deploy it, name another with --stage{also}"
+            ) from None
 
 
 def deployment(stage: str, *, aws: bool) -> Deployment:

@@ -1,0 +1,284 @@
+"""Dead letters: the queues of a stack, what lies in their dead-letter queues, and why it probably does.
+
+SQS keeps no reason with a message. What is known of one is when it was sent, how often it was delivered, what it is
+about (its body is a hint that names a job, an upload or an export), how that stands, and what the logs of the function
+behind the queue say of it.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from cli.deployment import OPS_OUTPUT, Deployment
+from shared import contracts
+from shared.domain.states import Cell
+from shared.ports import BadEvents
+
+if TYPE_CHECKING:
+    from shared.domain.jobs import Job
+
+QUEUE: Final = "AWS::SQS::Queue"
+DEAD: Final = "-dlq"
+LANE: Final = "lane-"
+REDRIVES: Final = "posthaste.redrives"
+RUN: Final = "posthaste.run"
+"""Attributes of a redriven message: how often it was redriven, and in which run last."""
+MAX_ENTRIES: Final = 10
+"""Messages that one call of SQS receives, sends or deletes."""
+WAIT_SECONDS: Final = 1
+"""A receive that waits asks all of SQS's servers; one that does not may see an empty queue where there is none."""
+MAX_PAGES: Final = 10
+"""Pages of a log read for the errors of one queue: enough for a fault of the last hours, and over in seconds."""
+MAX_ERROR: Final = 160
+_NO_ADDRESS: Final = re.compile(r"[^\s@<>\"']+@[^\s@<>\"']+|\+\d{6,}")
+_FAULTS: Final = ("ERROR_CODE", "ERROR_MESSAGE", "ErrorCode", "ErrorMessage")
+"""What EventBridge (upper case) and SNS write beside what they could not deliver."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A queue of the stack.
+
+    Attributes:
+        name: without the stack's prefix, e.g. `lane-sendgrid-main`.
+        url: of the queue; empty for `plan`, `log` and `sweep`, to which only reports of failed invocations come.
+        dead: of its dead-letter queue.
+    """
+
+    name: str
+    url: str
+    dead: str
+
+    @property
+    def kind(self) -> str:
+        """What its messages are about: `lane` for all lanes, else its name."""
+        return "lane" if self.name.startswith(LANE) else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A dead message in hand. Times are Unix milliseconds.
+
+    Attributes:
+        receipt: with it the message is deleted or given back.
+        group: its MessageGroupId, the share of a job in a lane; empty without one.
+        deliveries: how often it was received, by commands that looked at it, too.
+        redrives: how often it was redriven; `run`: in which run last.
+        fault: what the service that could not deliver it says.
+    """
+
+    id: str
+    body: str
+    receipt: str
+    group: str
+    sent_at: int
+    first_at: int
+    deliveries: int
+    redrives: int
+    run: str
+    fault: str
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a message is about, and how that stands: two short texts."""
+
+    what: str
+    state: str
+
+
+def places(found: Deployment) -> list[Place]:
+    """Return the stack's queues in the order of their names; NotFound if there is no such stack."""
+    start = f"{contracts.prefix(found.stage)}-"
+    urls = {}
+    for physical in found.resources(QUEUE):
+        url = physical if "/" in physical else found.client("sqs").get_queue_url(QueueName=physical)["QueueUrl"]
+        urls[url.rpartition("/")[2].removeprefix(start)] = url
+    names = sorted({name.removesuffix(DEAD) for name in urls})
+    return [Place(name, urls.get(name, ""), urls[name + DEAD]) for name in names if name + DEAD in urls]
+
+
+def receive(sqs: Any, url: str, *, hold: int, most: int = MAX_ENTRIES) -> list[Letter]:
+    """Receive up to ten messages and hide them for `hold` seconds."""
+    answer = sqs.receive_message(
+        QueueUrl=url,
+        MaxNumberOfMessages=min(most, MAX_ENTRIES),
+        VisibilityTimeout=hold,
+        WaitTimeSeconds=WAIT_SECONDS,
+        MessageSystemAttributeNames=["All"],
+        MessageAttributeNames=["All"],
+    )
+    return [_letter(x) for x in answer.get("Messages", [])]
+
+
+def give_back(sqs: Any, url: str, receipts: Sequence[str]) -> None:
+    """Let others see messages at once. One whose time was up already is in nobody's hand any more."""
+    for start in range(0, len(receipts), MAX_ENTRIES):
+        entries = [
+            {"Id": str(n), "ReceiptHandle": receipt, "VisibilityTimeout": 0}
+            for n, receipt in enumerate(receipts[start : start + MAX_ENTRIES])
+        ]
+        sqs.change_message_visibility_batch(QueueUrl=url, Entries=entries)
+
+
+def _letter(message: Mapping[str, Any]) -> Letter:
+    system = message.get("Attributes", {})
+    own = {name: value.get("StringValue", "") for name, value in message.get("MessageAttributes", {}).items()}
+    redrives = own.get(REDRIVES, "")
+    return Letter(
+        id=message["MessageId"],
+        body=message["Body"],
+        receipt=message["ReceiptHandle"],
+        group=system.get("MessageGroupId", ""),
+        sent_at=int(system.get("SentTimestamp", 0)),
+        first_at=int(system.get("ApproximateFirstReceiveTimestamp", 0)),
+        deliveries=int(system.get("ApproximateReceiveCount", 0)),
+        redrives=int(redrives) if redrives.isdecimal() else 0,
+        run=own.get(RUN, ""),
+        fault=_short(" ".join(own[name] for name in _FAULTS if own.get(name))),
+    )
+
+
+class Reader:
+    """Reads messages, and how things stand that they are about; each job is read once."""
+
+    def __init__(self, found: Deployment) -> None:
+        from shared.adapters.blobs import S3Blobs  # noqa: PLC0415 - loads botocore
+        from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415
+        from shared.adapters.dynamo.exports import DynamoExports  # noqa: PLC0415
+        from shared.adapters.dynamo.ledgers import DynamoLedgers  # noqa: PLC0415
+        from shared.adapters.dynamo.records import DynamoRecords  # noqa: PLC0415
+        from shared.adapters.dynamo.uploads import DynamoUploads  # noqa: PLC0415
+
+        dynamo, table, ops = Dynamo(found.client("dynamodb")), found.table(), found.output(OPS_OUTPUT)
+        blobs = S3Blobs(lambda: found.client("s3"), "")  # contents are not read
+        self._ledgers = DynamoLedgers(dynamo, ops)
+        self._uploads = DynamoUploads(dynamo, records=table, ops=ops)
+        self._exports = DynamoExports(dynamo, table)
+        self._job: Callable[[str], Job | None] = cache(DynamoRecords(dynamo, records=table, ops=ops, blobs=blobs).job)
+
+    def about(self, kind: str, body: str) -> About | None:
+        """Return what a message of a queue is about; None if it is not what is sent to that queue."""
+        read = {"lane": self._pointer, "feedback": self._words, "due": self._due, "ingest": self._upload}
+        try:
+            return read.get(kind, self._export if kind == "export" else _report)(body)
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, BadEvents):
+            return None
+
+    def _pointer(self, body: str) -> About:
+        raw = json.loads(body)
+        job, chunk = raw["job"], raw["chunk"]
+        if not isinstance(job, str) or type(chunk) is not int:
+            raise TypeError("not a pointer")
+        asks = ", asks about doubts" if raw.get("resolve") else ""
+        what, state = f"job {job} chunk {chunk}{asks}", self._state(job)
+        ledger = self._ledgers.read(job, chunk)
+        if ledger is not None:
+            waiting = len(ledger.having(Cell.QUEUED)) + len(ledger.having(Cell.RETRY))
+            state += f"; chunk {ledger.status.value} in lane {ledger.lane}, {waiting} to send"
+        return About(what, state)
+
+    def _words(self, body: str) -> About:
+        try:
+            credential, words = contracts.load_feedback(body)
+        except KeyError:
+            from shared.providers.ses_events import from_topic  # noqa: PLC0415 - only deployments with SES need it
+
+            credential, words = from_topic(body)
+        jobs = dict.fromkeys(word.ref.partition("-")[0] for word in words)
+        first = next(iter(jobs), "")
+        state = self._state(first) if first else "nothing to join"
+        more = f" and {len(jobs) - 1} jobs more" if len(jobs) > 1 else ""
+        return About(f"{len(words)} words from {credential}", f"job {first}: {state}{more}" if first else state)
+
+    def _due(self, body: str) -> About:
+        job = contracts.load_due(body)
+        return About(f"job {job}", self._state(job))
+
+    def _upload(self, body: str) -> About:
+        campaign, name = contracts.load_ingest(body)
+        upload = self._uploads.get(campaign, name)
+        return About(f"upload {name} of campaign {campaign}", upload.state.value if upload else "gone")
+
+    def _export(self, body: str) -> About:
+        name = contracts.load_export(body)
+        export = self._exports.get(name)
+        return About(f"export {name}", export.state.value if export else "gone")
+
+    def _state(self, job: str) -> str:
+        found = self._job(job)
+        return f"job {found.state.value}" if found else "job gone"
+
+
+def _report(body: str) -> About:
+    """Read Lambda's report of a failed invocation, or the event that EventBridge could not deliver."""
+    raw = json.loads(body)
+    if "requestContext" not in raw:
+        return About(f"event {raw['detail-type']} of {raw['source']}", "not delivered")
+    condition = str(raw["requestContext"]["condition"])
+    batch = raw.get("DDBStreamBatchInfo")
+    answer = raw.get("responsePayload") or {}
+    error = f"{answer.get('errorType', '')} {answer.get('errorMessage', '')}".strip()
+    what = f"{batch['batchSize']} records of shard {batch['shardId'][-8:]}" if batch else "a run"
+    return About(what, _short(f"{condition} {error}".strip()))
+
+
+class Errors:
+    """What the logs of the function behind a queue say about messages."""
+
+    def __init__(self, found: Deployment, url: str) -> None:
+        self._logs = found.client("logs")
+        self._groups = _groups(found, url) if url else []
+
+    def since(self, at: int) -> dict[str, str]:
+        """Return message id → its last error, of what was logged from a moment on (Unix ms), as far as it is cheap."""
+        errors: dict[str, str] = {}
+        for group in self._groups:
+            more: dict[str, Any] = {}
+            for _ in range(MAX_PAGES):
+                try:
+                    page = self._logs.filter_log_events(
+                        logGroupName=group, startTime=at, filterPattern='"exception_name"', **more
+                    )
+                except self._logs.exceptions.ResourceNotFoundException:
+                    break  # nothing was ever logged
+                for event in page.get("events", []):
+                    errors.update(_said(event.get("message", "")))
+                if not page.get("nextToken"):
+                    break
+                more = {"nextToken": page["nextToken"]}
+        return errors
+
+
+def _groups(found: Deployment, url: str) -> list[str]:
+    arn = found.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    functions = found.client("lambda")
+    groups = []
+    for source in functions.list_event_source_mappings(EventSourceArn=arn)["EventSourceMappings"]:
+        known = functions.get_function_configuration(FunctionName=source["FunctionArn"])
+        name = f"/aws/lambda/{known['FunctionName']}"
+        groups.append(known.get("LoggingConfig", {}).get("LogGroup") or name)
+    return groups
+
+
+def _said(line: str) -> dict[str, str]:
+    """Return message id → error of one line of a log; empty if it is about no message."""
+    try:
+        raw = json.loads(line)
+    except ValueError:
+        return {}
+    if not isinstance(raw, dict) or not isinstance(raw.get("exception_name"), str):
+        return {}
+    ids = [raw["message_id"]] if "message_id" in raw else raw.get("message_ids", [])
+    lines = str(raw.get("exception", "")).strip().splitlines()
+    error = _short(lines[-1] if lines else raw["exception_name"])
+    return {str(name): error for name in ids}
+
+
+def _short(text: str) -> str:
+    """Return a text that fits into a line, without addresses and phone numbers."""
+    text = _NO_ADDRESS.sub("…", " ".join(text.split()))
+    return text if len(text) <= MAX_ERROR else f"{text[: MAX_ERROR - 1]}…"

@@ -1,0 +1,290 @@
+"""`posthaste queue list` and `posthaste redrive`: what waits, what is dead, and how it is worked on again."""
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Final
+
+import typer
+
+from cli.deadletters import (
+    DEAD,
+    Errors,
+    Letter,
+    Place,
+    Reader,
+    give_back,
+    places,
+    receive,
+)
+from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
+from cli.errors import ExitCode, NotFound
+from cli.meters import meter
+from cli.output import Json, emit, moment, say, surroundings, table, tell
+from cli.redrive import HOLD_SECONDS, Again, Redrive, Resend
+from shared.contracts import prefix
+from shared.domain.journal import EVERYONE, audited, operator
+from shared.ports import Clock
+
+app = typer.Typer(help="The stack's queues and what is dead in them.", no_args_is_help=True)
+
+COLUMNS: Final = ("queue", "waiting", "in_flight", "delayed", "oldest", "dead", "dead_oldest")
+SHOWN: Final = ("since", "deliveries", "redrives", "what", "state", "error")
+NO_ERROR: Final = "none in the logs: its function died, ran out of time, or was not called"
+WORKERS: Final = 8
+METRIC_MINUTES: Final = 15
+"""CloudWatch tells the age of a queue's oldest message every minute, some minutes late."""
+MAX_METRICS: Final = 500
+"""Queries in one GetMetricData."""
+_COUNTS: Final = {
+    "waiting": "ApproximateNumberOfMessages",
+    "in_flight": "ApproximateNumberOfMessagesNotVisible",
+    "delayed": "ApproximateNumberOfMessagesDelayed",
+}
+
+
+@app.callback()
+def _group() -> None:
+    """The stack's queues and what is dead in them."""
+
+
+@app.command("list")
+def list_queues(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
+    """List every queue: what waits, what is in flight, what is dead, and the age of the oldest of each.
+
+    `plan`, `log` and `sweep` have dead-letter queues only: reports of invocations that failed.
+    """
+    found = deployment(stage, aws=aws)
+    with aws_errors(found.where):
+        rows = _rows(found, surroundings(ctx).clock.now())
+    if json:
+        emit({"items": rows})
+        return
+    shown = [{**row, "oldest": _span(row["oldest"]), "dead_oldest": _span(row["dead_oldest"])} for row in rows]
+    table(COLUMNS, shown, empty="the stack has no queues")
+    if dead := [row["queue"] for row in rows if row["dead"]]:
+        tell(f"look at what is dead: posthaste redrive {dead[0]} --dry-run")
+
+
+def redrive(
+    ctx: typer.Context,
+    queue: Annotated[str, typer.Argument(metavar="QUEUE", help="As `posthaste queue list` shows it.")],
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what is dead.")] = False,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Move so many at most.")] = 1_000_000,
+    show: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Show so many at most.")] = 20,
+    discard: Annotated[
+        bool, typer.Option("--discard", help="Delete what cannot be read or worked on again, instead of leaving it.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Show what is dead in a queue, since when and why, and have it worked on again.
+
+    It is safe at any time and any number of times: no message is sent twice by it. Ctrl-C stops it between two calls;
+    the rest stays where it is. Exit code 1 if anything is left.
+    """
+    found = deployment(stage, aws=aws)
+    around = surroundings(ctx)
+    with aws_errors(found.where):
+        place = _place(found, queue)
+        reader = Reader(found)
+        count = _counts(found.client("sqs"), place.dead)["waiting"]
+        letters = _look(found, place, show) if dry_run or not json else []
+        if not json or dry_run:
+            _show(letters, [_row(place, reader, x, e) for x, e in _errors(found, place, letters)], count, json=json)
+        if dry_run or not (count or letters):
+            return
+        if around.terminal and not (yes or json) and not typer.confirm(f"Redrive {place.name}?", err=True):
+            raise typer.Exit(ExitCode.FAILED)
+        _move(ctx, found, place, reader, limit=limit, discard=discard, expected=min(limit, count), json=json)
+
+
+def _move(
+    ctx: typer.Context,
+    found: Deployment,
+    place: Place,
+    reader: Reader,
+    *,
+    limit: int,
+    discard: bool,
+    expected: int,
+    json: bool,
+) -> None:
+    around = surroundings(ctx)
+    sqs, run = found.client("sqs"), uuid.uuid4().hex
+    deliver = Resend(sqs, place.url, run) if place.url else Again(found, place.kind)
+    work = Redrive(sqs, place, deliver, lambda body: reader.about(place.kind, body), run=run, discard=discard)
+    with (
+        _audited(found, place, around.clock, work, run),
+        meter(f"redriving {place.name}", terminal=around.terminal, quiet=json) as shown,
+    ):
+        work.go(limit, lambda n: shown(min(1.0, n / max(1, expected)), f"{n:,}"))
+    left = [{"message_id": x.id, "since": moment(x.sent_at), "why": why} for x, why in work.tally.left]
+    if json:
+        emit({"queue": place.name, "moved": work.tally.moved, "discarded": work.tally.discarded, "left": left})
+    else:
+        discarded = f", {work.tally.discarded:,} discarded" if discard else ""
+        say(f"{place.name}: {work.tally.moved:,} redriven{discarded}, {len(left):,} left")
+        if left:
+            table(("message_id", "since", "why"), left, empty="")
+    if left:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+@contextmanager
+def _audited(found: Deployment, place: Place, clock: Clock, work: Redrive, run: str) -> Iterator[None]:
+    """Note in the deployment's audit log that a redrive begins, and how it ended, however it did."""
+    from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415 - loads botocore
+    from shared.adapters.dynamo.journal import DynamoJournal  # noqa: PLC0415
+
+    journal = DynamoJournal(Dynamo(found.client("dynamodb")), found.table())
+    who = operator(found.who())
+
+    def write(kind: str, **data: int) -> None:
+        at = int(clock.now() * 1000)
+        journal.write(audited(EVERYONE, at, place.name, kind, who, {"run": run, **data}))
+
+    write("queue.redrive_begun")
+    try:
+        yield
+    finally:
+        tally = work.tally
+        write("queue.redrive_ended", moved=tally.moved, discarded=tally.discarded, left=len(tally.left))
+
+
+def _place(found: Deployment, queue: str) -> Place:
+    """Return the queue that somebody means, who may have its name from an alarm or from the console."""
+    name = queue.rpartition("/")[2].removeprefix(f"{prefix(found.stage)}-").removesuffix(DEAD)
+    known = places(found)
+    for place in known:
+        if place.name in (name, f"lane-{name}"):
+            return place
+    raise NotFound(f"{found.where} has no queue {queue}; there are {', '.join(x.name for x in known)}")
+
+
+def _look(found: Deployment, place: Place, most: int) -> list[Letter]:
+    """Return up to so many dead messages, and give all of them back."""
+    sqs = found.client("sqs")
+    letters: dict[str, Letter] = {}
+    receipts = []
+    try:
+        while len(letters) < most:
+            some = receive(sqs, place.dead, hold=HOLD_SECONDS, most=most - len(letters))
+            receipts += [x.receipt for x in some]
+            fresh = {x.id: x for x in some if x.id not in letters}
+            if not fresh:
+                break
+            letters |= fresh
+    finally:
+        give_back(sqs, place.dead, receipts)
+    return sorted(letters.values(), key=lambda x: x.sent_at)
+
+
+def _errors(found: Deployment, place: Place, letters: Sequence[Letter]) -> list[tuple[Letter, str]]:
+    if not letters or not place.url:
+        return [(x, x.fault) for x in letters]
+    said = Errors(found, place.url).since(min(x.first_at or x.sent_at for x in letters))
+    return [(x, said.get(x.id) or x.fault or NO_ERROR) for x in letters]
+
+
+def _row(place: Place, reader: Reader, letter: Letter, error: str) -> dict[str, Any]:
+    about = reader.about(place.kind, letter.body)
+    return {
+        "message_id": letter.id,
+        "since": moment(letter.sent_at),
+        "deliveries": letter.deliveries,
+        "redrives": letter.redrives,
+        "what": about.what if about else None,
+        "state": about.state if about else "cannot be read",
+        "error": error,
+    }
+
+
+def _show(letters: Sequence[Letter], rows: Sequence[Mapping[str, Any]], count: int, *, json: bool) -> None:
+    if json:
+        emit({"dead": max(count, len(letters)), "items": rows})
+        return
+    table(SHOWN, rows, empty="nothing is dead in this queue")
+    if count > len(letters):
+        tell(f"and about {count - len(letters):,} more")
+
+
+def _rows(found: Deployment, now: float) -> list[dict[str, Any]]:
+    known = places(found)
+    sqs = found.client("sqs")
+    urls = [url for place in known for url in (place.url, place.dead) if url]
+    with ThreadPoolExecutor(WORKERS) as pool:
+        counts = dict(zip(urls, pool.map(lambda url: _counts(sqs, url), urls), strict=True))
+    ages = _ages(found, [url for url in urls if any(counts[url].values())], now)
+    rows = []
+    for place in known:
+        work, dead = counts.get(place.url), counts[place.dead]
+        lying = dead["waiting"] + dead["in_flight"]
+        age = ages.get(place.dead)
+        if dead["waiting"] and age is None:
+            first = min((x.sent_at for x in _look(found, place, 1)), default=0)
+            age = max(0, int(now - first / 1000)) if first else None
+        rows.append(
+            {
+                "queue": place.name,
+                **{name: work[name] if work else None for name in _COUNTS},
+                "oldest": ages.get(place.url),
+                "dead": lying,
+                "dead_oldest": age if lying else None,
+            }
+        )
+    return rows
+
+
+def _counts(sqs: Any, url: str) -> dict[str, int]:
+    found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(_COUNTS.values()))["Attributes"]
+    return {name: int(found.get(attribute, 0)) for name, attribute in _COUNTS.items()}
+
+
+def _ages(found: Deployment, urls: Sequence[str], now: float) -> dict[str, int]:
+    """Return the age of the oldest message of queues in seconds, of those of which CloudWatch knows it."""
+    client = found.client("cloudwatch")
+    end = datetime.fromtimestamp(now, UTC)
+    ages = {}
+    for start in range(0, len(urls), MAX_METRICS):
+        some = urls[start : start + MAX_METRICS]
+        queries = [
+            {
+                "Id": f"q{n}",
+                "MetricStat": {
+                    "Metric": {
+                        "Namespace": "AWS/SQS",
+                        "MetricName": "ApproximateAgeOfOldestMessage",
+                        "Dimensions": [{"Name": "QueueName", "Value": url.rpartition("/")[2]}],
+                    },
+                    "Period": 60,
+                    "Stat": "Maximum",
+                },
+            }
+            for n, url in enumerate(some)
+        ]
+        answer = client.get_metric_data(
+            MetricDataQueries=queries,
+            StartTime=end - timedelta(minutes=METRIC_MINUTES),
+            EndTime=end,
+            ScanBy="TimestampDescending",
+        )
+        for result in answer["MetricDataResults"]:
+            if result["Values"]:
+                ages[some[int(result["Id"][1:])]] = int(result["Values"][0])
+    return ages
+
+
+def _span(seconds: int | None) -> str | None:
+    """Return seconds for people: 45s, 12m, 3h, 5d."""
+    if seconds is None:
+        return None
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"

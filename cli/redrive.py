@@ -1,0 +1,248 @@
+"""Redrive: dead messages go back to where they are worked on, once more; promise 8 makes any repetition safe.
+
+A message is sent first and deleted afterwards, so that nothing is lost whenever this ends; what was sent and not
+deleted is redriven again, and changes nothing. Not SQS's own StartMessageMoveTask: that moves what nobody can read as
+well, does not say what it moved, and takes nothing back to where reports of failed invocations come from.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from cli.deadletters import MAX_ENTRIES, REDRIVES, RUN, About, Letter, Place, give_back, receive
+from cli.deployment import Deployment
+from cli.errors import Failed
+from shared.contracts import HANDLERS
+
+HOLD_SECONDS: Final = 300
+"""What is in hand is hidden from others for so long; it is much more than handling ten messages takes."""
+MAX_RECORDS: Final = 1000
+"""Records that one call reads from a stream."""
+MAX_READS: Final = 50
+BACK_AGAIN: Final = "was redriven in this run, and failed again"
+UNREADABLE: Final = "not a message of this queue"
+
+
+class Delivery(Protocol):
+    """How dead messages of one queue are worked on again."""
+
+    def __call__(self, letters: Sequence[Letter]) -> Mapping[str, str]:
+        """Deliver messages; return why not, by id, for those that could not be."""
+        ...
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run did. `left`: messages that stay, and why."""
+
+    moved: int = 0
+    discarded: int = 0
+    left: list[tuple[Letter, str]] = field(default_factory=list)
+
+
+class Redrive:
+    """One run over one queue.
+
+    Args:
+        sqs: a client.
+        place: the queue.
+        deliver: what becomes of a message that can be read.
+        about: what a body is about; None if it cannot be read.
+        run: the run's own name.
+        discard: delete what cannot be read or delivered, instead of leaving it.
+    """
+
+    def __init__(
+        self,
+        sqs: Any,
+        place: Place,
+        deliver: Delivery,
+        about: Callable[[str], About | None],
+        *,
+        run: str,
+        discard: bool = False,
+    ) -> None:
+        self._sqs = sqs
+        self._place = place
+        self._deliver = deliver
+        self._about = about
+        self._run = run
+        self._discard = discard
+        self._seen: set[str] = set()
+        self._held: list[str] = []
+        self.tally = Tally()
+
+    def go(self, limit: int, moved: Callable[[int], None]) -> None:
+        """Move up to `limit` messages; whoever interrupts leaves nothing hidden.
+
+        Args:
+            limit: the most to be moved.
+            moved: told how many have been, after each call.
+        """
+        try:
+            while self.tally.moved < limit:
+                letters = receive(
+                    self._sqs, self._place.dead, hold=HOLD_SECONDS, most=min(MAX_ENTRIES, limit - self.tally.moved)
+                )
+                self._held += [x.receipt for x in letters]
+                fresh = [x for x in letters if x.id not in self._seen]
+                if not fresh:
+                    return
+                self._seen |= {x.id for x in fresh}
+                self._one(fresh)
+                moved(self.tally.moved)
+        finally:
+            give_back(self._sqs, self._place.dead, self._held)
+
+    def _one(self, letters: Sequence[Letter]) -> None:
+        why = {x.id: UNREADABLE for x in letters if self._about(x.body) is None}
+        why |= {x.id: BACK_AGAIN for x in letters if x.run == self._run}
+        good = [x for x in letters if x.id not in why]
+        if good:
+            why |= self._deliver(good)
+        done = [x for x in good if x.id not in why]
+        self._delete(done)
+        self.tally.moved += len(done)
+        rest = [x for x in letters if x.id in why]
+        if self._discard:
+            self._delete([x for x in rest if why[x.id] != BACK_AGAIN])
+            self.tally.discarded += sum(why[x.id] != BACK_AGAIN for x in rest)
+            rest = [x for x in rest if why[x.id] == BACK_AGAIN]
+        self.tally.left += [(x, why[x.id]) for x in rest]
+
+    def _delete(self, letters: Sequence[Letter]) -> None:
+        """Delete what was delivered. One that is not deleted comes again, and changes nothing."""
+        if not letters:
+            return
+        entries = [{"Id": str(n), "ReceiptHandle": x.receipt} for n, x in enumerate(letters)]
+        self._sqs.delete_message_batch(QueueUrl=self._place.dead, Entries=entries)
+        gone = {x.receipt for x in letters}
+        self._held = [receipt for receipt in self._held if receipt not in gone]
+
+
+@dataclass(frozen=True, slots=True)
+class Resend:
+    """Sends messages to their queue again, marked with this run, each in its own group."""
+
+    sqs: Any
+    url: str
+    run: str
+
+    def __call__(self, letters: Sequence[Letter]) -> Mapping[str, str]:
+        """Send up to ten messages."""
+        entries = [
+            {
+                "Id": str(n),
+                "MessageBody": x.body,
+                "MessageAttributes": {
+                    REDRIVES: {"DataType": "Number", "StringValue": str(x.redrives + 1)},
+                    RUN: {"DataType": "String", "StringValue": self.run},
+                },
+                **({"MessageGroupId": x.group} if x.group else {}),
+            }
+            for n, x in enumerate(letters)
+        ]
+        failed = self.sqs.send_message_batch(QueueUrl=self.url, Entries=entries).get("Failed", [])
+        return {letters[int(fault["Id"])].id: f"SQS did not take it: {fault['Code']}" for fault in failed}
+
+
+class Again:
+    """Does again what a report says has failed: a batch of a stream is read and handed over again, the sweeper runs.
+
+    Args:
+        found: the deployment.
+        kind: `plan`, `log` or `sweep`.
+    """
+
+    def __init__(self, found: Deployment, kind: str) -> None:
+        self._functions = found.client("lambda")
+        self._streams = found.client("dynamodbstreams")
+        self._deployment = found
+        self._kind = kind
+        self._swept = False
+
+    def __call__(self, letters: Sequence[Letter]) -> Mapping[str, str]:
+        """Do it again for each report; the sweeper once for all, as each of its runs does all there is to do."""
+        if self._kind == "sweep":
+            if not self._swept:
+                self._invoke(self._sweeper(), {})
+                self._swept = True
+            return {}
+        why = {}
+        for letter in letters:
+            batch = json.loads(letter.body)["DDBStreamBatchInfo"]
+            try:
+                self._batch(batch)
+            except self._streams.exceptions.TrimmedDataAccessException:
+                why[letter.id] = "its records are older than the 24 hours for which the stream keeps them"
+            except self._streams.exceptions.ResourceNotFoundException:
+                why[letter.id] = "its stream or shard is gone"
+        return why
+
+    def _batch(self, batch: Mapping[str, Any]) -> None:
+        stream = batch["streamArn"]
+        for source in self._functions.list_event_source_mappings(EventSourceArn=stream)["EventSourceMappings"]:
+            patterns = [json.loads(f["Pattern"]) for f in source.get("FilterCriteria", {}).get("Filters", [])]
+            records = [r for r in self._records(batch) if not patterns or any(matches(p, r) for p in patterns)]
+            if records:
+                self._invoke(source["FunctionArn"], {"Records": [event(r, stream) for r in records]})
+
+    def _records(self, batch: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        """Read a batch from its stream: the records from its first sequence number to its last."""
+        last = int(batch["endSequenceNumber"])
+        place = self._streams.get_shard_iterator(
+            StreamArn=batch["streamArn"],
+            ShardId=batch["shardId"],
+            ShardIteratorType="AT_SEQUENCE_NUMBER",
+            SequenceNumber=batch["startSequenceNumber"],
+        )["ShardIterator"]
+        records: list[Mapping[str, Any]] = []
+        for _ in range(MAX_READS):
+            page = self._streams.get_records(ShardIterator=place, Limit=MAX_RECORDS)
+            for record in page["Records"]:
+                if int(record["dynamodb"]["SequenceNumber"]) > last:
+                    return records
+                records.append(record)
+            place = page.get("NextShardIterator")
+            if not place or (records and int(records[-1]["dynamodb"]["SequenceNumber"]) >= last):
+                break
+        return records
+
+    def _sweeper(self) -> str:
+        for name in self._deployment.resources("AWS::Lambda::Function"):
+            if self._functions.get_function_configuration(FunctionName=name)["Handler"] == HANDLERS["sweep"]:
+                return name
+        raise Failed("the stack has no sweeper: deploy this version of Posthaste")
+
+    def _invoke(self, function: str, payload: Mapping[str, Any]) -> None:
+        answer = self._functions.invoke(FunctionName=function, Payload=json.dumps(payload).encode())
+        if answer.get("FunctionError"):
+            said = json.loads(answer["Payload"].read() or b"{}")
+            raise Failed(
+                f"{self._kind} failed again ({said.get('errorType', 'no reason')}): see its log; nothing was deleted"
+            )
+
+
+def matches(pattern: Any, value: Any) -> bool:
+    """Tell whether a stream's record passes a filter of ours: nested names with lists of allowed values."""
+    if isinstance(pattern, Mapping):
+        return isinstance(value, Mapping) and all(matches(inner, value.get(name)) for name, inner in pattern.items())
+    return value in pattern
+
+
+def event(record: Mapping[str, Any], stream: str) -> dict[str, Any]:
+    """Return a record as Lambda hands it over: bytes in base64, times in seconds."""
+    return {**_plain(record), "eventSourceARN": stream}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, bytes):
+        import base64  # noqa: PLC0415 - here alone
+
+        return base64.b64encode(value).decode()
+    return value.timestamp() if hasattr(value, "timestamp") else value

@@ -1,0 +1,325 @@
+"""Operators see what is dead in which queue and why, and have it worked on again: all of it, once, and noted."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+
+from cli import deadletters, queues, redrive
+from cli.deadletters import Errors, Reader, receive
+from cli.deployment import deployment
+from cli.redrive import Again, matches
+from shared import contracts
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.journal import DynamoJournal
+from shared.adapters.dynamo.ledgers import DynamoLedgers
+from shared.adapters.dynamo.records import DynamoRecords
+from shared.contracts import LOG_STREAM_FILTER, Word, dump_feedback, pointer
+from shared.domain.journal import EVERYONE, Event, Log
+from shared.domain.states import JobState
+from tests.cli.conftest import table
+from tests.cli.fakes import NOW, Run
+from tests.contracts.conftest import CONTENT, Parts
+from tests.fakes.clock import FakeClock as EngineClock
+from tests.fakes.tables import FakeBlobs
+
+REGION = "us-east-1"
+LANE = "lane-sendgrid-main"
+STREAM = "arn:aws:dynamodb:us-east-1:123456789012:table/dev-ops/stream/2026-11-21T00:00:00.000"
+
+pytestmark = [pytest.mark.promise(8), pytest.mark.usefixtures("stack")]
+
+
+@pytest.fixture
+def stack(aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stage blue: two queues that are worked on, reports of the log function, and the two tables."""
+    monkeypatch.delenv("POSTHASTE_RECORDS_TABLE")
+    monkeypatch.setenv("POSTHASTE_STAGE", "blue")
+    monkeypatch.setattr(deadletters, "WAIT_SECONDS", 0)
+    resources: dict[str, Any] = {}
+    for n, name in enumerate((LANE, f"{LANE}-dlq", "feedback", "feedback-dlq", "log-dlq")):
+        resources[f"Queue{n}"] = {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": f"posthaste-blue-{name}"}}
+    for name in ("Records", "Ops"):
+        properties = {**table("blue"), "TableName": f"blue-{name.lower()}"}
+        resources[name] = {"Type": "AWS::DynamoDB::Table", "Properties": properties}
+    outputs = {f"{name}Table": {"Value": {"Ref": name}} for name in ("Records", "Ops")}
+    template = json.dumps({"Resources": resources, "Outputs": outputs})
+    boto3.client("cloudformation", REGION).create_stack(StackName="posthaste-blue", TemplateBody=template)
+
+
+def url(name: str) -> str:
+    found: str = boto3.client("sqs", REGION).get_queue_url(QueueName=f"posthaste-blue-{name}")["QueueUrl"]
+    return found
+
+
+def put(name: str, *bodies: str, group: str = "") -> None:
+    more = {"MessageGroupId": group} if group else {}
+    for start in range(0, len(bodies), 10):
+        entries: list[Any] = [
+            {"Id": str(n), "MessageBody": x, **more} for n, x in enumerate(bodies[start : start + 10])
+        ]
+        boto3.client("sqs", REGION).send_message_batch(QueueUrl=url(name), Entries=entries)
+
+
+def lying(name: str) -> list[str]:
+    """The bodies in a queue, all of them visible to anybody."""
+    sqs = boto3.client("sqs", REGION)
+    found: list[str] = []
+    while some := receive(sqs, url(name), hold=60):
+        found += [x.body for x in some]
+    return found
+
+
+def stored(state: JobState = JobState.SENDING) -> str:
+    dynamo = Dynamo(boto3.client("dynamodb", REGION))
+    parts = Parts(EngineClock(), state=state)
+    records = DynamoRecords(dynamo, records="blue-records", ops="blue-ops", blobs=FakeBlobs())
+    records.accept(parts.job, parts.chunks, parts.ledgers, CONTENT, None)
+    assert DynamoLedgers(dynamo, "blue-ops").read(parts.job.id, 0) is not None
+    return parts.job.id
+
+
+def noted() -> list[Event]:
+    journal = DynamoJournal(Dynamo(boto3.client("dynamodb", REGION)), "blue-records")
+    return list(journal.since(EVERYONE, Log.AUDIT, 0))
+
+
+def test_the_list_names_every_queue_and_what_is_dead(run: Run) -> None:
+    put("feedback", "1", "2")
+    put("log-dlq", "3")
+    done = run("queue", "list", "--json")
+    assert [(x["queue"], x["waiting"], x["dead"]) for x in done.json["items"]] == [
+        ("feedback", 2, 0),
+        (LANE, 0, 0),
+        ("log", None, 1),
+    ]
+    assert done.json["items"][2]["dead_oldest"] >= 0
+    text = run("queue", "list")
+    assert "posthaste redrive log --dry-run" in text.err
+    assert text.out.count("\n") == 4
+    assert lying("log-dlq") == ["3"]  # and still to be seen
+
+
+def test_a_dry_run_says_what_how_it_stands_and_why_and_changes_nothing(run: Run) -> None:
+    job = stored()
+    put(f"{LANE}-dlq", pointer(job, 0), pointer("0" * 26, 7), "{}")
+    done = run("redrive", LANE, "--dry-run", "--json")
+    assert done.code == 0
+    rows = {row["what"]: row for row in done.json["items"]}
+    assert done.json["dead"] == len(rows) == 3
+    assert rows[f"job {job} chunk 0"]["state"] == "job SENDING; chunk IDLE in lane one, 3 to send"
+    assert rows["job 00000000000000000000000000 chunk 7"]["state"] == "job gone"
+    assert rows[None]["state"] == "cannot be read"
+    assert all(row["error"] == queues.NO_ERROR and row["since"] for row in rows.values())
+    assert len(lying(f"{LANE}-dlq")) == 3
+    assert (lying(LANE), noted()) == ([], [])
+
+
+def test_all_that_can_be_read_is_moved_once_in_its_group_and_noted(run: Run) -> None:
+    bodies = [pointer("0" * 26, n) for n in range(23)]
+    put(f"{LANE}-dlq", *bodies, group="0" * 26)
+    put(f"{LANE}-dlq", "nonsense")
+    done = run("redrive", f"posthaste-blue-{LANE}-dlq", "--yes")  # as an alarm names it
+    assert done.code == 1
+    assert f"{LANE}: 23 redriven, 1 left" in done.out
+    assert "not a message of this queue" in done.out
+    assert lying(f"{LANE}-dlq") == ["nonsense"]
+    moved = receive(boto3.client("sqs", REGION), url(LANE), hold=0)
+    assert {(x.group, x.redrives) for x in moved} == {("0" * 26, 1)}
+    assert sorted(lying(LANE)) == sorted(bodies)
+    began, ended = noted()
+    assert (began.kind, began.id, began.at) == ("queue.redrive_begun", LANE, int(NOW * 1000))
+    assert (ended.kind, ended.data["moved"], ended.data["left"]) == ("queue.redrive_ended", 23, 1)
+    assert ended.actor.startswith("operator:123456789012:")
+
+
+def test_what_cannot_be_read_goes_only_when_that_is_asked_for(run: Run) -> None:
+    put("feedback-dlq", "nonsense", dump_feedback("sendgrid-main", [Word("x-0-0-1", "delivered", 1)]))
+    assert run("redrive", "feedback", "--json").json["left"][0]["why"] == "not a message of this queue"
+    done = run("redrive", "feedback", "--json", "--discard")
+    assert (done.code, done.json["discarded"], done.json["left"]) == (0, 1, [])
+    assert (lying("feedback-dlq"), len(lying("feedback"))) == ([], 1)
+
+
+@pytest.fixture
+def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C between the third call's sends and its deletes."""
+    calls = 0
+    real = redrive.Redrive._delete
+
+    def delete(self: Any, letters: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt
+        real(self, letters)
+
+    monkeypatch.setattr(redrive.Redrive, "_delete", delete)
+
+
+@pytest.mark.usefixtures("interrupted")
+def test_an_interruption_loses_nothing_and_leaves_nothing_hidden(run: Run) -> None:
+    bodies = [pointer("0" * 26, n) for n in range(25)]
+    put(f"{LANE}-dlq", *bodies)
+    done = run("redrive", LANE, "--yes")
+    assert done.code == 130
+    dead, sent = lying(f"{LANE}-dlq"), lying(LANE)
+    assert len(dead) == 5
+    assert set(dead) | set(sent) == set(bodies)
+    assert noted()[-1].data["moved"] == 20
+
+
+def test_what_fails_again_while_it_is_redriven_is_not_redriven_for_ever(run: Run) -> None:
+    poison = redrive.Resend.__call__
+
+    def at_once(self: Any, letters: Any) -> Any:
+        """Everything sent is dead again before the next receive."""
+        return poison(redrive.Resend(self.sqs, url(f"{LANE}-dlq"), self.run), letters)
+
+    put(f"{LANE}-dlq", *(pointer("0" * 26, n) for n in range(3)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(redrive.Resend, "__call__", at_once)
+        done = run("redrive", LANE, "--json")
+    assert (done.code, done.json["moved"], len(done.json["left"])) == (1, 3, 3)
+    assert {x["why"] for x in done.json["left"]} == {"was redriven in this run, and failed again"}
+
+
+def test_somebody_who_is_asked_and_says_no_moves_nothing(run: Run) -> None:
+    put("feedback-dlq", dump_feedback("sendgrid-main", []))
+    assert run("redrive", "feedback", input="n\n", terminal=True).code == 1
+    assert (len(lying("feedback-dlq")), lying("feedback"), noted()) == (1, [], [])
+
+
+def test_an_unknown_queue_is_told_with_those_there_are(run: Run) -> None:
+    done = run("redrive", "nowhere")
+    assert done.code == 3
+    assert f"there are feedback, {LANE}, log" in done.err
+
+
+def test_bodies_of_every_queue_are_read_and_others_are_not() -> None:
+    job = stored(JobState.LOGGED)
+    reader = Reader(deployment("blue", aws=False))
+    asked = contracts.question(job, 0)
+    good = {
+        "lane": [pointer(job, 0), asked],
+        "due": [contracts.due(job)],
+        "ingest": [contracts.ingest("c", "u")],
+        "export": [contracts.export("x")],
+        "feedback": [dump_feedback("sendgrid-main", [Word(f"{job}-0-0-1", "delivered", 1)])],
+        "log": [report()],
+    }
+    for kind, bodies in good.items():
+        assert all(reader.about(kind, body) for body in bodies), kind
+        for other in ("", "[]", "1", '"x"', "{}", '{"job": 1, "chunk": 0}'):
+            assert reader.about(kind, other) is None, (kind, other)
+    assert reader.about("lane", '{"job": "x", "chunk": true}') is None
+    assert "asks about doubts" in getattr(reader.about("lane", asked), "what", "")
+
+
+def report(**batch: Any) -> str:
+    """What Lambda writes about a batch of a stream that failed to the end."""
+    return json.dumps(
+        {
+            "requestContext": {"requestId": "r", "functionArn": "f", "condition": "RetryAttemptsExhausted"},
+            "responseContext": {"statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled"},
+            "version": "1.0",
+            "timestamp": "2026-11-21T16:00:00.000Z",
+            "DDBStreamBatchInfo": {
+                "shardId": "shardId-00000001573689847184-864758bb",
+                "startSequenceNumber": "100000000000000000001",
+                "endSequenceNumber": "100000000000000000003",
+                "batchSize": 3,
+                "streamArn": STREAM,
+                **batch,
+            },
+        }
+    )
+
+
+class Answers:
+    """A deployment whose clients answer as recorded, and check what they are asked."""
+
+    def __init__(self) -> None:
+        self.stubs = {name: Stubber(boto3.client(name, REGION)) for name in ("lambda", "dynamodbstreams", "logs")}
+
+    def client(self, service: str) -> Any:
+        return self.stubs[service].client
+
+    def answer(self, service: str, method: str, answer: Any, asked: Any = None) -> None:
+        self.stubs[service].add_response(method, answer, asked)
+
+
+@pytest.fixture
+def answers() -> Iterator[Answers]:
+    found = Answers()
+    for stub in found.stubs.values():
+        stub.activate()
+    yield found
+    for stub in found.stubs.values():
+        stub.assert_no_pending_responses()
+
+
+def test_a_batch_of_a_stream_is_read_and_handed_over_again(answers: Answers) -> None:
+    def record(n: int, status: str) -> dict[str, Any]:
+        image = {"pk": {"S": "J#x"}, "cells": {"B": b"\x13"}, "dirty": {"N": "1"}, "status": {"S": status}}
+        at = {"SequenceNumber": f"10000000000000000000{n}", "ApproximateCreationDateTime": 1_790_000_000}
+        return {"eventName": "MODIFY", "dynamodb": {"NewImage": image, **at}}
+
+    pattern = json.dumps(LOG_STREAM_FILTER)
+    source = {"FunctionArn": "arn:aws:lambda:us-east-1:123456789012:function:log"}
+    filters = {"FilterCriteria": {"Filters": [{"Pattern": pattern}]}}
+    answers.answer("lambda", "list_event_source_mappings", {"EventSourceMappings": [{**source, **filters}]})
+    answers.answer("dynamodbstreams", "get_shard_iterator", {"ShardIterator": "here"})
+    records = [record(1, "IDLE"), record(2, "BUSY"), record(3, "DONE"), record(4, "DONE")]
+    answers.answer("dynamodbstreams", "get_records", {"Records": records, "NextShardIterator": "there"})
+    answers.answer("lambda", "invoke", {"StatusCode": 200})
+    again = Again(answers, "log")  # type: ignore[arg-type]  # the part of a deployment that it uses
+    sent: list[Any] = []
+    answers.stubs["lambda"].client.meta.events.register(
+        "before-parameter-build.lambda.Invoke", lambda params, **_: sent.append(json.loads(params["Payload"]))
+    )
+    assert again([letter(report())]) == {}
+    (events,) = sent
+    handed = [(r["dynamodb"]["SequenceNumber"][-1], r["dynamodb"]["NewImage"]["cells"]["B"]) for r in events["Records"]]
+    assert handed == [("1", "Ew=="), ("3", "Ew==")]  # as Lambda writes bytes; neither what is BUSY nor what came later
+
+
+def test_records_that_the_stream_no_longer_keeps_stay_reported(answers: Answers) -> None:
+    mapping = {"FunctionArn": "arn:aws:lambda:us-east-1:123456789012:function:log"}
+    answers.answer("lambda", "list_event_source_mappings", {"EventSourceMappings": [mapping]})
+    answers.stubs["dynamodbstreams"].add_client_error("get_shard_iterator", "TrimmedDataAccessException")
+    again = Again(answers, "log")  # type: ignore[arg-type]  # the part of a deployment that it uses
+    assert "older than the 24 hours" in again([letter(report())])["m"]
+
+
+def letter(body: str) -> deadletters.Letter:
+    return deadletters.Letter("m", body, "r", "", 0, 0, 6, 0, "", "")
+
+
+def test_filters_of_streams_are_understood() -> None:
+    for pattern in (LOG_STREAM_FILTER, *contracts.PLAN_STREAM_FILTERS):
+        assert not matches(pattern, {})
+        assert not matches(pattern, {"eventName": "REMOVE", "dynamodb": {"NewImage": {}}})
+    ready = {"eventName": "INSERT", "dynamodb": {"NewImage": {"state": {"S": "READY"}}}}
+    assert [matches(p, ready) for p in contracts.PLAN_STREAM_FILTERS] == [True, False]
+
+
+def test_the_last_error_comes_from_the_functions_log_without_addresses(
+    answers: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadletters, "_groups", lambda *_: ["group"])
+    lines = [
+        "START RequestId: 1",
+        json.dumps({"message_id": "a", "exception_name": "KeyError", "exception": "Traceback\nKeyError: 'first'"}),
+        json.dumps({"message_id": "a", "exception_name": "ValueError", "exception": "x\nValueError: ann@example.com"}),
+        json.dumps({"message_ids": ["b", "c"], "exception_name": "Retriable", "exception": ""}),
+        json.dumps({"exception_name": "Other"}),
+    ]
+    asked = {"logGroupName": "group", "startTime": 5, "filterPattern": '"exception_name"'}
+    answers.answer("logs", "filter_log_events", {"events": [{"message": x} for x in lines], "nextToken": "n"}, asked)
+    answers.answer("logs", "filter_log_events", {"events": []}, {**asked, "nextToken": "n"})
+    said = Errors(answers, "https://queue").since(5)  # type: ignore[arg-type]  # the part of a deployment that it uses
+    assert said == {"a": "ValueError: …", "b": "Retriable", "c": "Retriable"}
