@@ -309,8 +309,8 @@ class Ingest:
         return chunks.table(self._rows.header, self._at, rows)
 
     def _packed(self, rows: list[list[str]], raw: bytes) -> PackedChunk:
-        columns = len(self._rows.header)
-        skips = self._skips([row[columns] if len(row) > columns and row[columns] else row[self._at] for row in rows])
+        columns, at = len(self._rows.header), self._at
+        skips = self._skips([row[at] if len(row) == columns else row[columns] or row[at] for row in rows])
         if skips:
             ends = (_trimmed(*[*row[columns:], "", ""][:2], skips.get(i, "")) for i, row in enumerate(rows))
             raw = self._table([[*row[:columns], *end] for row, end in zip(rows, ends, strict=True)])

@@ -211,6 +211,19 @@ def test_a_ledger_is_made_anew_by_a_later_lease_and_by_nobody_else(shelf: Shelf,
     assert shelf.stores.ledgers.read(held.id, 0) == made(held, marked)
 
 
+def test_of_ledgers_stored_together_those_of_a_later_lease_stay_and_hold_no_other_up(
+    shelf: Shelf, clock: FakeClock
+) -> None:
+    held = upload(clock, version=5)
+    parts = [packed(i) for i in range(130)]
+    marked = [packed(i, code="suppressed") for i in range(130)]
+    later = [3, 99, 100, 129]
+    shelf.uploads.store(replace(held, version=6), [], [made(held, marked[i]) for i in later])
+    shelf.uploads.store(held, parts, [made(held, x) for x in parts])
+    expected = [made(held, marked[i] if i in later else x) for i, x in enumerate(parts)]
+    assert shelf.stores.ledgers.read_all(held.id) == expected
+
+
 def test_a_ledger_that_is_worked_on_is_safe_from_a_late_ingest(shelf: Shelf, clock: FakeClock) -> None:
     held = upload(clock, version=5)
     part = packed(0)
