@@ -1,10 +1,16 @@
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from botocore.exceptions import ConnectionClosedError
 
+from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts import CACHE, Accounts, UnknownAccount
 from shared.adapters.dynamo.buckets import BLOCK, GRACE
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.journal import DynamoJournal
 from shared.domain.accounts import Scope, is_account_id, key_digest
+from shared.domain.journal import Event, Log, operator
 from tests.fakes.clock import FakeClock
 from tests.fakes.tables import Tables
 
@@ -140,6 +146,173 @@ def test_a_suspended_account_is_seen_as_such(accounts: Accounts, clock: FakeCloc
     assert accounts.check_sender(account, "a@example.com").suspended
     accounts.unsuspend(account)
     assert not accounts.check_sender(account, "a@example.com").suspended
+
+
+def audit(client: Any, tables: Tables, account: str) -> list[Event]:
+    return list(DynamoJournal(Dynamo(client), tables.records).since(account, Log.AUDIT, 0))
+
+
+def test_a_key_s_end_can_be_set_and_taken_back(accounts: Accounts, clock: FakeClock) -> None:
+    account = accounts.create_account("x")
+    secret, key = accounts.create_key(account)
+    ended = accounts.expire_key(account, key.id, clock.ms + 1000)
+    assert ended is not None
+    assert accounts.list_keys(account) == [ended]
+    assert accounts.find_by_key(secret) == ended
+    clock.advance(1)
+    assert accounts.find_by_key(secret) is None
+    assert accounts.expire_key(account, key.id, 0) == key
+    assert accounts.find_by_key(secret) == key
+    assert accounts.expire_key("acc_000000000000", key.id, 0) is None
+
+
+def test_a_rotated_key_is_followed_by_one_like_it(accounts: Accounts, clock: FakeClock) -> None:
+    account = accounts.create_account("x")
+    day = 86_400_000
+    text, key = accounts.create_key(
+        account, test=True, scopes=[Scope.READ], name="ci", expires=clock.ms + 90 * day, by="operator:1:ann"
+    )
+    clock.advance(80 * 86_400)
+    made = accounts.rotate_key(account, key.id, clock.ms + day, by="operator:1:ann")
+    assert made is not None
+    secret, new, old = made
+    assert (new.test, new.scopes, new.name, new.expires) == (True, key.scopes, "ci", clock.ms + 90 * day)
+    assert (old.id, old.expires) == (key.id, clock.ms + day)
+    assert accounts.list_keys(account) == [old, new]
+    assert (accounts.find_by_key(text), accounts.find_by_key(secret)) == (old, new)
+    later = accounts.rotate_key(account, key.id, clock.ms + 30 * day)
+    assert later is not None
+    assert later[2].expires == old.expires, "a rotation ends a key no later than it would have ended"
+    clock.advance(86_400)
+    assert accounts.rotate_key(account, key.id, clock.ms + day) is None
+    assert accounts.rotate_key(account, "0" * 16, clock.ms + day) is None
+
+
+def test_of_two_rotations_at_once_one_is_made(moto_dynamo: Any, tables: Tables, clock: FakeClock) -> None:
+    class Late:
+        """A client whose first transaction comes after another's."""
+
+        def __init__(self, other: Callable[[], object]) -> None:
+            self._others = [other]
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "transact_write_items" and self._others:
+                self._others.pop()()
+            return getattr(moto_dynamo, name)
+
+    accounts = Accounts(moto_dynamo, tables.records, clock)
+    account = accounts.create_account("x")
+    _, key = accounts.create_key(account)
+    until = clock.ms + 1000
+    late = Accounts(Late(lambda: accounts.rotate_key(account, key.id, until)), tables.records, clock)
+    assert late.rotate_key(account, key.id, until) is None
+    assert len(accounts.list_keys(account)) == 2
+
+
+def test_a_key_s_last_use_is_noted_once_an_hour(moto_dynamo: Any, tables: Tables, clock: FakeClock) -> None:
+    fleet = [Accounts(Counting(moto_dynamo), tables.records, clock) for _ in range(3)]
+    account = fleet[0].create_account("x")
+    secret, _ = fleet[0].create_key(account)
+
+    def use(accounts: Accounts) -> None:
+        key = accounts.find_by_key(secret)
+        assert key is not None
+        accounts.note_use(secret, key)
+
+    def used() -> list[int]:
+        return [x.used for x in fleet[0].list_keys(account)]
+
+    assert used() == [0]
+    start = clock.ms
+    counting = Counting(moto_dynamo)
+    busy = Accounts(counting, tables.records, clock)
+    for _ in range(20):
+        use(busy)
+        clock.advance(170)
+    assert used() == [start]
+    assert counting.calls.count("update_item") == 1
+    clock.advance(3600)
+    for accounts in fleet:
+        use(accounts)
+    assert used() == [clock.ms]
+    assert fleet[0].revoke_key(account, fleet[0].list_keys(account)[0].id)
+    clock.advance(29)
+    use(fleet[1])
+    assert fleet[0].list_keys(account) == []
+    assert fleet[0].find_by_key(secret) is None, "noting a use brings no key back"
+
+
+def test_a_use_that_cannot_be_noted_fails_no_request(moto_dynamo: Any, tables: Tables, clock: FakeClock) -> None:
+    class Away:
+        def update_item(self, **_: Any) -> Any:
+            raise ConnectionClosedError(endpoint_url="https://dynamodb")
+
+    accounts = Accounts(moto_dynamo, tables.records, clock)
+    secret, key = accounts.create_key(accounts.create_account("x"))
+    Accounts(Away(), tables.records, clock).note_use(secret, key)
+    accounts.note_use(secret, key)
+    assert accounts.list_keys(key.account)[0].used == clock.ms
+
+
+def test_a_suspension_and_a_pause_leave_each_other_alone(
+    accounts: Accounts, moto_dynamo: Any, tables: Tables, clock: FakeClock
+) -> None:
+    account = accounts.create_account("x")
+    control = keys.account_control(account)
+    moto_dynamo.put_item(TableName=tables.records, Item={**control, "paused": {"S": "kill switch"}})
+    assert not accounts.suspended(account)
+    assert accounts.suspend(account, "unpaid")
+    assert not accounts.suspend(account, "another reason")
+    item = moto_dynamo.get_item(TableName=tables.records, Key=control)["Item"]
+    assert (item["paused"], item["suspended"]) == ({"S": "kill switch"}, {"S": "unpaid"})
+    assert [a.suspended for a in accounts.list_accounts()] == [True]
+    assert accounts.unsuspend(account)
+    assert not accounts.unsuspend(account)
+    assert moto_dynamo.get_item(TableName=tables.records, Key=control)["Item"] == {
+        **control,
+        "paused": {"S": "kill switch"},
+    }
+
+
+def test_what_is_done_to_an_account_is_in_its_audit_log_without_any_address(
+    accounts: Accounts, moto_dynamo: Any, tables: Tables, clock: FakeClock
+) -> None:
+    by = operator("arn:aws:sts::123456789012:assumed-role/Admin/Ann@example.com")
+    account = accounts.create_account("Ann's", ["news@example.com", "example.org"], by=by)
+    clock.advance(1)
+    _, key = accounts.create_key(account, by=by)
+    clock.advance(1)
+    accounts.expire_key(account, key.id, clock.ms + 5000, by=by)
+    made = accounts.rotate_key(account, key.id, clock.ms + 1000, by=by)
+    assert made is not None
+    clock.advance(1)
+    accounts.revoke_key(account, key.id, by=by)
+    clock.advance(1)
+    accounts.remove_sender(account, "news@example.com", by=by)
+    clock.advance(1)
+    accounts.suspend(account, "unpaid", by=by)
+    clock.advance(1)
+    accounts.unsuspend(account, by=by)
+    again = [accounts.unsuspend(account), accounts.revoke_key(account, key.id)]
+    assert not any([*again, accounts.remove_sender(account, "news@example.com")]), "what changes nothing is not told"
+    found = audit(moto_dynamo, tables, account)
+    assert sorted(x.kind for x in found[:3]) == ["account.created", "sender.added", "sender.added"]
+    assert [x.kind for x in found[3:]] == [
+        *("key.created", "key.expiry_changed", "key.rotated", "key.revoked"),
+        *("sender.removed", "account.suspended", "account.unsuspended"),
+    ]
+    assert {x.actor for x in found} == {by}
+    assert by.startswith("operator:123456789012:assumed-role/Admin/sha256:")
+    assert next(x.data for x in found if x.kind == "key.rotated")["successor"] == made[1].id
+    assert next(x.data for x in found if x.kind == "account.suspended") == {"reason": "unpaid"}
+    stored = moto_dynamo.query(
+        TableName=tables.records,
+        KeyConditionExpression="pk = :pk",
+        ExpressionAttributeValues={":pk": {"S": f"A#{account}#AUDIT"}},
+    )["Items"]
+    assert len(stored) == len(found)
+    assert "@" not in str(stored)
+    assert {int(x["ttl"]["N"]) - int(x["at"]["N"]) // 1000 for x in stored} == {400 * 86_400}
 
 
 def test_most_requests_cost_no_write(moto_dynamo: Any, tables: Tables, clock: FakeClock) -> None:

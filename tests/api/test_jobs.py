@@ -157,6 +157,35 @@ def test_a_job_waits_for_the_end_of_a_pause(api: Api) -> None:
     assert api.call("GET", f"/jobs/{job}").json["waiting_for"] == "rate"
 
 
+def test_a_suspended_account_reads_and_stops_but_starts_nothing(api: Api) -> None:
+    waiting, done, stopped = api.accepted(), api.logged(), api.accepted()
+    api.call("POST", f"/jobs/{stopped}/stop")
+    api.world.settle()
+    api.services.accounts.suspend(api.account)
+    later = api.batch(key=api.test_key())
+    assert (later.status, later.code) == (403, "account_suspended")
+    for job in (waiting, done, stopped):
+        for call in ("retry", "resume"):
+            got = api.call("POST", f"/jobs/{job}/{call}")
+            assert (got.status, got.code) == (403, "account_suspended")
+        assert api.call("GET", f"/jobs/{job}").status == 200
+        assert api.call("POST", f"/jobs/{job}/stop").status == 200
+    api.services.accounts.unsuspend(api.account)
+    assert api.call("POST", f"/jobs/{stopped}/resume").json["messages"] == 1
+
+
+@pytest.mark.promise(4)
+def test_what_a_suspended_account_has_accepted_waits_for_its_end(api: Api) -> None:
+    job = api.accepted(["a@example.org", "b@example.org"])
+    api.services.accounts.suspend(api.account)
+    api.world.run(300)
+    assert api.call("GET", f"/jobs/{job}").json["counts"]["queued"] == 2
+    assert api.call("GET", f"/jobs/{job}").json["waiting_for"] == "paused"
+    api.services.accounts.unsuspend(api.account)
+    api.world.settle()
+    assert api.call("GET", f"/jobs/{job}").json["counts"]["sent"] == 2
+
+
 @BASES
 @pytest.mark.parametrize("name", ["x", "0" * 26, "%C3%BC", "..", "0" * 25 + "!"])
 def test_a_job_that_is_not_there_is_not_found(calm: Api, base: str, name: str) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 import boto3
 import pytest
 
-from cli.accounts import _expiry
 from cli.errors import Misused
+from cli.keys import _expiry
 from shared.adapters.dynamo.accounts import Accounts
 from shared.domain.accounts import Scope, key_digest
 from tests.cli.conftest import TABLE, everything_stored
@@ -25,7 +25,14 @@ def test_a_new_account_has_its_senders_and_appears_in_the_list(run: Run) -> None
     assert made.json["senders"] == ["example.com", "news@example.org"]
     listed = run("account", "list", "--json")
     assert listed.json == {
-        "items": [{"account_id": made.json["account_id"], "name": "Ann", "created_at": "2026-09-21T14:13:20Z"}]
+        "items": [
+            {
+                "account_id": made.json["account_id"],
+                "name": "Ann",
+                "created_at": "2026-09-21T14:13:20Z",
+                "suspended": False,
+            }
+        ]
     }
 
 
@@ -108,9 +115,60 @@ def test_a_revoked_key_is_gone(run: Run, account: str, clock: FakeClock) -> None
     assert (again.code, again.err.count("\n")) == (3, 1)
 
 
-def test_a_key_given_instead_of_its_id_is_not_repeated(run: Run, account: str) -> None:
+def test_a_key_is_ended_and_its_end_taken_back(run: Run, account: str) -> None:
+    key = run("key", "create", account, "--json").json["key_id"]
+    assert run("key", "expire", account, key, "12h", "--json").json["expires_at"] == "2026-09-22T02:13:20Z"
+    assert "until 2026-09-21T14:13:20Z" in run("key", "expire", account, key, "now").out
+    assert "until it is revoked" in run("key", "expire", account, key, "never").out
+    assert run("key", "list", account, "--json").json["items"][0]["expires_at"] is None
+    assert run("key", "expire", account, "0" * 16, "12h").code == 3
+    for nonsense in ("", "soon", "2020-01-01"):
+        assert run("key", "expire", account, key, nonsense).code == 2
+    assert run("key", "rotate", account, key, "--overlap", "").code == 2
+
+
+def test_a_rotated_key_has_a_successor_and_a_day_left(run: Run, account: str, clock: FakeClock) -> None:
+    old = run("key", "create", account, "--test", "--name", "ci", "--scope", "read", "--json").json
+    made = run("key", "rotate", account, old["key_id"])
+    assert re.fullmatch(r"ph_test_[A-Za-z0-9_-]{43}\n", made.out)
+    assert "2026-09-22T14:13:20Z" in made.err
+    listed = run("key", "list", account, "--json").json["items"]
+    assert [(x["name"], x["scopes"]) for x in listed] == [("ci", ["read"])] * 2
+    assert {x["key_id"]: x["expires_at"] for x in listed}[old["key_id"]] == "2026-09-22T14:13:20Z"
+    accounts = Accounts(boto3.client("dynamodb", region_name="us-east-1"), TABLE, clock)
+    assert accounts.find_by_key(made.out.strip()) is not None
+    assert accounts.find_by_key(old["key"]) is not None
+    assert run("key", "rotate", account, "0" * 16).code == 3
+
+
+def test_when_a_key_was_used_is_shown(run: Run, account: str, clock: FakeClock) -> None:
     text = run("key", "create", account, "--json").json["key"]
-    refused = run("key", "revoke", account, text)
+    accounts = Accounts(boto3.client("dynamodb", region_name="us-east-1"), TABLE, clock)
+    key = accounts.find_by_key(text)
+    assert key is not None
+    assert run("key", "list", account, "--json").json["items"][0]["last_used_at"] is None
+    accounts.note_use(text, key)
+    assert "2026-09-21T14:13:20Z" in run("key", "list", account).out.replace("2026-09-21T14:13:20Z", "", 1)
+
+
+def test_an_account_is_suspended_once_and_for_a_reason_without_an_address(run: Run, account: str) -> None:
+    first = run("account", "suspend", account, "--reason", "complaints, ticket 7", "--json").json
+    assert first == {"account_id": account, "suspended": True, "changed": True}
+    assert "already" in run("account", "suspend", account).out
+    assert run("account", "list", "--json").json["items"][0]["suspended"] is True
+    for reason in (" ", "x" * 101, "a\x1bb", "of ann@example.org"):
+        refused = run("account", "suspend", account, "--reason", reason)
+        assert refused.code == 2
+        assert "ann" not in refused.err
+    assert run("account", "unsuspend", account, "--json").json["changed"] is True
+    assert run("account", "unsuspend", account, "--json").json["changed"] is False
+    assert run("account", "list", "--json").json["items"][0]["suspended"] is False
+
+
+@pytest.mark.parametrize("command", [("revoke",), ("expire", "12h"), ("rotate",)])
+def test_a_key_given_instead_of_its_id_is_not_repeated(run: Run, account: str, command: tuple[str, ...]) -> None:
+    text = run("key", "create", account, "--json").json["key"]
+    refused = run("key", command[0], account, text, *command[1:])
     assert refused.code == 2
     assert text not in refused.out + refused.err
 
@@ -138,6 +196,10 @@ def test_an_account_that_is_not_there_is_exit_code_3(run: Run) -> None:
         ("key", "create"),
         ("key", "list"),
         ("key", "revoke", "0123456789abcdef"),
+        ("key", "rotate", "0123456789abcdef"),
+        ("key", "expire", "0123456789abcdef", "1h"),
+        ("account", "suspend"),
+        ("account", "unsuspend"),
         ("sender", "add", "example.com"),
         ("sender", "list"),
         ("sender", "remove", "example.com"),

@@ -34,7 +34,7 @@ def stacks(aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_stack_of_the_stage_names_the_table(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("account", "create", "Ann", "--stage", "prod").code == 0
     found = boto3.client("dynamodb", region_name="us-east-1").scan(TableName="prod-records")["Count"]
-    assert found == 2
+    assert found == 3  # the account, its entry in the list, and who made it
     monkeypatch.setenv("POSTHASTE_STAGE", "prod")
     assert len(run("account", "list", "--json").json["items"]) == 1
     nowhere = run("account", "list", "--stage", "dev")
@@ -129,7 +129,11 @@ def test_the_local_cloud_is_found_from_its_file_and_taken_as_a_whole(
     monkeypatch.delenv("AWS_PROFILE")
     monkeypatch.delenv("HTTP_PROXY")
     stored = boto3.client("dynamodb", region_name="us-east-1", **local).scan(TableName=TABLE)["Items"]
-    assert {item["pk"]["S"] for item in stored} == {f"A#{made.json['account_id']}", "ACCOUNTS"}
+    assert {item["pk"]["S"] for item in stored} == {
+        f"A#{made.json['account_id']}",
+        f"A#{made.json['account_id']}#AUDIT",
+        "ACCOUNTS",
+    }
     assert "the local cloud" in run("account", "create", "Bob").out
     missing = run("account", "list", "--stage", "prod")
     assert missing.code == 3

@@ -13,6 +13,7 @@ from functions.api.models import Paging
 from functions.api.preview_views import PreviewView
 from functions.api.preview_views import preview_view as shown
 from functions.api.problems import Problem, invalid
+from functions.api.routes.jobs import not_suspended
 from functions.api.routing import AnyRoute, Call, Nothing, Route
 from functions.api.views import AcceptedBatch
 from shared.domain import recipients
@@ -190,8 +191,7 @@ def sendable(call: Call[Any, Any], campaign: Campaign) -> None:
         mine = [c.id for c in call.services.settings.credentials if c.open_to(call.key.account)]
         if campaign.credential not in mine:
             raise Problem("credential_not_found")
-    if call.services.accounts.suspended(call.key.account):
-        raise Problem("account_suspended")
+    not_suspended(call)
     if campaign.channel == "email":
         if campaign.message.sender is None:
             raise Problem("from_missing")

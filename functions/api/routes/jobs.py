@@ -33,6 +33,12 @@ def owned(call: Call[Any, Any], kind: str | None = None) -> tuple[Job, Control]:
     return job, control
 
 
+def not_suspended(call: Call[Any, Any]) -> None:
+    """Problem account_suspended if an operator has suspended the caller's account: it starts nothing."""
+    if call.services.accounts.suspended(call.key.account):
+        raise Problem("account_suspended")
+
+
 def held_by_another(call: Call[Any, Any], job: Job) -> bool:
     """Tell whether a job that could start waits for its credential, which another campaign holds."""
     if not job.exclusive or job.state is not JobState.READY:
@@ -104,6 +110,7 @@ def retrier(kind: str | None) -> Handler:
 
     def answer(call: Call[Nothing, Retry]) -> Answer:
         job, _ = owned(call, kind)
+        not_suspended(call)
         return _restarted(call.services.control.retry(job.id, call.key.account, frozenset(call.body.include)))
 
     return answer
@@ -114,6 +121,7 @@ def resumer(kind: str | None) -> Handler:
 
     def answer(call: Call[Nothing, Nothing]) -> Answer:
         job, _ = owned(call, kind)
+        not_suspended(call)
         return _restarted(call.services.control.resume(job.id, call.key.account))
 
     return answer
@@ -131,7 +139,7 @@ def _restarted(found: Resumed | NotNow | None) -> Answer:
 
 def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRoute, ...]:
     """Return the operations on one job under a path, e.g. `/batches/{id}`."""
-    not_now = ("not_found", "job_in_progress", "stopping", "expired")
+    not_now = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired")
     return (
         Route(
             method="GET",

@@ -13,7 +13,7 @@ from functions.api.idempotency import fingerprint_of, idempotency_key, repeat_or
 from functions.api.models import LogQuery, Retry
 from functions.api.problems import Problem
 from functions.api.routes.campaigns import sendable
-from functions.api.routes.jobs import seen
+from functions.api.routes.jobs import not_suspended, seen
 from functions.api.routing import AnyRoute, Call, Nothing, Route
 from functions.api.sending_views import (
     CampaignJobs,
@@ -80,6 +80,7 @@ def resume(call: Call[Nothing, Nothing]) -> Answer:
 
 def _again(call: Call[Any, Any], include: frozenset[str]) -> Answer:
     campaign = owned(call)
+    not_suspended(call)
     found = call.services.campaigns().control.retry(campaign, include)
     done = [(job, x) for job, x in found if isinstance(x, Resumed)]
     refusals = [x for _, x in found if isinstance(x, NotNow)]
@@ -157,7 +158,7 @@ def _key(campaign: Campaign, recipient: str | None) -> str:
     return recipient if isinstance(found, recipients.Fault) else found[1]
 
 
-_NOT_NOW: Final = ("not_found", "job_in_progress", "stopping", "expired")
+_NOT_NOW: Final = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired")
 
 ROUTES: Final[tuple[AnyRoute, ...]] = (
     Route(

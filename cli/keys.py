@@ -1,0 +1,191 @@
+"""`posthaste key`: API keys of an account, straight to the deployment's table."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Final
+
+import typer
+
+from cli.accounts import Account, name_of, opened, resolve
+from cli.deployment import Aws, Stage
+from cli.errors import Misused, NotFound
+from cli.output import Json, emit, moment, say, surroundings, table, tell
+from shared.domain.accounts import ApiKey, Scope
+
+key_app = typer.Typer(help="API keys of an account.", no_args_is_help=True)
+
+KeyId = Annotated[str, typer.Argument(metavar="KEY_ID", help="As `posthaste key list` shows it.")]
+
+NOW: Final = "now"
+NEVER: Final = "never"
+_KEY_ID: Final = re.compile(r"[0-9a-f]{16}")
+_SPAN: Final = re.compile(r"([1-9][0-9]{0,4})([hdw])")
+_HOURS: Final = {"h": 1, "d": 24, "w": 7 * 24}
+
+
+@key_app.command("create")
+def create_key(
+    ctx: typer.Context,
+    *,
+    account: Account,
+    test: Annotated[bool, typer.Option("--test", help="A test key: its messages never reach a provider.")] = False,
+    name: Annotated[str, typer.Option(help="For people.")] = "",
+    expires: Annotated[
+        str, typer.Option(metavar="WHEN", help="30d, 12h, 8w, or a date such as 2027-01-31 (UTC). Default: never.")
+    ] = "",
+    scope: Annotated[
+        list[Scope] | None, typer.Option(help="What it may be used for. Repeatable; default: all.")
+    ] = None,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Create an API key. Its text is shown once, here: only its hash is stored."""
+    clock = surroundings(ctx).clock
+    until = _expiry(expires, clock.now())
+    title = name_of(name)
+    with opened(ctx, stage, aws=aws) as desk:
+        owner = resolve(desk.accounts, account)
+        secret, key = desk.accounts.create_key(
+            owner, test=test, scopes=scope or tuple(Scope), name=title, expires=until, by=desk.by
+        )
+    if json:
+        emit({"key": secret, **_row(key)})
+        return
+    say(secret)
+    until_text = f", valid until {moment(until)}" if until else ""
+    tell(f"key {key.id} of {owner}{until_text}: shown once, keep it now")
+
+
+@key_app.command("list")
+def list_keys(ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
+    """List an account's API keys, without their texts; when each was last used is known to the hour."""
+    with opened(ctx, stage, aws=aws) as desk:
+        rows = [_row(key) for key in desk.accounts.list_keys(resolve(desk.accounts, account))]
+    if json:
+        emit({"items": rows})
+        return
+    shown = [{**row, "kind": "test" if row["test"] else "live", "scopes": ",".join(row["scopes"])} for row in rows]
+    columns = ("key_id", "kind", "scopes", "created_at", "last_used_at", "expires_at", "name")
+    table(columns, shown, empty=f"no keys: make one with `posthaste key create {account}`")
+
+
+@key_app.command("expire")
+def expire_key(
+    ctx: typer.Context,
+    account: Account,
+    key_id: KeyId,
+    when: Annotated[
+        str, typer.Argument(metavar="WHEN", help="30d, 12h, 8w, a date such as 2027-01-31 (UTC), now, or never.")
+    ],
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Set when an API key ends."""
+    _check(key_id)
+    until = 0 if when == NEVER else _moment(when, surroundings(ctx).clock.now())
+    with opened(ctx, stage, aws=aws) as desk:
+        owner = resolve(desk.accounts, account)
+        key = desk.accounts.expire_key(owner, key_id, until, by=desk.by)
+        if key is None:
+            raise _no_key(owner, key_id)
+    if json:
+        emit(_row(key))
+    else:
+        say(f"key {key_id} of {owner} is valid " + (f"until {moment(until)}" if until else "until it is revoked"))
+
+
+@key_app.command("rotate")
+def rotate_key(
+    ctx: typer.Context,
+    account: Account,
+    key_id: KeyId,
+    overlap: Annotated[
+        str, typer.Option(metavar="WHEN", help="When the old key ends: 12h, 7d, a date (UTC), or now.")
+    ] = "24h",
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Make a key like another one, which ends soon. The new text is shown once, here."""
+    _check(key_id)
+    until = _moment(overlap, surroundings(ctx).clock.now())
+    with opened(ctx, stage, aws=aws) as desk:
+        owner = resolve(desk.accounts, account)
+        made = desk.accounts.rotate_key(owner, key_id, until, by=desk.by)
+        if made is None:
+            raise NotFound(f"{owner} has no valid key {key_id}, or it was just changed: `posthaste key list {owner}`")
+    secret, new, old = made
+    if json:
+        emit({"key": secret, **_row(new), "replaces": _row(old)})
+        return
+    say(secret)
+    tell(f"key {new.id} of {owner} replaces {old.id}, which ends {moment(old.expires)}: shown once, keep it now")
+
+
+@key_app.command("revoke")
+def revoke_key(
+    ctx: typer.Context,
+    account: Account,
+    key_id: KeyId,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Revoke an API key. Within 30 seconds nobody gets in with it."""
+    _check(key_id)
+    with opened(ctx, stage, aws=aws) as desk:
+        owner = resolve(desk.accounts, account)
+        if not desk.accounts.revoke_key(owner, key_id, by=desk.by):
+            raise _no_key(owner, key_id)
+    if json:
+        emit({"account_id": owner, "key_id": key_id, "revoked": True})
+    else:
+        say(f"key {key_id} of {owner} revoked; it may work for up to 30 seconds more")
+
+
+def _row(key: ApiKey) -> dict[str, Any]:
+    return {
+        "key_id": key.id,
+        "account_id": key.account,
+        "test": key.test,
+        "name": key.name,
+        "scopes": sorted(key.scopes),
+        "created_at": moment(key.created_at),
+        "expires_at": moment(key.expires),
+        "last_used_at": moment(key.used),
+    }
+
+
+def _check(key_id: str) -> None:
+    if _KEY_ID.fullmatch(key_id) is None:  # not repeated in the message: it may be the key's text
+        raise Misused("a key id is 16 hexadecimal digits, as `posthaste key list` shows it")
+
+
+def _no_key(owner: str, key_id: str) -> NotFound:
+    return NotFound(f"{owner} has no key {key_id}: see `posthaste key list {owner}`")
+
+
+def _moment(text: str, now: float) -> int:
+    """Return Unix milliseconds from what `_expiry` takes, or `now`; an empty text is nothing of this."""
+    return int(now * 1000) if text == NOW else _expiry(text or "?", now)
+
+
+def _expiry(text: str, now: float) -> int:
+    """Return Unix milliseconds from `30d`, `12h`, `8w`, a date or an RFC 3339 time; 0 for an empty text."""
+    if not text:
+        return 0
+    span = _SPAN.fullmatch(text)
+    try:
+        if span:
+            until = datetime.fromtimestamp(now, UTC) + timedelta(hours=int(span[1]) * _HOURS[span[2]])
+        else:
+            until = datetime.fromisoformat(text)
+            until = until if until.tzinfo else until.replace(tzinfo=UTC)
+        milliseconds = int(until.timestamp() * 1000)
+    except (ValueError, OverflowError):
+        raise Misused("a time is 30d, 12h, 8w, or a date such as 2027-01-31") from None
+    if milliseconds <= now * 1000:
+        raise Misused("that time lies in the past")
+    return milliseconds
