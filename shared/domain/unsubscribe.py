@@ -1,8 +1,10 @@
 """Tokens of unsubscription links: who no longer wants mail of which account. Source: docs/adr/0038.
 
-A token says all by itself, signed, and nothing is stored for it: it must work years after its mail, when the job's
-items have long gone. It is base64url of tag and fields, ended by the version's digit, so that programs which find links
-in plain text never take its last character for punctuation.
+A token says all by itself, sealed, and nothing is stored for it: it must work years after its mail, when the job's
+items have long gone. It is base64url of a tag and the fields encrypted under it (deterministic authenticated encryption
+in SIV's form, Rogaway and Shrimpton 2006, with HMAC-SHA256 as its function), so that no address stands in any log of
+links; ended by the version's digit, so that programs which find links in plain text never take its last character for
+punctuation.
 """
 
 import base64
@@ -20,6 +22,8 @@ MIN_KEY: Final = 32
 _VERSION: Final = "1"
 _CONTEXT: Final = b"posthaste unsubscribe 1\0"
 """Signed with the fields, so that no other use of the key could ever make a token."""
+_STREAM: Final = b"posthaste unsubscribe 1 stream\0"
+"""Before what the stream is made of: neither text begins as the other does."""
 _TAG: Final = 16
 """Bytes of HMAC-SHA256 that are kept: RFC 2104 5 asks for half of it at the least, which is 128 bits."""
 _TEXT: Final = re.compile(r"([A-Za-z0-9_-]+)" + _VERSION)
@@ -70,7 +74,9 @@ def sign(keys: Keys, wanted: Unsubscription) -> str:
     if not all(fields) or any("\0" in x for x in fields):
         raise ValueError("an unsubscription needs account, job and address, without NUL")
     payload = (_TEST if wanted.test else _LIVE) + "\0".join(fields).encode()
-    token = base64.urlsafe_b64encode(_tag(keys.current, payload) + payload).decode().rstrip("=") + _VERSION
+    tag = _tag(keys.current, payload)
+    sealed = tag + _crypt(keys.current, tag, payload)
+    token = base64.urlsafe_b64encode(sealed).decode().rstrip("=") + _VERSION
     if len(token) > MAX_TOKEN:
         raise ValueError("an unsubscription's fields are too long")
     return token
@@ -87,13 +93,22 @@ def read(keys: Keys, token: str) -> Unsubscription | None:
     data = base64.urlsafe_b64decode(match[1] + "=" * (-len(match[1]) % 4))
     if base64.urlsafe_b64encode(data).decode().rstrip("=") != match[1]:
         return None  # bits that no byte uses were set
-    tag, payload = data[:_TAG], data[_TAG:]
-    signed = [hmac.compare_digest(_tag(key, payload), tag) for key in (keys.current, *keys.previous)]
-    if not any(signed):
-        return None
-    account, job, address = payload[1:].decode().split("\0")
-    return Unsubscription(account, address, job, test=payload[:1] == _TEST)
+    tag, sealed = data[:_TAG], data[_TAG:]
+    for key in (keys.current, *keys.previous):
+        payload = _crypt(key, tag, sealed)
+        if hmac.compare_digest(_tag(key, payload), tag):
+            account, job, address = payload[1:].decode().split("\0")
+            return Unsubscription(account, address, job, test=payload[:1] == _TEST)
+    return None
 
 
 def _tag(key: str, payload: bytes) -> bytes:
     return hmac.digest(key.encode(), _CONTEXT + payload, "sha256")[:_TAG]
+
+
+def _crypt(key: str, tag: bytes, text: bytes) -> bytes:
+    """Encrypt, or decrypt, under a tag, which is a nonce that only the same text has again."""
+    seed, blocks = _STREAM + tag, -(-len(text) // 32)
+    stream = b"".join(hmac.digest(key.encode(), seed + n.to_bytes(2, "big"), "sha256") for n in range(blocks))
+    n = len(text)
+    return (int.from_bytes(text, "big") ^ int.from_bytes(stream[:n], "big")).to_bytes(n, "big")
