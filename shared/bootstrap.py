@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from shared.engine.sweep import Sweeper
     from shared.engine.track import Tracker
     from shared.engine.uploading import Uploading
+    from shared.engine.wake import Waker
     from shared.ports import Provider
     from shared.providers.registry import AwsAccount
 
@@ -330,26 +331,47 @@ class Deployment:
         return Tracker(records=self.records, ledgers=self.ledgers, recovery=self.recovery, clock=self.clock)
 
     @cached_property
-    def sweeper(self) -> "Sweeper":
-        """Walks all open jobs."""
+    def waker(self) -> "Waker":
+        """Wakes what a pause has kept."""
+        from shared.engine.wake import Waker  # noqa: PLC0415
+
+        return Waker(
+            records=self.records,
+            ledgers=self.ledgers,
+            lanes=self.lanes,
+            planner=self.planner,
+            clock=self.clock,
+            slots=self._slots,
+        )
+
+    @cached_property
+    def _slots(self) -> list[str]:
+        """Every partition of the index `open` that has jobs."""
         from shared.adapters.dynamo import keys  # noqa: PLC0415
         from shared.domain.jobs import SHARDS  # noqa: PLC0415
-        from shared.engine.sweep import Sweeper  # noqa: PLC0415
-        from shared.engine.uploading import Reminder  # noqa: PLC0415
 
         owners = [*(c.id for c in self.settings.credentials), contracts.TEST_CREDENTIAL]
         slots = [keys.open_slot(c, 0, running=r) for c in owners for r in (False, True)]
-        slots += [keys.open_slot(None, shard, running=r) for shard in range(SHARDS) for r in (False, True)]
+        return slots + [keys.open_slot(None, shard, running=r) for shard in range(SHARDS) for r in (False, True)]
+
+    @cached_property
+    def sweeper(self) -> "Sweeper":
+        """Walks all open jobs."""
+        from shared.adapters.dynamo.switchboard import DynamoHolds  # noqa: PLC0415
+        from shared.engine.sweep import Sweeper  # noqa: PLC0415
+        from shared.engine.uploading import Reminder  # noqa: PLC0415
+
         return Sweeper(
             records=self.records,
             ledgers=self.ledgers,
+            holds=DynamoHolds(self.dynamo, records=self.records_table, ops=self.env[contracts.ENV_OPS_TABLE]),
             lanes=self.lanes,
             planner=self.planner,
             recovery=self.recovery,
             logger=self.logger,
             retrier=self.retrier,
             clock=self.clock,
-            slots=slots,
+            slots=self._slots,
             others=(Reminder(self.uploads, self._ingest_queue, self.clock).walk,),
         )
 

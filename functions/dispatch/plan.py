@@ -1,13 +1,20 @@
-"""The `records` stream: jobs that became READY are started when they are due, those of a campaign in their turn."""
+"""The `records` stream: jobs that became READY are started when they are due, those of a campaign in their turn.
 
-from collections.abc import Mapping
+What a pause has kept is woken by the audit entry of its end.
+"""
+
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from functions.dispatch import services
 from shared.adapters import logs, metrics
+from shared.contracts import RESUMED
+from shared.domain.switches import Switch
 from shared.metrics import Metric, Service
 
 logger = logs.lines()
+MARGIN = 5.0
+"""Seconds kept for the job in hand."""
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
@@ -16,7 +23,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
     One that is not due yet is left to its schedule and the sweeper.
     """
     logs.begin(logger, logs.invocation(context))
-    images = (record["dynamodb"].get("NewImage", {}) for record in event["Records"])
+    images = [record["dynamodb"].get("NewImage", {}) for record in event["Records"]]
     jobs = dict.fromkeys(image["job"]["S"] for image in images if "job" in image)
     d = services.deployment()
     age = metrics.age_ms(event["Records"], d.clock.now())
@@ -28,6 +35,23 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
             except Exception:
                 logger.exception("not planned")
                 raise  # the stream repeats the batch
+    for switch in _taken_back(images):
+        deadline = d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN
+        woken = d.waker.wake(switch, deadline=deadline)
+        logger.info("woken", credential=switch.credential, account=switch.account, pointers=woken)
     metrics.tell(Service.PLAN, {Metric.PLANNED: len(planned), Metric.RECORD_AGE: age})
     logger.info("planned", seen=len(jobs), planned=planned)
     return {"batchItemFailures": []}
+
+
+def _taken_back(images: Iterable[Mapping[str, Any]]) -> list[Switch]:
+    """Return the switches of which audit entries say that a pause has ended."""
+    found = []
+    for image in images:
+        kind = image.get("kind", {}).get("S", "")
+        if kind in RESUMED:
+            name, what = image["id"]["S"], kind.partition(".")[0]
+            found.append(
+                Switch(credential=name if what == "credential" else "", account=name if what == "account" else "")
+            )
+    return list(dict.fromkeys(found))

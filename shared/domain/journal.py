@@ -49,6 +49,13 @@ class Act(StrEnum):
     SENDER_ADDED = "sender.added"
     SENDER_REMOVED = "sender.removed"
     ERASED = "person.erased"
+    ACCOUNT_PAUSED = "account.paused"
+    ACCOUNT_RESUMED = "account.resumed"
+    CREDENTIAL_PAUSED = "credential.paused"
+    CREDENTIAL_RESUMED = "credential.resumed"
+    RATE_SET = "credential.rate_set"
+    ALL_PAUSED = "deployment.paused"
+    ALL_RESUMED = "deployment.resumed"
 
 
 @dataclass(frozen=True, slots=True)

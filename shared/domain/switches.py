@@ -1,10 +1,24 @@
-"""What operators have set of a credential that is in use: paused, or slower than declared. Source: docs/adr/0043."""
+"""What operators switch while all is in use: a credential, an account or everything paused, a credential slowed.
+
+Source: docs/adr/0043.
+"""
 
 from dataclasses import dataclass
 from typing import Final
 
 MIN_RATE: Final = 0.02
 """Messages per second: one in 50 s, since a sender that waits for its slot lives for two minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """What is switched: a credential, or an account; everything if neither is named."""
+
+    credential: str = ""
+    account: str = ""
+
+
+EVERYTHING: Final = Switch()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +40,17 @@ class Switches:
 
 AS_DECLARED: Final = Switches()
 """Nothing is set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Whether an account's work on a lane is held back.
+
+    Attributes:
+        paused: by any of the switches, or the account is suspended.
+        resumed_at: Unix milliseconds when the last of them was taken back, 0 for never. Pointers that came before
+            then may be gone.
+    """
+
+    paused: bool = False
+    resumed_at: int = 0

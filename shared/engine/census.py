@@ -4,12 +4,13 @@ A job behind others in a slow lane is not stuck as long as the lane moves, nor i
 nor one that is tried again and again: that is for the breaker to tell.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.states import ACTIVE
+from shared.domain.switches import Hold
 from shared.ports import OpenJob, Records
 
 STUCK_AFTER_MS: Final = 2 * 3_600_000
@@ -20,18 +21,19 @@ class Census:
     """The open jobs of one run of the sweeper.
 
     Args:
-        records: tells whether somebody has paused a job; asked once for each account and lane in question.
+        records: the jobs.
+        holds: tells whether somebody has paused a job: its account, the lane that it waits for, or everything.
         now: Unix milliseconds.
     """
 
-    def __init__(self, records: Records, now: int) -> None:
+    def __init__(self, records: Records, holds: Callable[[str, str], Hold], now: int) -> None:
         self._records = records
+        self._holds = holds
         self._now = now
         self._moved: dict[str, int] = {}
         """Lane → Unix milliseconds of the last thing that happened in it."""
         self._still: dict[str, frozenset[str]] = {}
         """Jobs that have not moved → the lanes that they wait for; none if they wait for nobody."""
-        self._paused: dict[tuple[str, str], bool] = {}
 
     def see(self, job: Job, ledgers: Sequence[Ledger]) -> None:
         """Take in a job that is under way, and all its ledgers."""
@@ -63,9 +65,4 @@ class Census:
 
     def _pauses(self, name: str, lane: str) -> bool:
         job = self._records.job(name)
-        if job is None:
-            return True  # it has gone meanwhile
-        key = (job.account, lane)
-        if key not in self._paused:
-            self._paused[key] = self._records.control(name, job.account, lane=lane).paused
-        return self._paused[key]
+        return job is None or self._holds(job.account, lane).paused  # None: it has gone meanwhile

@@ -2,6 +2,7 @@
 
 A job that reserves its credential waits its turn: the oldest starts, with it those of the same campaign, and all others
 stay READY until the last of these is LOGGED. Nobody tells them no; they are asked again when the credential is free.
+Those of an account that is paused wait for its resume and let others go first.
 """
 
 from shared.domain.jobs import Job
@@ -57,13 +58,17 @@ class Planner:
         holder = ""
         for (_, job_id), campaign in sorted(waiting.items()):
             job = self._records.job(job_id) if holder in ("", campaign) else None
-            changed = self._start(job, now) if job is not None else None
+            changed = self._start(job, now) if job is not None and not self._paused(job) else None
             if changed is None:
                 continue
             holder = changed.held_by or (campaign if changed.won else holder)
             if changed.won and changed.job is not None:
                 started.append(changed.job)
         return started
+
+    def _paused(self, job: Job) -> bool:
+        """Tell whether a job's account is paused: it would keep others' campaigns from their credential."""
+        return self._records.control(job.id, job.account).paused
 
     def _due(self, credential: str, now: int) -> list[OpenJob]:
         return [x for x in self._records.open_on(credential, running=False) if x.not_before <= now]

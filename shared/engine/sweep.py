@@ -12,16 +12,20 @@ from shared.domain.doubt import due, next_look
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.states import ACTIVE, Cell, JobState
+from shared.domain.switches import Hold
 from shared.engine.census import Census
 from shared.engine.log import Logger
 from shared.engine.plan import Planner
 from shared.engine.recover import Recovery
 from shared.engine.retry import Retrier
-from shared.ports import Clock, Lanes, LedgerStore, OpenJob, Records
+from shared.ports import Clock, Holds, Lanes, LedgerStore, OpenJob, Records
 
 LOST_AFTER_MS: Final = 3_600_000
 """A pointer of a lane that is not empty counts as lost after an hour: sending pointers again every minute would flood
 a slow lane, where a million recipients wait for days."""
+RESUMED_MS: Final = 300_000
+"""For so long after a resume what was paused is pointed to, if it has not been worked on since: the pointers of a
+paused lane are acknowledged, and others may keep that lane from ever being empty."""
 MAX_LEDGERS: Final = 1_000
 """Ledgers of one job looked at in one run."""
 INTERVAL: Final = 60.0
@@ -60,6 +64,7 @@ class Sweeper:
         *,
         records: Records,
         ledgers: LedgerStore,
+        holds: Holds,
         lanes: Lanes,
         planner: Planner,
         recovery: Recovery,
@@ -72,6 +77,7 @@ class Sweeper:
         """`slots`: every partition of the index `open`; `others` walk what else somebody may have left, after jobs."""
         self._records = records
         self._ledgers = ledgers
+        self._holds = holds
         self._lanes = lanes
         self._planner = planner
         self._recovery = recovery
@@ -81,7 +87,9 @@ class Sweeper:
         self._slots = slots
         self._others = others
         self._cursor: dict[str, int] = {}
-        self._census = Census(records, 0)
+        self._held: dict[tuple[str, str], Hold] = {}
+        """Account and lane → what is held back, as this run has read it."""
+        self._census = Census(records, self._hold, 0)
 
     def sweep(self, deadline: float) -> Swept:
         """Look at every open job once, until `deadline` (Unix seconds).
@@ -94,7 +102,8 @@ class Sweeper:
         empty: dict[str, bool] = {}
         asked: set[str] = set()
         faults: list[Exception] = []
-        self._census = Census(self._records, int(self._clock.now() * 1000))
+        self._held.clear()
+        self._census = Census(self._records, self._hold, int(self._clock.now() * 1000))
         complete = True
         for name, look in self._all(done, empty, asked, deadline):
             if self._clock.now() > deadline:
@@ -186,10 +195,25 @@ class Sweeper:
         return bool(made)
 
     def _lost(self, job: Job, x: Ledger, empty: dict[str, bool]) -> bool:
-        """Tell whether the ledger's pointer seems lost: its lane is empty, or nothing happened for an hour."""
+        """Tell whether the ledger's pointer seems lost: its lane is empty, or nothing happened for an hour.
+
+        That of a paused one is not needed; once it is resumed it may be gone.
+        """
         now = int(self._clock.now() * 1000)
         if x.not_before > now:
             return False
+        hold = self._hold(job.account, x.lane)
+        if hold.paused:
+            return False
+        last = max(job.planned_at, x.released_at, x.not_before)
+        if last <= hold.resumed_at and now - hold.resumed_at < RESUMED_MS:
+            return True
         if x.lane not in empty:
             empty[x.lane] = self._lanes[x.lane].is_empty()
-        return empty[x.lane] or now - max(job.planned_at, x.released_at, x.not_before) > LOST_AFTER_MS
+        return empty[x.lane] or now - last > LOST_AFTER_MS
+
+    def _hold(self, account: str, lane: str) -> Hold:
+        key = (account, lane)
+        if key not in self._held:
+            self._held[key] = self._holds.read(account, lane)
+        return self._held[key]

@@ -56,6 +56,7 @@ from shared.ports.schedules import (
 )
 from shared.ports.sending import (
     Breakers,
+    Holds,
     Lanes,
     LedgerStore,
     Links,
@@ -92,6 +93,7 @@ __all__ = [
     "FileChanged",
     "FileFacts",
     "Files",
+    "Holds",
     "Http",
     "Idempotency",
     "Interrupted",

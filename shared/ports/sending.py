@@ -11,6 +11,7 @@ from shared.domain.pacing import Pace, Slots
 from shared.domain.passes import Passing
 from shared.domain.queue import Expired, NotDue
 from shared.domain.states import Cell
+from shared.domain.switches import Hold
 from shared.domain.unsubscribe import Unsubscription
 
 
@@ -64,6 +65,14 @@ class Pacer(Protocol):
             None of them (`count` 0), and `switches`, if the credential is paused or `pace.present` is not what is set:
             that is judged by the write that reserves, so that no slot is given out at a rate that is out of date.
         """
+        ...
+
+
+class Holds(Protocol):
+    """What operators hold back."""
+
+    def read(self, account: str, lane: str) -> Hold:
+        """Return whether an account's work on a lane is held back, consistently; an empty lane is none."""
         ...
 
 

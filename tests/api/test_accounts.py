@@ -271,6 +271,7 @@ def test_a_suspension_and_a_pause_leave_each_other_alone(
     assert moto_dynamo.get_item(TableName=tables.records, Key=control)["Item"] == {
         **control,
         "paused": {"S": "kill switch"},
+        "resumed_at": {"N": str(clock.ms)},
     }
 
 

@@ -304,7 +304,7 @@ def test_filters_of_streams_are_understood() -> None:
         assert not matches(pattern, {})
         assert not matches(pattern, {"eventName": "REMOVE", "dynamodb": {"NewImage": {}}})
     ready = {"eventName": "INSERT", "dynamodb": {"NewImage": {"state": {"S": "READY"}}}}
-    assert [matches(p, ready) for p in contracts.PLAN_STREAM_FILTERS] == [True, False]
+    assert [matches(p, ready) for p in contracts.PLAN_STREAM_FILTERS] == [True, False, False]
 
 
 def test_the_last_error_comes_from_the_functions_log_without_addresses(

@@ -6,19 +6,37 @@ from typing import Any
 import pytest
 
 from functions.dispatch import plan, services
+from shared.adapters.dynamo import keys
+from shared.contracts import PLAN_STREAM_FILTERS
 from shared.domain.jobs import Job
+from shared.domain.journal import EVERYONE, SYSTEM, Log
 from shared.domain.states import JobState
+from shared.domain.switches import Switch
 from shared.engine.plan import Planner
+from shared.engine.send import Did
+from shared.engine.wake import Waker
+from tests.adapters.test_dynamo_stores import matches
 from tests.fakes.clock import FakeClock
 from tests.fakes.lists import send_list
 from tests.fakes.tables import MotoStores
-from tests.fakes.world import World, credential
+from tests.fakes.world import ACCOUNT, World, credential
 
 
 @dataclass
 class Deployed:
     planner: Planner
+    waker: Waker
     clock: FakeClock
+
+
+class Context:
+    """What Lambda says of an invocation that has a minute left."""
+
+    aws_request_id = "request"
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return the milliseconds that are left."""
+        return 60_000
 
 
 @pytest.fixture
@@ -27,7 +45,7 @@ def world(moto_dynamo: Any, monkeypatch: pytest.MonkeyPatch) -> World:
         return MotoStores(moto_dynamo, clock)
 
     made = World(credential("one"), stores=stores)
-    monkeypatch.setattr(services, "deployment", lambda: Deployed(made.planner, made.clock))
+    monkeypatch.setattr(services, "deployment", lambda: Deployed(made.planner, made.waker, made.clock))
     return made
 
 
@@ -46,7 +64,7 @@ def record(world: World, *jobs: Job) -> dict[str, Any]:
 
 def twice(event: dict[str, Any]) -> None:
     for _ in range(2):
-        assert plan.handler(event, None) == {"batchItemFailures": []}
+        assert plan.handler(event, Context()) == {"batchItemFailures": []}
 
 
 @pytest.mark.promise(7)
@@ -68,6 +86,31 @@ def test_it_starts_ready_jobs_and_those_that_a_campaigns_end_lets_start(world: W
     twice(record(world, first))
     assert world.job(second.id).state is JobState.ENQUEUED
     assert len(world.lanes["one"].sent) == 3
+
+
+@pytest.mark.promise(7)
+@pytest.mark.parametrize("switch", [Switch(credential="one"), Switch(account=ACCOUNT), Switch()])
+def test_the_audit_entry_of_a_resume_wakes_what_was_paused(world: World, switch: Switch) -> None:
+    stores = world.stores
+    assert isinstance(stores, MotoStores)
+    job = world.accept(3)
+    stores.switchboard.pause(switch, by=SYSTEM, reason="why")
+    assert world.send("one") is Did.SENT
+    assert world.lanes["one"].is_empty()
+    world.clock.advance(1)
+    stores.switchboard.resume(switch, by=SYSTEM, reason="why")
+    account = switch.account or EVERYONE
+    log = stores.client.query(
+        TableName=stores.tables.records,
+        KeyConditionExpression="pk = :pk",
+        ExpressionAttributeValues={":pk": keys.event(account, Log.AUDIT.value, 0, "", "")["pk"]},
+    )["Items"]
+    passed = [x for x in log if any(matches(x, f) for f in PLAN_STREAM_FILTERS)]
+    assert [x["kind"]["S"] for x in passed] == [log[-1]["kind"]["S"]], "a pause wakes nobody"
+    twice({"Records": [{"eventName": "INSERT", "dynamodb": {"NewImage": x}} for x in passed]})
+    assert len(world.lanes["one"].waiting) == 2
+    world.run()
+    assert world.counts(job.id) == {"sent": 3}
 
 
 def test_records_of_other_items_are_passed_over(world: World) -> None:

@@ -5,13 +5,15 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.ledger import LedgerStatus
-from shared.domain.states import Cell
-from shared.domain.switches import AS_DECLARED, Switches
+from shared.domain.states import Cell, JobState
+from shared.domain.switches import AS_DECLARED, Switch, Switches
 from shared.engine.resolve import Resolved
 from shared.engine.send import Did
+from shared.engine.sweep import RESUMED_MS
 from tests.engine.pace import worst_second
+from tests.fakes.lists import send_list
 from tests.fakes.provider import ResolvingProvider, Swallowed
-from tests.fakes.world import World, credential
+from tests.fakes.world import ACCOUNT, World, credential
 
 PAUSED = Switches(paused=True)
 WINDOW = 97
@@ -136,3 +138,108 @@ def test_nothing_is_asked_of_a_provider_that_is_paused() -> None:
     assert "provider.one.resolve" not in world.tap.calls
     move(world, Switches(rate=5))
     assert world.resolve("one", job, 0) == Resolved(asked=1, accepted=1)
+
+
+# Resuming
+
+
+def acknowledged(world: World, lane: str = "one") -> None:
+    """Let a lane's pointers come while it is paused."""
+    while world.send(lane) is not None:
+        pass
+    assert world.lanes[lane].is_empty()
+
+
+@pytest.mark.parametrize("switch", [Switch(credential="one"), Switch(account=ACCOUNT), Switch()])
+def test_a_resume_wakes_what_waits_at_once(world: World, switch: Switch) -> None:
+    job = world.accept(1000)
+    hold(world, switch)
+    acknowledged(world)
+    assert world.oracle.calls == []
+    release(world, switch)
+    assert world.waker.wake(switch, deadline=world.clock.now() + 50) == 2
+    world.run()
+    assert world.counts(job.id) == {"sent": 1000}
+    world.check()
+
+
+def hold(world: World, switch: Switch) -> None:
+    if switch.credential:
+        move(world, PAUSED)
+    else:
+        world.stores.pause(switch.account)
+
+
+def release(world: World, switch: Switch) -> None:
+    if switch.credential:
+        move(world, AS_DECLARED)
+    else:
+        world.stores.unpause(switch.account)
+
+
+def test_waking_leaves_others_alone() -> None:
+    world = World()
+    mine = world.accept(4, route=("one",))
+    theirs = world.accept(4, route=("one",), account="acc_000000000002")
+    stopped = world.accept(4, route=("one",))
+    world.control.stop(stopped.id, ACCOUNT)
+    world.accept(4, route=("two",))
+    for lane in world.lanes.values():
+        lane.lose()
+    later = world.clock.now() + 50
+    assert world.waker.wake(Switch(account=ACCOUNT), deadline=later) == 2
+    assert world.waker.wake(Switch(credential="two"), deadline=later) == 1
+    assert world.waker.wake(Switch(credential="three"), deadline=later) == 0
+    world.ledgers.reschedule(mine.id, 0, not_before=world.clock.ms + 60_000, lane="one")
+    assert world.waker.wake(Switch(credential="one"), deadline=later) == 1, "who is not due has a pointer under way"
+    assert world.waker.wake(Switch(), deadline=world.clock.now() - 1) == 0
+    assert theirs.account != mine.account
+
+
+def test_the_sweeper_points_to_nothing_that_is_paused_and_to_all_of_it_once_it_is_not(world: World) -> None:
+    job = world.accept(1000)
+    move(world, PAUSED)
+    acknowledged(world)
+    world.clock.advance(7200)
+    assert world.sweep().pointed == 0
+    assert world.sweep().stuck == ()
+    move(world, AS_DECLARED)
+    world.clock.advance(1)
+    other = world.accept(100)
+    assert not world.lanes["one"].is_empty(), "others keep the lane busy"
+    assert world.sweep().pointed == 2
+    world.run()
+    assert (world.counts(job.id), world.counts(other.id)) == ({"sent": 1000}, {"sent": 100})
+
+
+@pytest.mark.promise(3)
+def test_in_a_busy_lane_what_was_paused_is_pointed_to_though_its_resume_woke_nobody(world: World) -> None:
+    job = world.accept(1000)
+    world.stores.pause(ACCOUNT)
+    acknowledged(world)
+    world.clock.advance(60)
+    world.stores.unpause(ACCOUNT)
+    world.accept(100, account="acc_000000000002")
+    assert world.sweep().pointed == 2
+    world.lanes["one"].lose()
+    world.clock.advance(RESUMED_MS / 1000)
+    world.accept(100, account="acc_000000000002")
+    assert world.sweep().pointed == 0, "from then on only what has had no pointer for an hour"
+    world.clock.advance(3601)
+    assert world.sweep().pointed == 4
+    world.run()
+    assert world.counts(job.id) == {"sent": 1000}
+
+
+def test_a_paused_account_keeps_no_others_campaign_from_its_credential(world: World) -> None:
+    first = send_list(world, "spring", 3)
+    world.clock.advance(1)
+    second = send_list(world, "autumn", 3, account="acc_000000000002")
+    world.stores.pause(ACCOUNT)
+    world.run()
+    assert world.job(first.id).state is JobState.READY
+    assert world.counts(second.id) == {"sent": 3}
+    world.stores.unpause(ACCOUNT)
+    assert world.waker.wake(Switch(account=ACCOUNT), deadline=world.clock.now() + 50)
+    world.run()
+    assert world.counts(first.id) == {"sent": 3}

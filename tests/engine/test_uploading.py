@@ -153,6 +153,7 @@ def test_the_sweeper_has_lists_read_that_nobody_reads() -> None:
     sweeper = Sweeper(
         records=world.records,
         ledgers=world.ledgers,
+        holds=world.stores.holds,
         lanes=world.lanes,
         planner=world.planner,
         recovery=world.recovery,

@@ -7,10 +7,11 @@ from typing import Protocol
 from shared.domain.ledger import Ledger
 from shared.domain.suppressions import Reach
 from shared.domain.switches import Switches
-from shared.ports import Agenda, Breakers, Journal, LedgerStore, Pacer, Records
+from shared.ports import Agenda, Breakers, Holds, Journal, LedgerStore, Pacer, Records
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
+from tests.fakes.holds import FakeHolds
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.queues import FakePacer
 from tests.fakes.records import FakeRecords
@@ -30,6 +31,8 @@ class Stores(Protocol):
     def records(self) -> Records: ...
     @property
     def pacer(self) -> Pacer: ...
+    @property
+    def holds(self) -> Holds: ...
     @property
     def breakers(self) -> Breakers: ...
     @property
@@ -66,6 +69,7 @@ class FakeStores:
         self.records = FakeRecords(self.ledgers, self.tap, self.breakers)
         self.journal = self.records.journal
         self.pacer = FakePacer(clock, self.tap)
+        self.holds = FakeHolds(self.records, self.pacer, clock, self.tap)
         self.agenda = FakeAgenda(self.records, self.tap)
         self.listener: Callable[[Ledger], None] = lambda _ledger: None
         self.ledgers.listener = self._tell
@@ -74,16 +78,16 @@ class FakeStores:
         self.listener(ledger)
 
     def pause(self, account: str) -> None:
-        self.records.paused.add(account)
+        self.holds.pause(account)
 
     def switch(self, credential: str, switches: Switches) -> None:
-        self.pacer.switches[credential] = switches
+        self.holds.switch(credential, switches)
 
     def expire(self, job: str) -> None:
         del self.records.jobs[job]
 
     def unpause(self, account: str) -> None:
-        self.records.paused.discard(account)
+        self.holds.resume(account)
 
     def stats(self, account: str) -> dict[str, int]:
         out: Counter[str] = Counter()

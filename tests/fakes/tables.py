@@ -14,10 +14,12 @@ from shared.adapters.dynamo.journal import DynamoJournal
 from shared.adapters.dynamo.ledgers import DynamoLedgers
 from shared.adapters.dynamo.pacer import DynamoPacer
 from shared.adapters.dynamo.records import DynamoRecords
+from shared.adapters.dynamo.switchboard import DynamoHolds, Switchboard
 from shared.contracts import INDEX_MINE, INDEX_OPEN, INDEX_OPEN_PROJECTION
+from shared.domain.journal import SYSTEM
 from shared.domain.ledger import Ledger
 from shared.domain.suppressions import Reach
-from shared.domain.switches import Switches
+from shared.domain.switches import MIN_RATE, Switch, Switches
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 
@@ -114,6 +116,8 @@ class MotoStores:
         self.ledgers = DynamoLedgers(self.dynamo, self.tables.ops)
         self.records = DynamoRecords(self.dynamo, records=self.tables.records, ops=self.tables.ops, blobs=self.blobs)
         self.pacer = DynamoPacer(self.dynamo, self.tables.ops, clock)
+        self.holds = DynamoHolds(self.dynamo, records=self.tables.records, ops=self.tables.ops)
+        self.switchboard = Switchboard(client, records=self.tables.records, ops=self.tables.ops, clock=clock)
         self.breakers = DynamoBreakers(self.dynamo, self.tables.ops)
         self.agenda = DynamoAgenda(self.dynamo, self.tables.records)
         self.journal = DynamoJournal(self.dynamo, self.tables.records)
@@ -126,28 +130,19 @@ class MotoStores:
 
     def pause(self, account: str) -> None:
         """Pause an account, or everything if the name is empty."""
-        key = keys.account_control(account) if account else keys.system_control()
-        self.client.put_item(TableName=self.tables.records, Item={**key, "paused": {"BOOL": True}})
+        self.switchboard.pause(Switch(account=account), by=SYSTEM, reason="why")
 
     def unpause(self, account: str) -> None:
         """End a pause."""
-        key = keys.account_control(account) if account else keys.system_control()
-        self.client.delete_item(TableName=self.tables.records, Key=key)
+        self.switchboard.resume(Switch(account=account), by=SYSTEM, reason="why")
 
     def switch(self, credential: str, switches: Switches) -> None:
-        """Set what operators may set of a credential, as `Switchboard` stores it."""
-        values = {":paused": {"S": "why"}, ":rate": {"N": str(switches.rate)}}
-        wanted = {"paused": switches.paused, "rate": switches.rate > 0}
-        sets = ", ".join(f"#{name} = :{name}" for name, on in wanted.items() if on)
-        removes = ", ".join(f"#{name}" for name, on in wanted.items() if not on)
-        used = {f":{name}": values[f":{name}"] for name, on in wanted.items() if on}
-        self.client.update_item(
-            TableName=self.tables.ops,
-            Key=keys.pacer(credential),
-            UpdateExpression=(f"SET {sets} " if sets else "") + (f"REMOVE {removes}" if removes else ""),
-            ExpressionAttributeNames={f"#{name}": name for name in wanted},
-            **({"ExpressionAttributeValues": used} if used else {}),
-        )
+        """Set what operators may set of a credential."""
+        switch = Switch(credential=credential)
+        move = self.switchboard.pause if switches.paused else self.switchboard.resume
+        move(switch, by=SYSTEM, reason="why")
+        ceiling = max(switches.rate, MIN_RATE)
+        self.switchboard.set_rate(credential, switches.rate, ceiling=ceiling, by=SYSTEM, reason="why")
 
     def expire(self, job: str) -> None:
         """Remove a job, as happens when its retention is over."""

@@ -36,6 +36,7 @@ from shared.engine.schedules import Schedules
 from shared.engine.send import Did, Sender
 from shared.engine.sweep import Sweeper, Swept
 from shared.engine.track import LATER, Tracked, Tracker
+from shared.engine.wake import Waker
 from shared.ports import Clock, Links, Pacer, Retriable, Wire
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.links import FakeLinks
@@ -147,18 +148,21 @@ class World:
             schedules=self.schedules,
         )
         owners = [None, *(c.id for c in self.settings.credentials)]
+        slots = [
+            keys.open_slot(c, shard, running=running)
+            for c in owners
+            for shard in range(SHARDS if c is None else 1)
+            for running in (False, True)
+        ]
+        self.waker = Waker(planner=self.planner, lanes=self.lanes, slots=slots, **common)
         self.sweeper = Sweeper(
+            holds=self.stores.holds,
             lanes=self.lanes,
             planner=self.planner,
             recovery=self.recovery,
             logger=self.logger,
             retrier=self.retrier,
-            slots=[
-                keys.open_slot(c, shard, running=running)
-                for c in owners
-                for shard in range(SHARDS if c is None else 1)
-                for running in (False, True)
-            ],
+            slots=slots,
             **common,
         )
         self.senders = {c.id: self.sender(c.id) for c in self.settings.credentials}

@@ -114,6 +114,7 @@ class StagedWorld(World):
         self.sweeper = Sweeper(
             records=self.records,
             ledgers=self.ledgers,
+            holds=self.stores.holds,
             lanes=self.lanes,
             planner=self.planner,
             recovery=self.recovery,

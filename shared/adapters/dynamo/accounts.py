@@ -112,13 +112,15 @@ class Accounts(ApiKeys):
         return False
 
     def unsuspend(self, account: str, *, by: str = SYSTEM) -> bool:
-        """End a suspension, and the sweeper goes on with what waits; False if there was none.
+        """End a suspension, and what waits goes on; False if there was none.
 
         Raises:
             UnknownAccount: there is no such account.
         """
-        event = audited(account, self._now(), account, Act.ACCOUNT_UNSUSPENDED, by)
-        update = self._control(account, "REMOVE suspended, suspended_at", "attribute_exists")
+        now = self._now()
+        event = audited(account, now, account, Act.ACCOUNT_UNSUSPENDED, by)
+        update = self._control(account, "SET resumed_at = :now REMOVE suspended, suspended_at", "attribute_exists")
+        update["Update"]["ExpressionAttributeValues"] = {":now": n(now)}
         if self._together([self._exists(account), update], event):
             return True
         self._require(account)

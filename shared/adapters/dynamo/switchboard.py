@@ -1,0 +1,161 @@
+"""Operators' switches on DynamoDB: on the items that senders read anyway, each change with its entry in an audit log.
+
+A credential's stand beside its slots in `ops`, those of accounts and of everything are control items in `records`.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from shared.adapters.dynamo import journal, keys
+from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.switches import switches
+from shared.domain.journal import EVERYONE, Act, audited
+from shared.domain.switches import AS_DECLARED, MIN_RATE, Hold, Switch, Switches
+from shared.ports import Clock
+
+_MARKS: Final = ("paused", "suspended")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a switch stands. `reason` and `since` (Unix ms) of a pause: empty and 0 where there is none."""
+
+    switches: Switches = AS_DECLARED
+    reason: str = ""
+    since: int = 0
+
+
+class DynamoHolds:
+    """`ports.Holds`."""
+
+    def __init__(self, dynamo: Dynamo, *, records: str, ops: str) -> None:
+        self._db = dynamo
+        self._records = records
+        self._ops = ops
+
+    def read(self, account: str, lane: str) -> Hold:
+        """Return whether an account's work on a lane is held back: one consistent read of three items."""
+        controls = [keys.account_control(account), keys.system_control()]
+        wanted = {self._records: {"Keys": controls, "ConsistentRead": True}}
+        if lane:
+            wanted[self._ops] = {"Keys": [keys.pacer(lane)], "ConsistentRead": True}
+        items = self._db.batch_get_from(wanted)
+        paused = any(mark in x for x in items for mark in _MARKS) or any(switches(x).paused for x in items)
+        return Hold(paused, max((number(x, "resumed_at") for x in items), default=0))
+
+
+class Switchboard:
+    """Where operators pause, resume and slow.
+
+    Args:
+        client: a low-level boto3 DynamoDB client.
+        records: the name of the table `records`.
+        ops: the name of the table `ops`.
+        clock: the time.
+    """
+
+    def __init__(self, client: Any, *, records: str, ops: str, clock: Clock) -> None:
+        self._db = Dynamo(client, sleep=clock.sleep)
+        self._records = records
+        self._ops = ops
+        self._clock = clock
+
+    def pause(self, switch: Switch, *, by: str, reason: str) -> bool:
+        """Pause: who sends learns it with its next window. False if it was paused already; that reason stays.
+
+        Args:
+            switch: what.
+            by: the actor of the audit entry.
+            reason: for people.
+
+        Raises:
+            ValueError: an address stands in the reason.
+        """
+        update = self._update(switch, "SET paused = :reason, paused_at = :now", "attribute_not_exists(paused)")
+        now = self._now()
+        update["ExpressionAttributeValues"] = {":reason": s(reason), ":now": n(now)}
+        acts = (Act.CREDENTIAL_PAUSED, Act.ACCOUNT_PAUSED, Act.ALL_PAUSED)
+        return self._write(update, switch, now, acts, by, {"reason": reason})
+
+    def resume(self, switch: Switch, *, by: str, reason: str) -> bool:
+        """End a pause; the stream record of the audit entry wakes what waits. False if there was none.
+
+        Raises:
+            ValueError: an address stands in the reason.
+        """
+        change = "SET resumed_at = :now REMOVE paused, paused_at"
+        update = self._update(switch, change, "attribute_exists(paused)")
+        now = self._now()
+        update["ExpressionAttributeValues"] = {":now": n(now)}
+        acts = (Act.CREDENTIAL_RESUMED, Act.ACCOUNT_RESUMED, Act.ALL_RESUMED)
+        return self._write(update, switch, now, acts, by, {"reason": reason})
+
+    def set_rate(self, credential: str, rate: float, *, ceiling: float, by: str, reason: str) -> bool:
+        """Set a credential's present rate; False if it was that already.
+
+        Args:
+            credential: whose.
+            rate: messages per second; 0: as declared.
+            ceiling: the declared rate.
+            by: the actor of the audit entry.
+            reason: for people.
+
+        Raises:
+            ValueError: the rate is below MIN_RATE or above the ceiling, or an address stands in the reason.
+        """
+        if rate and not MIN_RATE <= rate <= ceiling:
+            raise ValueError(f"a rate is from {MIN_RATE:g} to {ceiling:g} messages per second")
+        switch = Switch(credential=credential)
+        if rate:
+            update = self._update(switch, "SET #rate = :rate", "attribute_not_exists(#rate) OR #rate <> :rate")
+            update["ExpressionAttributeValues"] = {":rate": n(rate)}
+        else:
+            update = self._update(switch, "REMOVE #rate", "attribute_exists(#rate)")
+        update["ExpressionAttributeNames"] = {"#rate": "rate"}
+        told = {"rate": f"{rate:g}" if rate else "declared", "ceiling": f"{ceiling:g}", "reason": reason}
+        return self._write(update, switch, self._now(), (Act.RATE_SET,), by, told)
+
+    def read(self, *asked: Switch) -> dict[Switch, Setting]:
+        """Return how switches stand, consistently."""
+        found: dict[str, Item] = {}
+        for table in (self._records, self._ops):
+            wanted = [self._place(t)[1] for t in asked if self._place(t)[0] == table]
+            found |= {_name(x): x for x in self._db.batch_get(table, wanted)} if wanted else {}
+        return {t: _setting(found.get(_name(self._place(t)[1]), {})) for t in asked}
+
+    def _place(self, switch: Switch) -> tuple[str, keys.Key]:
+        if switch.credential:
+            return self._ops, keys.pacer(switch.credential)
+        return self._records, keys.account_control(switch.account) if switch.account else keys.system_control()
+
+    def _update(self, switch: Switch, change: str, condition: str) -> Item:
+        table, key = self._place(switch)
+        return {"TableName": table, "Key": key, "UpdateExpression": change, "ConditionExpression": condition}
+
+    def _write(
+        self, update: Item, switch: Switch, now: int, acts: tuple[Act, ...], by: str, told: dict[str, str]
+    ) -> bool:
+        """Make a change and its audit entry, or neither; the act is that for the kind of switch, in their order."""
+        act = acts[0 if switch.credential else 1 if switch.account else 2]
+        name = switch.credential or switch.account or EVERYONE
+        event = audited(switch.account or EVERYONE, now, name, act, by, told)
+        actions = [{"Update": update}, *journal.puts(self._records, event)]
+        try:
+            self._db.call("transact_write_items", TransactItems=actions)
+        except Cancelled as lost:
+            if lost.codes[0] == "ConditionalCheckFailed":
+                return False
+            raise
+        return True
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)
+
+
+def _name(item: Item) -> str:
+    return f"{item['pk']['S']}/{item['sk']['S']}"
+
+
+def _setting(item: Item) -> Setting:
+    return Setting(switches(item), text(item, "paused"), number(item, "paused_at"))
