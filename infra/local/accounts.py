@@ -32,19 +32,24 @@ class Deployment:
 
 def describe(stacks: Sequence[Stack], port: int) -> Deployment:
     """Read the deployment from the emulator; LocalCloudError if there is no API or no function with settings."""
-    apis = [api for stack in stacks for api, _ in stack.of_type("AWS::ApiGatewayV2::Api")]
-    if not apis:
-        raise LocalCloudError("the stack has no HTTP API")
+    api = address(stacks, port)
     functions = client("lambda", port)
     for stack in stacks:
         for name, _ in stack.of_type("AWS::Lambda::Function"):
             environment = functions.get_function_configuration(FunctionName=name).get("Environment", {})
             variables: dict[str, str] = environment.get("Variables", {})
             if ENV_SETTINGS in variables:
-                # The stage is $default; its dollar is encoded, so that a shell can read the env file.
-                api = f"{emulator.url(port)}/_aws/execute-api/{apis[0]}/%24default"
                 return Deployment(api, Settings.loads(variables[ENV_SETTINGS]), variables)
     raise LocalCloudError(f"no function has {ENV_SETTINGS}")
+
+
+def address(stacks: Sequence[Stack], port: int) -> str:
+    """Return the API's address, without a slash at its end; LocalCloudError if there is no API."""
+    apis = [api for stack in stacks for api, _ in stack.of_type("AWS::ApiGatewayV2::Api")]
+    if not apis:
+        raise LocalCloudError("the stack has no HTTP API")
+    # The stage is $default; its dollar is encoded, so that a shell can read the env file.
+    return f"{emulator.url(port)}/_aws/execute-api/{apis[0]}/%24default"
 
 
 def people(known: Mapping[str, str], deployment: Deployment, port: int) -> dict[str, str]:

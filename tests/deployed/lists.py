@@ -1,7 +1,7 @@
 """Lists of recipients as CSV files, with rows that are no good, and what must become of each row."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -46,24 +46,24 @@ class Made:
         return len(self.names) + len(self.invalid) + len(self.duplicates)
 
 
-def make(file: Path, tag: str, recipients: int, *, first: str = "") -> Made:
+def make(file: Path, tag: str, recipients: int, *, known: Sequence[str] = ()) -> Made:
     """Write a list: so many recipients, one bad row of each kind and some duplicates among them.
 
     Args:
         file: where to.
         tag: part of every address.
         recipients: how many good ones.
-        first: an address that stands in the first row, one of the recipients.
+        known: addresses that stand in the first rows, of the recipients.
     """
     made = Made(file, {}, {}, [])
     with file.open("wb") as sink:
         sink.write(b"Recipient,name,note\r\n")
-        for line in _lines(made, tag, recipients, first):
+        for line in _lines(made, tag, recipients, known):
             sink.write(line + b"\r\n")
     return made
 
 
-def _lines(made: Made, tag: str, recipients: int, first: str) -> Iterator[bytes]:
+def _lines(made: Made, tag: str, recipients: int, known: Sequence[str]) -> Iterator[bytes]:
     """Yield the rows, each noted in `made` before."""
     rng = random.Random(tag)  # noqa: S311 - places in a list
     kinds = list(BAD.values())
@@ -80,6 +80,6 @@ def _lines(made: Made, tag: str, recipients: int, first: str) -> Iterator[bytes]
             earlier, name = rng.choice(list(made.names.items()))
             made.duplicates.append(made.rows + 1)
             yield f"{earlier.upper()},{name},again".encode()
-        address = first if first and not i else f"{LOUD if i % LOUD_EVERY == 0 else SILENT}+{tag}.{i}@example.com"
+        address = known[i] if i < len(known) else f"{LOUD if i % LOUD_EVERY == 0 else SILENT}+{tag}.{i}@example.com"
         made.names[address] = f"Zoë {i}"
         yield f"{address},Zoë {i},{note}".encode()

@@ -11,8 +11,8 @@ from infra.local.console import LocalCloudError, say
 from tests.deployed.campaign import Proof
 from tests.deployed.inside import NoLane, running
 
-KILLS: Final = (0.2, 0.75)
-"""Shares of the messages at which all senders are killed; stop and resume come between."""
+KILLS: Final = (0.1, 0.75)
+"""Shares of the messages at which all senders are killed: in the first list, and after stop and resume."""
 
 
 def main() -> int:

@@ -1,5 +1,7 @@
 """Campaigns on the local cloud: the proof in its short form, one by SMS. The long form: `make campaign-proof`."""
 
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -8,14 +10,16 @@ import pytest
 from simulator.client import ControlClient
 from simulator.twilio import segments
 from tests.deployed.api import Api
-from tests.deployed.campaign import Client, Proof, text_of
+from tests.deployed.campaign import Proof
 from tests.deployed.inside import Inside
+from tests.deployed.owner import Owner, mail_to
 
 pytestmark = pytest.mark.deployed
 
 ROWS: Final = 5_000
-KILLS: Final = (0.75,)
+KILLS: Final = (0.1,)
 SMS_LANE: Final = "campaign-sms"
+SOON_SECONDS: Final = 2
 TEXT: Final = "Hello {{ name }}! {{ words }}"
 
 
@@ -32,7 +36,9 @@ def test_a_campaign_outlives_kills_of_its_ingest_and_its_senders(
 
 
 @pytest.mark.promise(3)
-def test_a_campaign_of_texts_is_told_delivered_by_callbacks(api: Api, control: ControlClient, tmp_path: Path) -> None:
+def test_a_campaign_of_texts_goes_at_its_time_and_is_told_delivered_by_callbacks(
+    api: Api, control: ControlClient, tmp_path: Path
+) -> None:
     people = {
         "+4915123456789": ("Zoë", "short"),
         "+447400123456": ("Ann", "x" * 200),
@@ -46,15 +52,21 @@ def test_a_campaign_of_texts_is_told_delivered_by_callbacks(api: Api, control: C
         "12,No,no",
     )
     list_.write_text("\n".join(("recipient,name,words", *rows)), encoding="utf-8")
-    owner = Client(api, SMS_LANE, {"body": TEXT}, channel="sms")
+    owner = Owner(api, SMS_LANE, {"body": TEXT}, channel="sms")
     found = owner.read(owner.upload(list_, region="DE"))
     assert (found["state"], found["accepted"], found["invalid"]) == ("ready", 3, 1)
     assert [(e["row"], e["code"]) for e in found["errors"]] == [(4, "invalid_number")]
     wanted = {to: f"Hello {name}! {words}" for to, (name, words) in people.items()}
     shown = [api.get(f"/campaigns/{owner.id}/preview?row={n}") for n in (1, 2, 3)]
     assert [p["sms"]["segments"] for p in shown] == [segments(text) for text in wanted.values()] == [1, 2, 2]
-    counts = api.finished(owner.send())["counts"]
+    due = time.time() + SOON_SECONDS
+    job = owner.send(scheduled_at=datetime.fromtimestamp(due, UTC).isoformat())
+    [waiting] = [x for x in api.get("/schedules")["items"] if x["job_id"] == job]
+    assert (waiting["kind"], waiting["waiting_for"]) == ("campaign", "scheduled")
+    counts = api.finished(job)["counts"]
     assert counts["delivered"] == len(people)
-    assert {to: text_of(control, to)["text"] for to in people} == wanted
+    assert min(row["at"] for row in control.log("twilio", SMS_LANE)) >= due
+    assert job not in [x["job_id"] for x in api.get("/schedules")["items"]]
+    assert {to: mail_to(control, to)["text"] for to in people} == wanted
     assert {line["recipient"]: line["state"] for line in owner.messages()} == dict.fromkeys(people, "delivered")
     assert [row["recipient"] for row in control.log("twilio", SMS_LANE)].count("+14155550101") == 1
