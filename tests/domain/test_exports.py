@@ -1,5 +1,6 @@
 import csv
 import io
+import re
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ NOW = 1_790_000_000_000
 )
 def test_what_a_spreadsheet_would_take_for_a_formula_is_guarded(cell: str) -> None:
     assert guard(cell) == f"'{cell}"
+    assert guard(f"Ann;{cell};x") == f"Ann;'{cell};x", "where cells are parted by semicolons"
 
 
 @pytest.mark.parametrize(
@@ -24,11 +26,13 @@ def test_other_cells_and_plain_numbers_stay(cell: str) -> None:
     assert guard(cell) == cell
 
 
-@given(st.text(alphabet="'=+-@\t\r\n1.a ", max_size=6))
+@given(st.text(alphabet="'=+-@\t\r\n1.a ;", max_size=8))
 def test_taking_an_apostrophe_from_what_looks_guarded_gives_the_original(cell: str) -> None:
-    shown = guard(cell)
-    looks = shown.startswith("'") and shown.lstrip("'")[:1] in tuple("=+-@\t\r\n")
-    assert (shown[1:] if looks else shown) == cell
+    parts = guard(cell).split(";")
+    looks = [p.startswith("'") and p.lstrip("'")[:1] in tuple("=+-@\t\r\n") for p in parts]
+    assert ";".join(p[1:] if guarded else p for p, guarded in zip(parts, looks, strict=True)) == cell
+    number = re.compile(r"[+-]?\d+(\.\d+)?")
+    assert not any(p[:1] in tuple("=+-@\t\r\n") and p and not number.fullmatch(p) for p in parts)
 
 
 @given(st.lists(st.lists(st.text(alphabet=st.characters(codec="utf-8")), min_size=2, max_size=3), max_size=5))
