@@ -14,13 +14,14 @@ import typer
 
 from cli.environment import AWS_ENDPOINT, LocalCloud, local_cloud
 from cli.errors import CommandError, Failed, Misused, NotAuthorised, NotFound, Unreachable
-from shared.contracts import ENV_RECORDS_TABLE, ENV_SETTINGS, Settings, prefix, secret_name
+from shared.contracts import ENV_OPS_TABLE, ENV_RECORDS_TABLE, ENV_SETTINGS, Settings, prefix, secret_name
 from shared.ports import Clock, Retriable
 
 if TYPE_CHECKING:
     import boto3
 
     from shared.adapters.dynamo.accounts import Accounts
+    from shared.adapters.dynamo.switchboard import Switchboard
 
 ENV_STAGE: Final = "POSTHASTE_STAGE"
 DEFAULT_STAGE: Final = "dev"
@@ -33,7 +34,7 @@ Stage = Annotated[
 ]
 Aws = Annotated[bool, typer.Option("--aws", help="Use the AWS account, even if a local cloud's settings are found.")]
 
-_REFUSED: Final = frozenset(
+REFUSED: Final = frozenset(
     {
         "AccessDenied",
         "AccessDeniedException",
@@ -48,6 +49,7 @@ _REFUSED: Final = frozenset(
         "UnrecognizedClientException",
     }
 )
+"""What AWS says to an identity that it does not know, or that may not do this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,29 @@ class Deployment:
         from shared.adapters.dynamo.accounts import Accounts  # noqa: PLC0415 - see above
 
         return Accounts(self.client("dynamodb"), self.table(), clock)
+
+    def switchboard(self, clock: Clock) -> "Switchboard":
+        """Return the kill switches of this deployment; NotFound if there is no such deployment."""
+        from shared.adapters.dynamo.switchboard import Switchboard  # noqa: PLC0415 - see above
+
+        ops = os.environ.get(ENV_OPS_TABLE, "") if self.records else ""
+        ops = ops or self.output(OPS_OUTPUT)
+        return Switchboard(self.client("dynamodb"), records=self.table(), ops=ops, clock=clock)
+
+    def settings(self) -> Settings:
+        """Return the settings as the deployed functions have them; NotFound if there is no such deployment.
+
+        Those of the environment go before, where it names the tables, too.
+        """
+        text = os.environ.get(ENV_SETTINGS) if self.records else None
+        if text:
+            return Settings.loads(text)
+        functions = self.client("lambda")
+        for name in self.resources("AWS::Lambda::Function"):
+            variables = functions.get_function_configuration(FunctionName=name).get("Environment", {})
+            if ENV_SETTINGS in variables.get("Variables", {}):
+                return Settings.loads(variables["Variables"][ENV_SETTINGS])
+        raise NotFound(f"no function of stack {prefix(self.stage)} in {self.where} has settings: deploy it again")
 
     def table(self) -> str:
         """Return the name of the table `records`; NotFound if there is no such deployment."""
@@ -125,9 +150,9 @@ class Deployment:
                 return str(output["OutputValue"])
         raise NotFound(f"stack {stack} in {self.where} has no output {name}: deploy this version of Posthaste")
 
-    def client(self, service: str) -> Any:
-        """Return a client of an AWS service by its name."""
-        return self.session.client(service, **self.options)  # type: ignore[call-overload]
+    def client(self, service: str, region: str | None = None) -> Any:
+        """Return a client of an AWS service by its name, in another region than the deployment's if one is named."""
+        return self.session.client(service, region_name=region, **self.options)  # type: ignore[call-overload]
 
     @contextmanager
     def _stack_there(self) -> Iterator[None]:
@@ -226,7 +251,7 @@ def aws_errors(where: str) -> Iterator[None]:
     except sdk.ClientError as error:
         found = error.response.get("Error", {})
         code = found.get("Code", "")
-        if code in _REFUSED:
+        if code in REFUSED:
             raise NotAuthorised(f"{where} refused {error.operation_name} ({code}): check the AWS identity") from None
         if code == "ResourceNotFoundException":
             raise NotFound(f"{where} has no such table or secret ({error.operation_name}): check --stage") from None

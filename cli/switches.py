@@ -1,0 +1,239 @@
+"""`posthaste pause | resume | rate`: kill switches, which take effect within one window and without a deploy.
+
+They are operators' commands, straight to the deployment's tables; each change stands in an audit log with who made it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from cli.accounts import resolve
+from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
+from cli.errors import Misused, NotFound
+from cli.output import Json, emit, moment, say, surroundings, table, tell
+from shared.contracts import Settings
+from shared.domain.journal import operator
+from shared.domain.switches import EVERYTHING, Switch
+
+if TYPE_CHECKING:
+    from shared.adapters.dynamo.switchboard import Setting, Switchboard
+
+rate_app = typer.Typer(help="How fast credentials send, up to what cdk.json declares.", no_args_is_help=True)
+
+MAX_REASON: Final = 100
+"""Characters."""
+COLUMNS: Final = ("credential_id", "channel", "declared", "rate", "paused_since", "reason")
+
+OneCredential = Annotated[str, typer.Option("--credential", metavar="ID", help="One credential, as in cdk.json.")]
+OneAccount = Annotated[str, typer.Option("--account", metavar="ACCOUNT", help="One account: its id, or its name.")]
+All = Annotated[bool, typer.Option("--all", help="Everything.")]
+Reason = Annotated[str, typer.Option(help="Why, for whoever looks next and for the audit log; no address.")]
+CredentialId = Annotated[str, typer.Argument(metavar="CREDENTIAL_ID", help="As in cdk.json.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A deployment's switches, and what it declares."""
+
+    switches: "Switchboard"
+    settings: Settings
+    found: Deployment
+    where: str
+
+    @property
+    def by(self) -> str:
+        """The operator, as the audit log names them; asks AWS."""
+        return operator(self.found.who())
+
+    def declared(self, credential: str) -> float:
+        """Return a credential's declared rate; NotFound if there is no such credential."""
+        try:
+            return self.settings.credential(credential).rate
+        except KeyError:
+            known = ", ".join(c.id for c in self.settings.credentials)
+            raise NotFound(f"no such credential ({self.where}); there are: {known or 'none'}") from None
+
+
+@contextmanager
+def _opened(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Board]:
+    found = deployment(stage, aws=aws)
+    with aws_errors(found.where):
+        switches = found.switchboard(surroundings(ctx).clock)
+        yield Board(switches, found.settings(), found, f"stage {found.stage}, {found.where}")
+
+
+@contextmanager
+def _checked() -> Iterator[None]:
+    """Turn what the board refuses into a line."""
+    try:
+        yield
+    except ValueError as refused:
+        raise Misused(f"nothing was changed: {refused}") from None
+
+
+def _reason(text: str) -> str:
+    trimmed = text.strip()
+    if not trimmed or len(trimmed) > MAX_REASON or not trimmed.isprintable():
+        raise Misused(f"a reason has 1 to {MAX_REASON} printable characters")
+    return trimmed
+
+
+def _switch(ctx: typer.Context, board: Board, credential: str, account: str, *, everything: bool) -> Switch:
+    if bool(credential) + bool(account) + everything != 1:
+        raise Misused("say what: one of --credential ID, --account ACCOUNT and --all")
+    if credential:
+        board.declared(credential)
+        return Switch(credential=credential)
+    if account:
+        return Switch(account=resolve(board.found.accounts(surroundings(ctx).clock), account))
+    return EVERYTHING
+
+
+def _name(switch: Switch) -> str:
+    return switch.credential or switch.account or "everything"
+
+
+def _document(switch: Switch) -> dict[str, Any]:
+    if switch == EVERYTHING:
+        return {"all": True}
+    return {"credential_id": switch.credential} if switch.credential else {"account_id": switch.account}
+
+
+def pause(
+    ctx: typer.Context,
+    *,
+    credential: OneCredential = "",
+    account: OneAccount = "",
+    everything: All = False,
+    reason: Reason = "operator",
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Pause a credential, an account, or everything: at most one window more goes out, and what waits is kept."""
+    why = _reason(reason)
+    with _opened(ctx, stage, aws=aws) as board, _checked():
+        switch = _switch(ctx, board, credential, account, everything=everything)
+        changed = board.switches.pause(switch, by=board.by, reason=why)
+        stands = board.switches.read(switch)[switch]
+    if json:
+        emit({**_document(switch), "paused": True, "changed": changed, "reason": stands.reason})
+    elif changed:
+        say(f"{_name(switch)} is paused ({board.where}): at most one window more goes out, the rest waits")
+        say(f"end it:  posthaste resume {_flag(switch)}")
+    else:
+        say(f"{_name(switch)} was paused already, since {moment(stands.since)}: {stands.reason}")
+
+
+def resume(
+    ctx: typer.Context,
+    *,
+    credential: OneCredential = "",
+    account: OneAccount = "",
+    everything: All = False,
+    reason: Reason = "operator",
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """End a pause: what waits goes on within seconds. `--all` ends that of everything, not those of single ones."""
+    why = _reason(reason)
+    with _opened(ctx, stage, aws=aws) as board, _checked():
+        switch = _switch(ctx, board, credential, account, everything=everything)
+        changed = board.switches.resume(switch, by=board.by, reason=why)
+        above = board.switches.read(EVERYTHING)[EVERYTHING]
+    if json:
+        emit({**_document(switch), "paused": False, "changed": changed})
+    elif changed:
+        say(f"{_name(switch)} is resumed ({board.where}): what waits goes on within seconds")
+    else:
+        say(f"{_name(switch)} is not paused")
+    if above.switches.paused:
+        tell(
+            f"everything is paused since {moment(above.since)}: {above.reason}; end that with `posthaste resume --all`"
+        )
+
+
+def _flag(switch: Switch) -> str:
+    if switch == EVERYTHING:
+        return "--all"
+    return f"--credential {switch.credential}" if switch.credential else f"--account {switch.account}"
+
+
+@rate_app.command("set")
+def set_rate(
+    ctx: typer.Context,
+    credential_id: CredentialId,
+    rate: Annotated[float, typer.Argument(metavar="RATE", help="Messages per second, at most what cdk.json declares.")],
+    reason: Reason = "operator",
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Slow a credential, or let it be faster again: in force with the next window of each of its senders."""
+    if not rate:
+        raise Misused("a rate is above 0; to send nothing: posthaste pause --credential " + credential_id)
+    _set(ctx, credential_id, rate, reason, stage, aws=aws, json=json)
+
+
+@rate_app.command("reset")
+def reset_rate(
+    ctx: typer.Context,
+    credential_id: CredentialId,
+    reason: Reason = "operator",
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Let a credential send as fast as cdk.json declares."""
+    _set(ctx, credential_id, 0.0, reason, stage, aws=aws, json=json)
+
+
+def _set(ctx: typer.Context, credential: str, rate: float, reason: str, stage: str, *, aws: bool, json: bool) -> None:
+    why = _reason(reason)
+    with _opened(ctx, stage, aws=aws) as board, _checked():
+        declared = board.declared(credential)
+        changed = board.switches.set_rate(credential, rate, ceiling=declared, by=board.by, reason=why)
+    now = rate or declared
+    if json:
+        emit({"credential_id": credential, "rate": now, "declared": declared, "changed": changed})
+    elif changed:
+        say(f"{credential} sends {now:g} of {declared:g} messages per second, with its next window ({board.where})")
+    else:
+        say(f"{credential} sends {now:g} of {declared:g} messages per second already")
+
+
+@rate_app.command("list")
+def list_rates(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
+    """List the credentials' present and declared rates, and what is paused since when and why."""
+    with _opened(ctx, stage, aws=aws) as board:
+        declared = board.settings.credentials
+        stands = board.switches.read(EVERYTHING, *(Switch(credential=c.id) for c in declared))
+        rows = [
+            {
+                "credential_id": c.id,
+                "channel": c.channel,
+                "declared": c.rate,
+                **_row(stands[Switch(credential=c.id)], c.rate),
+            }
+            for c in declared
+        ]
+    above = stands[EVERYTHING]
+    if json:
+        emit({"items": rows, "all_paused_since": moment(above.since), "all_reason": above.reason or None})
+        return
+    table(COLUMNS, rows, empty=f"no credential is declared ({board.where})")
+    if above.switches.paused:
+        tell(f"everything is paused since {moment(above.since)}: {above.reason}")
+
+
+def _row(stands: "Setting", declared: float) -> dict[str, Any]:
+    return {
+        "rate": stands.switches.within(declared),
+        "paused": stands.switches.paused,
+        "paused_since": moment(stands.since),
+        "reason": stands.reason or None,
+    }

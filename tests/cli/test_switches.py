@@ -1,0 +1,155 @@
+"""Kill switches on the command line: what operators may switch, what they are told, and what the audit log says."""
+
+import json
+from typing import Any
+
+import boto3
+import pytest
+
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.journal import DynamoJournal
+from shared.adapters.dynamo.pacer import DynamoPacer
+from shared.contracts import ENV_SETTINGS, Credential, Settings
+from shared.domain.journal import EVERYONE, Log
+from shared.domain.pacing import pace
+from shared.domain.switches import Switches
+from tests.cli.conftest import table
+from tests.cli.fakes import FakeClock, Run
+
+REGION = "us-east-1"
+SETTINGS = Settings(
+    "blue",
+    (Credential("mail", "sendgrid", "email", 100), Credential("texts", "twilio", "sms", 0.5)),
+    {"email": ("mail",), "sms": ("texts",)},
+)
+LONG = "x" * 101
+
+pytestmark = pytest.mark.usefixtures("stack")
+
+
+@pytest.fixture
+def stack(aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stage blue: two tables, and a function that has the settings."""
+    monkeypatch.delenv("POSTHASTE_RECORDS_TABLE")
+    monkeypatch.setenv("POSTHASTE_STAGE", "blue")
+    trust = {"Version": "2012-10-17", "Statement": []}
+    role = boto3.client("iam", REGION).create_role(RoleName="f", AssumeRolePolicyDocument=json.dumps(trust))["Role"]
+    resources: dict[str, Any] = {
+        name: {"Type": "AWS::DynamoDB::Table", "Properties": {**table("blue"), "TableName": f"blue-{name.lower()}"}}
+        for name in ("Records", "Ops")
+    }
+    for name, variables in (("Helper", {}), ("Serve", {ENV_SETTINGS: SETTINGS.dumps()})):
+        resources[name] = {
+            "Type": "AWS::Lambda::Function",
+            "Properties": {
+                "Code": {"ZipFile": "def handler(event, context): pass"},
+                "Handler": "index.handler",
+                "Runtime": "python3.13",
+                "Role": role["Arn"],
+                "Environment": {"Variables": variables},
+            },
+        }
+    outputs = {f"{name}Table": {"Value": {"Ref": name}} for name in ("Records", "Ops")}
+    template = json.dumps({"Resources": resources, "Outputs": outputs})
+    boto3.client("cloudformation", REGION).create_stack(StackName="posthaste-blue", TemplateBody=template)
+
+
+def dynamo() -> Dynamo:
+    return Dynamo(boto3.client("dynamodb", REGION))
+
+
+def told(account: str = EVERYONE) -> list[tuple[str, str, dict[str, str | int]]]:
+    """Return an audit log: kind, id and data of each entry."""
+    log = DynamoJournal(dynamo(), "blue-records").since(account, Log.AUDIT, 0)
+    return [(x.kind, x.id, dict(x.data)) for x in log if x.kind != "account.created"]
+
+
+def senders_learn(clock: FakeClock, present: float = 0.0) -> Switches | None:
+    """Return what a sender is told that reckons with a present rate."""
+    at = pace(100, 1, present=present)
+    return DynamoPacer(dynamo(), "blue-ops", clock).reserve("mail", 1, at, lead=0).switches
+
+
+def test_a_credential_is_paused_and_resumed(run: Run, clock: FakeClock) -> None:
+    done = run("pause", "--credential", "mail", "--reason", "blocklisted")
+    assert done.code == 0
+    assert "at most one window more" in done.out
+    assert "posthaste resume --credential mail" in done.out
+    assert senders_learn(clock) == Switches(paused=True)
+    again = run("pause", "--credential", "mail", "--reason", "another", "--json")
+    assert again.json == {"credential_id": "mail", "paused": True, "changed": False, "reason": "blocklisted"}
+    assert "since 2026-09-21T14:13:20Z: blocklisted" in run("pause", "--credential", "mail").out
+    done = run("resume", "--credential", "mail", "--json")
+    assert done.json == {"credential_id": "mail", "paused": False, "changed": True}
+    assert senders_learn(clock) is None
+    assert "is not paused" in run("resume", "--credential", "mail").out
+    assert told() == [
+        ("credential.paused", "mail", {"reason": "blocklisted"}),
+        ("credential.resumed", "mail", {"reason": "operator"}),
+    ]
+
+
+def test_an_account_is_paused_by_its_name_and_told_so_in_its_own_log(run: Run) -> None:
+    account = run("account", "create", "Ann", "--json").json["account_id"]
+    assert run("pause", "--account", "Ann", "--json").json["account_id"] == account
+    assert run("resume", "--account", account).code == 0
+    assert [(kind, name) for kind, name, _ in told(account)] == [
+        ("account.paused", account),
+        ("account.resumed", account),
+    ]
+    assert told() == []
+
+
+def test_everything_is_paused_and_who_resumes_a_part_is_reminded(run: Run) -> None:
+    assert run("pause", "--all", "--reason", "incident 7", "--json").json["all"] is True
+    resumed = run("resume", "--credential", "mail")
+    assert "everything is paused since" in resumed.err
+    assert "incident 7" in run("rate", "list").err
+    resumed = run("resume", "--all")
+    assert (resumed.code, resumed.err) == (0, "")
+    assert [kind for kind, _, _ in told()] == ["deployment.paused", "deployment.resumed"]
+
+
+def test_a_rate_is_set_listed_and_reset(run: Run, clock: FakeClock) -> None:
+    done = run("rate", "set", "mail", "12.5", "--reason", "warming up", "--json")
+    assert done.json == {"credential_id": "mail", "rate": 12.5, "declared": 100, "changed": True}
+    assert told() == [("credential.rate_set", "mail", {"rate": "12.5", "ceiling": "100", "reason": "warming up"})]
+    assert senders_learn(clock) == Switches(rate=12.5)
+    assert senders_learn(clock, present=12.5) is None
+    run("pause", "--credential", "texts", "--reason", "quiet hours")
+    listed = run("rate", "list", "--json").json
+    mail = {"credential_id": "mail", "channel": "email", "declared": 100, "rate": 12.5}
+    texts = {"credential_id": "texts", "channel": "sms", "declared": 0.5, "rate": 0.5}
+    assert listed["items"] == [
+        {**mail, "paused": False, "paused_since": None, "reason": None},
+        {**texts, "paused": True, "paused_since": "2026-09-21T14:13:20Z", "reason": "quiet hours"},
+    ]
+    assert listed["all_paused_since"] is None
+    assert "already" in run("rate", "set", "mail", "12.5").out
+    assert "sends 100 of 100 messages per second, with its next window" in run("rate", "reset", "mail").out
+    assert senders_learn(clock) is None
+
+
+WRONG = (
+    (("pause",), 2),
+    (("pause", "--all", "--credential", "mail"), 2),
+    (("resume",), 2),
+    (("pause", "--credential", "nobody"), 3),
+    (("pause", "--account", "acc_000000000000"), 3),
+    (("pause", "--all", "--reason", "ann@example.com asked"), 2),
+    (("pause", "--all", "--reason", LONG), 2),
+    (("pause", "--all", "--reason", " "), 2),
+    (("rate", "set", "mail", "100.5"), 2),
+    (("rate", "set", "mail", "0.01"), 2),
+    (("rate", "set", "mail", "0"), 2),
+    (("rate", "set", "mail", "nan"), 2),
+    (("rate", "set", "mail", "fast"), 2),
+    (("rate", "set", "nobody", "5"), 3),
+)
+
+
+def test_what_cannot_be_switched_changes_nothing(run: Run) -> None:
+    for words, code in WRONG:
+        done = run(*words)
+        assert (done.code, done.out, done.err.count("\n")) == (code, "", 1), words
+    assert told() == []
