@@ -41,6 +41,10 @@ TEST_CREDENTIAL: Final = "test"
 """The built-in credential of test keys: every deployment has its lane, no setting names it."""
 TEST_RATE: Final = 500
 
+MIN_RATE: Final = 0.02
+"""Messages per second, the least that a credential sends: one in 50 s. A sender lives for two minutes and has to wait
+for its slot, and a message that counts as several, or a rate that is raised again, waits for as many of these."""
+
 FEEDBACK_TIMEOUT: Final = 72 * 3600
 """Seconds that a provider has by default to say what became of a message: they try to deliver for three days."""
 

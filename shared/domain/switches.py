@@ -6,8 +6,7 @@ Source: docs/adr/0043.
 from dataclasses import dataclass
 from typing import Final
 
-MIN_RATE: Final = 0.02
-"""Messages per second: one in 50 s, since a sender that waits for its slot lives for two minutes."""
+from shared.contracts import MIN_RATE
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ from shared.adapters.dynamo.ledgers import DynamoLedgers
 from shared.adapters.dynamo.pacer import DynamoPacer
 from shared.adapters.dynamo.records import DynamoRecords
 from shared.adapters.dynamo.switchboard import DynamoHolds, Switchboard
-from shared.contracts import INDEX_MINE, INDEX_OPEN, INDEX_OPEN_PROJECTION
+from shared.contracts import INDEX_MINE, INDEX_OPEN, INDEX_OPEN_PROJECTION, MIN_RATE
 from shared.domain.journal import SYSTEM
 from shared.domain.ledger import Ledger
 from shared.domain.suppressions import Reach
-from shared.domain.switches import MIN_RATE, Switch, Switches
+from shared.domain.switches import Switch, Switches
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 

@@ -10,8 +10,9 @@ from shared.adapters.dynamo import journal, keys
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.switches import switches
+from shared.contracts import MIN_RATE
 from shared.domain.journal import EVERYONE, Act, audited
-from shared.domain.switches import AS_DECLARED, MIN_RATE, Hold, Switch, Switches
+from shared.domain.switches import AS_DECLARED, Hold, Switch, Switches
 from shared.ports import Clock
 
 _MARKS: Final = ("paused", "suspended")
