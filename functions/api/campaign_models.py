@@ -10,6 +10,9 @@ Name = Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)]
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 Channel = Literal["email", "sms", "voice"]
 MAX_PARAMS: Final = 64
+MIN_RATE: Final = 0.1
+"""Messages per second. A slower campaign's slots are so long on its credential's clock that batches, also those of
+other accounts, would wait for more than ten seconds."""
 Cell = Annotated[str, StringConstraints(max_length=8192)]
 Value = Cell | int | float | None
 """A cell of a list in JSON; null is an empty one."""
@@ -163,7 +166,12 @@ class Send(Input):
     """How a list is sent."""
 
     rate: float | None = Field(
-        None, gt=0, le=1_000_000, allow_inf_nan=False, description="Messages per second; at most the credential's."
+        None,
+        ge=MIN_RATE,
+        le=1_000_000,
+        allow_inf_nan=False,
+        description="Messages per second, at most the credential's. Each message takes that share of a second from the "
+        "credential, and whatever else goes through it waits so long.",
     )
     scheduled_at: Moment | None = Field(None, description="Not before then; within 30 days of the upload.")
 

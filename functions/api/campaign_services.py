@@ -1,7 +1,11 @@
 """What routes of campaigns work with, built when the first of them is called: others need not wait for it."""
 
 from dataclasses import dataclass
+from typing import Final
 
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.buckets import Buckets
+from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.templates import DynamoTemplates
 from shared.bootstrap import Deployment
 from shared.domain.unsubscribe import PATH
@@ -9,7 +13,7 @@ from shared.engine.campaigns import CampaignControl
 from shared.engine.control import JobControl
 from shared.engine.preview import Previews
 from shared.engine.uploading import Uploading
-from shared.ports import Campaigns, Templates, Uploads
+from shared.ports import Campaigns, Clock, Templates, Uploads
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,19 @@ class CampaignServices:
     uploading: Uploading
     control: CampaignControl
     previews: Previews
+    trials: Buckets
+    """How many tests an account may send."""
+
+
+TRIALS: Final = 20
+"""Tests at once; a list is sent as a campaign, which heeds the bounce guard."""
+TRIAL_SECONDS: Final = 60
+"""Until there is another."""
+
+
+def trials(dynamo: Dynamo, table: str, clock: Clock) -> Buckets:
+    """Return the accounts' allowance of tests, counted exactly, whichever process is asked."""
+    return Buckets(dynamo, table, clock, rate=1 / TRIAL_SECONDS, burst=TRIALS, block=1, key=keys.trials)
 
 
 def build(deployment: Deployment, control: JobControl) -> CampaignServices:
@@ -49,4 +66,5 @@ def build(deployment: Deployment, control: JobControl) -> CampaignServices:
             settings=deployment.settings,
             clock=deployment.clock,
         ),
+        trials=trials(deployment.dynamo, deployment.records_table, deployment.clock),
     )

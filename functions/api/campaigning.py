@@ -1,10 +1,12 @@
 """What routes of campaigns share: whose campaign it is, what a template says, why something is not done."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from functions.api.campaign_models import Saying
 from functions.api.composing import address_of, check_sender, mailbox
+from functions.api.http import answerable
 from functions.api.problems import FieldError, Problem, invalid
 from functions.api.routing import Call
 from shared.contracts import TEST_CREDENTIAL
@@ -101,7 +103,7 @@ def message_of(call: Call[Any, Any], channel: str, given: Saying, prefix: str = 
     if channel != "email":
         message = _short(given, prefix)
     else:
-        if given.subject is None:
+        if given.subject is None or not given.subject.strip():
             raise invalid(f"{prefix}subject", "An e-mail needs a subject.")
         sender = address_of(f"{prefix}from", given.from_) if given.from_ is not None else None
         if sender is not None:
@@ -117,6 +119,8 @@ def message_of(call: Call[Any, Any], channel: str, given: Saying, prefix: str = 
     _check_templates(message, channel, prefix)
     if len(message.pack()) > MAX_PACKED:
         raise invalid(f"{prefix}body", "The template is too large: compressed it may have 300,000 bytes.")
+    if not answerable(json.dumps([message.subject, message.body, message.text], ensure_ascii=False)):
+        raise invalid(f"{prefix}body", "The template is too large: written as JSON it may have some 2,000,000 bytes.")
     return message
 
 
@@ -153,6 +157,14 @@ def _check_templates(message: Message, channel: str, prefix: str) -> None:
             ]
     if errors:
         raise Problem("invalid_template", errors=errors)
+
+
+def by_name(field: str, values: Mapping[str, str]) -> dict[str, str]:
+    """Return a recipient's values by the names of their columns, trimmed and in lower case; Problem if two are one."""
+    found = {name.strip().lower(): value for name, value in values.items()}
+    if len(found) < len(values):
+        raise invalid(field, "Two of its names differ by blanks or case alone.")
+    return found
 
 
 class _Chosen(Protocol):

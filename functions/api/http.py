@@ -12,8 +12,8 @@ from functions.api.problems import Problem
 
 MAX_BODY: Final = 5 * 1024 * 1024
 """Bytes of a body; API Gateway and Lambda let at most 6 MB through, base64 included."""
-
-
+MAX_ANSWER: Final = 6_000_000
+"""Bytes of a body as a string of JSON, which is how Lambda passes it on; it takes 6 MB, the rest is for headers."""
 FAULT: Final = 500
 """From this status on the fault is ours."""
 
@@ -92,6 +92,11 @@ def write(answer: Answer, request_id: str) -> dict[str, Any]:
         **answer.headers,
     }
     return {"statusCode": answer.status, "headers": headers, "body": answer.body, "isBase64Encoded": False}
+
+
+def answerable(body: str) -> bool:
+    """Tell whether a body is small enough to be answered."""
+    return len(json.dumps(body)) <= MAX_ANSWER
 
 
 def problem(found: Problem, request_id: str) -> Answer:

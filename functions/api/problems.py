@@ -57,6 +57,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "no_route": (422, "No credential for this channel is open to the account."),
     "idempotency_mismatch": (422, "The Idempotency-Key was used before with another request."),
     "rate_limited": (429, "Too many requests."),
+    "too_many_tests": (429, "Tests are for trying a campaign out: 20 at once, then one a minute."),
     "internal_error": (500, "An unexpected fault. Please tell us the request id if it stays."),
     "try_again": (503, "The call could not be completed just now. Please repeat it, with the same Idempotency-Key."),
 }

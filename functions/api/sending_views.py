@@ -1,6 +1,7 @@
 """Answers about campaigns that are sent as clients read them."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 
 from pydantic import Field
 
@@ -26,13 +27,21 @@ class CampaignJobs(View):
     jobs: list[JobView]
 
 
+class LeftOut(View):
+    """A job that was not restarted."""
+
+    job_id: str
+    code: str = Field(description="`job_in_progress`: it runs. `expired`: it is too old.")
+
+
 class RestartedCampaign(View):
-    """What a retry or resume set going, job by job; those that run, or are too old, are left out."""
+    """What a retry or resume set going, job by job."""
 
     campaign_id: str
     state: str
     messages: int = Field(description="Messages that are sent again; 0: there was nothing to do.")
     jobs: list[Restarted]
+    left_out: list[LeftOut]
 
 
 class CampaignStats(View):
@@ -71,7 +80,6 @@ def stats_view(campaign: Campaign, state: str, jobs: Sequence[JobView], now_ms: 
         known = tallies.get(tally.credential_id)
         tallies[tally.credential_id] = _plus(known, tally) if known else tally
     late = [job.unacknowledged for job in jobs]
-    etas = [job.eta for job in jobs if job.eta is not None]
     return CampaignStats(
         campaign_id=campaign.id,
         state=state,
@@ -82,9 +90,30 @@ def stats_view(campaign: Campaign, state: str, jobs: Sequence[JobView], now_ms: 
         unacknowledged=None if None in late else sum(x or 0 for x in late),
         as_of=min((job.as_of for job in jobs), default=moment(now_ms)),
         route=list(tallies.values()),
-        eta=max(etas, default=None),
+        eta=_eta(jobs),
         jobs=list(jobs),
     )
+
+
+def _eta(jobs: Sequence[JobView]) -> datetime | None:
+    """Return when the last message goes out, not before: the jobs share the slots of one credential.
+
+    Those that run take turns, so all of them together need the sum of what each would need; who waits for a time begins
+    then, or after them.
+    """
+    going = [(x.eta, timedelta(seconds=_left(x) / x.rate), x) for x in jobs if x.eta is not None and x.rate]
+    running = [(eta, needs) for eta, needs, x in going if x.waiting_for != "scheduled"]
+    end = min((eta - needs for eta, needs in running), default=None)
+    for _, needs in running:
+        end = end + needs if end is not None else None
+    for eta, needs, x in sorted(going, key=lambda found: found[0] - found[1]):
+        if x.waiting_for == "scheduled":
+            end = max(end, eta - needs) + needs if end is not None else eta
+    return end
+
+
+def _left(job: JobView) -> int:
+    return job.counts.queued + job.counts.sending
 
 
 def _plus(a: Tally, b: Tally) -> Tally:

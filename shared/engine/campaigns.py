@@ -18,7 +18,7 @@ from shared.domain.jobs import Job
 from shared.domain.ledger import BY_KEYS
 from shared.domain.states import COUNT_KEYS, JobState
 from shared.engine.accept import KEY_LIFE_MS
-from shared.engine.control import JobControl, NotNow, Resumed
+from shared.engine.control import RETRY_AFTER, JobControl, NotNow, Resumed
 from shared.engine.plan import Planner
 from shared.engine.schedules import Schedules
 from shared.ports import Campaigns, Clock, Idempotency, Mismatch, Records, Replay, Retriable, Uploads
@@ -287,9 +287,15 @@ class CampaignControl:
         stopped = (self._control.stop(job, campaign.account) for job in campaign.jobs)
         return [job for job in stopped if job is not None]
 
-    def retry(self, campaign: Campaign, include: frozenset[str]) -> list[tuple[str, Resumed | NotNow]]:
-        """Retry every job of a campaign, oldest first, as `JobControl.retry` does; those that run say so."""
-        made = ((job, self._control.retry(job, campaign.account, include)) for job in campaign.jobs)
+    def retry(self, campaign: Campaign, include: frozenset[str]) -> list[tuple[str, Resumed | NotNow]] | NotNow:
+        """Retry every job of a campaign, oldest first, as `JobControl.retry` does; those that run say so.
+
+        Nothing is done while one is being stopped: whoever stops a campaign and resumes it means all of it.
+        """
+        jobs = [job for job in map(self._records.job, campaign.jobs) if job is not None]
+        if any(job.state is JobState.STOPPED for job in jobs):
+            return NotNow("stopping", RETRY_AFTER)
+        made = ((job.id, self._control.retry(job.id, campaign.account, include)) for job in jobs)
         return [(job, found) for job, found in made if found is not None]
 
     def _now(self) -> int:

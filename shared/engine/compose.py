@@ -146,6 +146,8 @@ class _Texts:
             if _UNSENDABLE.search(values.get(name, "")):
                 return Fault("control_character")
         subject, html, text = self.subject.render(values), self.html.render(values), self.text.render(values)
+        if self.channel == "email" and not subject.strip():
+            return Fault("subject_missing")  # SendGrid refuses it, spam filters mark it
         if len(subject) > MAX_SUBJECT:
             return Fault("subject_too_long")
         if not html.strip() and not text.strip():

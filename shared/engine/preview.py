@@ -60,9 +60,13 @@ class Previews:
             if row is not None:
                 return None
             recipient, number = _example(campaign), 0
+        return Preview(number, recipient, self.made(campaign, content, recipient))
+
+    def made(self, campaign: Campaign, content: Content, recipient: Recipient) -> Made:
+        """Return a recipient's message, with the unsubscription link of a test. KeyError: its credential has gone."""
         now = int(self._clock.now() * 1000)
         job = replace(stand_in(campaign, self._settings, new_id(now), now), test=True)
-        return Preview(number, recipient, Composition(job, content, self._links).of(recipient))
+        return Composition(job, content, self._links).of(recipient)
 
     def _recipient(self, job: str, row: int) -> Recipient | None:
         before, first = 0, 0

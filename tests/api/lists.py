@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from functions.api.campaign_services import CampaignServices
+from functions.api.campaign_services import CampaignServices, trials
 from shared.adapters.dynamo.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.exports import DynamoExports
 from shared.adapters.dynamo.templates import DynamoTemplates
@@ -96,6 +96,7 @@ def build_lists(world: World, stores: MotoStores) -> Lists:
         uploading=Uploading(**intake),
         control=control,
         previews=previews,
+        trials=trials(stores.dynamo, table, world.clock),
     )
     exports, wanted = DynamoExports(stores.dynamo, table), FakeQueue(world.clock, world.tap)
     exporter = Exporter(

@@ -272,7 +272,7 @@ def test_watching_follows_the_newest_job(run: Run, api: FakeApi) -> None:
 
 def test_stop_resume_and_retry_are_the_campaigns(run: Run, api: FakeApi) -> None:
     jobs = [{"job_id": JOB, "state": "READY", "messages": 1200}]
-    again: dict[str, Any] = {"campaign_id": CAMPAIGN, "state": "READY", "messages": 1200, "jobs": jobs}
+    again: dict[str, Any] = {"campaign_id": CAMPAIGN, "state": "READY", "messages": 1200, "jobs": jobs, "left_out": []}
     api.answers(Answer({"campaign_id": CAMPAIGN, "state": "STOPPED", "jobs": [job_view("STOPPED", queued=1)]}))
     assert f"campaign {CAMPAIGN} is STOPPED" in run("campaign", "stop", CAMPAIGN).out
     api.answers(Answer(again))

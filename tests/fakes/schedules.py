@@ -37,7 +37,7 @@ class FakeAgenda:
             places = sorted(p for p in self.places.get(account, ()) if p > start)
             last = places[:limit][-1:]
             place = f"{last[0][0]:015d}#{last[0][1]}" if len(places) > limit else ""
-            jobs = (self._records.jobs.get(name) for _, name in places[:limit])
-            return [job for job in jobs if job is not None], place
+            jobs = ((at, self._records.jobs.get(name)) for at, name in places[:limit])
+            return [job for at, job in jobs if job is not None and job.not_before == at], place
 
         return self._tap("agenda.page", found)

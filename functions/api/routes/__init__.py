@@ -15,6 +15,7 @@ from functions.api.routes import (
     stats,
     suppressions,
     templates,
+    trials,
     unsubscribe,
     uploads,
 )
@@ -25,6 +26,7 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *logs.ROUTES,
     *campaigns.ROUTES,
     *uploads.ROUTES,
+    *trials.ROUTES,
     *sending.ROUTES,
     *templates.ROUTES,
     *jobs.ROUTES,

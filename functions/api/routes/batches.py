@@ -7,7 +7,7 @@ from functions.api.http import Answer
 from functions.api.idempotency import fingerprint_of, idempotency_key, repeat_or_raise, repeated
 from functions.api.models import NewBatch, Paging
 from functions.api.problems import Problem
-from functions.api.routes.jobs import lister, operations
+from functions.api.routes.jobs import SEEN, lister, operations
 from functions.api.routing import AnyRoute, Call, Nothing, Route
 from functions.api.views import AcceptedBatch, JobPage
 from shared.domain.accounts import Scope
@@ -63,6 +63,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="listBatches",
         tag="Batches",
         summary="Batches, newest first",
+        description=SEEN,
         scope=Scope.READ,
         handler=lister(("batch",)),
         query=Paging,

@@ -1,28 +1,21 @@
-"""Campaigns: drafts, what they say, and what a recipient would get."""
+"""Campaigns: drafts, and what they say."""
 
 from typing import Any, Final
 
 from functions.api import cursors
-from functions.api.campaign_models import CampaignChange, NewCampaign, NewSaying, PreviewQuery, Saying, TestMessage
+from functions.api.campaign_models import CampaignChange, NewCampaign, NewSaying, Saying
 from functions.api.campaign_views import CampaignPage, CampaignView, Deleted, campaign_item, campaign_view
 from functions.api.campaigning import channel_of, chosen, credential_of, message_of, owned, refused, state
 from functions.api.composing import address_of, check_sender
 from functions.api.http import Answer
-from functions.api.idempotency import fingerprint_of, idempotency_key, record_of, repeat_or_raise, repeated
+from functions.api.idempotency import record_of, repeat_or_raise, repeated
 from functions.api.models import Paging
-from functions.api.preview_views import PreviewView
-from functions.api.preview_views import preview_view as shown
 from functions.api.problems import Problem, invalid
 from functions.api.routes.jobs import not_suspended
 from functions.api.routing import AnyRoute, Call, Nothing, Route
-from functions.api.views import AcceptedBatch
-from shared.domain import recipients
 from shared.domain.accounts import Scope
 from shared.domain.campaigns import Campaign
-from shared.domain.chunks import Recipient
 from shared.domain.ids import new_id
-from shared.domain.jobs import Policy
-from shared.engine.accept import BatchRequest
 from shared.engine.campaigns import Refused, state_of
 from shared.ports import Mismatch, Replay
 
@@ -134,57 +127,6 @@ def delete(call: Call[Nothing, Nothing]) -> Answer:
     return Deleted(deleted=True).answer()
 
 
-def preview(call: Call[PreviewQuery, Nothing]) -> Answer:
-    """Return the message of a recipient, or one with example values."""
-    campaign = owned(call)
-    services = call.services.campaigns()
-    try:
-        found = services.previews.of(campaign, services.control.content(campaign), call.query.row)
-    except KeyError:
-        raise Problem("credential_not_found") from None
-    if found is None:
-        raise invalid("row", "The campaign's list has no such recipient.")
-    return shown(found, campaign.channel).answer()
-
-
-def try_out(call: Call[Nothing, TestMessage]) -> Answer:
-    """Send one real message, apart from the campaign."""
-    campaign = owned(call)
-    key, fingerprint = idempotency_key(call), fingerprint_of(call)
-    try:
-        request = _single(call, campaign, key, fingerprint)
-    except Problem as problem:
-        return repeat_or_raise(call, 202, problem)
-    accepted = call.services.acceptor.accept(request)
-    if isinstance(accepted, Replay | Mismatch):
-        return repeated(accepted, 202)
-    return Answer(202, accepted.answer, {"Location": f"/jobs/{accepted.job.id}"})
-
-
-def _single(call: Call[Nothing, TestMessage], campaign: Campaign, key: str, fingerprint: str) -> BatchRequest:
-    sendable(call, campaign)
-    found = recipients.reader(campaign.channel)(call.body.recipient)
-    if isinstance(found, recipients.Fault):
-        raise invalid("recipient", found.detail)
-    address, identity, display = found
-    if call.services.suppressions.check(call.key.account, [identity]):
-        raise Problem("no_valid_recipient", errors=[("recipient", "The recipient is suppressed.")])
-    values = {name.strip().lower(): value for name, value in call.body.params.items()}
-    return BatchRequest(
-        account=campaign.account,
-        test=campaign.test,
-        channel=campaign.channel,
-        route=(campaign.credential,),
-        content=call.services.campaigns().control.content(campaign),
-        recipients=(Recipient(address, identity, display, values=values),),
-        duplicates=0,
-        policy=Policy(),
-        name=f"Test: {campaign.name}"[:100],
-        idempotency_key=key,
-        fingerprint=fingerprint,
-    )
-
-
 def sendable(call: Call[Any, Any], campaign: Campaign) -> None:
     """Problem unless the account may send, through the campaign's credential and from its sender, as of today."""
     if not campaign.test:
@@ -284,39 +226,5 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         body=Nothing,
         answers={200: Deleted},
         problems=("not_found", "upload_in_progress", "campaign_has_list", "campaign_sent"),
-    ),
-    Route(
-        method="GET",
-        path="/campaigns/{id}/preview",
-        name="previewCampaign",
-        tag="Campaigns",
-        summary="A message as it would be sent",
-        description="To a recipient of the list, or with example values if there is no list. Its link to unsubscribe "
-        "unsubscribes nobody.",
-        scope=Scope.READ,
-        handler=preview,
-        query=PreviewQuery,
-        body=Nothing,
-        answers={200: PreviewView},
-        problems=("not_found", "credential_not_found"),
-    ),
-    Route(
-        method="POST",
-        path="/campaigns/{id}/test",
-        name="testCampaign",
-        tag="Campaigns",
-        summary="Send one message to try it out",
-        description="A real message through the campaign's credential, as a job of its own.",
-        scope=Scope.SEND,
-        handler=try_out,
-        query=Nothing,
-        body=TestMessage,
-        answers={202: AcceptedBatch},
-        problems=(
-            *("not_found", "account_suspended", "credential_not_found", "from_missing", "from_not_allowed"),
-            "no_valid_recipient",
-        ),
-        body_required=True,
-        idempotent=True,
     ),
 )

@@ -1,6 +1,5 @@
 """Jobs of every kind: lists, one of them, stop, retry, resume. Those of batches are the same calls."""
 
-import json
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -20,15 +19,19 @@ from shared.ports import Control
 KINDS: Final = ("batch", "campaign")
 """Kinds of jobs that there are; each has its own place in the index."""
 
+SEEN: Final = (
+    "A test key sees the jobs of test keys alone; its pages may be short, even empty, and still carry a cursor."
+)
+
 Handler = Callable[[Call[Any, Any]], Answer]
 
 
 def owned(call: Call[Any, Any], kind: str | None = None) -> tuple[Job, Control]:
-    """Return the job that the path names; Problem not_found unless it is the caller's, and of that kind."""
+    """Return the job that the path names; Problem not_found unless it is there for the caller, and of that kind."""
     job_id = call.path["id"]
     control = call.services.records.control(job_id, call.key.account) if is_id(job_id) else None
     job = control.job if control else None
-    if control is None or job is None or job.account != call.key.account or (kind and job.kind != kind):
+    if control is None or job is None or not visible(call, job) or (kind and job.kind != kind):
         raise Problem("not_found")
     return job, control
 
@@ -37,6 +40,11 @@ def not_suspended(call: Call[Any, Any]) -> None:
     """Problem account_suspended if an operator has suspended the caller's account: it starts nothing."""
     if call.services.accounts.suspended(call.key.account):
         raise Problem("account_suspended")
+
+
+def visible(call: Call[Any, Any], job: Job) -> bool:
+    """Tell whether a job is there for the caller: its account's, and for a test key one that reaches no provider."""
+    return job.account == call.key.account and (job.test or not call.key.test)
 
 
 def held_by_another(call: Call[Any, Any], job: Job) -> bool:
@@ -76,7 +84,7 @@ def lister(kinds: tuple[str, ...]) -> Handler:
         place = cursors.jobs(call.query.cursor)
         jobs, after = call.services.listing.page(call.key.account, kinds, after=place, limit=call.query.limit)
         now = _now(call)
-        items = [job_view(job, call.services.settings, now) for job in jobs]
+        items = [job_view(job, call.services.settings, now) for job in jobs if visible(call, job)]
         return JobPage(items=items, next_cursor=cursors.write(after)).answer()
 
     return answer
@@ -131,15 +139,20 @@ def _restarted(found: Resumed | NotNow | None) -> Answer:
     if found is None:
         raise Problem("not_found")
     if isinstance(found, NotNow):
-        headers = {"Retry-After": json.dumps(found.retry_after)} if found.retry_after is not None else {}
-        raise Problem(found.code, headers=headers)
+        raise not_now(found)
     view = Restarted(job_id=found.job.id, state=found.job.state, messages=found.messages)
     return view.answer(202 if found.recorded else 200)
 
 
+def not_now(found: NotNow) -> Problem:
+    """Return why a job is not restarted as its Problem."""
+    headers = {"Retry-After": str(found.retry_after)} if found.retry_after is not None else {}
+    return Problem(found.code, headers=headers)
+
+
 def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRoute, ...]:
     """Return the operations on one job under a path, e.g. `/batches/{id}`."""
-    not_now = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired")
+    problems = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired")
     return (
         Route(
             method="GET",
@@ -180,7 +193,7 @@ def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRou
             query=Nothing,
             body=Retry,
             answers={200: Restarted, 202: Restarted},
-            problems=not_now,
+            problems=problems,
         ),
         Route(
             method="POST",
@@ -193,7 +206,7 @@ def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRou
             query=Nothing,
             body=Nothing,
             answers={200: Restarted},
-            problems=not_now,
+            problems=problems,
         ),
     )
 
@@ -205,6 +218,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="listJobs",
         tag="Jobs",
         summary="Jobs of every kind, newest first",
+        description=SEEN,
         scope=Scope.READ,
         handler=lister(KINDS),
         query=Paging,

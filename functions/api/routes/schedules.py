@@ -6,7 +6,7 @@ from functions.api import cursors
 from functions.api.http import Answer
 from functions.api.models import Paging
 from functions.api.problems import Problem
-from functions.api.routes.jobs import owned
+from functions.api.routes.jobs import owned, visible
 from functions.api.routing import AnyRoute, Call, Nothing, Route
 from functions.api.views import JobPage, JobView, job_view
 from shared.domain.accounts import Scope
@@ -17,7 +17,7 @@ def waiting(call: Call[Paging, Nothing]) -> Answer:
     place = cursors.jobs(call.query.cursor)
     jobs, after = call.services.schedules.page(call.key.account, after=place, limit=call.query.limit)
     now = int(call.services.clock.now() * 1000)
-    items = [job_view(job, call.services.settings, now) for job in jobs]
+    items = [job_view(job, call.services.settings, now) for job in jobs if visible(call, job)]
     return JobPage(items=items, next_cursor=cursors.write(after)).answer()
 
 
@@ -41,7 +41,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="listSchedules",
         tag="Schedules",
         summary="Jobs that wait for their time, soonest first",
-        description="A page may be short, even empty, and still carry a cursor.",
+        description="A page may be short and still carry a cursor. A test key sees the jobs of test keys alone.",
         scope=Scope.READ,
         handler=waiting,
         query=Paging,

@@ -13,11 +13,12 @@ from functions.api.idempotency import fingerprint_of, idempotency_key, repeat_or
 from functions.api.models import LogQuery, Retry
 from functions.api.problems import Problem
 from functions.api.routes.campaigns import sendable
-from functions.api.routes.jobs import not_suspended, seen
+from functions.api.routes.jobs import not_now, not_suspended, seen
 from functions.api.routing import AnyRoute, Call, Nothing, Route
 from functions.api.sending_views import (
     CampaignJobs,
     CampaignStats,
+    LeftOut,
     MessagePage,
     MessageView,
     RestartedCampaign,
@@ -82,15 +83,19 @@ def _again(call: Call[Any, Any], include: frozenset[str]) -> Answer:
     campaign = owned(call)
     not_suspended(call)
     found = call.services.campaigns().control.retry(campaign, include)
+    if isinstance(found, NotNow):
+        raise not_now(found)
     done = [(job, x) for job, x in found if isinstance(x, Resumed)]
-    refusals = [x for _, x in found if isinstance(x, NotNow)]
-    if refusals and not done:
-        first = refusals[0]
-        headers = {"Retry-After": str(first.retry_after)} if first.retry_after is not None else {}
-        raise Problem(first.code, headers=headers)
+    left = [(job, x) for job, x in found if isinstance(x, NotNow)]
+    if left and not done:
+        raise not_now(left[0][1])
     jobs = [Restarted(job_id=job, state=x.job.state, messages=x.messages) for job, x in done]
     view = RestartedCampaign(
-        campaign_id=campaign.id, state=state(call, campaign), messages=sum(x.messages for x in jobs), jobs=jobs
+        campaign_id=campaign.id,
+        state=state(call, campaign),
+        messages=sum(x.messages for x in jobs),
+        jobs=jobs,
+        left_out=[LeftOut(job_id=job, code=x.code) for job, x in left],
     )
     return view.answer(202 if any(x.recorded for _, x in done) else 200)
 
@@ -229,7 +234,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="retryCampaign",
         tag="Campaigns",
         summary="Send again what failed or was never sent",
-        description="Of every job that is LOGGED; those that run go on. 202: a large one is made ready meanwhile.",
+        description="Of every job that is LOGGED; those that run go on. 409 `stopping` as long as one is being "
+        "stopped. 202: a large one is made ready meanwhile.",
         scope=Scope.SEND,
         handler=retry,
         query=Nothing,
@@ -243,7 +249,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="resumeCampaign",
         tag="Campaigns",
         summary="Send what was never sent",
-        description="Of every job that is LOGGED; those that run go on.",
+        description="Of every job that is LOGGED; those that run go on. 409 `stopping` as long as one is being "
+        "stopped.",
         scope=Scope.SEND,
         handler=resume,
         query=Nothing,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from functions.api import cursors
 from functions.api.campaign_models import ListOptions, NewUpload, Recipients, UploadDone, Value
-from functions.api.campaigning import owned, refused
+from functions.api.campaigning import by_name, owned, refused
 from functions.api.http import Answer
 from functions.api.idempotency import earlier, record_of, repeated
 from functions.api.models import Paging
@@ -84,7 +84,7 @@ def put(call: Call[ListOptions, Recipients]) -> Answer:
         return before
     region = _region(campaign, call.query.region)
     csv = media_type(call.request) == CSV
-    data = call.request.body if csv else as_csv([_row(row) for row in call.body.recipients])
+    data = call.request.body if csv else as_csv([_row(i, row) for i, row in enumerate(call.body.recipients)])
     again: list[Replay] = []
 
     def claim(upload: str) -> str:
@@ -125,8 +125,8 @@ def _kept(call: Call[Any, Any], answer: str, upload: str) -> Replay | Mismatch |
     return found if isinstance(found, Replay | Mismatch) else None
 
 
-def _row(row: dict[str, Value]) -> dict[str, str]:
-    return {name: _cell(value) for name, value in row.items()}
+def _row(index: int, row: dict[str, Value]) -> dict[str, str]:
+    return by_name(f"recipients.{index}", {name: _cell(value) for name, value in row.items()})
 
 
 def _cell(value: Value) -> str:

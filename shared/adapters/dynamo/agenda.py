@@ -25,6 +25,8 @@ class DynamoAgenda:
     def page(self, account: str, *, since: int, after: str, limit: int) -> tuple[list[Job], str]:
         """Return the account's jobs with a time later than `since`, soonest first, and the place to go on from.
 
+        A job has one place, that of its own time.
+
         One query, and one read per 100 jobs.
         """
         beginning = keys.due(account, since + 1, "")
@@ -40,7 +42,8 @@ class DynamoAgenda:
             Limit=limit + 1,
         )
         places = [x["sk"]["S"] for x in page["Items"]]
-        wanted = [place.partition("#")[2] for place in places[:limit]]
+        wanted = dict.fromkeys(place.partition("#")[2] for place in places[:limit])
         items = self._db.batch_get(self._table, [keys.job(x) for x in wanted])
-        found = {job.id: job for job in map(codec.job, items)}
-        return [found[x] for x in wanted if x in found], places[limit - 1] if len(places) > limit else ""
+        # By the time it has: somebody may have noted another, and not have got the job stored with it.
+        found = {keys.due(account, job.not_before, job.id)["sk"]["S"]: job for job in map(codec.job, items)}
+        return [found[x] for x in places[:limit] if x in found], places[limit - 1] if len(places) > limit else ""

@@ -28,7 +28,7 @@ class Answers:
         item = self._db.get(self._table, keys.idempotency(account, hashlib.sha256(key.encode()).hexdigest()))
         if item is None or number(item, "expires") < int(self._clock.now() * 1000):
             return None
-        return Replay(text(item, "answer")) if text(item, "fingerprint") == fingerprint else Mismatch()
+        return Replay(once.answer(item)) if text(item, "fingerprint") == fingerprint else Mismatch()
 
     def keep(self, key: Idempotency, owner: str) -> Stored | Replay | Mismatch:
         """Store the answer of a request that is about to be carried out, unless there is an earlier one.

@@ -31,7 +31,10 @@ _MICRO: Final = 1_000_000
 
 
 class Buckets:
-    """The request buckets of all accounts; safe for threads. `key`: where an account's is kept."""
+    """The request buckets of all accounts; safe for threads.
+
+    `key`: where an account's is kept; `block`: tokens that are drawn at once: by ones the bucket is exact.
+    """
 
     def __init__(
         self,
@@ -41,6 +44,7 @@ class Buckets:
         *,
         rate: float = RATE,
         burst: int = BURST,
+        block: int = BLOCK,
         key: Callable[[str], keys.Key] = keys.bucket,
     ) -> None:
         self._db = dynamo
@@ -49,8 +53,8 @@ class Buckets:
         self._key = key
         self._interval = _MICRO / rate
         self._burst = burst
-        self._block = max(1, min(BLOCK, burst))
-        self._grace = max(0, min(GRACE, burst - self._block))
+        self._block = max(1, min(block, burst))
+        self._grace = max(0, min(GRACE, burst - self._block)) if self._block > 1 else 0
         self._tokens: dict[str, int] = {}
         self._refused: dict[str, int] = {}
         self._lock = threading.Lock()

@@ -111,4 +111,4 @@ def _is(item: Item | None, job: Job) -> bool:
     if item is None:
         return False
     stored = codec.job(item)
-    return (stored.created_at, stored.rate, stored.name) == (job.created_at, job.rate, job.name)
+    return all(getattr(stored, name) == getattr(job, name) for name in ("created_at", "not_before", "rate", "name"))

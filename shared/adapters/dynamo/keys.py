@@ -7,7 +7,7 @@ Table `records` (pk, sk):
 | a job; its content (if not in its only chunk); one chunk | `J#job / JOB`, `J#job / CONTENT`, `J#job / C#00012` |
 | details of a chunk, windows then feedback | `D#job#00012 / W#epoch#seq`, `F#hash` |
 | account, control, request bucket, senders | `A#account / PROFILE`, `CONTROL`, `BUCKET`, `SENDER#example.com` |
-| bucket of an account's unsubscription links | `A#account#VISITS / BUCKET` |
+| bucket of an account's unsubscription links; of its tests | `A#account#VISITS / BUCKET`; `A#account#TRIALS / BUCKET` |
 | who is this API key? | `K#sha256 / KEY` |
 | an account's API keys | `A#account / KEY#sha256[:16]` (a mirror for lists) |
 | who is this notifier? | `N#username / NOTIFIER` |
@@ -133,6 +133,11 @@ def bucket(account_id: str) -> Key:
 def visits(account_id: str) -> Key:
     """The bucket of those who follow an account's links."""
     return key(f"{account_pk(account_id)}#VISITS", "BUCKET")
+
+
+def trials(account_id: str) -> Key:
+    """The bucket of an account's tests of campaigns."""
+    return key(f"{account_pk(account_id)}#TRIALS", "BUCKET")
 
 
 def sender(account_id: str, value: str) -> Key:

@@ -4,12 +4,17 @@ The record's time, not DynamoDB's deletion, decides whether a key still counts: 
 """
 
 import hashlib
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
 from shared.ports import Idempotency, Mismatch, Replay, Stored
+
+LONG: Final = 2048
+"""Characters of an answer from which it is kept compressed: one that repeats a template would not fit an item."""
 
 
 def earlier(db: Dynamo, table: str, key: Idempotency, now: int) -> Replay | Mismatch | None:
@@ -53,7 +58,16 @@ def _judged(item: Item | None, key: Idempotency, now: int) -> Replay | Mismatch 
         return None
     if item["fingerprint"]["S"] != key.fingerprint:
         return Mismatch()
-    return Replay(item["answer"]["S"])
+    return Replay(answer(item))
+
+
+def answer(item: Mapping[str, Any]) -> str:
+    """Return the answer that a record keeps."""
+    return item["answer"]["S"] if "S" in item["answer"] else zlib.decompress(codec.binary(item, "answer")).decode()
+
+
+def _kept(text: str) -> Item:
+    return s(text) if len(text) < LONG else {"B": zlib.compress(text.encode(), 6)}
 
 
 def _put(table: str, key: Idempotency, owner: str, now: int) -> Item:
@@ -63,7 +77,7 @@ def _put(table: str, key: Idempotency, owner: str, now: int) -> Item:
             **_place(key),
             "job": s(owner),
             "fingerprint": s(key.fingerprint),
-            "answer": s(key.answer),
+            "answer": _kept(key.answer),
             "expires": n(key.expires),
             "ttl": n(key.expires // 1000 + 1),
         },
