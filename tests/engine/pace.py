@@ -18,7 +18,8 @@ from typing import Any, Final, TypeVar
 
 from shared.contracts import Credential
 from shared.domain.chunks import chunk_size
-from shared.domain.pacing import pace
+from shared.domain.pacing import HORIZON, pace
+from shared.domain.switches import AS_DECLARED, Switches
 from shared.engine.pool import Pending
 from shared.engine.send import LEASES, Sender
 from tests.fakes.clock import FakeClock, FakePool, SkewedClock
@@ -32,6 +33,10 @@ RATES: Final = (1, 10, 14, 150, 1000)
 SKEW: Final = 0.005
 GOAL: Final = 0.93
 """The share of the rate that the average must reach where nothing is lost by force."""
+PERIOD: Final = 7.0
+"""Seconds after which operators set another rate."""
+SETTLED: Final = HORIZON + 1.2
+"""Seconds after which nothing is sent in slots of an older rate: they were 2 s ahead, and a window lasts a second."""
 MANY: Final = 1000
 """Recipients that a provider takes in one call, where calls carry as many as they may."""
 
@@ -45,6 +50,8 @@ class Calls(StrEnum):
     """Batches of all sizes, some under a lower rate of their own."""
     CHANGING = "changing"
     """And the operator's bound on a call differs from worker to worker, as while a new version is rolled out."""
+    SWITCHED = "switched"
+    """And operators set another present rate again and again, be it above the declared one."""
 
 
 class Trouble(StrEnum):
@@ -79,7 +86,10 @@ class Result:
 
     Attributes:
         worst: the most recipients in any closed second.
-        average: recipients a second; one whose job has a lower rate counts for as many as its slot could have held.
+        over: the most by which one exceeded the present rate, once what was reserved before it was set had gone; at
+            most 0 is due.
+        average: recipients a second; one whose job has a lower rate counts for as many as its slot could have held,
+            and where the present rate is lower than the declared one, so much more.
         excused: recipients a second that could not go out since their slots were reserved by a worker that then died
             or stood still: at most one window for each of its leases.
         slowest: of the jobs with a rate of their own, the most that one exceeded it by in any second; at most 0 is due.
@@ -89,6 +99,7 @@ class Result:
     average: float
     excused: float
     slowest: int
+    over: float = 0.0
 
 
 def worst_second(times: list[tuple[float, int]]) -> int:
@@ -183,13 +194,44 @@ def stalling(delay: Callable[[], None]) -> Callable[[], None]:
     return wait
 
 
+class Operators:
+    """Whoever sets the present rate of lane `one`.
+
+    Attributes:
+        switches: as the workers' pacers are told.
+        spans: from when, until when, and at which rate all slots in use were reserved.
+    """
+
+    def __init__(self, clock: FakeClock, case: Case) -> None:
+        self.switches: dict[str, Switches] = {}
+        self.spans: list[tuple[float, float, float]] = []
+        self._clock = clock
+        self._case = case
+
+    def move(self, end: float) -> None:
+        """Set another rate every `PERIOD` seconds until the end."""
+        rng = random.Random(self._case.seed)  # noqa: S311 - whims
+        rate, shares = float(self._case.rate), (0.5, 0.2, 10.0, 0.0)
+        while (begun := self._clock.now()) + PERIOD < end:
+            present = rate * rng.choice([x for x in shares if rate * x != self._present()])
+            self.switches["one"] = Switches(rate=present)
+            self._clock.sleep(PERIOD)
+            self.spans.append((begun + SETTLED, begun + PERIOD, Switches(rate=present).within(rate)))
+
+    def _present(self) -> float:
+        return self.switches.get("one", AS_DECLARED).rate
+
+
 class Worker:
     """A process that is started anew whenever it has died."""
 
-    def __init__(self, world: World, case: Case, number: int, tat: dict[str, int], end: float) -> None:
+    def __init__(
+        self, world: World, case: Case, number: int, tat: dict[str, int], operators: Operators, end: float
+    ) -> None:
         self._world = world
         self._case = case
         self._tat = tat
+        self._switches = operators.switches
         self._end = end
         self._rng = random.Random(case.seed * 1000 + number)  # noqa: S311 - whims
         skewed = case.trouble in (Trouble.SKEW, Trouble.ALL)
@@ -219,7 +261,7 @@ class Worker:
         self.sender: Sender = self._world.sender(
             "one",
             clock=self.life,
-            pacer=FakePacer(self.life, self._world.tap, self._tat),
+            pacer=FakePacer(self.life, self._world.tap, self._tat, self._switches),
             pool=self.life.pool,
             declared=self._declared,
         )
@@ -250,14 +292,18 @@ def run(case: Case) -> Result:
     world.tap.delay = stalling(world.tap.delay)
     begun = world.clock.now()
     tat: dict[str, int] = {}
-    workers = [Worker(world, case, n, tat, begun + case.seconds + 2) for n in range(WORKERS)]
+    operators = Operators(world.clock, case)
+    end = begun + case.seconds + 2
+    workers = [Worker(world, case, n, tat, operators, end) for n in range(WORKERS)]
     leases: list[Callable[[], None]] = [
         lambda w=w, n=n: w.serve(0.0137 * n)  # type: ignore[misc]
         for n, w in enumerate(workers * LEASES)
     ]
+    if case.calls is Calls.SWITCHED:
+        leases.append(lambda: operators.move(end))
     world.clock.run(*leases)
     world.check()
-    return _result(case, world, own, sum(w.troubles for w in workers))
+    return _result(case, world, own, sum(w.troubles for w in workers), operators.spans)
 
 
 def _jobs(world: World, case: Case, rng: random.Random) -> Iterator[tuple[str, float]]:
@@ -277,10 +323,18 @@ def _jobs(world: World, case: Case, rng: random.Random) -> Iterator[tuple[str, f
         yield job.id, rate
 
 
-def _result(case: Case, world: World, own: dict[str, float], troubles: int) -> Result:
+def _result(
+    case: Case, world: World, own: dict[str, float], troubles: int, spans: list[tuple[float, float, float]]
+) -> Result:
     calls = world.oracle.calls
     first = min(t for t, _, _ in calls)
-    weight = sum(case.rate / own[x.ref.job] for x in world.oracle.taken if first < x.at <= first + case.seconds)
+    if not spans:
+        spans = [(first, first + case.seconds, float(case.rate))]
+    share, worst = 0.0, []
+    for start, end, rate in spans:
+        share += sum(1 / min(own[x.ref.job], rate) for x in world.oracle.taken if start < x.at <= end)
+        worst.append(worst_second(sorted((t, n) for t, _, n in calls if start < t <= end)) - max(1.0, rate))
+    measured = sum(end - start for start, end, _ in spans)
     window = pace(case.rate, MANY).window
     over = [-case.rate]
     for job, rate in own.items():
@@ -289,9 +343,10 @@ def _result(case: Case, world: World, own: dict[str, float], troubles: int) -> R
             over.append(worst_second(mine) - max(1, int(rate)))
     return Result(
         worst=worst_second(sorted((t, n) for t, _, n in calls)),
-        average=weight / case.seconds,
-        excused=troubles * LEASES * window / case.seconds,
+        average=case.rate * share / measured,
+        excused=troubles * LEASES * window / measured,
         slowest=max(over),
+        over=max(worst),
     )
 
 
@@ -310,6 +365,8 @@ def verdict(case: Case, result: Result) -> str:
     wrong = []
     if result.worst > case.rate:
         wrong.append(f"{result.worst} in a second")
+    if result.over > 0:
+        wrong.append(f"{result.over:g} above the present rate")
     if result.slowest > 0:
         wrong.append(f"a job exceeds its own rate by {result.slowest}")
     if result.average + result.excused < GOAL * case.rate:
