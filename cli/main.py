@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from cli import accounts, batches, campaigns, credentials, keys, local, queues, templates
+from cli import accounts, batches, campaigns, credentials, doctor, keys, local, queues, templates
 from cli.client import installed_version
 from cli.errors import CommandError, ExitCode
 from cli.output import clean, tell
@@ -72,7 +72,7 @@ app = typer.Typer(
     name="posthaste",
     cls=Commands,
     help="Posthaste: deliver mail and texts, each message once. Commands for its clients (batch, campaign, template), "
-    "its operators (account, key, sender, credential, queue, redrive) and a developer's machine (local).",
+    "its operators (account, key, sender, credential, queue, redrive, doctor) and a developer's machine (local).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -86,6 +86,7 @@ app.add_typer(accounts.sender_app, name="sender")
 app.add_typer(credentials.app, name="credential")
 app.add_typer(queues.app, name="queue")
 app.command("redrive")(queues.redrive)
+app.command("doctor")(doctor.doctor)
 app.add_typer(local.app, name="local")
 
 

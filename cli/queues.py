@@ -58,13 +58,13 @@ def list_queues(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: J
     """
     found = deployment(stage, aws=aws)
     with aws_errors(found.where):
-        rows = _rows(found, surroundings(ctx).clock.now())
+        known = rows(found, surroundings(ctx).clock.now())
     if json:
-        emit({"items": rows})
+        emit({"items": known})
         return
-    shown = [{**row, "oldest": _span(row["oldest"]), "dead_oldest": _span(row["dead_oldest"])} for row in rows]
+    shown = [{**row, "oldest": _span(row["oldest"]), "dead_oldest": _span(row["dead_oldest"])} for row in known]
     table(COLUMNS, shown, empty="the stack has no queues")
-    if dead := [row["queue"] for row in rows if row["dead"]]:
+    if dead := [row["queue"] for row in known if row["dead"]]:
         tell(f"look at what is dead: posthaste redrive {dead[0]} --dry-run")
 
 
@@ -214,14 +214,15 @@ def _show(letters: Sequence[Letter], rows: Sequence[Mapping[str, Any]], count: i
         tell(f"and about {count - len(letters):,} more")
 
 
-def _rows(found: Deployment, now: float) -> list[dict[str, Any]]:
+def rows(found: Deployment, now: float) -> list[dict[str, Any]]:
+    """Return what is in every queue of the stack, ages in seconds, None where nobody knows. `now`: Unix seconds."""
     known = places(found)
     sqs = found.client("sqs")
     urls = [url for place in known for url in (place.url, place.dead) if url]
     with ThreadPoolExecutor(WORKERS) as pool:
         counts = dict(zip(urls, pool.map(lambda url: _counts(sqs, url), urls), strict=True))
     ages = _ages(found, [url for url in urls if any(counts[url].values())], now)
-    rows = []
+    found_rows = []
     for place in known:
         work, dead = counts.get(place.url), counts[place.dead]
         lying = dead["waiting"] + dead["in_flight"]
@@ -229,7 +230,7 @@ def _rows(found: Deployment, now: float) -> list[dict[str, Any]]:
         if dead["waiting"] and age is None:
             first = min((x.sent_at for x in _look(found, place, 1)), default=0)
             age = max(0, int(now - first / 1000)) if first else None
-        rows.append(
+        found_rows.append(
             {
                 "queue": place.name,
                 **{name: work[name] if work else None for name in _COUNTS},
@@ -238,7 +239,7 @@ def _rows(found: Deployment, now: float) -> list[dict[str, Any]]:
                 "dead_oldest": age if lying else None,
             }
         )
-    return rows
+    return found_rows
 
 
 def _counts(sqs: Any, url: str) -> dict[str, int]:

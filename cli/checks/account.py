@@ -1,0 +1,105 @@
+"""Checks of the AWS account and region, which need no deployment."""
+
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+from cli.checks import Finding, Level
+from shared.contracts import Settings
+
+SKEW_WARNING: Final = 5.0
+"""Seconds. The rate needs clocks within 10 ms, but those of Lambda; this one decides about what commands say."""
+SKEW_ERROR: Final = 300.0
+"""AWS refuses requests that are signed five minutes ahead or behind."""
+UNRESERVED: Final = 100
+"""Concurrent executions that Lambda keeps for functions without reservation."""
+LEAST_SHARED: Final = 50
+"""What the functions without reservation need at least to live side by side: feedback alone takes ten."""
+BOOTSTRAP: Final = "/cdk-bootstrap/hnb659fds/version"
+"""The parameter of the CDK's default bootstrap stack."""
+BOOTSTRAP_LEAST: Final = 6
+"""The oldest that the templates of today's CDK take."""
+CONCURRENCY_QUOTA: Final = "L-B99A9384"
+WRITES_QUOTA: Final = "L-AB614373"
+"""DynamoDB: write units per second of one on-demand table; docs.aws.amazon.com/servicequotas."""
+WRITES_PER_MESSAGE: Final = 0.5
+"""Of the table that takes more, feedback included; `make bench` counts less."""
+RAISE: Final = (
+    "aws service-quotas request-service-quota-increase --service-code {} --quota-code {} --desired-value {:.0f}"
+)
+
+
+def clock(date: str, now: float) -> Finding:
+    """Compare this machine's clock (Unix seconds) with the `Date` of an answer of AWS, which has whole seconds."""
+    off = abs(now - parsedate_to_datetime(date).timestamp())
+    says = f"this machine's clock is {off:.0f} s off AWS's"
+    if off >= SKEW_ERROR:
+        return Finding("clock", Level.ERROR, f"{says}: AWS refuses what it signs", "set the clock by NTP")
+    if off >= SKEW_WARNING:
+        return Finding("clock", Level.WARNING, says, "set the clock by NTP")
+    return Finding("clock", Level.OK, "this machine's clock is AWS's")
+
+
+def bootstrap(parameter: Mapping[str, Any] | None, account: str, region: str) -> Finding:
+    """Judge the CDK's bootstrap stack by its version parameter (`ssm.get_parameter`), None if there is none."""
+    do = f"npx cdk bootstrap aws://{account}/{region}"
+    if parameter is None:
+        return Finding("bootstrap", Level.ERROR, f"the CDK has no bootstrap stack in {account}, {region}", do)
+    version = parameter["Parameter"]["Value"]
+    if not version.isdecimal() or int(version) < BOOTSTRAP_LEAST:
+        return Finding("bootstrap", Level.ERROR, f"the CDK's bootstrap stack is of version {version}, too old", do)
+    return Finding("bootstrap", Level.OK, f"the CDK's bootstrap stack is of version {version}")
+
+
+def concurrency(answer: Mapping[str, Any], here: int, needed: int, *, reserved: bool) -> Finding:
+    """Judge the account's concurrent executions.
+
+    Args:
+        answer: of `lambda.get_account_settings`.
+        here: reserved by this stage's functions already.
+        needed: by the lanes together.
+        reserved: whether the lanes reserve theirs.
+    """
+    name = "concurrency"
+    limit = answer["AccountLimit"]["ConcurrentExecutions"]
+    free = answer["AccountLimit"]["UnreservedConcurrentExecutions"] + here
+    elsewhere = f", of which {limit - free} are reserved elsewhere" if limit > free else ""
+    says = f"Lambda runs {limit:,} functions at once in this account and region{elsewhere}; the lanes need {needed:,}"
+    raised = RAISE.format("lambda", CONCURRENCY_QUOTA, max(1000, needed + UNRESERVED + limit - free))
+    if reserved and free < needed + UNRESERVED:
+        return Finding(
+            name,
+            Level.ERROR,
+            f"{says} reserved and {UNRESERVED} must stay unreserved: the deploy will fail",
+            f'{raised}; until it is granted set "reserved": "none"',
+        )
+    if not reserved and free < needed + LEAST_SHARED:
+        return Finding(name, Level.WARNING, f"{says}: a busy lane can starve all other functions", raised)
+    return Finding(name, Level.OK, says)
+
+
+def writes(answer: Mapping[str, Any], settings: Settings) -> Finding:
+    """Judge DynamoDB's write throughput of a table (`service-quotas.get_service_quota`) by the rates declared."""
+    rate = sum(c.rate for c in settings.credentials)
+    needed, limit = rate * WRITES_PER_MESSAGE, answer["Quota"]["Value"]
+    says = f"a table takes {limit:,.0f} write units a second; {rate:,.0f} messages a second need {needed:,.0f} at most"
+    if limit < needed:
+        return Finding("tables", Level.ERROR, says, RAISE.format("dynamodb", WRITES_QUOTA, 2 * needed))
+    return Finding("tables", Level.OK, says)
+
+
+def declared(settings: Settings, deployed: Settings | None) -> Finding:
+    """Compare cdk.json with what is deployed."""
+    if deployed is None:
+        return Finding(
+            "settings", Level.OK, f"cdk.json is valid: {len(settings.credentials)} credentials, not deployed"
+        )
+    if deployed == settings:
+        return Finding("settings", Level.OK, f"cdk.json is what is deployed: {len(settings.credentials)} credentials")
+    mine, theirs = ({c.id: c for c in s.credentials} for s in (settings, deployed))
+    changes = [f"+{name}" for name in mine.keys() - theirs.keys()] + [
+        f"-{name}" for name in theirs.keys() - mine.keys()
+    ]
+    changes += [f"~{name}" for name in mine.keys() & theirs.keys() if mine[name] != theirs[name]]
+    what = ", ".join(sorted(changes, key=lambda x: x[1:])) or "others than the credentials"
+    return Finding("settings", Level.WARNING, f"cdk.json differs from what is deployed: {what}", "npx cdk deploy")

@@ -1,0 +1,119 @@
+"""Checks of credentials' secrets: each provider's own code is asked, by a call that cannot leave this machine."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
+
+from cli.checks import Finding, Level
+from shared.contracts import WEBHOOK_PATH, Credential
+from shared.domain.chunks import Recipient
+from shared.domain.content import Content, Mailbox
+from shared.domain.outcomes import Rejected
+from shared.domain.unsubscribe import MIN_KEY, Keys
+from shared.ports import BadSignature, Clock, NotSent, Retriable, Target
+from shared.providers import registry
+from shared.providers.registry import AwsAccount, AwsKeys, Needs
+
+KEYLESS: Final = frozenset({"no_key", "no_topic"})
+"""What a reader of webhooks says that believes no post at all."""
+ROLE: Final = "ses"
+"""Its sender's role signs: an empty secret is all right."""
+
+
+class _Nowhere:
+    """A transport whose every request surely did not leave."""
+
+    def request(self, *_: Any, **__: Any) -> NoReturn:
+        raise NotSent("nowhere")
+
+    submit = request
+
+
+def read(credential: Credential, text: str) -> tuple[Mapping[str, str], list[Finding]]:
+    """Return a secret's fields and what is wrong with its form; a value is never part of a finding."""
+    name = f"secret {credential.id}"
+    do = f"posthaste credential set {credential.id} (fields: docs/providers, shared/providers/{credential.provider}.py)"
+    if not text.strip():
+        return {}, [] if credential.provider == ROLE else [
+            Finding(name, Level.ERROR, "it is empty: nothing is sent", do)
+        ]
+    try:
+        fields = json.loads(text)
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
+        return {}, [Finding(name, Level.ERROR, "it is not a JSON object of texts: nothing is sent", do)]
+    return fields, []
+
+
+def judge(credential: Credential, text: str, url: str, clock: Clock) -> list[Finding]:
+    """Judge a credential's secret: its form, whether its sender could call, whether its webhooks would be believed.
+
+    Args:
+        credential: as declared.
+        text: the secret's value; empty if it has none.
+        url: the API's public address, empty if it is not known.
+        clock: time.
+    """
+    name = f"secret {credential.id}"
+    fields, found = read(credential, text)
+    if found:
+        return found
+    do = f"posthaste credential set {credential.id}, with all its fields"
+    if lacking := _lacking(credential, fields, url or "https://unknown.invalid", clock):
+        says = f"its sender would refuse every message ({lacking})"
+        found.append(Finding(name, Level.ERROR, says, do))
+    if deaf := _deaf(credential, fields, clock):
+        says = f"posts of its provider are not believed ({deaf}): bounces and complaints stay unknown"
+        path = WEBHOOK_PATH.format(provider=credential.provider, credential_id=credential.id)
+        found.append(Finding(name, Level.ERROR, says, f"{do}; the provider posts to {url}{path}"))
+    return found or [Finding(name, Level.OK, "complete" if fields else "empty, as its sender's role signs")]
+
+
+def links(text: str) -> Finding:
+    """Judge the secret that signs unsubscription links."""
+    name = "secret unsubscribe"
+    try:
+        fields = json.loads(text or "{}")
+        Keys(fields.get("current", ""), tuple(fields.get("previous", "").split()))
+    except (ValueError, AttributeError, TypeError):
+        says = (
+            f"it has no `current` of {MIN_KEY} characters, or is malformed: no unsubscription link is made or believed"
+        )
+        return Finding(name, Level.ERROR, says, "put the key back, or make one (docs/unsubscribe.md)")
+    return Finding(name, Level.OK, "complete")
+
+
+def _lacking(credential: Credential, fields: Mapping[str, str], url: str, clock: Clock) -> str:
+    """Return the code by which the sender would refuse everything, or an empty string."""
+    nowhere: Any = _Nowhere()
+    needs = Needs(
+        http=nowhere,
+        clock=clock,
+        secret=fields,
+        base_url=credential.base_url,
+        smtp=nowhere,
+        credential=credential,
+        aws=AwsAccount(credential.region or "us-east-1", lambda: AwsKeys("unused", "unused")),
+        public_url=url,
+    )
+    someone = "+12025550123" if credential.channel == "sms" else "someone@example.com"
+    content = Content(sender=Mailbox("news@example.com"), subject="" if credential.channel == "sms" else "x", text="x")
+    target = Target(f"{'0' * 26}-0-0-1", Recipient(someone, someone))
+    (outcome,) = registry.provider(credential.provider)(needs).send(content, [target], deadline=clock.now() + 1)
+    return outcome.code if isinstance(outcome, Rejected) and outcome.provider_down else ""
+
+
+def _deaf(credential: Credential, fields: Mapping[str, str], clock: Clock) -> str:
+    """Return why posts of the provider would not be believed, or an empty string; SES's own events come by SNS."""
+    if credential.provider == ROLE and not credential.region:
+        return ""
+    try:
+        registry.webhooks(credential.provider).verify({}, b"{}", fields, clock.now())
+    except KeyError:
+        return ""  # it has none
+    except BadSignature as error:
+        return str(error) if str(error) in KEYLESS else ""
+    except Retriable:
+        return ""
+    return ""

@@ -1,0 +1,120 @@
+"""Checks of Amazon SES: the account, the identities that mail leaves from, and what brings back its events."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from cli.checks import Finding, Level
+from shared.contracts import Credential
+
+DAY: Final = 86_400
+USED_UP: Final = 0.8
+"""Share of the day's allowance from which on one should ask for more."""
+WANTED: Final = frozenset({"BOUNCE", "COMPLAINT", "DELIVERY", "REJECT"})
+"""Events without which the engine does not learn what became of a message."""
+PENDING: Final = "PendingConfirmation"
+CONSOLE: Final = "in the SES console"
+
+
+def account(answer: Mapping[str, Any], credentials: Sequence[Credential], region: str) -> list[Finding]:
+    """Judge an account in a region by `sesv2.get_account`; its credentials share one sandbox and one allowance."""
+    name = f"ses {region}"
+    found = []
+    if not answer.get("ProductionAccessEnabled"):
+        says = "the account is in the sandbox: only verified addresses get mail, 200 a day"
+        found.append(Finding(name, Level.ERROR, says, f"request production access {CONSOLE}"))
+    if not answer.get("SendingEnabled"):
+        found.append(
+            Finding(
+                name, Level.ERROR, "sending is switched off for the account", f"see the account dashboard {CONSOLE}"
+            )
+        )
+    status = answer.get("EnforcementStatus", "HEALTHY")
+    if status != "HEALTHY":
+        level = Level.WARNING if status == "PROBATION" else Level.ERROR
+        says = f"the account's reputation status is {status}"
+        found.append(Finding(name, level, says, f"read the reputation dashboard {CONSOLE}, and answer AWS's case"))
+    quota = answer.get("SendQuota", {})
+    rate, allowed = sum(c.rate for c in credentials), quota.get("MaxSendRate", 0.0)
+    if allowed < rate:
+        names = ", ".join(c.id for c in credentials)
+        says = f"SES takes {allowed:g} messages a second, but {names} are declared with {rate:g} together"
+        found.append(Finding(name, Level.ERROR, says, "lower the rates in cdk.json, or request a higher sending rate"))
+    day, used = quota.get("Max24HourSend", 0.0), quota.get("SentLast24Hours", 0.0)
+    if day >= 0 and used > USED_UP * day:  # -1: unlimited
+        says = f"{used:,.0f} of the {day:,.0f} messages of a day are used up"
+        found.append(Finding(name, Level.WARNING, says, "request a higher sending quota"))
+    return found or [
+        Finding(name, Level.OK, f"in production, healthy, {allowed:g} messages a second for {rate:g} declared")
+    ]
+
+
+def identities(
+    known: Sequence[Mapping[str, Any]], details: Mapping[str, Mapping[str, Any]], senders: Collection[str], region: str
+) -> list[Finding]:
+    """Judge what mail leaves from.
+
+    Args:
+        known: `sesv2.list_email_identities`' items.
+        details: `sesv2.get_email_identity` of those that cover a sender.
+        senders: the addresses and domains from which accounts may send, lower-case.
+        region: of SES.
+    """
+    name = f"ses {region} identities"
+    verified = {x["IdentityName"].lower(): bool(x.get("SendingEnabled")) for x in known}
+    found = []
+    for sender in sorted(senders):
+        covering = cover(sender, verified)
+        if not any(verified[x] for x in covering):
+            says = f"{sender} is not verified{' yet' if covering else ''}: SES refuses mail from it"
+            found.append(Finding(name, Level.ERROR, says, f"verify it {CONSOLE}, with DKIM"))
+    for identity, detail in sorted(details.items()):
+        dkim = detail.get("DkimAttributes", {})
+        if not dkim.get("SigningEnabled") or dkim.get("Status") != "SUCCESS":
+            says = f"DKIM of {identity} is {dkim.get('Status', 'NOT_STARTED')}: its mail fails DMARC at large receivers"
+            found.append(Finding(name, Level.WARNING, says, "publish its three CNAME records (docs/deliverability.md)"))
+    if found:
+        return found
+    says = f"all {len(senders)} senders are verified" if senders else f"{len(known)} identities, no sender allowed yet"
+    return [Finding(name, Level.OK, says)]
+
+
+def cover(sender: str, identities: Collection[str]) -> list[str]:
+    """Return the identities that let a sender send: its address, its domain, and the domains above it."""
+    domain = sender.rpartition("@")[2]
+    labels = domain.split(".")
+    parents = [".".join(labels[n:]) for n in range(len(labels) - 1)]
+    return [x for x in dict.fromkeys((sender, *parents)) if x in identities]
+
+
+def events(
+    sets: Mapping[str, Mapping[str, Any] | None], topic: str, subscriptions: Sequence[Mapping[str, Any]], queue: str
+) -> list[Finding]:
+    """Judge what brings SES's events to the feedback queue.
+
+    Args:
+        sets: credential → `sesv2.get_configuration_set_event_destinations` of its set; None: there is no such set.
+        topic: ARN of the stack's topic.
+        subscriptions: `sns.list_subscriptions_by_topic`'s.
+        queue: ARN of the feedback queue.
+    """
+    name, redeploy = "ses events", "npx cdk deploy, or make it as docs/providers/ses.md says"
+    found = []
+    for credential, answer in sorted(sets.items()):
+        mine = [
+            x
+            for x in (answer or {}).get("EventDestinations", [])
+            if x.get("Enabled") and x.get("SnsDestination", {}).get("TopicArn") == topic
+        ]
+        missing = WANTED - {kind for x in mine for kind in x.get("MatchingEventTypes", [])}
+        if answer is None:
+            says = f"the configuration set of {credential} does not exist: SES refuses its mail"
+            found.append(Finding(name, Level.ERROR, says, redeploy))
+        elif missing:
+            says = (
+                f"{credential}'s configuration set does not publish {', '.join(sorted(missing))} to the stack's topic"
+            )
+            found.append(Finding(name, Level.ERROR, f"{says}: nobody learns what became of its mail", redeploy))
+    mine = [x for x in subscriptions if x.get("Protocol") == "sqs" and x.get("Endpoint") == queue]
+    if not any(x.get("SubscriptionArn", PENDING) != PENDING for x in mine):
+        found.append(Finding(name, Level.ERROR, "the feedback queue is not subscribed to SES's events", redeploy))
+    return found or [Finding(name, Level.OK, f"events of {', '.join(sorted(sets))} reach the feedback queue")]

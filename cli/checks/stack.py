@@ -1,0 +1,96 @@
+"""Checks of what is deployed."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from cli.checks import Finding, Level
+from shared.domain.breaker import Breaker, BreakerState
+
+PENDING: Final = "PendingConfirmation"
+_OK: Final = 200
+
+
+def stack(answer: Mapping[str, Any]) -> Finding:
+    """Judge the stack by an item of `cloudformation.describe_stacks`."""
+    status = answer["StackStatus"]
+    says = f"{answer['StackName']} is {status}"
+    if status in ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE"):
+        return Finding("stack", Level.OK, says)
+    if status == "UPDATE_ROLLBACK_COMPLETE":
+        return Finding(
+            "stack", Level.WARNING, f"{says}: the last deploy failed, what was before it runs", "deploy again"
+        )
+    if status.endswith("_IN_PROGRESS"):
+        return Finding("stack", Level.WARNING, says, "wait until it is done")
+    return Finding("stack", Level.ERROR, says, "read its events in the CloudFormation console (docs/upgrading.md)")
+
+
+def address(url: str, status: int, body: bytes, *, why: str = "") -> Finding:
+    """Judge the API's public address by the answer of `/health`; `why` there was none."""
+    if why:
+        return Finding(
+            "address",
+            Level.ERROR,
+            f"{url}/health cannot be reached ({why}): clients, webhooks and unsubscription links fail",
+            "check public_url in cdk.json, its DNS and its certificate",
+        )
+    if status != _OK or b'"ok"' not in body:
+        says = f"{url}/health answers {status}, and not as Posthaste does"
+        return Finding("address", Level.ERROR, says, "let public_url lead to this stage's HTTP API")
+    return Finding("address", Level.OK, f"{url} answers")
+
+
+def queues(rows: Iterable[Mapping[str, Any]]) -> list[Finding]:
+    """Judge the queues by the rows of `posthaste queue list`."""
+    found = [
+        Finding(
+            "dead letters",
+            Level.WARNING,
+            f"{row['dead']:,} in {row['queue']}: they failed five times and wait for you",
+            f"posthaste redrive {row['queue']} --dry-run (docs/runbooks/dead-letters.md)",
+        )
+        for row in rows
+        if row["dead"]
+    ]
+    return found or [Finding("dead letters", Level.OK, "none")]
+
+
+def breakers(known: Mapping[str, Breaker]) -> list[Finding]:
+    """Judge the credentials' circuit breakers."""
+    found = [
+        Finding(
+            "breakers",
+            Level.WARNING,
+            f"{name} is {breaker.state.value} ({breaker.reason}): its provider fails, and is left alone but for probes",
+            "docs/runbooks/breaker-open.md",
+        )
+        for name, breaker in sorted(known.items())
+        if breaker.state is not BreakerState.CLOSED
+    ]
+    return found or [Finding("breakers", Level.OK, f"all {len(known)} closed")]
+
+
+def alarms(
+    alarms: Sequence[Mapping[str, Any]], topic: str, subscriptions: Sequence[Mapping[str, Any]]
+) -> list[Finding]:
+    """Judge the alarms (`cloudwatch.describe_alarms`) and who hears of them (`sns.list_subscriptions_by_topic`)."""
+    found = []
+    if not alarms:
+        found.append(Finding("alarms", Level.ERROR, "the stage has no alarms", "npx cdk deploy"))
+    mute = [x["AlarmName"] for x in alarms if not x.get("ActionsEnabled") or topic not in x.get("AlarmActions", [])]
+    if mute:
+        says = f"{len(mute)} alarms tell nobody, {mute[0]} among them"
+        found.append(Finding("alarms", Level.ERROR, says, "aws cloudwatch enable-alarm-actions, or npx cdk deploy"))
+    confirmed = [x for x in subscriptions if x.get("SubscriptionArn", PENDING) != PENDING]
+    if not subscriptions:
+        do = "set alarm_email in cdk.json and deploy, or subscribe to the topic"
+        found.append(Finding("alarms", Level.ERROR, "nobody is subscribed: alarms reach nobody", do))
+    elif not confirmed:
+        do = "let its owner follow the link in the mail of AWS Notifications"
+        found.append(Finding("alarms", Level.ERROR, "the subscription is not confirmed: alarms reach nobody", do))
+    found += [
+        Finding("alarms", Level.WARNING, f"{x['AlarmName']} fires: {x.get('StateReason', '')}", "docs/operations.md")
+        for x in alarms
+        if x.get("StateValue") == "ALARM"
+    ]
+    return found or [Finding("alarms", Level.OK, f"{len(alarms)}, none fires, {len(confirmed)} told")]

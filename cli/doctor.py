@@ -1,0 +1,380 @@
+"""`posthaste doctor`: what is wrong with an AWS account before a deploy, and with a deployment after it.
+
+Here AWS is asked; what the answers mean is decided in `cli.checks`. One check that cannot be made does not keep the
+others: what the identity may not look at is a warning, what a local cloud cannot know is said, and never called ok.
+"""
+
+import json as codec
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from cli.checks import Finding, Level, account, secrets, ses, stack
+from cli.deployment import OPS_OUTPUT, REFUSED, Aws, Deployment, Stage, aws_errors, deployment
+from cli.environment import URL, local_cloud
+from cli.errors import ExitCode, Misused, NotFound
+from cli.output import Json, clean, emit, say, surroundings
+from cli.queues import rows as queue_rows
+from shared.contracts import (
+    ENV_FEEDBACK_QUEUE_URL,
+    ENV_SETTINGS,
+    TEST_CREDENTIAL,
+    Settings,
+    prefix,
+    secret_name,
+    unsubscribe_secret_name,
+)
+from shared.ports import Clock
+
+FUNCTION: Final = "AWS::Lambda::Function"
+WORKERS: Final = 8
+TIMEOUT: Final = 10.0
+"""Seconds that the API may take to answer."""
+LOCAL_ONLY: Final = "cannot be known on the local cloud"
+MARKS: Final = {Level.OK: "ok", Level.WARNING: "warning", Level.ERROR: "ERROR", Level.SKIPPED: "-"}
+
+
+@dataclass(frozen=True)
+class Patient:
+    """What is looked at.
+
+    Attributes:
+        found: how to reach it.
+        settings: of cdk.json where there is one, else those that are deployed.
+        reserved: whether the lanes reserve their concurrency.
+        from_file: whether `settings` are those of cdk.json.
+        clock: time.
+    """
+
+    found: Deployment
+    settings: Settings
+    reserved: bool
+    from_file: bool
+    clock: Clock
+
+    @cached_property
+    def environment(self) -> Mapping[str, str]:
+        """What is deployed, as a function of it sees it; empty if nothing is."""
+        return _environment(self.found)
+
+    @cached_property
+    def identity(self) -> Mapping[str, Any]:
+        """Who asks, and the answer's own headers."""
+        answer: Mapping[str, Any] = self.found.client("sts").get_caller_identity()
+        return answer
+
+    @cached_property
+    def url(self) -> str:
+        """The API's public address; empty if it is not known."""
+        local = local_cloud() if self.found.local else None
+        if local is not None:
+            return local.values.get(URL, "")
+        if self.settings.public_url:
+            return self.settings.public_url
+        return self.found.output("ApiUrl").rstrip("/") if self.environment else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One look.
+
+    Attributes:
+        name: of its findings, if it cannot be made.
+        look: asks AWS and has the answers judged.
+        local: whether a local cloud's answer is worth anything.
+        deployed: whether there must be a deployment.
+    """
+
+    name: str
+    look: Callable[[Patient], Iterable[Finding]]
+    local: bool = False
+    deployed: bool = False
+
+
+def doctor(
+    ctx: typer.Context,
+    *,
+    settings: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The settings to deploy. Default: cdk.json of this folder or one above."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show warnings and errors only.")] = False,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Check the AWS account before a deploy, and the deployment after it; say what to do about each finding.
+
+    Nothing is changed, and nothing is sent. Exit code 1 if there is an error.
+    """
+    found, settings_found = _patient(settings, stage, aws=aws, clock=surroundings(ctx).clock)
+    with aws_errors(found.where):
+        patient = settings_found()
+        findings = list(examine(patient, CHECKS))
+    errors = sum(x.level is Level.ERROR for x in findings)
+    warnings = sum(x.level is Level.WARNING for x in findings)
+    if json:
+        items = [{"check": x.check, "level": x.level.value, "says": x.says, "do": x.do} for x in findings]
+        emit({"stage": found.stage, "where": found.where, "errors": errors, "warnings": warnings, "items": items})
+    else:
+        _print([x for x in findings if not quiet or x.level in (Level.WARNING, Level.ERROR)])
+        say(f"{len(findings)} findings at stage {found.stage}, {found.where}: {errors} errors, {warnings} warnings")
+    if errors:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def examine(patient: Patient, checks: Iterable[Check]) -> Iterator[Finding]:
+    """Make all checks that can be made."""
+    from botocore.exceptions import ClientError  # noqa: PLC0415 - loads botocore
+
+    for check in checks:
+        if patient.found.local and not check.local:
+            yield Finding(check.name, Level.SKIPPED, LOCAL_ONLY)
+        elif check.deployed and not patient.environment:
+            yield Finding(check.name, Level.SKIPPED, "nothing is deployed yet")
+        else:
+            try:
+                yield from check.look(patient)
+            except ClientError as error:
+                code, asked = error.response.get("Error", {}).get("Code", ""), error.operation_name
+                if code in REFUSED:
+                    says, do = f"you may not ask {asked} ({code})", "ask with an identity that may"
+                else:
+                    says, do = f"{asked} failed: {code}", "try again; if it stays so, look at the AWS Health Dashboard"
+                yield Finding(check.name, Level.WARNING, f"not checked: {says}", do)
+
+
+def _print(findings: Iterable[Finding]) -> None:
+    shown = list(findings)
+    width = max((len(x.check) for x in shown), default=0)
+    for x in shown:
+        say(f"{MARKS[x.level]:<8} {x.check:<{width}}  {x.says}")
+        if x.do:
+            say(f"{'':<8} {'':<{width}}  → {clean(x.do)}")
+
+
+def _patient(file: Path | None, stage: str, *, aws: bool, clock: Clock) -> tuple[Deployment, Callable[[], Patient]]:
+    """Return the deployment, and what finds out its settings; a local cloud's are those that it was deployed with."""
+    found = deployment(stage, aws=aws)
+    path = file or next((p for f in (Path.cwd(), *Path.cwd().parents) if (p := f / "cdk.json").is_file()), None)
+    declared = None if path is None or (found.local and file is None) else _declared(path)
+    if declared is not None and not stage and file is None:
+        found = deployment(declared[0].stage, aws=aws)
+    if declared is not None and declared[0].stage != found.stage:
+        declared = None
+
+    def patient() -> Patient:
+        if declared is not None:
+            return Patient(found, declared[0], declared[1], from_file=True, clock=clock)
+        environment = _environment(found)
+        if not environment:
+            raise NotFound(
+                f"no stage {found.stage} in {found.where}, and no cdk.json of that stage: name it, --settings"
+            )
+        return Patient(found, Settings.loads(environment[ENV_SETTINGS]), reserved=True, from_file=False, clock=clock)
+
+    return found, patient
+
+
+def _declared(path: Path) -> tuple[Settings, bool]:
+    """Return the settings of a cdk.json, and whether its lanes reserve their concurrency."""
+    from infra.settings import SettingsError, read  # noqa: PLC0415 - starts the CDK
+
+    try:
+        raw = codec.loads(path.read_text(encoding="utf-8"))
+        declared = read(raw.get("context", {}).get("posthaste") if isinstance(raw, dict) else None)
+    except (OSError, ValueError) as error:
+        raise Misused(f"cannot read {path}: {error}") from None
+    except SettingsError as error:
+        raise Misused(f"{path}: {error}") from None
+    return declared.settings, declared.reserved
+
+
+def _environment(found: Deployment) -> Mapping[str, str]:
+    functions = found.client("lambda")
+    try:
+        names = found.resources(FUNCTION)
+    except NotFound:
+        return {}
+    for name in names:
+        variables: Mapping[str, str] = (
+            functions.get_function_configuration(FunctionName=name).get("Environment", {}).get("Variables", {})
+        )
+        if ENV_SETTINGS in variables:
+            return variables
+    return {}
+
+
+# What asks AWS. Each returns what `cli.checks` makes of the answers.
+
+
+def _clock(patient: Patient) -> list[Finding]:
+    date = patient.identity["ResponseMetadata"]["HTTPHeaders"].get("date", "")
+    return [account.clock(date, patient.clock.now())] if date else []
+
+
+def _settings(patient: Patient) -> list[Finding]:
+    if not patient.from_file:
+        says = f"as deployed: {len(patient.settings.credentials)} credentials"
+        return [Finding("settings", Level.OK, says)]
+    deployed = patient.environment.get(ENV_SETTINGS, "")
+    return [account.declared(patient.settings, Settings.loads(deployed) if deployed else None)]
+
+
+def _bootstrap(patient: Patient) -> list[Finding]:
+    client = patient.found.client("ssm")
+    try:
+        answer = client.get_parameter(Name=account.BOOTSTRAP)
+    except client.exceptions.ParameterNotFound:
+        answer = None
+    return [account.bootstrap(answer, patient.identity["Account"], str(patient.found.session.region_name))]
+
+
+def _concurrency(patient: Patient) -> list[Finding]:
+    client = patient.found.client("lambda")
+    names = patient.found.resources(FUNCTION) if patient.environment else []
+    with ThreadPoolExecutor(WORKERS) as pool:
+        answers = list(pool.map(lambda name: client.get_function_concurrency(FunctionName=name), names))
+    here = sum(x.get("ReservedConcurrentExecutions", 0) for x in answers)
+    lanes = [*patient.settings.credentials, patient.settings.credential(TEST_CREDENTIAL)]
+    needed = sum(c.workers for c in lanes)
+    return [account.concurrency(client.get_account_settings(), here, needed, reserved=patient.reserved)]
+
+
+def _writes(patient: Patient) -> list[Finding]:
+    client = patient.found.client("service-quotas")
+    quota = client.get_service_quota(ServiceCode="dynamodb", QuotaCode=account.WRITES_QUOTA)
+    return [account.writes(quota, patient.settings)]
+
+
+def _secrets(patient: Patient) -> Iterator[Finding]:
+    if not patient.environment:
+        yield Finding(
+            "secrets", Level.SKIPPED, "the first deploy makes them; fill them with `posthaste credential set`"
+        )
+        return
+    client, stage = patient.found.client("secretsmanager"), patient.settings.stage
+
+    def text(name: str) -> str:
+        try:
+            return str(client.get_secret_value(SecretId=name).get("SecretString", ""))
+        except client.exceptions.ResourceNotFoundException:  # also: no value yet
+            return ""
+
+    for credential in patient.settings.credentials:
+        yield from secrets.judge(credential, text(secret_name(stage, credential.id)), patient.url, patient.clock)
+    yield secrets.links(text(unsubscribe_secret_name(stage)))
+
+
+def _ses(patient: Patient) -> Iterator[Finding]:
+    here = str(patient.found.session.region_name)
+    by_region: dict[str, list[Any]] = {}
+    for c in patient.settings.credentials:
+        if c.provider == "ses":
+            by_region.setdefault(c.region or here, []).append(c)
+    senders = _senders(patient) if by_region and patient.environment else set()
+    for region, credentials in sorted(by_region.items()):
+        client = patient.found.client("sesv2", region)
+        yield from ses.account(client.get_account(), credentials, region)
+        known = _all_identities(client)
+        covering = {x for s in senders for x in ses.cover(s, {k["IdentityName"].lower() for k in known})}
+        details = {name: client.get_email_identity(EmailIdentity=name) for name in sorted(covering)}
+        yield from ses.identities(known, details, senders, region)
+
+
+def _senders(patient: Patient) -> set[str]:
+    accounts = patient.found.accounts(patient.clock)
+    return {s.lower() for a in accounts.list_accounts() for s in accounts.list_senders(a.id)}
+
+
+def _all_identities(client: Any) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = []
+    more: dict[str, str] = {}
+    while True:
+        page = client.list_email_identities(PageSize=1000, **more)
+        found += page["EmailIdentities"]
+        if not page.get("NextToken"):
+            return found
+        more = {"NextToken": page["NextToken"]}
+
+
+def _events(patient: Patient) -> list[Finding]:
+    mine = [c for c in patient.settings.credentials if c.provider == "ses" and not c.region]
+    if not mine:
+        return []
+    client = patient.found.client("sesv2")
+    sets: dict[str, Any] = {}
+    for c in mine:
+        try:
+            sets[c.id] = client.get_configuration_set_event_destinations(ConfigurationSetName=c.configuration_set)
+        except client.exceptions.NotFoundException:
+            sets[c.id] = None
+    url = patient.environment[ENV_FEEDBACK_QUEUE_URL]
+    queue = patient.found.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+    topic = patient.found.output("SesTopicArn")
+    return ses.events(sets, topic, _subscriptions(patient, topic), queue["Attributes"]["QueueArn"])
+
+
+def _subscriptions(patient: Patient, topic: str) -> list[Any]:
+    pages = patient.found.client("sns").get_paginator("list_subscriptions_by_topic").paginate(TopicArn=topic)
+    return [x for page in pages for x in page["Subscriptions"]]
+
+
+def _address(patient: Patient) -> list[Finding]:
+    import urllib3  # noqa: PLC0415 - loads when needed
+
+    if not patient.url:
+        return [Finding("address", Level.SKIPPED, "the API has no address yet")]
+    try:
+        answer = urllib3.PoolManager().request(
+            "GET", f"{patient.url}/health", timeout=TIMEOUT, retries=False, redirect=False
+        )
+    except urllib3.exceptions.HTTPError as error:
+        return [stack.address(patient.url, 0, b"", why=type(error).__name__)]
+    return [stack.address(patient.url, answer.status, answer.data)]
+
+
+def _stack(patient: Patient) -> list[Finding]:
+    answer = patient.found.client("cloudformation").describe_stacks(StackName=prefix(patient.found.stage))
+    return [stack.stack(answer["Stacks"][0])]
+
+
+def _dead(patient: Patient) -> list[Finding]:
+    return stack.queues(queue_rows(patient.found, patient.clock.now()))
+
+
+def _breakers(patient: Patient) -> list[Finding]:
+    from shared.adapters.dynamo.breakers import DynamoBreakers  # noqa: PLC0415 - loads botocore
+    from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415
+
+    store = DynamoBreakers(Dynamo(patient.found.client("dynamodb")), patient.found.output(OPS_OUTPUT))
+    return stack.breakers(store.read([c.id for c in patient.settings.credentials]))
+
+
+def _alarms(patient: Patient) -> list[Finding]:
+    topic = patient.found.output("AlarmTopicArn")
+    pages = patient.found.client("cloudwatch").get_paginator("describe_alarms")
+    alarms = [x for p in pages.paginate(AlarmNamePrefix=f"{prefix(patient.found.stage)}-") for x in p["MetricAlarms"]]
+    return stack.alarms(alarms, topic, _subscriptions(patient, topic))
+
+
+CHECKS: Final = (
+    Check("clock", _clock, local=True),
+    Check("settings", _settings, local=True),
+    Check("bootstrap", _bootstrap),
+    Check("concurrency", _concurrency),
+    Check("tables", _writes),
+    Check("ses", _ses),
+    Check("secrets", _secrets, local=True),
+    Check("stack", _stack, local=True, deployed=True),
+    Check("address", _address, local=True),
+    Check("ses events", _events, deployed=True),
+    Check("dead letters", _dead, local=True, deployed=True),
+    Check("breakers", _breakers, local=True, deployed=True),
+    Check("alarms", _alarms, deployed=True),
+)

@@ -1,0 +1,240 @@
+"""What the doctor makes of AWS's answers: for each finding one that brings it, and one that does not."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from cli.checks import Finding, Level, account, secrets, ses, stack
+from infra.settings import providers
+from shared.contracts import Credential, Settings
+from shared.domain.breaker import Breaker, BreakerState
+from tests.cli.fakes import FakeClock
+
+OK, WARNING, ERROR = Level.OK, Level.WARNING, Level.ERROR
+ONE = Credential("one", "ses", "email", 10)
+TWO = Credential("two", "ses", "email", 5)
+TOPIC, QUEUE = "arn:aws:sns:us-east-1:1:topic", "arn:aws:sqs:us-east-1:1:queue"
+
+
+def levels(found: Finding | list[Finding]) -> list[Level]:
+    some = found if isinstance(found, list) else [found]
+    assert all(x.says and (x.do or x.level in (OK, Level.SKIPPED)) for x in some), some
+    return [x.level for x in some]
+
+
+@pytest.mark.parametrize(("off", "level"), [(0, OK), (-4, OK), (5, WARNING), (-299, WARNING), (300, ERROR)])
+def test_the_clock(off: float, level: Level) -> None:
+    at = 1_790_000_000
+    assert levels(account.clock("Mon, 21 Sep 2026 14:13:20 GMT", at + off)) == [level]
+
+
+@pytest.mark.parametrize(("value", "level"), [(None, ERROR), ("5", ERROR), ("x", ERROR), ("6", OK), ("30", OK)])
+def test_the_bootstrap_stack(value: str | None, level: Level) -> None:
+    found = account.bootstrap({"Parameter": {"Value": value}} if value else None, "123456789012", "eu-west-1")
+    assert levels(found) == [level]
+    assert level is OK or found.do == "npx cdk bootstrap aws://123456789012/eu-west-1"
+
+
+@pytest.mark.parametrize(
+    ("limit", "unreserved", "here", "reserved", "level"),
+    [
+        (10, 10, 0, True, ERROR),  # a fresh account
+        (1000, 1000, 0, True, OK),
+        (120, 120, 0, True, OK),
+        (119, 119, 0, True, ERROR),
+        (1000, 119, 0, True, ERROR),  # others have it
+        (1000, 100, 20, True, OK),  # our own deploy has it
+        (10, 10, 0, False, WARNING),
+        (70, 70, 0, False, OK),
+    ],
+)
+def test_lambda_concurrency(limit: int, unreserved: int, here: int, reserved: bool, level: Level) -> None:  # noqa: FBT001 - a row
+    answer = {"AccountLimit": {"ConcurrentExecutions": limit, "UnreservedConcurrentExecutions": unreserved}}
+    found = account.concurrency(answer, here, 20, reserved=reserved)
+    assert levels(found) == [level]
+    assert level is OK or "--quota-code L-B99A9384" in found.do
+
+
+def test_the_tables_throughput() -> None:
+    settings = Settings("dev", (ONE, Credential("fast", "sendgrid", "email", 90_000)), {})
+    assert levels(account.writes({"Quota": {"Value": 40_000.0}}, settings)) == [ERROR]
+    assert levels(account.writes({"Quota": {"Value": 80_000.0}}, settings)) == [OK]
+
+
+def test_settings_that_differ_are_named() -> None:
+    mine = Settings("dev", (ONE, Credential("two", "ses", "email", 6)), {})
+    assert levels(account.declared(mine, None)) == levels(account.declared(mine, mine)) == [OK]
+    found = account.declared(mine, Settings("dev", (TWO, Credential("three", "ses", "email", 1)), {}))
+    assert (found.level, found.says.partition(": ")[2]) == (WARNING, "+one, -three, ~two")
+    assert "others than" in account.declared(mine, Settings("dev", mine.credentials, {"email": ("one",)})).says
+
+
+GOOD: dict[str, Any] = {
+    "ProductionAccessEnabled": True,
+    "SendingEnabled": True,
+    "EnforcementStatus": "HEALTHY",
+    "SendQuota": {"Max24HourSend": 50_000.0, "MaxSendRate": 15.0, "SentLast24Hours": 40_000.0},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, [OK]),
+        ({"ProductionAccessEnabled": False}, [ERROR]),
+        ({"SendingEnabled": False}, [ERROR]),
+        ({"EnforcementStatus": "PROBATION"}, [WARNING]),
+        ({"EnforcementStatus": "SHUTDOWN"}, [ERROR]),
+        ({"SendQuota": {**GOOD["SendQuota"], "MaxSendRate": 14.0}}, [ERROR]),  # the two share it
+        ({"SendQuota": {**GOOD["SendQuota"], "SentLast24Hours": 40_001.0}}, [WARNING]),
+        ({"SendQuota": {**GOOD["SendQuota"], "Max24HourSend": -1.0}}, [OK]),
+    ],
+)
+def test_the_account_of_ses(change: dict[str, Any], expected: list[Level]) -> None:
+    assert levels(ses.account({**GOOD, **change}, [ONE, TWO], "us-east-1")) == expected
+
+
+def test_senders_need_a_verified_identity_with_dkim() -> None:
+    known = [
+        {"IdentityName": "example.com", "SendingEnabled": True},
+        {"IdentityName": "new.example.org", "SendingEnabled": False},
+        {"IdentityName": "ann@example.net", "SendingEnabled": True},
+    ]
+    good = {"DkimAttributes": {"SigningEnabled": True, "Status": "SUCCESS"}}
+
+    def of(*senders: str, **details: Any) -> list[Finding]:
+        return ses.identities(known, details, senders, "us-east-1")
+
+    assert levels(of()) == levels(of("example.com", "news.example.com", "x@example.com", "ann@example.net")) == [OK]
+    (pending, unknown) = of("x@new.example.org", "bob@example.net")
+    assert (pending.level, unknown.level) == (ERROR, ERROR)
+    assert {"bob@example.net is not verified:", "x@new.example.org is not verified yet:"} == {
+        x.says.partition(" SES")[0] for x in (pending, unknown)
+    }
+    details = {"example.com": {"DkimAttributes": {"SigningEnabled": True, "Status": "PENDING"}}}
+    assert levels(ses.identities(known, details, ["example.com"], "us-east-1")) == [WARNING]
+    assert levels(ses.identities(known, {"example.com": good}, ["example.com"], "us-east-1")) == [OK]
+    assert ses.cover("a@b.example.com", ["com", "example.com", "b.example.com"]) == ["b.example.com", "example.com"]
+
+
+def test_events_of_ses_must_reach_the_feedback_queue() -> None:
+    kinds = ["SEND", "BOUNCE", "COMPLAINT", "DELIVERY", "REJECT"]
+    whole = {"Enabled": True, "MatchingEventTypes": kinds, "SnsDestination": {"TopicArn": TOPIC}}
+    subscription = {"Protocol": "sqs", "Endpoint": QUEUE, "SubscriptionArn": f"{TOPIC}:1"}
+
+    def of(destination: dict[str, Any] | None, *subscriptions: dict[str, Any]) -> list[Level]:
+        answer = None if destination is None else {"EventDestinations": [destination]}
+        return levels(ses.events({"one": answer}, TOPIC, subscriptions, QUEUE))
+
+    assert of(whole, subscription) == [OK]
+    assert of(None, subscription) == [ERROR]
+    for broken in ({"Enabled": False}, {"MatchingEventTypes": kinds[:2]}, {"SnsDestination": {"TopicArn": "other"}}):
+        assert of({**whole, **broken}, subscription) == [ERROR]
+    assert of(whole) == [ERROR]
+    assert of(whole, {**subscription, "Endpoint": "other"}) == [ERROR]
+    assert of(whole, {**subscription, "SubscriptionArn": "PendingConfirmation"}) == [ERROR]
+
+
+PUBLIC = base64.b64encode(
+    ec.generate_private_key(ec.SECP256R1()).public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+).decode()
+COMPLETE = {
+    "sendgrid": {"api_key": "SG.x", "webhook_public_key": PUBLIC},
+    "mailgun": {"api_key": "k", "domain": "example.com", "webhook_signing_key": "k"},
+    "resend": {"api_key": "re_x", "webhook_signing_secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"},
+    "ses": {},
+    "smtp": {"username": "u", "password": "p"},
+    "twilio": {"account_sid": "AC" + "0" * 32, "auth_token": "t", "from": "+12025550123"},
+}
+
+
+def test_every_provider_says_itself_what_its_secret_lacks() -> None:
+    assert set(COMPLETE) == set(providers())
+    for provider, fields in COMPLETE.items():
+        channel = "sms" if provider == "twilio" else "email"
+        base = "smtp://relay.example.com:587" if provider == "smtp" else ""
+        credential = Credential("one", provider, channel, 1, base_url=base)
+
+        def of(some: dict[str, str], credential: Credential = credential) -> list[Finding]:
+            return secrets.judge(credential, json.dumps(some), "https://mail.example.com", FakeClock())
+
+        assert levels(of(fields)) == [OK], provider
+        for name in fields:
+            assert ERROR in levels(of({k: v for k, v in fields.items() if k != name})), (provider, name)
+        if "webhook_signing_key" in fields:
+            (found,) = of({**fields, "webhook_signing_key": ""})
+            assert "https://mail.example.com/webhooks/mailgun/one" in found.do
+    assert (
+        "no_key"
+        in secrets.judge(
+            Credential("one", "sendgrid", "email", 1),
+            json.dumps({"api_key": "x", "webhook_public_key": "x"}),
+            "",
+            FakeClock(),
+        )[0].says
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["", "  ", "hush", '"hush"', '["hush"]', '{"api_key": 1}', '{"api_key": {"x": "hush"}}']
+)
+def test_a_malformed_secret_is_an_error_and_never_shown(text: str) -> None:
+    found = secrets.judge(Credential("one", "sendgrid", "email", 1), text, "", FakeClock())
+    assert levels(found) == [ERROR]
+    assert "hush" not in str(found)
+
+
+def test_what_signs_links() -> None:
+    key = "k" * 32
+    assert levels(secrets.links(json.dumps({"current": key}))) == [OK]
+    for text in ("", "{}", '{"current": "short"}', json.dumps({"current": key, "previous": "short"}), "[]", "x"):
+        assert levels(secrets.links(text)) == [ERROR]
+
+
+@pytest.mark.parametrize(
+    ("status", "level"),
+    [
+        ("CREATE_COMPLETE", OK),
+        ("UPDATE_COMPLETE", OK),
+        ("UPDATE_ROLLBACK_COMPLETE", WARNING),
+        ("UPDATE_IN_PROGRESS", WARNING),
+        ("UPDATE_ROLLBACK_FAILED", ERROR),
+        ("ROLLBACK_COMPLETE", ERROR),
+    ],
+)
+def test_the_stack(status: str, level: Level) -> None:
+    assert levels(stack.stack({"StackName": "posthaste-dev", "StackStatus": status})) == [level]
+
+
+def test_the_address() -> None:
+    assert levels(stack.address("https://x", 200, b'{"status":"ok"}')) == [OK]
+    for status, body in ((404, b"{}"), (200, b"<html>"), (503, b'{"status":"ok"}')):
+        assert levels(stack.address("https://x", status, body)) == [ERROR]
+    assert "MaxRetryError" in stack.address("https://x", 0, b"", why="MaxRetryError").says
+
+
+def test_dead_letters_and_breakers() -> None:
+    assert levels(stack.queues([{"queue": "feedback", "dead": 0}])) == [OK]
+    (found,) = stack.queues([{"queue": "feedback", "dead": 3}, {"queue": "due", "dead": 0}])
+    assert (found.level, found.do.partition(" (")[0]) == (WARNING, "posthaste redrive feedback --dry-run")
+    opened = Breaker("one", state=BreakerState.OPEN, reason="http_503")
+    assert levels(stack.breakers({"one": Breaker("one")})) == [OK]
+    assert levels(stack.breakers({"one": opened, "two": Breaker("two")})) == [WARNING]
+
+
+def test_alarms_must_reach_somebody() -> None:
+    alarm = {"AlarmName": "a", "ActionsEnabled": True, "AlarmActions": [TOPIC], "StateValue": "OK"}
+    someone = {"Protocol": "email", "SubscriptionArn": f"{TOPIC}:1"}
+
+    def of(alarm: dict[str, Any] | None, *subscriptions: dict[str, Any]) -> list[Level]:
+        return levels(stack.alarms([alarm] if alarm else [], TOPIC, subscriptions))
+
+    assert of(alarm, someone) == [OK]
+    assert of(None, someone) == [ERROR]
+    assert of(alarm) == of(alarm, {**someone, "SubscriptionArn": "PendingConfirmation"}) == [ERROR]
+    assert of({**alarm, "ActionsEnabled": False}, someone) == of({**alarm, "AlarmActions": []}, someone) == [ERROR]
+    assert of({**alarm, "StateValue": "ALARM", "StateReason": "too many"}, someone) == [WARNING]

@@ -1,0 +1,191 @@
+"""The doctor asks AWS what its checks need, says what it may not or cannot know, and exits with 1 on errors alone."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+
+from cli import doctor
+from cli.checks import Finding, Level
+from cli.doctor import CHECKS, Check, Patient, examine
+from cli.errors import NotFound
+from shared.contracts import ENV_FEEDBACK_QUEUE_URL, ENV_SETTINGS, Credential, Settings
+from tests.cli.fakes import FakeClock, Run
+
+REGION = "eu-west-1"
+SES = Credential("ses-main", "ses", "email", 14, configuration_set="posthaste-blue-ses-main")
+SETTINGS = Settings("blue", (SES,), {"email": ("ses-main",)}, public_url="https://mail.example.com")
+TOPIC = f"arn:aws:sns:{REGION}:123456789012:posthaste-blue-ses"
+QUEUE = f"arn:aws:sqs:{REGION}:123456789012:posthaste-blue-feedback"
+OWN = ("stack", "address", "dead letters", "breakers")
+"""Asked elsewhere: by the deployed test, on stores, over HTTP."""
+
+
+class Stage:
+    """A deployment whose clients answer as recorded and check what they are asked; the part that the doctor uses."""
+
+    stage = "blue"
+    where = f"AWS {REGION}"
+
+    def __init__(self, *, local: bool = False, functions: tuple[str, ...] = ("send",)) -> None:
+        self.local = local
+        self.functions = functions
+        self.session = boto3.Session("x", "y", region_name=REGION)
+        self.stubs: dict[str, Stubber] = {}
+
+    def stub(self, service: str) -> Stubber:
+        if service not in self.stubs:
+            self.stubs[service] = Stubber(self.session.client(service))  # type: ignore[call-overload]
+            self.stubs[service].activate()
+        return self.stubs[service]
+
+    def client(self, service: str, region: str | None = None) -> Any:
+        assert region in (None, REGION)
+        return self.stub(service).client
+
+    def resources(self, _kind: str) -> list[str]:
+        if not self.functions:
+            raise NotFound("no stack")
+        return list(self.functions)
+
+    def output(self, name: str) -> str:
+        return {"SesTopicArn": TOPIC, "AlarmTopicArn": TOPIC}[name]
+
+    def accounts(self, _clock: Any) -> Any:
+        class Accounts:
+            def list_accounts(self) -> list[Any]:
+                return [Credential("acc", "", "", 1)]
+
+            def list_senders(self, _account: str) -> list[str]:
+                return ["example.com"]
+
+        return Accounts()
+
+    def patient(self) -> Patient:
+        return Patient(self, SETTINGS, reserved=True, from_file=True, clock=FakeClock())  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    found = Stage()
+    yield found
+    for stub in found.stubs.values():
+        stub.assert_no_pending_responses()
+
+
+def healthy(stage: Stage) -> None:
+    """Record the answers of an account and a deployment without a flaw."""
+    date = datetime.fromtimestamp(FakeClock().now(), UTC).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    headers = {"ResponseMetadata": {"HTTPHeaders": {"date": date}, "HTTPStatusCode": 200}}
+    stage.stub("sts").add_response(
+        "get_caller_identity", {"Account": "123456789012", "Arn": "arn:aws:iam::123456789012:user/ann", **headers}
+    )
+    variables = {ENV_SETTINGS: SETTINGS.dumps(), ENV_FEEDBACK_QUEUE_URL: "https://sqs/feedback"}
+    lambdas = stage.stub("lambda")
+    lambdas.add_response("get_function_configuration", {"Environment": {"Variables": variables}})
+    lambdas.add_response("get_function_concurrency", {"ReservedConcurrentExecutions": 4}, {"FunctionName": "send"})
+    limit = {"ConcurrentExecutions": 1000, "UnreservedConcurrentExecutions": 996}
+    lambdas.add_response("get_account_settings", {"AccountLimit": limit})
+    parameter = {"Parameter": {"Value": "30"}}
+    stage.stub("ssm").add_response("get_parameter", parameter, {"Name": "/cdk-bootstrap/hnb659fds/version"})
+    asked = {"ServiceCode": "dynamodb", "QuotaCode": "L-AB614373"}
+    stage.stub("service-quotas").add_response("get_service_quota", {"Quota": {"Value": 40_000.0}}, asked)
+    mail = stage.stub("sesv2")
+    quota = {"Max24HourSend": 50_000.0, "MaxSendRate": 14.0, "SentLast24Hours": 1.0}
+    account = {"ProductionAccessEnabled": True, "SendingEnabled": True, "EnforcementStatus": "HEALTHY"}
+    mail.add_response("get_account", {**account, "SendQuota": quota})
+    identity = {"IdentityName": "example.com", "SendingEnabled": True}
+    mail.add_response("list_email_identities", {"EmailIdentities": [], "NextToken": "n"}, {"PageSize": 1000})
+    mail.add_response("list_email_identities", {"EmailIdentities": [identity]}, {"PageSize": 1000, "NextToken": "n"})
+    dkim = {"DkimAttributes": {"SigningEnabled": True, "Status": "SUCCESS"}}
+    mail.add_response("get_email_identity", dkim, {"EmailIdentity": "example.com"})
+    kinds = ["BOUNCE", "COMPLAINT", "DELIVERY", "REJECT"]
+    sns = {"Name": "d", "Enabled": True, "MatchingEventTypes": kinds, "SnsDestination": {"TopicArn": TOPIC}}
+    asked = {"ConfigurationSetName": SES.configuration_set}
+    mail.add_response("get_configuration_set_event_destinations", {"EventDestinations": [sns]}, asked)
+    secrets = stage.stub("secretsmanager")
+    secrets.add_response("get_secret_value", {}, {"SecretId": "posthaste-blue/credential/ses-main"})
+    key = json.dumps({"current": "k" * 64})
+    secrets.add_response("get_secret_value", {"SecretString": key}, {"SecretId": "posthaste-blue/unsubscribe"})
+    asked = {"QueueUrl": "https://sqs/feedback", "AttributeNames": ["QueueArn"]}  # type: ignore[dict-item]
+    stage.stub("sqs").add_response("get_queue_attributes", {"Attributes": {"QueueArn": QUEUE}}, asked)
+    subscription = {"Protocol": "sqs", "Endpoint": QUEUE, "SubscriptionArn": f"{TOPIC}:1", "TopicArn": TOPIC}
+    for _ in ("events", "alarms"):
+        answer = {"Subscriptions": [subscription]}
+        stage.stub("sns").add_response("list_subscriptions_by_topic", answer, {"TopicArn": TOPIC})
+    alarm = {"AlarmName": "posthaste-blue-x", "ActionsEnabled": True, "AlarmActions": [TOPIC], "StateValue": "OK"}
+    asked = {"AlarmNamePrefix": "posthaste-blue-"}
+    stage.stub("cloudwatch").add_response("describe_alarms", {"MetricAlarms": [alarm]}, asked)
+
+
+def test_a_healthy_deployment_is_ok_in_every_respect(stage: Stage) -> None:
+    healthy(stage)
+    found = list(examine(stage.patient(), [x for x in CHECKS if x.name not in OWN]))
+    assert {x.level for x in found} == {Level.OK}, found
+    assert [x.check for x in found] == [
+        "clock",
+        "settings",
+        "bootstrap",
+        "concurrency",
+        "tables",
+        f"ses {REGION}",
+        f"ses {REGION} identities",
+        "secret ses-main",
+        "secret unsubscribe",
+        "ses events",
+        "alarms",
+    ]
+
+
+def test_what_may_not_be_asked_or_fails_is_told_and_keeps_nothing_else(stage: Stage) -> None:
+    stage.functions = ()
+    stage.stub("service-quotas").add_client_error("get_service_quota", "AccessDeniedException")
+    stage.stub("sesv2").add_client_error("get_account", "InternalFailure")
+    stage.stub("sts").add_response(
+        "get_caller_identity", {"Account": "123456789012", "Arn": "arn:aws:iam::123456789012:user/ann"}
+    )
+    stage.stub("ssm").add_client_error("get_parameter", "ParameterNotFound")
+    wanted = ("tables", "ses", "bootstrap", "secrets", "ses events")
+    bootstrap, tables, failed, *later = examine(stage.patient(), [x for x in CHECKS if x.name in wanted])
+    assert (tables.level, "GetServiceQuota (AccessDeniedException)" in tables.says) == (Level.WARNING, True)
+    assert (failed.level, "GetAccount failed: InternalFailure" in failed.says) == (Level.WARNING, True)
+    assert bootstrap.level is Level.ERROR
+    assert [(x.check, x.level) for x in later] == [("secrets", Level.SKIPPED), ("ses events", Level.SKIPPED)]
+
+
+def test_what_a_local_cloud_cannot_know_is_never_ok() -> None:
+    blind = [x for x in CHECKS if not x.local]
+    found = list(examine(Stage(local=True).patient(), blind))
+    assert {x.level for x in found} == {Level.SKIPPED}
+    assert {"bootstrap", "concurrency", "tables", "ses", "ses events", "alarms"} == {x.check for x in found}
+
+
+def given(*findings: Finding) -> tuple[Check, ...]:
+    return (Check("given", lambda _: findings, local=True),)
+
+
+@pytest.mark.usefixtures("aws")
+def test_the_command_reads_cdk_json_and_exits_with_1_on_errors(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = {"stage": "blue", "credentials": [], "routes": {}, "reserved": "none"}
+    (folder / "cdk.json").write_text(json.dumps({"context": {"posthaste": declared}}))
+    seen: list[Patient] = []
+    ok, bad = Finding("a", Level.OK, "fine"), Finding("b", Level.ERROR, "broken", "mend it")
+    monkeypatch.setattr(doctor, "CHECKS", (Check("x", lambda p: seen.append(p) or [ok], local=True),))  # type: ignore[func-returns-value]
+    done = run("doctor")
+    assert (done.code, "1 findings at stage blue, AWS us-east-1: 0 errors" in done.out) == (0, True)
+    assert (seen[0].settings.stage, seen[0].reserved, seen[0].from_file) == ("blue", False, True)
+    monkeypatch.setattr(doctor, "CHECKS", given(ok, bad))
+    done = run("doctor", "--json")
+    assert (done.code, done.json["errors"], done.json["items"][1]["do"]) == (1, 1, "mend it")
+    done = run("doctor", "--quiet")
+    assert ("fine" in done.out, "→ mend it" in done.out) == (False, True)
+    (folder / "cdk.json").write_text(json.dumps({"context": {"posthaste": {**declared, "stage": "Blue!"}}}))
+    done = run("doctor")
+    assert (done.code, "cdk.json: stage: 'Blue!'" in done.err) == (2, True)
