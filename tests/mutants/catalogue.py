@@ -1,27 +1,9 @@
 """The sabotages: each leaves out one rule of the protocol by an exact replacement of shipped text."""
 
-from dataclasses import dataclass
 from typing import Final
 
-
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """One sabotage.
-
-    Attributes:
-        name: what the sabotaged code does.
-        promise: number in docs/promises.md that it breaks.
-        file: path from the root; `old` stands in it exactly once and becomes `new`.
-        test: node id of the one test that must turn red.
-    """
-
-    name: str
-    promise: int
-    file: str
-    old: str
-    new: str
-    test: str
-
+from tests.mutants.mutant import Mutant
+from tests.mutants.recipients import RECIPIENTS
 
 GATE: Final = "shared/engine/gate.py"
 LEASE: Final = "shared/engine/lease.py"
@@ -452,4 +434,5 @@ MUTANTS: Final = (
         "columns, start = self.held.columns, self.held.chunk + bool(self.held.parts)",
         "tests/engine/test_export.py::test_at_its_time_limit_another_invocation_goes_on_where_it_was",
     ),
+    *RECIPIENTS,
 )

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.catalogue import MUTANTS, Mutant
+from tests.mutants.catalogue import MUTANTS
+from tests.mutants.mutant import Mutant
 from tests.mutants.run import ROOT, Misfit, judge, mutated
 
-PROMISES = range(1, 11)
+PROMISES = range(1, 12)
 each = pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
 
 
