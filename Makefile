@@ -14,7 +14,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 	--no-emit-index-url --no-emit-find-links
 
 .PHONY: help setup run demo up down status test test-unit test-browser test-deployed lint lint-infra check bench mutants crash chaos kill \
-	campaign-proof pace model soak browser openapi lock clean
+	campaign-proof ingest-proof pace model soak browser openapi lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -100,6 +100,9 @@ kill: setup ## kill senders in the middle of their windows on a local cloud, KIL
 
 campaign-proof: setup ## a campaign of ROWS (default 100000) on a local cloud: ingest and senders killed, stopped and resumed; prints figures
 	POSTHASTE_LOCAL=.local/campaign $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.proof --rows $(or $(ROWS),100000)
+
+ingest-proof: setup ## a list of ROWS (default 1000000) whose reader is stopped every two seconds, by kill -9 or its time; prints figures
+	$(PY) -m tests.lists --rows $(or $(ROWS),1000000)
 
 pace: setup ## send in fake time at every rate, with calls of all sizes, while workers stall and die; prints worst second and average
 	$(PY) -m tests.engine.pace

@@ -21,11 +21,18 @@ MAX_KEPT: Final = 1000
 """Problems kept of each sort, invalid rows and duplicates; all are counted."""
 MAX_CHUNKS: Final = 100_000
 """A ref has five digits for the chunk."""
+MAX_LISTED: Final = 10_000_000
+"""Recipients of a list: their marks take up to 200 MB while the table grows."""
 MAX_SPAN: Final = 8 * 1024 * 1024
 """Bytes of the file that a chunk spans, so that checkpoints move on in a file of invalid rows."""
+PART: Final = 256 * 1024
+"""Bytes made into rows at a time: rows of a few bytes take fifty times their memory."""
 MAX_PENDING: Final = 1024 * 1024
 """Bytes of rows after which a chunk is weighed before it has all its recipients."""
 DUPLICATE: Final = "duplicate"
+_TOO_MANY: Final = (
+    f"The list has more than {MAX_LISTED:,} recipients, or makes more than {MAX_CHUNKS:,} chunks; please split it."
+)
 
 Skips = Callable[[Sequence[str]], Mapping[int, str]]
 """Told the keys of a chunk, says which are not to be sent to: index to code, e.g. `unsubscribed`."""
@@ -204,7 +211,11 @@ class Ingest:
     def feed(self, block: bytes) -> Step:
         """Take the next bytes of the file, any number of them; 64 KB to 1 MB are best. Never raises on any bytes."""
         before = self._mark
-        made = self._take(self._rows.feed(block))
+        made: list[PackedChunk] = []
+        for at in range(0, len(block), PART):
+            made += self._take(self._rows.feed(block[at : at + PART]))
+            if self._fault:
+                break
         if not self._pending and self.fault is None:
             self._save(self._rows.position, self._invalid, self._duplicates)
         return self._step(before, made)
@@ -292,8 +303,8 @@ class Ingest:
                 start = pending[0][0].start
                 self._weigh_at = min(after.offset + MAX_PENDING, start + MAX_SPAN + 1)
                 return made
-            if self._number == MAX_CHUNKS:
-                self._fault = FileFault(FileCode.TOO_MANY_ROWS, f"The list makes more than {MAX_CHUNKS} chunks.")
+            if self._number == MAX_CHUNKS or self._accepted + n > MAX_LISTED:
+                self._fault = FileFault(FileCode.TOO_MANY_ROWS, _TOO_MANY)
                 return made
             made.append(self._packed(rows[:n], raw if n == len(rows) else self._table(rows[:n])))
             del pending[:n]

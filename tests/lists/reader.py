@@ -2,11 +2,18 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from functions.dispatch import ingest, services
+from shared.adapters import files
 from shared.adapters.clock import SystemClock
+from shared.adapters.dynamo import campaigns, records, uploads
 from shared.bootstrap import Deployment
+from shared.engine import ingest as engine
+
+LOADED = (campaigns, records, uploads, engine)
+"""What the deployment imports when it is asked for it, here once for all that are forked of this process."""
 
 
 class AheadClock(SystemClock):
@@ -29,17 +36,25 @@ class Context:
         return int(self._seconds * 1000)
 
 
-def main() -> None:
-    """Serve one message; arguments: its body, the clock's lead and the invocation's time, both in seconds."""
-    body, ahead, seconds = sys.argv[1], float(sys.argv[2]), float(sys.argv[3])
+def main(environment: Mapping[str, str], body: str, *, ahead: float, seconds: float, block: int) -> None:
+    """Serve one message and exit with the number of failures.
+
+    Args:
+        environment: the function's.
+        body: of the message.
+        ahead: the clock's lead in seconds.
+        seconds: the invocation's time.
+        block: bytes of the file read at a time.
+    """
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    os.environ.clear()
+    os.environ.update(environment)
+    here: Any = files
+    here.BLOCK = block
     deployed = Deployment(os.environ, AheadClock(ahead))
-    here: Any = services
-    here.deployment = lambda: deployed
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
+    there: Any = services
+    there.deployment = lambda: deployed
     event = {"Records": [{"messageId": "1", "body": body}]}
     sys.exit(len(ingest.handler(event, Context(seconds))["batchItemFailures"]))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,20 +1,21 @@
 """A list in an AWS of its own, whose server can kill the process that reads it at any of its requests."""
 
+import copy
 import hashlib
+import multiprocessing
 import os
-import signal
-import subprocess
-import sys
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from multiprocessing.process import BaseProcess
 from tempfile import TemporaryFile
 from typing import Any
 
 import boto3
 from botocore.config import Config
+from moto.dynamodb.models.table import Table
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
@@ -27,16 +28,21 @@ from shared.adapters.dynamo.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.codec import ledger
 from shared.adapters.dynamo.uploads import DynamoUploads
-from shared.adapters.files import CONFIG, S3Files
+from shared.adapters.files import BLOCK, CONFIG, S3Files
 from shared.adapters.sqs import SqsQueue
 from shared.contracts import Credential, Settings, ingest
+from shared.domain import ledger as rules
 from shared.domain.campaigns import Campaign, Message, Upload
 from shared.domain.ids import new_id
+from shared.domain.jobs import Policy
+from shared.domain.ledger import Ledger
 from shared.domain.uploads import Checkpoint, Ingest, Options, Problem
 from shared.engine.uploading import Place, Uploading
 from tests.fakes.tables import Tables, create_tables
+from tests.lists import reader
 
-ROOT = Path(__file__).parents[2]
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["tests.lists.reader"])
 BUCKET = "lists"
 LEASE = 2000.0
 """Seconds by which each reader's clock is ahead of the one before."""
@@ -50,6 +56,9 @@ class Cloud:
     def __init__(self) -> None:
         self.hook: Callable[[bool], bool] = lambda _after: False
         self._app = DomainDispatcherApplication(create_backend_app)
+        self._lock = threading.Lock()  # moto is not made for two requests at once
+        here: Any = Table
+        here.__deepcopy__ = _copied
         self._server = make_server("127.0.0.1", 0, self._serve, threaded=True, request_handler=_Silent)
         self.url = f"http://127.0.0.1:{self._server.port}"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
@@ -59,7 +68,8 @@ class Cloud:
         if self.hook(False):
             start_response("503 Service Unavailable", [("Content-Length", "0")])
             return []
-        answer = list(self._app(environ, start_response))
+        with self._lock:
+            answer = list(self._app(environ, start_response))
         self.hook(True)
         return answer
 
@@ -67,6 +77,15 @@ class Cloud:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+        here: Any = Table
+        del here.__deepcopy__
+
+
+def _copied(table: Any, _memo: object) -> Any:
+    """Copy a table without its items, which transactions of puts replace: moto copies it for each of their actions."""
+    twin = copy.copy(table)
+    twin.items = defaultdict(dict, {key: dict(items) for key, items in table.items.items()})
+    return twin
 
 
 class _Silent(WSGIRequestHandler):
@@ -85,22 +104,41 @@ class _Silent(WSGIRequestHandler):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What came of a list: chunks' hashes, how many recipients their ledgers hold, and what is reported."""
+    """What came of a list: chunks' hashes, their ledgers, and what is reported."""
 
     digests: tuple[str, ...]
-    cells: tuple[int, ...]
+    ledgers: tuple[Ledger, ...]
     problems: tuple[Problem, ...]
     checkpoint: Checkpoint
 
 
-def uninterrupted(data: Iterable[bytes], options: Options) -> Read:
-    """Read a list at one go, without storing anything."""
+def uninterrupted(data: Iterable[bytes], options: Options, upload: Upload) -> Read:
+    """Return what comes of a list that is read at one go, without storing anything."""
     rows = Ingest(options)
-    steps = [rows.feed(block) for block in data]
-    steps.append(rows.finish())
-    chunks = [c for s in steps for c in s.chunks]
-    problems = tuple(p for s in steps for p in s.problems)
-    return Read(tuple(c.digest for c in chunks), tuple(c.size for c in chunks), problems, steps[-1].checkpoint)
+    digests: list[str] = []
+    sizes: list[int] = []
+    problems: list[Problem] = []
+    step = None
+    for block in (*data, None):
+        step = rows.finish() if block is None else rows.feed(block)
+        digests += [c.digest for c in step.chunks]
+        sizes += [c.size for c in step.chunks]
+        problems += step.problems
+    assert step is not None
+    ledgers = tuple(
+        rules.create(
+            job=upload.id,
+            chunk=n,
+            skipped=(),
+            size=size,
+            lane="main",
+            route=("main",),
+            limit=Policy().max_attempts,
+            ttl=upload.ttl,
+        )
+        for n, size in enumerate(sizes)
+    )
+    return Read(tuple(digests), ledgers, tuple(problems), step.checkpoint)
 
 
 class Stage:
@@ -158,9 +196,8 @@ class Stage:
         assert found is not None
         return found
 
-    @contextmanager
-    def reader(self, seconds: float = 900.0) -> Iterator["subprocess.Popen[str]"]:
-        """Start a process that reads the list, ready to begin; at the end it is waited for."""
+    def reader(self, *, seconds: float = 900.0, block: int = BLOCK) -> BaseProcess:
+        """Return a process that will read the list: in `seconds`, `block` bytes of it at a time."""
         self._rounds += 1
         env = {
             "PATH": os.defpath,
@@ -177,38 +214,22 @@ class Stage:
             contracts.ENV_BUCKET: BUCKET,
             contracts.ENV_INGEST_QUEUE_URL: self._queue,
         }
-        body = ingest(self._campaign, self._name)
-        command = [sys.executable, "-m", "tests.lists.reader", body, str(self._rounds * LEASE), str(seconds)]
-        child = subprocess.Popen(
-            command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT
+        return FORKS.Process(
+            target=reader.main,
+            args=(env, ingest(self._campaign, self._name)),
+            kwargs={"ahead": self._rounds * LEASE, "seconds": seconds, "block": block},
+            daemon=True,
         )
-        assert child.stdout is not None
-        drain = threading.Thread(target=child.stdout.read)  # its log must not fill the pipe
-        try:
-            assert child.stdout.readline() == "ready\n"
-            drain.start()
-            yield child
-        finally:
-            child.kill()
-            child.wait()
-            if drain.ident is not None:
-                drain.join()
-            child.stdout.close()
 
     def read(self) -> Read:
         """Return all that is stored of the list."""
         chunks = self._all(self._tables.records, keys.CHUNK_PREFIX)
         digests = tuple(hashlib.sha256(bytes(x["recipients"]["B"])).hexdigest() for x in chunks)
-        cells = tuple(len(ledger(x).cells) for x in self._all(self._tables.ops, keys.LEDGER_PREFIX))
+        ledgers = tuple(ledger(x) for x in self._all(self._tables.ops, keys.LEDGER_PREFIX))
         upload = self.upload
         problems, _ = self._uploads.problems(upload, after=0, limit=10_000)
         assert upload.checkpoint is not None
-        return Read(digests, cells, tuple(problems), upload.checkpoint)
+        return Read(digests, ledgers, tuple(problems), upload.checkpoint)
 
     def _all(self, table: str, prefix: str) -> Iterator[Any]:
         return iter(Dynamo(self._db).partition(table, keys.job_pk(self._name), prefix))
-
-
-def kill(child: "subprocess.Popen[str]") -> None:
-    """Kill a reader as nothing but the kernel can."""
-    os.kill(child.pid, signal.SIGKILL)
