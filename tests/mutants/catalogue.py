@@ -303,8 +303,8 @@ MUTANTS: Final = (
         "a question sends for a stopped job",
         4,
         "shared/engine/resolve.py",
-        "if control.job is None or control.job.stopped or control.paused:",
-        "if control.job is None or control.paused:",
+        "(resends and control.job.stopped) or",
+        "(resends and False) or",
         "tests/engine/test_resolve.py::test_a_stop_amid_the_questions_ends_them",
     ),
     Mutant(
@@ -405,8 +405,8 @@ MUTANTS: Final = (
         "any account's job is the caller's",
         9,
         "functions/api/routes/jobs.py",
-        "job is None or job.account != call.key.account or (kind",
-        "job is None or (kind",
+        "return job.account == call.key.account and (job.test",
+        "return bool(job.account) and (job.test",
         "tests/api/test_apart.py::test_another_account_s_resources_do_not_exist[GET /jobs/{id}]",
     ),
     # 10: bad input
