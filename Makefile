@@ -76,7 +76,7 @@ lint: setup ## style, types and import rules
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
 
-lint-infra: setup ## synthesise the stack for AWS and for the local cloud; cdk-nag and cfn-lint
+lint-infra: setup ## synthesise the stack for AWS and for the local cloud, and the examples; cdk-nag and cfn-lint
 	$(PY) -m infra.lint
 
 check: lint lint-infra test ## style, types, import rules, templates and all tests

@@ -1,4 +1,7 @@
-"""`python -m infra.lint`: synthesise for AWS and for the local cloud, with cdk-nag and cfn-lint; bundles nothing."""
+"""`python -m infra.lint`: synthesise for AWS and for the local cloud, with cdk-nag and cfn-lint; bundles nothing.
+
+The settings of `cdk.json`, and those in `examples/`.
+"""
 
 import json
 import subprocess
@@ -12,6 +15,7 @@ from aws_cdk import App
 
 from infra.stack import PosthasteStack
 
+EXAMPLES: Final = ROOT / "examples"
 IGNORED: Final = ("W3005",)
 """W3005: CDK writes a dependency on the role beside the reference to it."""
 
@@ -27,6 +31,16 @@ def synthesise(deployment: Deployment, folder: Path) -> Path:
     stack = PosthasteStack(app, f"posthaste-{deployment.stage}", deployment=deployment)
     app.synth()
     return folder / stack.template_file
+
+
+def templates(folder: Path) -> list[Path]:
+    """Return the templates of an assembly: the stack's, and those of its nested stacks."""
+    return sorted(folder.glob("*.template.json"))
+
+
+def examples() -> dict[str, Any]:
+    """Name → settings of every example."""
+    return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(EXAMPLES.glob("*.json"))}
 
 
 def cfn_lint(*templates: Path) -> str:
@@ -51,16 +65,23 @@ def context() -> dict[str, Any]:
 
 def main() -> int:
     """Lint; return the exit code."""
-    with tempfile.TemporaryDirectory(prefix="posthaste-lint-") as folder:
-        templates = []
-        for target in Target:
+    own = context()["posthaste"]
+    wanted = [("cdk.json", own, target) for target in Target]
+    wanted += [(f"examples/{name}.json", settings, Target.AWS) for name, settings in examples().items()]
+    wanted += [("examples/eu.json", examples()["eu"], Target.LOCAL)]  # SES and short messages differ there, too
+    with tempfile.TemporaryDirectory(prefix="posthaste-lint-") as base:
+        made: list[Path] = []
+        for number, (name, settings, target) in enumerate(wanted):
+            folder = Path(base) / str(number)
             try:
-                templates.append(synthesise(read(context()["posthaste"], target=target), Path(folder) / target))
+                synthesise(read(settings, target=target), folder)
             except (SettingsError, RuntimeError) as error:
-                print(f"{target}: {error}", file=sys.stderr)  # noqa: T201 - a command line's answer
+                print(f"{name} for {target}: {error}", file=sys.stderr)  # noqa: T201 - a command line's answer
                 return 1
-        findings = cfn_lint(*templates)
-    print(findings or "synth, cdk-nag and cfn-lint: clean for aws and local")  # noqa: T201 - the same
+            made += templates(folder)
+        findings = cfn_lint(*made)
+    said = ", ".join(f"{name} ({target})" for name, _, target in wanted)
+    print(findings or f"synth, cdk-nag and cfn-lint: clean for {said}")  # noqa: T201 - the same
     return 1 if findings else 0
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from aws_cdk import Acknowledgment, Stack, Validations
+from aws_cdk import Acknowledgment, Names, Stack, Validations
 from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 from constructs import IConstruct
 
@@ -16,6 +16,7 @@ from infra.settings import Deployment
 from infra.storage import EXPORTS
 from shared import contracts
 
+BUCKET: Final = "StorageBucket5CB7C8EA"
 _HERE: Final = "arn:<AWS::Partition>:{service}:<AWS::Region>:<AWS::AccountId>:{name}"
 
 STACK: Final = {
@@ -65,8 +66,8 @@ def wildcards(deployment: Deployment) -> dict[str, str]:
     lanes = _HERE.format(service="sqs", name=contracts.lane_queue_name(deployment.stage, "*"))
     secrets = _HERE.format(service="secretsmanager", name=f"secret:{contracts.secret_name(deployment.stage, '*')}")
     return {
-        f"<StorageBucket5CB7C8EA.Arn>/{EXPORTS}*": "Exports alone; their names are made at run time.",
-        "<StorageBucket5CB7C8EA.Arn>/*": "Objects of this deployment's own bucket; their keys are made at run time.",
+        f"<{BUCKET}.Arn>/{EXPORTS}*": "Exports alone; their names are made at run time.",
+        f"<{BUCKET}.Arn>/*": "Objects of this deployment's own bucket; their keys are made at run time.",
         _HERE.format(service="scheduler", name=f"schedule/{contracts.prefix(deployment.stage)}/*"): "Schedules of this "
         "stage's own group; each is named after its job, made at run time.",
         lanes: "A released chunk may go to any credential of its route, so to any lane of this stage. By pattern: a "
@@ -84,6 +85,14 @@ def _ses(deployment: Deployment) -> dict[str, str]:
         for region in sorted(regions)
         for name, reason in SES.items()
     }
+
+
+def _nested(stack: Stack, deployment: Deployment) -> dict[str, str]:
+    """Return what the wildcards of lanes in nested stacks look like, which know the bucket by a parameter."""
+    if not deployment.stacks:
+        return {}
+    bucket = stack.node.find_child("Storage").node.find_child("Bucket").node.find_child("Resource")
+    return {f"<referenceto{Names.node_unique_id(bucket.node)}Arn>/*": wildcards(deployment)[f"<{BUCKET}.Arn>/*"]}
 
 
 def check(stack: Stack, *, deployment: Deployment) -> None:
@@ -106,7 +115,7 @@ def check(stack: Stack, *, deployment: Deployment) -> None:
                 _acknowledge(construct, DEAD)
             case WorkQueue():
                 _acknowledge(construct, WORK)
-    for resource, reason in wildcards(deployment).items():
+    for resource, reason in {**wildcards(deployment), **_nested(stack, deployment)}.items():
         _acknowledge(stack, {f"AwsSolutions::AwsSolutions-IAM5[Resource::{resource}]": reason})
     for reader in stream_readers(stack):
         _acknowledge(reader, {"AwsSolutions::AwsSolutions-IAM5[Resource::*]": LIST_STREAMS})

@@ -5,8 +5,8 @@ import ipaddress
 import json
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -56,6 +56,7 @@ LOG_DAYS: Final = (
 CREDENTIAL_ID: Final = re.compile(r"[a-z0-9-]{1,32}")
 REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
 CONFIGURATION_SET: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+STACK: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
 STAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
 EMAIL: Final = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,63}")
 MAX_EMAIL: Final = 254
@@ -90,6 +91,7 @@ class Deployment:
         reserved: whether lanes reserve their workers' concurrency.
         logs_days: retention of every log group.
         alarm_email: who is told of alarms; empty: nobody is subscribed.
+        stacks: credential → the nested stack that its lane stands in; who is not named stands in the stack itself.
     """
 
     target: Target
@@ -97,6 +99,7 @@ class Deployment:
     reserved: bool
     logs_days: int
     alarm_email: str = ""
+    stacks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stage(self) -> str:
@@ -134,6 +137,14 @@ class _Credential(_Model):
     per_call: Annotated[int, Field(ge=0, le=1000)] = 0
     region: str = ""
     configuration_set: str = ""
+    stack: str = ""
+
+    @field_validator("stack")
+    @classmethod
+    def _stack(cls, value: str) -> str:
+        if value and not STACK.fullmatch(value):
+            raise ValueError(f"{value!r} is not a letter followed by up to 19 of a-z, 0-9 and -")
+        return value
 
     @field_validator("id")
     @classmethod
@@ -144,6 +155,15 @@ class _Credential(_Model):
             raise ValueError(f"{value!r} is reserved for the built-in credential of test keys")
         if value.endswith("-dlq"):
             raise ValueError(f"{value!r} ends with -dlq, which names dead-letter queues")
+        return value
+
+    @field_validator("rate")
+    @classmethod
+    def _rate(cls, value: float) -> float:
+        if value < contracts.MIN_RATE:
+            raise ValueError(
+                f"{value:g} messages per second are too few: at least {contracts.MIN_RATE:g}, one in 50 seconds"
+            )
         return value
 
     @model_validator(mode="after")
@@ -283,7 +303,9 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
         feedback_timeout=parsed.feedback_timeout,
     )
     reserved = parsed.reserved == "auto"
-    deployment = Deployment(place, settings, reserved, parsed.retention.logs_days, parsed.alarm_email)
+    # The local cloud's CloudFormation cannot update nested stacks.
+    stacks = {c.id: c.stack for c in parsed.credentials if c.stack and place is not Target.LOCAL}
+    deployment = Deployment(place, settings, reserved, parsed.retention.logs_days, parsed.alarm_email, stacks)
     total = sum(c.workers for c in deployment.credentials)
     if deployment.reserved and total > MAX_RESERVED:
         raise SettingsError(

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from aws_cdk import ArnFormat, CfnOutput, CfnResource, CliCredentialsStackSynthesizer, Fn, Stack
+from aws_cdk import ArnFormat, CfnOutput, CfnResource, CliCredentialsStackSynthesizer, Fn, NestedStack, Stack
 from aws_cdk.aws_dynamodb import Table
+from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
 from infra import bundling
@@ -47,6 +48,7 @@ class PosthasteStack(Stack):
             description="Posthaste: e-mail, SMS and voice, each message once",
             termination_protection=deployment.stage.startswith("prod"),
             synthesizer=CliCredentialsStackSynthesizer() if deployment.local else None,
+            suppress_template_indentation=True,  # CloudFormation takes a million bytes
         )
         code = bundling.asset(deployment.target)
         storage = Storage(self, "Storage", deployment=deployment)
@@ -55,9 +57,8 @@ class PosthasteStack(Stack):
         exports = Exports(self, "Exports", deployment=deployment)
         lists = Lists(self, "Lists", deployment=deployment)
         LinkKeys(self, "LinkKeys", deployment=deployment)
-        lanes = [
-            Lane(self, f"Lane-{c.id}", deployment=deployment, code=code, credential=c) for c in deployment.credentials
-        ]
+        self._homes: dict[str, tuple[Construct, Code]] = {"": (self, code)}
+        lanes = [self._lane(deployment, c) for c in deployment.credentials]
         environment = self._environment(deployment, storage, feedback, lanes[-1])
         webhooks = Webhooks(self, "Webhooks", deployment=deployment, code=code, environment=environment)
         api = Api(
@@ -104,11 +105,25 @@ class PosthasteStack(Stack):
                 api=api,
             )
         self._outputs(api, environment)
-        self._refuse_what_is_too_large(len(lanes))
+        self._refuse_what_is_too_large(deployment)
         if not deployment.local:
             from infra import nag  # noqa: PLC0415 - a second of start-up that the local cloud need not wait for
 
             nag.check(self, deployment=deployment)
+
+    def _lane(self, deployment: Deployment, credential: contracts.Credential) -> Lane:
+        """Create a lane in its stack, which comes with its first lane. Names do not depend on where it stands."""
+        name = deployment.stacks.get(credential.id, "")
+        if name not in self._homes:
+            nested = NestedStack(
+                self,
+                f"Lanes-{name}",
+                description=f"Posthaste: lanes of stage {deployment.stage}",
+                suppress_template_indentation=True,
+            )
+            self._homes[name] = (nested, bundling.asset(deployment.target))  # an asset is of one stack
+        home, code = self._homes[name]
+        return Lane(home, f"Lane-{credential.id}", deployment=deployment, code=code, credential=credential)
 
     def _environment(
         self, deployment: Deployment, storage: Storage, feedback: Feedback, test: Lane
@@ -239,13 +254,21 @@ class PosthasteStack(Stack):
             for kind, name in (n.split("/") for n in names)
         ]
 
-    def _refuse_what_is_too_large(self, lanes: int) -> None:
-        count = sum(CfnResource.is_cfn_resource(c) for c in self.node.find_all())
-        if count > MAX_RESOURCES:
-            raise SettingsError(
-                f"credentials: {lanes} lanes make {count} resources, and CloudFormation allows {MAX_RESOURCES}; "
-                "split the credentials among several stages"
-            )
+    def _refuse_what_is_too_large(self, deployment: Deployment) -> None:
+        counts = dict.fromkeys(self._homes, 0)
+        names = {Stack.of(home).node.path: name for name, (home, _) in self._homes.items()}
+        for found in self.node.find_all():
+            if CfnResource.is_cfn_resource(found):
+                counts[names[Stack.of(found).node.path]] += 1
+        for name, count in counts.items():
+            if count > MAX_RESOURCES:
+                lanes = sum(deployment.stacks.get(c.id, "") == name for c in deployment.credentials)
+                where = f"nested stack {name!r}" if name else "the stack"
+                raise SettingsError(
+                    f"credentials: {lanes} lanes make {count} resources in {where}, and CloudFormation allows "
+                    f'{MAX_RESOURCES}; give those that you add a nested stack of their own: "stack": "more" '
+                    "(docs/operations.md)"
+                )
 
     def _outputs(self, api: Api, environment: Mapping[str, str]) -> None:
         values: Sequence[tuple[str, str]] = (

@@ -1,4 +1,7 @@
-"""cdk-nag and cfn-lint: nothing stands unexplained, and no explanation stands without a finding."""
+"""cdk-nag and cfn-lint: nothing stands unexplained, and no explanation stands without a finding.
+
+That cfn-lint is content with the templates is `make lint-infra`'s to say.
+"""
 
 import json
 from pathlib import Path
@@ -8,22 +11,29 @@ import pytest
 from aws_cdk import App
 from aws_cdk.aws_sqs import Queue
 
-from infra.lint import cfn_lint, context, synthesise
+from infra.lint import cfn_lint, context, examples, synthesise
 from infra.nag import wildcards
+from infra.settings import providers, read
 from infra.stack import PosthasteStack
 from tests.infra.conftest import deployment
+from tests.infra.template import Template
 
 
-def test_cfn_lint_is_clean_for_both_targets(folder: Path, local_file: Path) -> None:
-    assert cfn_lint(folder / "posthaste-dev.template.json", local_file) == ""
-
-
-def test_cfn_lint_sees_what_is_wrong(folder: Path, tmp_path: Path) -> None:
-    template = json.loads((folder / "posthaste-dev.template.json").read_text("utf-8"))
-    template["Resources"]["StorageOps44DC74F0"]["Properties"]["BillingMode"] = "FREE"
+def test_cfn_lint_sees_what_is_wrong(aws: Template, tmp_path: Path) -> None:
+    table = aws.resources["StorageOps44DC74F0"]
+    table["Properties"] |= {"BillingMode": "FREE"}
     wrong = tmp_path / "wrong.json"
-    wrong.write_text(json.dumps(template), encoding="utf-8")
-    assert "BillingMode" in cfn_lint(wrong) or "FREE" in cfn_lint(wrong)
+    wrong.write_text(json.dumps({"Resources": {"Ops": table}}), encoding="utf-8")
+    assert "'FREE' is not one of" in cfn_lint(wrong)
+
+
+def test_the_examples_are_linted_with_the_rest() -> None:
+    """`make lint-infra` synthesises them, so their settings at least are right."""
+    found = {name: read(settings) for name, settings in examples().items()}
+    assert {"tiny", "eu", "thirty"} <= set(found)
+    assert len(found["thirty"].settings.credentials) == 30
+    assert set(found["thirty"].stacks.values()) == {"second"}
+    assert {c.provider for d in found.values() for c in d.settings.credentials} == set(providers()) - {"test"}
 
 
 def test_nag_finds_nothing_that_is_not_acknowledged(report: dict[str, Any]) -> None:

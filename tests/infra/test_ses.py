@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from infra.lint import cfn_lint, synthesise
+from infra.lint import synthesise
 from infra.settings import SettingsError, Target, read
 from infra.stack import SES_SEND
 from shared import contracts
@@ -46,10 +46,6 @@ def stack(request: pytest.FixtureRequest, files: dict[Target, Any]) -> Template:
 def without_alarms(stack: Template) -> Template:
     """Return a template without what watches it, which has a topic of its own."""
     return Template({**stack.raw, "Resources": {k: r for k, r in stack.resources.items() if "Monitoring" not in k}})
-
-
-def test_cfn_lint_is_content(files: dict[Target, Any]) -> None:
-    assert cfn_lint(*files.values()) == ""
 
 
 def test_the_stack_makes_a_configuration_set_where_none_is_named(stack: Template) -> None:

@@ -42,6 +42,10 @@ WRONG: dict[str, tuple[Change, str]] = {
     ),
     "the built-in provider": (credential(provider="test"), "credentials[0].provider: 'test' is unknown"),
     "rate 0": (credential(rate=0), "credentials[0].rate: Input should be greater than 0"),
+    "rate below the least": (
+        credential(rate=0.019),
+        "credentials[0].rate: 0.019 messages per second are too few: at least 0.02, one in 50 seconds",
+    ),
     "rate infinite": (credential(rate=float("inf")), "credentials[0].rate: Input should be a finite number"),
     "rate as text": (credential(rate="150"), "credentials[0].rate: Input should be a valid number"),
     "duplicate id": (credential(1, id="sendgrid-main"), "credential 'sendgrid-main' is declared twice"),
@@ -124,7 +128,9 @@ def test_the_app_says_it_in_one_line_without_a_traceback() -> None:
 def test_more_lanes_than_cloudformation_carries_are_refused(tmp_path: Any) -> None:
     raw = copy.deepcopy(SETTINGS)
     many(60)(raw)
-    with pytest.raises(SettingsError, match=r"61 lanes make \d+ resources, and CloudFormation allows 500"):
+    with pytest.raises(
+        SettingsError, match=r"61 lanes make \d+ resources in the stack, and .* allows 500; .*\"stack\": \"more\""
+    ):
         synthesise(read(raw, known=["sendgrid"]), tmp_path)
 
 

@@ -1,0 +1,92 @@
+"""Many lanes: those of a nested stack are the same lanes, and everything stays within CloudFormation's limits."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from infra.lint import examples, synthesise, templates
+from infra.settings import SettingsError, Target, read
+from shared import contracts
+from tests.infra.conftest import SETTINGS
+from tests.infra.template import Template, text
+
+RESOURCES, BYTES, PARAMETERS, OUTPUTS = 500, 1_000_000, 200, 200
+"""CloudFormation's quotas of one template."""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The templates of thirty credentials in two stacks; synthesis fails on any finding of cdk-nag."""
+    folder = tmp_path_factory.mktemp("thirty")
+    synthesise(read(examples()["thirty"]), folder)
+    return templates(folder)
+
+
+@pytest.fixture(scope="module")
+def stacks(files: list[Path]) -> dict[str, Template]:
+    """Name of the nested stack, or nothing for the stack itself → template."""
+    found = [Template(json.loads(f.read_text("utf-8"))) for f in files]
+    return {"second" if "nested" in f.name else "": t for f, t in zip(files, found, strict=True)}
+
+
+def test_every_template_is_within_the_quotas(files: list[Path], stacks: dict[str, Template]) -> None:
+    assert len(files) == len(stacks) == 2
+    for file, template in zip(files, stacks.values(), strict=True):
+        assert file.stat().st_size < BYTES
+        assert len(template.resources) <= RESOURCES
+        assert len(template.raw.get("Parameters", {})) <= PARAMETERS
+        assert len(template.raw.get("Outputs", {})) <= OUTPUTS
+
+
+def test_names_do_not_depend_on_the_stack(stacks: dict[str, Template]) -> None:
+    settings = read(examples()["thirty"]).settings
+    lanes = {contracts.lane_queue_name("prod", c.id) for c in settings.credentials}
+    lanes.add(contracts.lane_queue_name("prod", contracts.TEST_CREDENTIAL))
+    queues = [q["QueueName"] for t in stacks.values() for q in t.of("SQS::Queue").values()]
+    assert len(set(queues)) == len(queues)
+    assert {q for q in queues if "-lane-" in q} == lanes | {f"{name}-dlq" for name in lanes}
+    secrets = {s["Name"] for t in stacks.values() for s in t.of("SecretsManager::Secret").values()}
+    assert secrets >= {contracts.secret_name("prod", c.id) for c in settings.credentials}
+
+
+def test_a_lane_in_a_nested_stack_is_like_any_other(stacks: dict[str, Template]) -> None:
+    """Same rights, same settings; what it needs of the stack comes by parameters."""
+    here, there = stacks[""], stacks["second"]
+    assert len(there.functions()) == 12
+    assert set(there.functions()).isdisjoint(here.functions())
+    one, other = here.functions()["send-cards-mailgun"], there.functions()["send-private-mailgun"]
+    assert set(one["Environment"]["Variables"]) == set(other["Environment"]["Variables"])
+    assert one["ReservedConcurrentExecutions"] == other["ReservedConcurrentExecutions"]
+    assert [sorted(s.actions) for s in here.statements("send-cards-mailgun")] == [
+        sorted(s.actions) for s in there.statements("send-private-mailgun")
+    ]
+    assert len(list(there.sources())) == 12
+
+
+def test_lanes_in_nested_stacks_are_watched_like_the_others(stacks: dict[str, Template]) -> None:
+    """Metrics name their queues and functions: those of the nested stack by its outputs."""
+    watched: dict[str, set[str]] = {}
+    for alarm in stacks[""].of("CloudWatch::Alarm").values():
+        for row in alarm.get("Metrics", []):
+            if "MetricStat" in row:
+                metric = row["MetricStat"]["Metric"]
+                watched.setdefault(metric["MetricName"], set()).update(text(d["Value"]) for d in metric["Dimensions"])
+    queues = [q for t in stacks.values() for q in t.of("SQS::Queue").values()]
+    assert len(watched["ApproximateNumberOfMessagesVisible"]) == sum("-dlq" in q["QueueName"] for q in queues)
+    assert len(watched["NumberOfMessagesDeleted"]) == 31
+    assert len(watched["Errors"]) == sum(len(t.functions()) for t in stacks.values())
+
+
+def test_the_local_cloud_has_one_flat_stack() -> None:
+    rows = [{**SETTINGS["credentials"][0], "stack": "second"}]
+    settings = {**SETTINGS, "credentials": rows, "routes": {}}
+    assert read(settings).stacks == {"sendgrid-main": "second"}
+    assert read(settings, target=Target.LOCAL).stacks == {}
+
+
+@pytest.mark.parametrize("name", ["Second", "2nd", "a" * 21, "a_b"])
+def test_a_nested_stack_s_name_is_checked(name: str) -> None:
+    rows = [{**SETTINGS["credentials"][0], "stack": name}]
+    with pytest.raises(SettingsError, match=r"credentials\[0\].stack: .* is not a letter followed by"):
+        read({**SETTINGS, "credentials": rows, "routes": {}})
