@@ -47,8 +47,8 @@ RECIPIENTS: Final = (
         "a token shows whose it is",
         9,
         "shared/domain/unsubscribe.py",
-        '    return (int.from_bytes(text, "big") ^ int.from_bytes(stream[:n], "big")).to_bytes(n, "big")\n',
-        "    return text[:n] if stream else text\n",
+        '    return (int.from_bytes(text, "big") ^ int.from_bytes(stream, "big")).to_bytes(n, "big")\n',
+        '    return text if stream else b""\n',
         "tests/domain/test_unsubscribe.py::test_a_token_tells_nobody_without_the_key_what_it_says",
     ),
     Mutant(
