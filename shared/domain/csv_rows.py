@@ -274,7 +274,9 @@ class RowReader:
             detail = f"Column {twice + 1} has the name of column {names.index(names[twice]) + 1}."
             self.fault = FileFault(FileCode.DUPLICATE_COLUMN, detail)
         elif "recipient" not in names:
-            self.fault = FileFault(FileCode.MISSING_RECIPIENT, "The header has no column `recipient`.")
+            other = len(names) == 1 and any(mark in names[0] for mark in ";\t|")
+            hint = " Its columns must be separated by commas." if other else ""
+            self.fault = FileFault(FileCode.MISSING_RECIPIENT, f"The header has no column `recipient`.{hint}")
         else:
             self._header = names
 

@@ -60,6 +60,7 @@ class Code(StrEnum):
     NO_VALID_ROWS = "no_valid_rows"
     INVALID_REGION = "invalid_region"
     UNKNOWN_CREDENTIAL = "unknown_credential"
+    CAMPAIGN_GONE = "campaign_gone"
     GIVEN_UP = "given_up"
 
 
@@ -69,6 +70,7 @@ _DETAILS: Final = {
     Code.NO_VALID_ROWS: "None of its rows has a valid recipient.",
     Code.INVALID_REGION: "There is no country of this code, so numbers without a country code cannot be read.",
     Code.UNKNOWN_CREDENTIAL: "The campaign's credential is no longer there.",
+    Code.CAMPAIGN_GONE: "The campaign is no longer there.",
     Code.GIVEN_UP: "It could not be read, again and again; please upload it again.",
 }
 
@@ -249,7 +251,9 @@ class _Lease:
             now = int(parts.clock.now() * 1000)
             ended = held.changed(owner="", until=0, finished_at=now, **changes)
             campaign = parts.campaigns.get(held.campaign)
-            if campaign is None or campaign.uploading != held.id:
+            if campaign is None:
+                return self._forsake(now)
+            if campaign.uploading != held.id:
                 if parts.uploads.get(held.campaign, held.id) != held:
                     return Did.LOST
                 raise LookupError(f"campaign {held.campaign} does not wait for upload {held.id}")
@@ -257,6 +261,14 @@ class _Lease:
                 return did
             if parts.uploads.get(held.campaign, held.id) != held:
                 return Did.LOST  # else the campaign alone has moved on
+
+    def _forsake(self, now: int) -> Did:
+        """End an upload whose campaign was removed past its lock, as with its account: nobody will send it."""
+        code = Code.CAMPAIGN_GONE
+        ended = self.held.changed(
+            owner="", until=0, finished_at=now, state=UploadState.FAILED, code=code.value, detail=_DETAILS[code]
+        )
+        return Did.FAILED if self._parts.uploads.save(self.held, ended) else Did.LOST
 
 
 @contextmanager

@@ -130,6 +130,14 @@ def test_a_file_that_cannot_be_used_says_why(data: bytes, code: str) -> None:
         assert reader.feed(b"a,b\n") == []
 
 
+@pytest.mark.parametrize("header", [b"recipient;name", b"recipient\tname", b"recipient|name"])
+def test_a_file_with_other_separators_is_told_so(header: bytes) -> None:
+    fault = read(header + b"\nann,x\n")[1].fault
+    assert fault is not None
+    assert fault.code == "missing_recipient"
+    assert "commas" in fault.detail
+
+
 CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shared.domain import chunks
-from shared.domain.campaigns import Upload, UploadState
+from shared.domain.campaigns import Message, Upload, UploadState
 from shared.domain.ledger import LedgerStatus
 from shared.domain.states import Cell
 from shared.domain.suppressions import Reach
@@ -301,10 +301,23 @@ def test_marks_that_went_with_their_time_fail_the_file() -> None:
         (b"\xef\xbb\xbf", "no_header"),
         (b"name\nann\n", "missing_recipient"),
         (b"recipient,a,a\nann@example.com,1,2\n", "duplicate_column"),
+        (b"Recipient, Name,NAME \nann@example.com,1,2\n", "duplicate_column"),
+        (b"recipient,\nann@example.com,1\n", "empty_column"),
+        (b"recipient;name\r\nann@example.com;Ann\r\n", "missing_recipient"),
+        (b"recipient," + b",".join(b"c%d" % i for i in range(64)) + b"\nann@example.com\n", "too_many_columns"),
+        (b"recipient," + b"x" * 40_000 + b"\nann@example.com,1\n", "invalid_header"),
+        (b"recipient," + b"x" * 600_000, "invalid_header"),
+        (b'recipient,"name\nann@example.com,Ann\n', "invalid_header"),
+        (b"recipient,na\0me\nann@example.com,Ann\n", "invalid_header"),
+        (b"recipient,n\xe9\nann@example.com,Ann\n", "invalid_header"),
+        ("recipient,name\nann@example.com,Ann\n".encode("utf-16"), "invalid_header"),
+        (b"recipient,name\rann@example.com,Ann\r", "invalid_header"),
+        (b"PK\x03\x04\x14\0\x06\0" + bytes(range(256)) * 40, "invalid_header"),
     ],
 )
 def test_a_useless_file_says_why_and_leaves_the_list_that_was_ready(data: bytes, code: str) -> None:
-    intake = small()
+    intake = Intake()
+    intake.files.block = 1 << 16
     before = intake.take(DATA)
     intake.serve()
     campaign = intake.uploads.campaigns[before.campaign]
@@ -470,29 +483,73 @@ def test_of_an_account_with_very_many_suppressions_each_recipient_is_looked_up(m
 # Bad rows
 
 
-def bad_rows() -> Iterator[tuple[str, bytes, str]]:
-    yield "address", b"nobody,x", "invalid_address"
-    yield "cell", b"a@example.com," + b"x" * 100_000, "row_too_large"
-    yield "fields", b"a@example.com,b,c", "wrong_field_count"
-    yield "nul", b"a@example.com,\0", "nul_byte"
-    yield "bytes", b"a@example.com,\xff\xfe", "invalid_utf8"
-    yield "quote", b'a@example.com,"x', "unclosed_quote"
+def bad_rows() -> Iterator[tuple[bytes, str]]:
+    yield b"nobody,x", "invalid_address"
+    yield b",x", "invalid_address"
+    yield b"a@example.com," + b"x" * 100_000, "row_too_large"
+    yield b"a@example.com," + b"x" * 600_000, "row_too_large"
+    yield b"a@example.com," + b"y," * 100, "row_too_large"
+    yield b"a@example.com,b,c", "wrong_field_count"
+    yield b"a@example.com", "wrong_field_count"
+    yield b"a@example.com,\0", "nul_byte"
+    yield b"a@example.com,\xff\xfe", "invalid_utf8"
+    yield b'a@example.com,"x', "unclosed_quote"
+    yield b"a@example.com,x\ry", "stray_carriage_return"
 
 
-def test_bad_rows_hold_nothing_up_and_are_told_one_by_one() -> None:
+@pytest.mark.promise(6)
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_bad_rows_hold_nothing_up_and_are_told_one_by_one(end: bytes) -> None:
     intake = Intake()
     kinds = list(bad_rows())
-    good = b"".join(b"r%d@example.com,x\n" % i for i in range(500))
-    data = b"recipient,name\n" + b"".join(
-        bad + b"\n" + good.replace(b"r", b"r%d" % i) for i, (_, bad, _) in enumerate(kinds)
-    )
-    upload = intake.take(data)
+    good = b"".join(b"r%d@example.com,x" % i + end for i in range(300))
+    parts = [bad + end + end + good.replace(b"r", b"r%d" % i) + b" \t" + end for i, (bad, _) in enumerate(kinds)]
+    upload = intake.take(b"\xef\xbb\xbf" + end + b" Recipient ,Name" + end + b"".join(parts).removesuffix(end))
     assert intake.serve() == [Did.READY]
-    end = intake.now(upload)
-    assert end.checkpoint is not None
-    assert (end.checkpoint.counts.accepted, end.checkpoint.counts.invalid) == (3000, 6)
-    problems, _ = intake.uploads.problems(end, after=0, limit=100)
-    assert [(p.row, p.code) for p in problems] == [(1 + 501 * i, code) for i, (_, _, code) in enumerate(kinds)]
+    end_of_it = intake.now(upload)
+    assert end_of_it.columns == ("recipient", "name")
+    assert end_of_it.checkpoint is not None
+    counts = end_of_it.checkpoint.counts
+    assert (counts.accepted, counts.invalid, counts.duplicates) == (300 * len(kinds), len(kinds), 0)
+    problems, _ = intake.uploads.problems(end_of_it, after=0, limit=100)
+    assert [(p.row, p.code) for p in problems] == [(1 + 301 * i, code) for i, (_, code) in enumerate(kinds)]
+    assert all(p.detail.endswith(".") and "example" not in p.detail for p in problems)
+    people = [r for x in intake.chunks(upload) for r in chunks.unpack(x.data)]
+    assert all(r.values == {"name": "x"} for r in people)
+
+
+def test_columns_that_no_placeholder_can_name_are_kept_beside_those_that_one_can() -> None:
+    intake = small()
+    text = "first name,RECIPIENT,größe,{{x}},unsubscribe_url\nAnn,a@example.com,M,1,https://example.com\n"
+    upload = intake.take(text.encode())
+    assert intake.serve() == [Did.READY]
+    (chunk,) = intake.chunks(upload)
+    (person,) = chunks.unpack(chunk.data)
+    assert person.address == "a@example.com"
+    assert list(person.values) == ["first name", "größe", "{{x}}", "unsubscribe_url"]
+    campaign = intake.uploads.campaigns[upload.campaign]
+    assert campaign.changed(0, message=Message("{{ name }}", "{{ recipient }}")).missing == ("name",)
+
+
+def test_a_list_of_too_many_is_refused_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shared.domain.uploads.MAX_LISTED", 40)
+    intake = small()
+    before = intake.take(b"recipient,name\na@example.com,Ann\n")
+    assert intake.serve() == [Did.READY]
+    upload = intake.take(DATA, campaign=intake.uploads.campaigns[before.campaign])
+    assert intake.serve() == [Did.FAILED]
+    assert (intake.now(upload).state, intake.now(upload).code) == (UploadState.FAILED, "too_many_rows")
+    assert intake.uploads.campaigns[upload.campaign].ready == before.id
+
+
+def test_a_list_whose_campaign_went_is_left_alone_for_good() -> None:
+    for name, nth in (("files.read", 0), ("campaigns.get", 1)):
+        intake = small()
+        upload = intake.take(DATA)
+        Frozen(intake, name, nth + 1, lambda i=intake, u=upload: i.uploads.campaigns.pop(u.campaign), seconds=1)
+        assert intake.work(upload) is Did.FAILED
+        assert (intake.now(upload).state, intake.now(upload).code) == (UploadState.FAILED, "campaign_gone")
+        assert list(intake.uploads.unread()) == []
 
 
 def test_a_malformed_number_holds_no_list_up() -> None:
