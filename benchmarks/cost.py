@@ -3,10 +3,11 @@
 Assumed: a batch is 1,000 messages to a lane of 1,000 a second with two workers; one event (delivered) per message.
 Batched feedback comes in posts of 100 events, and the tracker takes ten posts at once. One post per event: the tracker
 takes ten events at once, and what 100 events of two chunks changed is folded at once (the stream's window of a second).
-A function takes 6 ms per AWS call, and 5 ms besides; a sender is billed for as long as its lane's rate asks for,
-both workers all the time. An invocation logs 250 bytes of its own, and what Lambda says of it 550. A request to a
-provider carries 450 bytes besides its body (headers and TLS). Not counted: what lies idle (storage, alarms, the
-sweeper, polls of empty queues), and the provider's own fee.
+A function takes 6 ms per AWS call, and 5 ms besides; a sender is billed for as long as its lane's rate asks for, both
+workers all the time. An invocation logs 250 bytes of its own, and what Lambda says of it 550. A request to a provider
+carries 450 bytes besides its body (headers and TLS). A campaign has 5,000 recipients, each with a body of their own of
+three placeholders and an unsubscription link, and its text part is derived. Not counted: what lies idle (storage,
+alarms, the sweeper, polls of empty queues), and the provider's own fee.
 """
 
 from dataclasses import dataclass, field
@@ -19,6 +20,12 @@ from benchmarks.world import World, world
 from shared.domain.pacing import SHARE
 
 MESSAGES: Final = 1000
+CAMPAIGN: Final = 5000
+CAMPAIGN_REQUESTS: Final = 4
+"""To make it, to get a place for its list, to have that read, and to send it."""
+ROW_SECONDS: Final = 60e-6
+"""The ingest reads a million rows in a minute."""
+CHUNK: Final = 500
 RATE: Final = 1000.0
 WORKERS: Final = 2
 POST_EVENTS: Final = 100
@@ -39,11 +46,12 @@ class Bill:
     """Dollars per million messages by what they are paid for."""
 
     name: str
+    messages: int = MESSAGES
     lines: dict[str, float] = field(default_factory=dict)
 
     def add(self, what: str, dollars: float) -> None:
-        """Add dollars for a thousand messages."""
-        self.lines[what] = self.lines.get(what, 0.0) + dollars * prices.MILLION / MESSAGES
+        """Add dollars for `messages`."""
+        self.lines[what] = self.lines.get(what, 0.0) + dollars * prices.MILLION / self.messages
 
     @property
     def total(self) -> float:
@@ -83,24 +91,49 @@ def bill(name: str, *, body: int, per_call: int, batched: bool) -> Bill:
         _dynamo(out, tally)
         out.add("API Gateway", prices.HTTP_API_REQUEST)
         _function(out, 1, 6)
-        _function(out, pointers, 0, SENDER_GB, WORKERS * MESSAGES / RATE)
-        _function(out, pointers, 6 * pointers)
-        _received(out, pointers, 1, 100, fair=True)
-        out.add("egress", (sent + calls * WIRE_BYTES) / GB * prices.EGRESS_GB)
+        _delivered(out, pointers, sent + calls * WIRE_BYTES)
         (_batched if batched else _single)(out, w, job)
     return out
 
 
+def campaign_bill(name: str, *, body: int) -> tuple[Bill, Tally]:
+    """Send a campaign, from its creation on, with feedback in batches; return its bill and what was counted before."""
+    out = Bill(name, CAMPAIGN)
+    with world(rate=RATE) as w:
+        scenarios.warm(w)
+        calls, sent = w.wire.calls, w.wire.sent
+        job, tally = scenarios.campaign(w, CAMPAIGN, body)
+        calls, sent = w.wire.calls - calls, w.wire.sent - sent
+        _dynamo(out, tally)
+        puts, gets = tally.service("s3", "PutObject"), tally.service("s3", "GetObject", "HeadObject")
+        out.add("S3", puts * prices.S3_PUT + gets * prices.S3_GET)
+        out.add("API Gateway", CAMPAIGN_REQUESTS * prices.HTTP_API_REQUEST)
+        _function(out, CAMPAIGN_REQUESTS, CAMPAIGN_REQUESTS * 10)
+        _function(out, 1, 0, MEMORY_GB, CAMPAIGN * ROW_SECONDS)
+        _function(out, 2, 6)  # the planner looks at the job that begins and at the one that ends
+        _delivered(out, -(-CAMPAIGN // CHUNK), sent + calls * WIRE_BYTES)
+        _batched(out, w, job)
+    return out, tally
+
+
+def _delivered(out: Bill, pointers: int, wire: int) -> None:
+    """Add what senders, loggers, lanes and the wire to the provider cost; `wire`: bytes."""
+    _function(out, pointers, 0, SENDER_GB, WORKERS * out.messages / RATE)
+    _function(out, pointers, 6 * pointers)
+    _received(out, pointers, 1, 100, fair=True)
+    out.add("egress", wire / GB * prices.EGRESS_GB)
+
+
 def _batched(out: Bill, w: World, job: str) -> None:
-    """Ten posts of a hundred events, all in one invocation of the tracker."""
+    """Posts of a hundred events, ten of them in an invocation of the tracker, each thousand folded at once."""
     w.take()
-    half = MESSAGES // 2
-    for chunk in (0, 1):
-        posts = [scenarios.words(job, chunk, range(i, i + POST_EVENTS)) for i in range(0, half, POST_EVENTS)]
+    for chunk in range(out.messages // CHUNK):
+        posts = [scenarios.words(job, chunk, range(i, i + POST_EVENTS)) for i in range(0, CHUNK, POST_EVENTS)]
         w.track(scenarios.lane_of(w, job, chunk), posts)
-    w.log()
+        if chunk % 2:
+            w.log()
     tally = w.take()
-    posts_made = MESSAGES // POST_EVENTS
+    posts_made = out.messages // POST_EVENTS
     _dynamo(out, tally)
     _posted(out, posts_made, POST_EVENTS * EVENT_BYTES)
     _function(out, posts_made / TRACK_BATCH, tally.aws_calls)

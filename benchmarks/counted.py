@@ -63,4 +63,11 @@ def costs() -> tuple[list[Row], list[cost.Bill]]:
             bill = cost.bill(f"{mail}, {kind}", body=body, per_call=per_call, batched=kind.startswith("batched"))
             bills.append(bill)
             out.append(Row(named(rows.COST, f"{kind}, {mail}"), bill.total, goal, "$", counted=True))
+    bill, tally = cost.campaign_bill("campaign, 2 KB bodies, batched feedback", body=2000)
+    bills.append(bill)
+    out += [
+        Row(rows.CAMPAIGN_WRITES, tally.wru / cost.CAMPAIGN, 0.16, "WRU", counted=True),
+        Row(rows.CAMPAIGN_CALLS, tally.aws_calls / cost.CAMPAIGN, 0.06, "calls", counted=True),
+        Row(rows.CAMPAIGN_COST, bill.total, 0.60, "$", counted=True),
+    ]
     return out, bills

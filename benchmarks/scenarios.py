@@ -1,15 +1,18 @@
 """What the counted rows and the bills run: batches and feedback through a metered deployment."""
 
+import json
 import random
 import string
+from typing import Final
 
 from benchmarks.meter import Tally
-from benchmarks.world import ID_BYTES, World, recipients
+from benchmarks.world import ID_BYTES, World, prose, recipients
 from shared.contracts import Word
 from shared.domain.pacing import pace
 
 BODY = 2000
 """Bytes of HTML unless told otherwise."""
+CITIES: Final = ("Berlin", "São Paulo", "Nairobi", "Osaka", "Toronto")
 
 
 def rate_of(window: int) -> float:
@@ -32,12 +35,38 @@ def batch(w: World, count: int, body: int = BODY) -> tuple[str, Tally]:
     w.take()
     job = w.post(recipients(count), body)
     w.finish()
+    return job, _logged(w, job, count)
+
+
+def _logged(w: World, job: str, count: int) -> Tally:
+    """Return what was counted; the job must be LOGGED, and everything sent."""
     tally = w.take()
     stored = w.deployment.records.job(job)
     w.take()
     if stored is None or stored.state != "LOGGED" or stored.counts["sent"] != count:
-        raise RuntimeError("the batch was not logged as sent")
-    return job, tally
+        raise RuntimeError("not all was logged as sent")
+    return tally
+
+
+def campaign(w: World, count: int, body: int = BODY) -> tuple[str, Tally]:
+    """Send a campaign with three placeholders and an unsubscription link, from its creation to LOGGED.
+
+    Its list of `count` recipients comes in the request; a larger one would be put into the bucket by its owner, and
+    read the same way. Returns its job and what that took, the planner's looks at the stream of jobs included.
+    """
+    w.take()
+    text = "Dear {{ name }} of {{ city }}, {{ word }}. " + prose(body) + '<a href="{{ unsubscribe_url }}">no more</a>'
+    template = {"from": "Example News <news@example.com>", "subject": "What is new this week", "body": text}
+    wanted = {"name": "weekly", "channel": "email", "template": template}
+    path = f"/campaigns/{w.ask('POST', '/campaigns', json.dumps(wanted))['campaign_id']}"
+    rows = [f"{p.address},{p.display},{CITIES[i % len(CITIES)]},{i}" for i, p in enumerate(recipients(count))]
+    w.ask("PUT", f"{path}/recipients", "\r\n".join(["recipient,name,city,word", *rows]), "text/csv")
+    w.ingest()
+    job = w.ask("POST", f"{path}/send", "{}")["job_id"]
+    w.plan(job)
+    w.finish()
+    w.plan(job)
+    return job, _logged(w, job, count)
 
 
 def words(job: str, chunk: int, indices: range, seed: int = 11) -> list[Word]:

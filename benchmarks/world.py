@@ -9,7 +9,8 @@ import json
 import os
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
@@ -128,7 +129,7 @@ class World:
     """
 
     def __init__(self, config: Settings) -> None:
-        from functions.dispatch import log, send, track  # noqa: PLC0415 - after the environment is set
+        from functions.dispatch import ingest, log, plan, send, track  # noqa: PLC0415 - after the environment is set
         from shared.bootstrap import Deployment, lane  # noqa: PLC0415
 
         self.clock = FakeClock()
@@ -148,7 +149,13 @@ class World:
             sender = served.sender(CALL_SECONDS)
             sender._calls = Calls(sender._provider, self.clock, CALL_SECONDS, FakePool)  # noqa: SLF001 - on the spot
             self._lanes[c.id] = served
-        self._handlers = {"send": send.handler, "log": log.handler, "track": track.handler}
+        self._handlers = {
+            "send": send.handler,
+            "log": log.handler,
+            "track": track.handler,
+            "ingest": ingest.handler,
+            "plan": plan.handler,
+        }
         self._seen: dict[tuple[str, str], int] = {}
 
     def _make(self) -> None:
@@ -162,7 +169,12 @@ class World:
         urls = [self._sqs.create_queue(QueueName=n)["QueueUrl"] for n in names]
         self._queues = dict(zip([c.id for c in self.config.credentials], urls, strict=True))
         self._feedback = self._sqs.create_queue(QueueName="posthaste-bench-feedback")["QueueUrl"]
+        self._lists = self._sqs.create_queue(QueueName="posthaste-bench-ingest")["QueueUrl"]
+        self._plain.client("s3").create_bucket(Bucket="bench")
         secrets = self._plain.client("secretsmanager")
+        secrets.create_secret(
+            Name=contracts.unsubscribe_secret_name("bench"), SecretString=json.dumps({"current": "k" * 64})
+        )
         for c in self.config.credentials:
             secrets.create_secret(
                 Name=contracts.secret_name("bench", c.id), SecretString=json.dumps({"api_key": "SG.bench"})
@@ -173,6 +185,12 @@ class World:
             contracts.ENV_OPS_TABLE: OPS,
             contracts.ENV_BUCKET: "bench",
             contracts.ENV_FEEDBACK_QUEUE_URL: self._feedback,
+            contracts.ENV_INGEST_QUEUE_URL: self._lists,
+            contracts.ENV_EXPORT_QUEUE_URL: self._feedback,  # nothing here is exported or scheduled
+            contracts.ENV_DUE_QUEUE_URL: self._feedback,
+            contracts.ENV_DUE_QUEUE_ARN: "arn:aws:sqs:us-east-1:123456789012:due",
+            contracts.ENV_SCHEDULER_ROLE_ARN: "arn:aws:iam::123456789012:role/bench",
+            contracts.ENV_API_URL: "https://0123456789.execute-api.us-east-1.amazonaws.com",
             contracts.ENV_LANE_URL_PREFIX: urls[0].removesuffix(self.config.credentials[0].id),
             contracts.ENV_LANE: self.config.credentials[0].id,
             contracts.ENV_LEASE_MARGIN: "30",
@@ -182,9 +200,6 @@ class World:
 
     def post(self, people: Sequence[Recipient], body: int) -> str:
         """Post a batch of `body` bytes of HTML to the API, in a process that knows no key yet, and return its job."""
-        from functions.api import services  # noqa: PLC0415
-        from functions.api.handler import respond  # noqa: PLC0415
-
         batch = {
             "from": "Example News <news@example.com>",
             "to": [f"{p.display} <{p.address}>" for p in people],
@@ -192,19 +207,26 @@ class World:
             "body": prose(body),
             "name": "weekly",
         }
+        return str(self.ask("POST", "/batches", json.dumps(batch))["job_id"])
+
+    def ask(self, method: str, path: str, body: str, media_type: str = "application/json") -> Any:
+        """Return the API's JSON to a request that must succeed, in a process that knows no key yet."""
+        from functions.api import services  # noqa: PLC0415
+        from functions.api.handler import respond  # noqa: PLC0415
+
         event = {
             "version": "2.0",
-            "rawPath": "/batches",
+            "rawPath": path,
             "rawQueryString": "",
-            "headers": {"authorization": f"Bearer {self._key}", "content-type": "application/json"},
-            "requestContext": {"http": {"method": "POST", "path": "/batches"}, "stage": "$default"},
-            "body": json.dumps(batch),
+            "headers": {"authorization": f"Bearer {self._key}", "content-type": media_type},
+            "requestContext": {"http": {"method": method, "path": path}, "stage": "$default"},
+            "body": body,
             "isBase64Encoded": False,
         }
         answer = respond(event, "bench", lambda: services.build(self.deployment))
-        if answer["statusCode"] != 202:  # noqa: PLR2004 - accepted
+        if not 200 <= answer["statusCode"] < 300:  # noqa: PLR2004 - the class of HTTP successes
             raise RuntimeError(f"not accepted: {answer['body']}")
-        return str(json.loads(answer["body"])["job_id"])
+        return json.loads(answer["body"])
 
     def accept(self, people: Sequence[Recipient], body: int, key: str = "") -> str:
         """Accept a batch as the API does once the request is valid, and return its job."""
@@ -242,13 +264,28 @@ class World:
         while sum(self._send(c) for c in self._queues):
             self.log()
 
+    def ingest(self) -> None:
+        """Start the reader of lists until none waits."""
+        while self._receive(self._lists, "ingest"):
+            pass
+
+    def plan(self, job: str) -> None:
+        """Start the planner for a job, as the stream of jobs does when one is READY or gives its credential back."""
+        image = {"job": {"S": job}}
+        with self._here(""):
+            self._run("plan", {"Records": [{"eventName": "MODIFY", "dynamodb": {"NewImage": image}}]})
+
     def _send(self, credential: str) -> bool:
-        got = self._sqs.receive_message(QueueUrl=self._queues[credential]).get("Messages", [])
+        return self._receive(self._queues[credential], "send", credential)
+
+    def _receive(self, queue: str, function: str, credential: str = "") -> bool:
+        """Start a function for one message of a queue; False if there is none."""
+        got = self._sqs.receive_message(QueueUrl=queue).get("Messages", [])
         if not got:
             return False
-        self._sqs.delete_message(QueueUrl=self._queues[credential], ReceiptHandle=got[0]["ReceiptHandle"])
+        self._sqs.delete_message(QueueUrl=queue, ReceiptHandle=got[0]["ReceiptHandle"])
         with self._here(credential):
-            self._run("send", {"Records": [{"messageId": "m", "body": got[0]["Body"]}]})
+            self._run(function, {"Records": [{"messageId": "m", "body": got[0]["Body"]}]})
         return True
 
     def log(self) -> None:
@@ -273,7 +310,8 @@ class World:
 
     def _run(self, name: str, event: Mapping[str, Any]) -> None:
         self.invocations[name] = self.invocations.get(name, 0) + 1
-        answer = self._handlers[name](event, Context())
+        with redirect_stdout(StringIO()):  # figures for CloudWatch
+            answer = self._handlers[name](event, Context())
         if answer["batchItemFailures"]:
             raise RuntimeError(f"{name} failed")
 

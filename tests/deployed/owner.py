@@ -16,7 +16,7 @@ TEMPLATE: Final = {
     "subject": "News for {{ name }}",
     "body": '<p>Dear {{ name }},</p><p>no more of it: <a href="{{ unsubscribe_url }}">unsubscribe</a></p>',
 }
-READ_SECONDS: Final = 300
+READ_SECONDS: Final = 900
 _LINK: Final = re.compile(r'href="([^"]+/unsubscribe/[^"]+)"')
 _ONE_CLICK: Final = "List-Unsubscribe=One-Click"
 
