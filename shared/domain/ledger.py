@@ -40,6 +40,7 @@ class Ledger:
         tried: indices into the job's route used in this round; `rounds` completed.
         limit: attempts a recipient may have.
         retries: the owner's retries so far.
+        throttled: leases in a row whose provider took nothing and asked to wait.
         folded: the histogram and `by` figures already added to the job, as `figures` packs them.
         by: per route index, the four numbers of BY_KEYS.
         dirty: cells changed since the last fold.
@@ -62,6 +63,7 @@ class Ledger:
     tried: tuple[int, ...] = ()
     rounds: int = 0
     retries: int = 0
+    throttled: int = 0
     not_before: int = 0
     released_at: int = 0
     dirty: bool = False
@@ -331,6 +333,7 @@ def reopen(ledger: Ledger, states: Iterable[Cell], max_attempts: int) -> Ledger 
         status=LedgerStatus.IDLE,
         tried=(),
         rounds=0,
+        throttled=0,
         lane=ledger.first_lane,
         limit=max(ledger.limit, min(MAX_ATTEMPTS, highest + max_attempts)),  # others may wait under the old limit
         retries=ledger.retries + 1,

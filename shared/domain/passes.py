@@ -16,6 +16,12 @@ from shared.domain.states import MAX_ATTEMPTS, Cell
 MAX_ROUNDS: Final = 100
 """Rounds after which a chunk that no credential takes is given up: about a day of waiting for closed breakers."""
 
+THROTTLED: Final = 5
+"""Leases in a row whose provider took nothing and asked to wait, after which the chunk tries another: a limit that
+lasts is no matter of seconds. Each costs calls that send nothing."""
+LONG_WAIT: Final = 300_000
+"""Milliseconds; a provider that asks for a longer wait has used up its quota for now."""
+
 
 @dataclass(frozen=True, slots=True)
 class Past:
@@ -83,6 +89,7 @@ class Passing:
         delay: milliseconds to wait before a round, by its number (1 for the second).
         throttled_until: the provider asked to wait until then (milliseconds), or 0.
         leave: the lane's breaker is open: what is queued moves on as well, without an attempt.
+        throttled: the provider took nothing in this lease and asked to wait.
         pasts: what the chunk's details tell, read after the ledger that is given, and only if it is needed.
     """
 
@@ -92,11 +99,18 @@ class Passing:
     usable: Callable[[str], bool] = lambda _credential: True
     throttled_until: int = 0
     leave: bool = False
+    throttled: bool = False
     pasts: Callable[[Ledger], Mapping[int, Past]] = lambda _ledger: {}
 
 
 def release(ledger: Ledger, passing: Passing) -> Ledger:
-    """End the lease: start the next pass if nothing else is left, and become DONE or IDLE."""
+    """End the lease: start the next pass if nothing else is left, and become DONE or IDLE.
+
+    A provider that throttles again and again, or for long, is left as if its breaker were open.
+    """
+    row = ledger.throttled + 1 if passing.throttled else 0
+    if passing.throttled and (row >= THROTTLED or passing.throttled_until - passing.now > LONG_WAIT):
+        passing, row = replace(passing, leave=True), 0
     out = next_pass(ledger, passing)
     status = LedgerStatus.IDLE if out.unfinished else LedgerStatus.DONE
     asked = passing.throttled_until if out.lane == ledger.lane else 0  # another provider did not ask to wait
@@ -106,6 +120,7 @@ def release(ledger: Ledger, passing: Passing) -> Ledger:
         owner="",
         seq=0,
         until=0,
+        throttled=row,
         not_before=max(out.not_before, asked) if status is LedgerStatus.IDLE else out.not_before,
         released_at=passing.now,
         version=ledger.version + 1,

@@ -41,8 +41,13 @@ class Recovery:
         self._clock = clock
         self._rng = rng
 
-    def passing(self, route: Sequence[str], *, throttled_until: int = 0, leave: bool = False) -> Passing:
-        """Return what a release needs to know now; `leave`: the lane's breaker is open."""
+    def passing(
+        self, route: Sequence[str], *, throttled_until: int = 0, leave: bool = False, throttled: bool = False
+    ) -> Passing:
+        """Return what a release needs to know now.
+
+        `leave`: the lane's breaker is open; `throttled`: its provider took nothing and asked to wait.
+        """
         return Passing(
             route=route,
             now=int(self._clock.now() * 1000),
@@ -50,6 +55,7 @@ class Recovery:
             delay=lambda n: self._delay(n, route, leave=leave),
             throttled_until=throttled_until,
             leave=leave,
+            throttled=throttled,
             pasts=self._pasts,
         )
 

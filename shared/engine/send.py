@@ -283,7 +283,12 @@ class Sender:
     # L4
 
     def _release(self, lease: Lease) -> None:
-        passing = self._recovery.passing(lease.job.route, throttled_until=lease.throttled_until, leave=lease.leave)
+        passing = self._recovery.passing(
+            lease.job.route,
+            throttled_until=lease.throttled_until,
+            leave=lease.leave,
+            throttled=lease.count.only_throttled,
+        )
         if not lease.requeued and not lease.ledger.having(Cell.QUEUED):
             released = self._ledgers.send_done(lease.ledger, lease.results, passing)
         else:

@@ -17,6 +17,11 @@ class Count:
     unknown: int = 0
     slots: int = 0
 
+    @property
+    def only_throttled(self) -> bool:
+        """Whether the provider asked to wait, and took nothing."""
+        return self.throttled > 0 and not (self.accepted or self.refused or self.unknown)
+
     def add(self, outcomes: Sequence[Outcome], slots: int) -> None:
         """Count one call. A call that was not begun took nothing of the rate."""
         begun = False

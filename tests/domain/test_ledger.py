@@ -11,6 +11,7 @@ from shared.domain import ledger as rules
 from shared.domain import passes
 from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.outcomes import Entry, Kind
+from shared.domain.passes import LONG_WAIT, THROTTLED
 from shared.domain.states import COUNT_KEYS, MAX_ATTEMPTS, Cell
 from tests.domain.ledgers import CELLS, JOB, NOW, ROUTE, busy, by, ledger, passing, states
 
@@ -54,6 +55,7 @@ def test_the_ledger_of_500_recipients_fits_one_write_unit_whatever_its_values() 
         tried=(0, 1, 2, 3, 4, 5),
         rounds=15,
         retries=999,
+        throttled=9,
         not_before=9_999_999_999_999,
         released_at=9_999_999_999_999,
         dirty=True,
@@ -210,6 +212,28 @@ def test_a_provider_that_asks_to_wait_is_left_alone_until_then() -> None:
     out = passes.release(busy((Q, 0)), passing(throttled_until=NOW + 700))
     assert out.not_before == NOW + 700
     assert passes.release(busy((S, 1)), passing(throttled_until=NOW + 700)).not_before == 0
+
+
+def test_a_provider_that_throttles_again_and_again_is_left_without_an_attempt() -> None:
+    x, asked = busy((Q, 0), (Q, 1), (S, 1)), NOW + 2000
+    for row in range(1, THROTTLED):
+        out = passes.release(x, passing(throttled=True, throttled_until=asked))
+        assert (out.lane, out.throttled, out.not_before, states(out)) == ("one", row, asked, [Q, Q, S])
+        x = replace(out, status=LedgerStatus.BUSY)
+    assert passes.release(x, passing(throttled_until=asked)).throttled == 0, "it took something meanwhile"
+    out = passes.release(x, passing(throttled=True, throttled_until=asked))
+    assert (out.lane, out.throttled, out.tried, out.not_before) == ("two", 0, (0,), NOW)
+    assert [out.cell(i) for i in range(3)] == [(Q, 0), (Q, 1), (S, 1)]
+
+
+def test_a_provider_that_asks_for_a_long_wait_is_left_at_once() -> None:
+    x = busy((Q, 0))
+    assert passes.release(x, passing(throttled=True, throttled_until=NOW + LONG_WAIT)).lane == "one"
+    out = passes.release(x, passing(throttled=True, throttled_until=NOW + LONG_WAIT + 1))
+    assert (out.lane, out.not_before) == ("two", NOW)
+    alone = ledger((Q, 0), route=("one",), status=LedgerStatus.BUSY)
+    out = passes.release(alone, passing(route=("one",), throttled=True, throttled_until=NOW + 3_600_000))
+    assert (out.lane, out.rounds, out.not_before, out.throttled) == ("one", 1, NOW + 3_600_000, 0)
 
 
 def test_a_released_ledger_is_what_its_item_says() -> None:

@@ -65,7 +65,7 @@ def ledger_fields(x: Ledger) -> Item:
         out["tried"] = {"B": bytes(x.tried)}
     if x.dirty:
         out["dirty"] = n(1)
-    for name in ("rounds", "retries", "not_before", "released_at"):
+    for name in ("rounds", "retries", "throttled", "not_before", "released_at"):
         value = getattr(x, name)
         if value:
             out[name] = n(value)
@@ -98,6 +98,7 @@ def ledger(item: Mapping[str, Any]) -> Ledger:
         tried=tuple(binary(item, "tried")) if "tried" in item else (),
         rounds=number(item, "rounds"),
         retries=number(item, "retries"),
+        throttled=number(item, "throttled"),
         not_before=number(item, "not_before"),
         released_at=number(item, "released_at"),
         dirty="dirty" in item,
