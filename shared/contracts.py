@@ -9,7 +9,7 @@ which a deployment with a hundred credentials would exceed in plain text.
 import base64
 import json
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 ENV_SETTINGS: Final = "POSTHASTE_SETTINGS"
@@ -193,18 +193,27 @@ class Settings:
 
     @classmethod
     def loads(cls, text: str) -> "Settings":
-        """Read what `dumps` wrote."""
+        """Read what `dumps` wrote, of this version or another.
+
+        A deploy changes a function's code and its environment one after the other: unknown fields are passed over, and
+        those that are missing have their defaults.
+        """
         plain = zlib.decompress(base64.b64decode(text[2:])).decode() if text.startswith("z:") else text
-        raw = json.loads(plain)
+        raw = _known(cls, json.loads(plain))
+        credentials = (_known(Credential, c) for c in raw["credentials"])
         return cls(
-            stage=raw["stage"],
-            credentials=tuple(Credential(**{**c, "accounts": tuple(c["accounts"])}) for c in raw["credentials"]),
-            routes={k: tuple(v) for k, v in raw["routes"].items()},
-            public_url=raw["public_url"],
-            jobs_days=raw["jobs_days"],
-            feedback_timeout=raw["feedback_timeout"],
-            extra=raw["extra"],
+            **{
+                **raw,
+                "credentials": tuple(Credential(**{**c, "accounts": tuple(c["accounts"])}) for c in credentials),
+                "routes": {k: tuple(v) for k, v in raw["routes"].items()},
+            }
         )
+
+
+def _known(kind: type[Any], raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that a dataclass has."""
+    names = {f.name for f in fields(kind)}
+    return {name: value for name, value in dict(raw).items() if name in names}
 
 
 # Bodies of queue messages. A pointer is a hint to work on one chunk; a word is a provider's feedback about one attempt.
