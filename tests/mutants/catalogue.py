@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from tests.mutants.lists import LISTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.recipients import RECIPIENTS
 
@@ -435,4 +436,5 @@ MUTANTS: Final = (
         "tests/engine/test_export.py::test_at_its_time_limit_another_invocation_goes_on_where_it_was",
     ),
     *RECIPIENTS,
+    *LISTS,
 )

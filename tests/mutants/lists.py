@@ -1,0 +1,116 @@
+"""Sabotages of the reading of uploaded lists: what is lost, doubled or sent to the wrong ones if a rule is left out."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+FILES: Final = "shared/adapters/files.py"
+INGEST: Final = "shared/engine/ingest.py"
+STORE: Final = "shared/adapters/dynamo/uploads.py"
+UPLOADING: Final = "shared/engine/uploading.py"
+UPLOADS: Final = "shared/domain/uploads.py"
+TESTS: Final = "tests/engine/test_ingest.py"
+
+LISTS: Final = (
+    Mutant(
+        "a late reader makes a ledger anew that is worked on",
+        1,
+        STORE,
+        '"attribute_not_exists(pk) OR #fence < :fence"',
+        '"attribute_not_exists(pk) OR #fence < :fence OR attribute_exists(pk)"',
+        "tests/contracts/test_uploads.py::test_a_ledger_that_is_worked_on_is_safe_from_a_late_ingest[dynamo]",
+    ),
+    Mutant(
+        "one ledger of a later lease holds the others up",
+        3,
+        STORE,
+        'if code != "ConditionalCheckFailed"]\n',
+        "if not lost.codes]\n",
+        "tests/contracts/test_uploads.py"
+        "::test_of_ledgers_stored_together_those_of_a_later_lease_stay_and_hold_no_other_up[dynamo]",
+    ),
+    Mutant(
+        "a checkpoint is saved before what it counts",
+        3,
+        INGEST,
+        "        uploads = self._parts.uploads\n        uploads.store(held",
+        "        uploads = self._parts.uploads\n"
+        "        held = self.held = held.changed(checkpoint=step.checkpoint)\n"
+        "        uploads.save(replace(held, version=held.version - 1), held)\n"
+        "        uploads.store(held",
+        f"{TESTS}::test_killed_at_any_call_it_makes_the_same[True-after]",
+    ),
+    Mutant(
+        "whatever file stands in the place is read",
+        3,
+        FILES,
+        """IfMatch=f'"{etag}"', """,
+        "",
+        "tests/contracts/test_uploads.py::test_a_file_that_changed_or_went_is_not_read_on[s3]",
+    ),
+    Mutant(
+        "whatever file stands in the place is taken",
+        10,
+        UPLOADING,
+        "            if wanted and facts.etag != wanted:\n",
+        "            if wanted and not facts.etag:\n",
+        "tests/engine/test_uploading.py::test_what_is_refused_leaves_all_as_it_was",
+    ),
+    Mutant(
+        "duplicates are found within a block alone",
+        3,
+        UPLOADS,
+        "repeated = self._seen.add(marks)",
+        "repeated = Seen().add(marks)",
+        "tests/domain/test_uploads.py::test_problems_are_bounded_and_all_counted",
+    ),
+    Mutant(
+        "a list that is gone on with has forgotten its recipients",
+        3,
+        UPLOADS,
+        "seen.add(piece[: (wanted - len(seen)) * WIDTH])",
+        "seen.add(bytes(i % 251 for i in range(len(piece)))[: (wanted - len(seen)) * WIDTH])",
+        f"{TESTS}::test_out_of_time_again_and_again_it_makes_the_same[1]",
+    ),
+    Mutant(
+        "who is left out is counted for the last step alone",
+        3,
+        INGEST,
+        "skipped = Counter(held.skipped or {}) + self._skips.taken()",
+        "skipped = self._skips.taken()",
+        f"{TESTS}::test_who_is_not_to_be_sent_to_is_skipped_with_the_first_reason_and_counted",
+    ),
+    Mutant(
+        "a dead reader's lease never runs out",
+        3,
+        INGEST,
+        "        if found.until > now * 1000:\n",
+        "        if found.until:\n",
+        f"{TESTS}::test_the_second_of_two_waits_until_the_lease_is_over",
+    ),
+    Mutant(
+        "a dead reader's list is never read again",
+        3,
+        UPLOADING,
+        "found.until <= self.clock.now() * 1000",
+        "not found.owner",
+        f"{TESTS}::test_the_second_of_two_waits_until_the_lease_is_over",
+    ),
+    Mutant(
+        "two lists of a campaign are read at once",
+        7,
+        UPLOADING,
+        "    if campaign.uploading:\n",
+        "    if campaign.uploading == campaign.id:\n",
+        "tests/engine/test_uploading.py::test_a_second_list_is_refused_while_one_is_read",
+    ),
+    Mutant(
+        "a bad row holds its whole block up",
+        6,
+        "shared/domain/csv_rows.py",
+        "    except (UnicodeDecodeError, csv.Error):\n        return None\n\n\ndef _cells",
+        "    except csv.Error:\n        return None\n    except UnicodeDecodeError:\n"
+        "        return [line.decode(errors='replace').split(',') for line in raws]\n\n\ndef _cells",
+        f"{TESTS}::test_bad_rows_hold_nothing_up_and_are_told_one_by_one[\\r\\n]",
+    ),
+)
