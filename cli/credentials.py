@@ -22,7 +22,18 @@ from shared.contracts import TEST_CREDENTIAL
 
 app = typer.Typer(help="Provider accounts, declared in cdk.json.", no_args_is_help=True)
 
-COLUMNS: Final = ("id", "provider", "channel", "rate", "in_flight", "breaker", "reason", "since")
+COLUMNS: Final = (
+    "id",
+    "provider",
+    "channel",
+    "rate",
+    "declared_rate",
+    "paused",
+    "in_flight",
+    "breaker",
+    "reason",
+    "since",
+)
 MAX_SECRET: Final = 65_536
 """Bytes, the limit of Secrets Manager."""
 EXAMPLE: Final = '{"api_key": "…", "webhook_public_key": "…"}'
@@ -46,7 +57,9 @@ def list_credentials(ctx: typer.Context, json: Json = False) -> None:
     rows = []
     for item in answer.get("items", []):
         breaker = item["breaker"]
-        rows.append({**item, "breaker": breaker["state"], "reason": breaker["reason"], "since": breaker["since"]})
+        paused = "paused" if item["paused"] else None
+        shown = {"breaker": breaker["state"], "reason": breaker["reason"], "since": breaker["since"], "paused": paused}
+        rows.append({**item, **shown})
     table(COLUMNS, rows, empty="no credential is open to this account")
 
 

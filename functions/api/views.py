@@ -18,6 +18,7 @@ from shared.domain.jobs import Job, OnAmbiguous, public_counts
 from shared.domain.ledger import BY_KEYS
 from shared.domain.states import ACTIVE, JobState, MessageState, Status
 from shared.domain.suppressions import Reach
+from shared.domain.switches import AS_DECLARED, Switches
 from shared.engine.logs import LiveCounts, LogLine
 
 
@@ -246,10 +247,11 @@ class CredentialView(View):
     id: str
     provider: str
     channel: str
-    rate: float = Field(description="Messages per second, never exceeded.")
+    rate: float = Field(description="Messages per second at present, never exceeded.")
+    declared_rate: float = Field(description="What the deployment declares, which the present one never exceeds.")
     in_flight: int = Field(description="Messages whose time slots are reserved and not yet past.")
     breaker: BreakerView
-    paused: bool
+    paused: bool = Field(description="By an operator: nothing is sent through it.")
 
 
 class CredentialPage(View):
@@ -269,6 +271,7 @@ def job_view(
     left_alone: bool = False,
     held: bool = False,
     ahead: float = 0.0,
+    present: Mapping[str, Switches] | None = None,
 ) -> JobView:
     """Return a job as clients see it.
 
@@ -277,15 +280,16 @@ def job_view(
         settings: for the rates of its route.
         now_ms: Unix milliseconds.
         live: counts computed from the ledgers; those folded into the job otherwise.
-        paused: whether its account or everything is paused.
+        paused: whether its account is, or everything, or every credential that still has to send something of it.
         left_alone: whether the breakers of its whole route are open.
         held: whether another campaign holds its credential.
         ahead: seconds of its credential's slots that are reserved already.
+        present: what operators have set of its credentials.
     """
     counts = live.counts if live else public_counts(job.counts)
     by = live.by if live else {c: dict(zip(BY_KEYS, job.by[c], strict=True)) for c in job.route}
     left = counts["queued"] + counts["sending"]
-    rate = _rate(job, settings)
+    rate = _rate(job, settings, present or {})
     waiting = _waiting(job, counts["queued"], now_ms, paused=paused, left_alone=left_alone, held=held)
     moving = job.state in ACTIVE or waiting == "scheduled"
     begin = max(now_ms + 1000 * ahead, job.not_before)
@@ -327,9 +331,11 @@ def moment(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
 
 
-def _rate(job: Job, settings: Settings) -> float | None:
+def _rate(job: Job, settings: Settings, present: Mapping[str, Switches]) -> float | None:
     known = {c.id: c.rate for c in settings.credentials}
-    rates = [known[c] if c in known else settings.credential(c).rate for c in job.route if c in known or job.test]
+    declared = {c: known[c] if c in known else settings.credential(c).rate for c in job.route if c in known or job.test}
+    switches = {c: present.get(c, AS_DECLARED) for c in declared}
+    rates = [switches[c].within(rate) for c, rate in declared.items() if not switches[c].paused]
     total = sum(rates)
     return (min(total, job.rate) if job.rate else total) or None
 
@@ -405,16 +411,18 @@ _BREAKERS: Final[Mapping[BreakerState, Literal["closed", "open", "half_open"]]] 
 
 def credential_view(credential: Credential, state: CredentialState) -> CredentialView:
     """Return a credential as clients see it: never its secret, its address or whom else it is open to."""
+    rate = state.switches.within(credential.rate)
     return CredentialView(
         id=credential.id,
         provider=credential.provider,
         channel=credential.channel,
-        rate=credential.rate,
-        in_flight=round(state.ahead * credential.rate),
+        rate=rate,
+        declared_rate=credential.rate,
+        in_flight=round(state.ahead * rate),
         breaker=BreakerView(
             state=_BREAKERS[state.breaker.state],
             reason=None if state.breaker.closed else state.breaker.reason,
             since=at(state.breaker.since),
         ),
-        paused=state.paused,
+        paused=state.switches.paused,
     )

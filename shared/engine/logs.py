@@ -77,6 +77,7 @@ class LiveCounts:
         as_of: Unix milliseconds.
         exact: computed from the ledgers.
         unacknowledged: how many of `sent` have waited for feedback too long; None if not exact.
+        lanes: in which of them something is still to be sent; none if not exact.
     """
 
     counts: dict[str, int]
@@ -84,6 +85,7 @@ class LiveCounts:
     as_of: int
     exact: bool
     unacknowledged: int | None = None
+    lanes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,7 @@ class Logs:
             now,
             exact=True,
             unacknowledged=sum(len(x.having(Cell.SENT)) for x in late),
+            lanes=frozenset(x.lane for x in ledgers if x.unfinished),
         )
 
     def lines(

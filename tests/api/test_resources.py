@@ -9,6 +9,8 @@ from shared.adapters.dynamo.suppressions import BY_KEY, Suppressions
 from shared.domain import breaker as rules
 from shared.domain.addresses import address_hash
 from shared.domain.breaker import Breaker
+from shared.domain.pacing import pace
+from shared.domain.switches import Switches
 from tests.api.conftest import Api
 from tests.contracts.conftest import Parts
 from tests.fakes.clock import FakeClock
@@ -205,6 +207,7 @@ def test_credentials_are_those_open_to_the_account(api: Api, clock: FakeClock) -
         "provider": "sendgrid",
         "channel": "email",
         "rate": 100,
+        "declared_rate": 100,
         "in_flight": 0,
         "breaker": {"state": "closed", "reason": None, "since": None},
         "paused": False,
@@ -217,6 +220,16 @@ def test_credentials_are_those_open_to_the_account(api: Api, clock: FakeClock) -
     one, two, _ = api.call("GET", "/credentials").json["items"]
     assert one["in_flight"] == 150
     assert two["breaker"] == {"state": "open", "reason": "unauthorized", "since": "2026-09-21T14:13:20.000Z"}
+
+
+def test_a_credential_shows_what_operators_have_set(api: Api) -> None:
+    api.world.stores.pacer.reserve("one", 97, pace(100, 1), lead=0)
+    api.world.stores.switch("one", Switches(rate=20))
+    api.world.stores.switch("two", Switches(paused=True, rate=1e6))
+    one, two, texts = api.call("GET", "/credentials").json["items"]
+    assert (one["rate"], one["declared_rate"], one["paused"], one["in_flight"]) == (20, 100, False, 20)
+    assert (two["rate"], two["declared_rate"], two["paused"]) == (50, 50, True)
+    assert not texts["paused"]
 
 
 def test_a_job_says_that_it_waits_for_a_breaker(api: Api, clock: FakeClock) -> None:

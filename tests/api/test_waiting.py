@@ -1,6 +1,7 @@
 """What a campaign's job waits for, while another campaign holds its credential."""
 
 from shared.domain.states import JobState
+from shared.domain.switches import AS_DECLARED, Switches
 from tests.api.conftest import Api
 from tests.fakes.clock import FakeClock
 from tests.fakes.lists import send_list
@@ -31,6 +32,26 @@ def test_a_job_says_that_it_waits_for_its_credential(api: Api, clock: FakeClock)
     while api.world.send("one") is not None or api.world.log() is not None:
         pass
     assert waiting(other.id) == ("READY", None)
+
+
+def test_a_job_is_paused_when_every_credential_is_that_has_something_of_it_to_send(api: Api) -> None:
+    job = api.world.accept(4, account=api.account, route=("one", "two"))
+
+    def seen() -> tuple[str | None, float | None]:
+        found = api.call("GET", f"/jobs/{job.id}").json
+        return found["waiting_for"], found["rate"]
+
+    assert seen() == ("rate", 150)
+    api.world.stores.switch("one", Switches(paused=True))
+    assert seen() == ("rate", 50)
+    api.world.stores.switch("two", Switches(rate=10))
+    assert seen() == ("rate", 10)
+    while api.world.send("two") is not None:
+        pass
+    assert seen() == ("paused", 10)
+    assert api.call("GET", f"/jobs/{job.id}").json["eta"] is None
+    api.world.stores.switch("one", AS_DECLARED)
+    assert seen() == ("rate", 110)
 
 
 def test_a_resume_while_another_campaign_runs_is_answered_by_ready(api: Api, clock: FakeClock) -> None:

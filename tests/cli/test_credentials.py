@@ -71,11 +71,11 @@ def test_a_secret_in_the_wrong_place_is_not_repeated(run: Run) -> None:
 
 @pytest.mark.parametrize("flags", [(), ("--json",)])
 def test_credentials_are_listed_with_their_breakers(run: Run, api: FakeApi, flags: tuple[str, ...]) -> None:
-    common = {"channel": "email", "rate": 100.0, "in_flight": 7, "paused": False}
+    common = {"channel": "email", "rate": 50.0, "declared_rate": 100.0, "in_flight": 7, "paused": False}
     opened = {"state": "open", "reason": "http_503", "since": "2026-11-20T09:00:00.000Z"}
     items = [
         {"id": "one", "provider": "sendgrid", "breaker": {"state": "closed", "reason": None, "since": None}, **common},
-        {"id": "two", "provider": "mailgun", "breaker": opened, **common},
+        {"id": "two", "provider": "mailgun", "breaker": opened, **common, "paused": True},
     ]
     api.answers(Answer({"items": items, "next_cursor": None}))
     done = run("credential", "list", *flags)
@@ -84,9 +84,9 @@ def test_credentials_are_listed_with_their_breakers(run: Run, api: FakeApi, flag
         assert done.json["items"] == items
     else:
         assert [" ".join(row.split()) for row in done.out.splitlines()] == [
-            "id provider channel rate in flight breaker reason since",
-            "one sendgrid email 100.0 7 closed",
-            "two mailgun email 100.0 7 open http_503 2026-11-20T09:00:00.000Z",
+            "id provider channel rate declared rate paused in flight breaker reason since",
+            "one sendgrid email 50.0 100.0 7 closed",
+            "two mailgun email 50.0 100.0 paused 7 open http_503 2026-11-20T09:00:00.000Z",
         ]
 
 

@@ -64,13 +64,19 @@ def seen(call: Call[Any, Any], job: Job, *, paused: bool) -> JobView:
     """
     services = call.services
     live = services.logs.counts(job)
-    ahead, alone = 0.0, False
+    ahead, alone, present = 0.0, False, {}
     if job.state in ACTIVE:
         alone = not any(services.circuits.usable(c, job.route) for c in job.route)
-        ahead = min(x.ahead for x in services.credentials.read(job.route).values())
+        found = services.credentials.read(job.route)
+        ahead = min(x.ahead for x in found.values())
+        present = {c: x.switches for c, x in found.items()}
+        waits = live.lanes if live.exact else job.route
+        paused = paused or (bool(waits) and all(present[c].paused for c in waits))
     held = held_by_another(call, job)
     now = _now(call)
-    return job_view(job, services.settings, now, live, paused=paused, left_alone=alone, held=held, ahead=ahead)
+    return job_view(
+        job, services.settings, now, live, paused=paused, left_alone=alone, held=held, ahead=ahead, present=present
+    )
 
 
 def _now(call: Call[Any, Any]) -> int:

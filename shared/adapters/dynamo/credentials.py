@@ -21,11 +21,6 @@ class CredentialState:
     ahead: float = 0.0
     switches: Switches = AS_DECLARED
 
-    @property
-    def paused(self) -> bool:
-        """Whether operators have paused it."""
-        return self.switches.paused
-
 
 class CredentialStates:
     """Reads credentials' states.
