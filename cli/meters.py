@@ -45,7 +45,7 @@ def _bar(title: str) -> Iterator[Meter]:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
-        TimeRemainingColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
         TextColumn("{task.fields[words]}", markup=False),
     )
     with Progress(*columns, console=Console(), auto_refresh=False) as shown:

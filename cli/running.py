@@ -31,6 +31,7 @@ ENDED: Final = frozenset({"ready", "sent", "failed"})
 UNSENT: Final = (MessageState.QUEUED, MessageState.SENDING)
 NOT_SENT: Final = (MessageState.FAILED, MessageState.UNKNOWN)
 NO_CAMPAIGN: Final = "the answer does not describe a campaign"
+ONE: Final = {"duplicates": "duplicate"}
 WORDS: Final = {"stop": "stop it", "leave": "leave it running", "continue": "continue watching"}
 
 
@@ -207,7 +208,7 @@ def show_preview(api: Api, campaign: str, row: int = 1) -> None:
 
 def _aside(upload: Mapping[str, Any]) -> str:
     known = {name: upload.get(name) for name in ("invalid", "duplicates")} | (upload.get("skipped") or {})
-    return "".join(f", {n:,} {name}" for name, n in known.items() if n)
+    return "".join(f", {n:,} {name if n > 1 else ONE.get(name, name)}" for name, n in known.items() if n)
 
 
 def _figures(upload: Mapping[str, Any]) -> str:

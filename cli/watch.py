@@ -6,6 +6,7 @@ Watching only reads: ending it, by Ctrl-C or a lost connection, changes nothing 
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final, Protocol, Self
 
 from rich.console import Console, Group
@@ -124,6 +125,21 @@ def watch(read: Callable[[], Progress], show: Screen, clock: Clock) -> Progress:
         polls += 1
 
 
+def by_the_clock(moment: str, now: float) -> str:
+    """Return an RFC 3339 moment as the user's clock shows it, with the day unless it is today; else as it is.
+
+    Args:
+        moment: as the API says it.
+        now: Unix seconds.
+    """
+    try:
+        then = datetime.fromisoformat(moment).astimezone()
+    except ValueError:
+        return moment
+    today = datetime.fromtimestamp(now).astimezone().date()
+    return f"{then:%H:%M:%S}" if then.date() == today else f"{then:%Y-%m-%d %H:%M}"
+
+
 def as_json(batch_id: str, name: str = "batch_id") -> Screen:
     """Return a screen that prints one JSON document per change; `name`: what the id is called in it."""
 
@@ -147,6 +163,7 @@ class Bars:
 
     def __init__(self, title: str, clock: Clock, console: Console | None = None) -> None:
         self._title = clean(title)
+        self._clock = clock
         self._speed = Speed(clock)
         self._live = Live(console=console or Console(), auto_refresh=False)
 
@@ -171,7 +188,7 @@ class Bars:
             bars.add_row(Text(state), bar, Text(f"{n:,}", justify="right"))
         speed = self._speed.of(progress)
         pace = f"{speed:,.1f}/s of {progress.rate:,g}/s" if progress.rate else ""
-        end = f"ends about {progress.eta}" if progress.eta else ""
+        end = f"ends about {by_the_clock(progress.eta, self._clock.now())}" if progress.eta else ""
         if pace or end:
             bars.add_row(Text(""), Text(", ".join(x for x in (pace, end) if x)))
         return Group(Text(f"{self._title}  {progress.state}  {progress.total:,} messages{waits}", style="bold"), bars)

@@ -74,7 +74,7 @@ def test_a_list_is_uploaded_read_shown_and_sent(run: Run, api: FakeApi) -> None:
     keys = [a.headers.get("Idempotency-Key") for a in (created, send)]
     assert all(keys)
     assert keys[0] != keys[1]
-    assert "100,000 recipients of 100,003 rows, 2 invalid, 1 duplicates" in done.out
+    assert "100,000 recipients of 100,003 rows, 2 invalid, 1 duplicate\n" in done.out
     assert "reading the list: 60%  60,000 rows, 1 invalid" in done.out
     assert "uploading list.csv: 100%  of 35 B" in done.out
     assert "SENDING   queued 99,000  sending 200  sent 800" in done.out
