@@ -17,9 +17,16 @@ from shared.contracts import HANDLERS
 
 HOLD_SECONDS: Final = 300
 """What is in hand is hidden from others for so long; it is much more than handling ten messages takes."""
+MAX_BATCH_BYTES: Final = 256 * 1024
+"""What one call may carry wherever SQS's limit has not been raised to 1 MiB; a message of feedback has up to 200 KB."""
+ATTRIBUTE_BYTES: Final = 200
+"""More than the names, types and values of a message's two attributes take."""
 MAX_RECORDS: Final = 1000
 """Records that one call reads from a stream."""
 MAX_READS: Final = 50
+MAX_STALE: Final = 100
+"""Receives in a row that bring nothing but what was left before: so many messages are left that all of them come again
+before the end is seen."""
 BACK_AGAIN: Final = "was redriven in this run, and failed again"
 UNREADABLE: Final = "not a message of this queue"
 
@@ -80,6 +87,7 @@ class Redrive:
             limit: the most to be moved.
             moved: told how many have been, after each call.
         """
+        stale = 0
         try:
             while self.tally.moved < limit:
                 letters = receive(
@@ -87,7 +95,9 @@ class Redrive:
                 )
                 self._held += [x.receipt for x in letters]
                 fresh = [x for x in letters if x.id not in self._seen]
-                if not fresh:
+                # What is left comes again when its time in hand is over; behind it there may be more.
+                stale = 0 if fresh else stale + 1
+                if not letters or stale > MAX_STALE:
                     return
                 self._seen |= {x.id for x in fresh}
                 self._one(fresh)
@@ -130,21 +140,38 @@ class Resend:
     run: str
 
     def __call__(self, letters: Sequence[Letter]) -> Mapping[str, str]:
-        """Send up to ten messages."""
-        entries = [
-            {
-                "Id": str(n),
-                "MessageBody": x.body,
-                "MessageAttributes": {
-                    REDRIVES: {"DataType": "Number", "StringValue": str(x.redrives + 1)},
-                    RUN: {"DataType": "String", "StringValue": self.run},
-                },
-                **({"MessageGroupId": x.group} if x.group else {}),
-            }
-            for n, x in enumerate(letters)
-        ]
-        failed = self.sqs.send_message_batch(QueueUrl=self.url, Entries=entries).get("Failed", [])
-        return {letters[int(fault["Id"])].id: f"SQS did not take it: {fault['Code']}" for fault in failed}
+        """Send up to ten messages, in as many calls as their sizes ask for."""
+        why: dict[str, str] = {}
+        for part in parts(letters):
+            entries = [self._entry(str(n), x) for n, x in enumerate(part)]
+            failed = self.sqs.send_message_batch(QueueUrl=self.url, Entries=entries).get("Failed", [])
+            why |= {part[int(fault["Id"])].id: f"SQS did not take it: {fault['Code']}" for fault in failed}
+        return why
+
+    def _entry(self, name: str, letter: Letter) -> dict[str, Any]:
+        entry = {
+            "Id": name,
+            "MessageBody": letter.body,
+            "MessageAttributes": {
+                REDRIVES: {"DataType": "Number", "StringValue": str(letter.redrives + 1)},
+                RUN: {"DataType": "String", "StringValue": self.run},
+            },
+        }
+        return {**entry, "MessageGroupId": letter.group} if letter.group else entry
+
+
+def parts(letters: Sequence[Letter]) -> list[list[Letter]]:
+    """Return messages in parts that one call carries; one that is larger stands alone."""
+    found: list[list[Letter]] = []
+    weight = MAX_BATCH_BYTES
+    for letter in letters:
+        size = len(letter.body.encode()) + ATTRIBUTE_BYTES
+        if weight + size > MAX_BATCH_BYTES:
+            found.append([])
+            weight = 0
+        found[-1].append(letter)
+        weight += size
+    return found
 
 
 class Again:
@@ -161,32 +188,39 @@ class Again:
         self._deployment = found
         self._kind = kind
         self._swept = False
+        self._failed = ""
 
     def __call__(self, letters: Sequence[Letter]) -> Mapping[str, str]:
         """Do it again for each report; the sweeper once for all, as each of its runs does all there is to do."""
         if self._kind == "sweep":
             if not self._swept:
-                self._invoke(self._sweeper(), {})
+                self._failed = self._invoke(self._sweeper(), {})
                 self._swept = True
-            return {}
-        why = {}
-        for letter in letters:
-            batch = json.loads(letter.body)["DDBStreamBatchInfo"]
-            try:
-                self._batch(batch)
-            except self._streams.exceptions.TrimmedDataAccessException:
-                why[letter.id] = "its records are older than the 24 hours for which the stream keeps them"
-            except self._streams.exceptions.ResourceNotFoundException:
-                why[letter.id] = "its stream or shard is gone"
-        return why
+            return {x.id: self._failed for x in letters if self._failed}
+        why = {x.id: self._one(x) for x in letters}
+        return {name: fault for name, fault in why.items() if fault}
 
-    def _batch(self, batch: Mapping[str, Any]) -> None:
-        stream = batch["streamArn"]
+    def _one(self, letter: Letter) -> str:
+        """Have a batch worked on again; return why not, or an empty text."""
+        batch = json.loads(letter.body).get("DDBStreamBatchInfo")
+        if not isinstance(batch, dict):
+            return "it names no batch of a stream"
+        try:
+            return self._batch(batch)
+        except self._streams.exceptions.TrimmedDataAccessException:
+            return "its records are older than the 24 hours for which the stream keeps them"
+        except self._streams.exceptions.ResourceNotFoundException:
+            return "its stream or shard is gone"
+
+    def _batch(self, batch: Mapping[str, Any]) -> str:
+        stream, fault = batch["streamArn"], ""
         for source in self._functions.list_event_source_mappings(EventSourceArn=stream)["EventSourceMappings"]:
             patterns = [json.loads(f["Pattern"]) for f in source.get("FilterCriteria", {}).get("Filters", [])]
             records = [r for r in self._records(batch) if not patterns or any(matches(p, r) for p in patterns)]
             if records:
-                self._invoke(source["FunctionArn"], {"Records": [event(r, stream) for r in records]})
+                answer = self._invoke(source["FunctionArn"], {"Records": [event(r, stream) for r in records]})
+                fault = fault or answer
+        return fault
 
     def _records(self, batch: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """Read a batch from its stream: the records from its first sequence number to its last."""
@@ -215,13 +249,13 @@ class Again:
                 return name
         raise Failed("the stack has no sweeper: deploy this version of Posthaste")
 
-    def _invoke(self, function: str, payload: Mapping[str, Any]) -> None:
+    def _invoke(self, function: str, payload: Mapping[str, Any]) -> str:
+        """Run a function; return how it failed, or an empty text."""
         answer = self._functions.invoke(FunctionName=function, Payload=json.dumps(payload).encode())
-        if answer.get("FunctionError"):
-            said = json.loads(answer["Payload"].read() or b"{}")
-            raise Failed(
-                f"{self._kind} failed again ({said.get('errorType', 'no reason')}): see its log; nothing was deleted"
-            )
+        if not answer.get("FunctionError"):
+            return ""
+        said = json.loads(answer["Payload"].read() or b"{}")
+        return f"{self._kind} failed again ({said.get('errorType', 'no reason')}): see its log"
 
 
 def matches(pattern: Any, value: Any) -> bool:

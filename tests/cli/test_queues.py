@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
 
 import boto3
 import pytest
+from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 from cli import deadletters, queues, redrive
@@ -287,6 +289,26 @@ def test_a_batch_of_a_stream_is_read_and_handed_over_again(answers: Answers) -> 
     assert handed == [("1", "Ew=="), ("3", "Ew==")]  # as Lambda writes bytes; neither what is BUSY nor what came later
 
 
+def test_a_batch_that_fails_again_stays_reported_and_keeps_no_other(answers: Answers) -> None:
+    mapping = {"FunctionArn": "arn:aws:lambda:us-east-1:123456789012:function:log"}
+    for failed in (True, False):
+        answers.answer("lambda", "list_event_source_mappings", {"EventSourceMappings": [mapping]})
+        answers.answer("dynamodbstreams", "get_shard_iterator", {"ShardIterator": "here"})
+        one = {"eventName": "MODIFY", "dynamodb": {"SequenceNumber": "100000000000000000003"}}
+        answers.answer("dynamodbstreams", "get_records", {"Records": [one]})
+        body = StreamingBody(BytesIO(text := b'{"errorType": "KeyError"}'), len(text))
+        answers.answer("lambda", "invoke", {"FunctionError": "Unhandled", "Payload": body} if failed else {})
+    again = Again(answers, "log")  # type: ignore[arg-type]  # the part of a deployment that it uses
+    no_batch = json.dumps({"requestContext": {"condition": "x"}})
+    found = again([letter(report(), "a"), letter(report(), "b"), letter(no_batch, "c")])
+    assert found == {"a": "log failed again (KeyError): see its log", "c": "it names no batch of a stream"}
+
+
+def test_a_call_carries_no_more_than_sqs_takes() -> None:
+    some = [letter("x" * size, str(n)) for n, size in enumerate([200_000, 62_000, 10, 300_000, 10, 10])]
+    assert [[x.id for x in part] for part in redrive.parts(some)] == [["0"], ["1", "2"], ["3"], ["4", "5"]]
+
+
 def test_records_that_the_stream_no_longer_keeps_stay_reported(answers: Answers) -> None:
     mapping = {"FunctionArn": "arn:aws:lambda:us-east-1:123456789012:function:log"}
     answers.answer("lambda", "list_event_source_mappings", {"EventSourceMappings": [mapping]})
@@ -295,8 +317,8 @@ def test_records_that_the_stream_no_longer_keeps_stay_reported(answers: Answers)
     assert "older than the 24 hours" in again([letter(report())])["m"]
 
 
-def letter(body: str) -> deadletters.Letter:
-    return deadletters.Letter("m", body, "r", "", 0, 0, 6, 0, "", "")
+def letter(body: str, name: str = "m") -> deadletters.Letter:
+    return deadletters.Letter(name, body, "r", "", 0, 0, 6, 0, "", "")
 
 
 def test_filters_of_streams_are_understood() -> None:
