@@ -7,7 +7,7 @@ others: what the identity may not look at is a warning, what a local cloud canno
 import json as codec
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -24,11 +24,13 @@ from shared.contracts import (
     ENV_FEEDBACK_QUEUE_URL,
     ENV_SETTINGS,
     TEST_CREDENTIAL,
+    Credential,
     Settings,
     prefix,
     secret_name,
     unsubscribe_secret_name,
 )
+from shared.domain.switches import EVERYTHING, Switch
 from shared.ports import Clock
 
 FUNCTION: Final = "AWS::Lambda::Function"
@@ -49,6 +51,7 @@ class Patient:
         reserved: whether the lanes reserve their concurrency.
         from_file: whether `settings` are those of cdk.json.
         clock: time.
+        read: secrets by name; never shown.
     """
 
     found: Deployment
@@ -56,6 +59,7 @@ class Patient:
     reserved: bool
     from_file: bool
     clock: Clock
+    read: dict[str, str] = field(default_factory=dict, repr=False)
 
     @cached_property
     def environment(self) -> Mapping[str, str]:
@@ -77,6 +81,16 @@ class Patient:
         if self.settings.public_url:
             return self.settings.public_url
         return self.found.output("ApiUrl").rstrip("/") if self.environment else ""
+
+    def secret(self, name: str) -> str:
+        """Return a secret's text, empty if it has none; each is asked for once."""
+        if name not in self.read:
+            client = self.found.client("secretsmanager")
+            try:
+                self.read[name] = str(client.get_secret_value(SecretId=name).get("SecretString", ""))
+            except client.exceptions.ResourceNotFoundException:  # also: no value yet
+                self.read[name] = ""
+        return self.read[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,28 +268,24 @@ def _writes(patient: Patient) -> list[Finding]:
 
 def _secrets(patient: Patient) -> Iterator[Finding]:
     if not patient.environment:
-        yield Finding(
-            "secrets", Level.SKIPPED, "the first deploy makes them; fill them with `posthaste credential set`"
-        )
+        yield Finding("secrets", Level.SKIPPED, "made by the first deploy; then `posthaste credential set`")
         return
-    client, stage = patient.found.client("secretsmanager"), patient.settings.stage
-
-    def text(name: str) -> str:
-        try:
-            return str(client.get_secret_value(SecretId=name).get("SecretString", ""))
-        except client.exceptions.ResourceNotFoundException:  # also: no value yet
-            return ""
-
+    stage = patient.settings.stage
     for credential in patient.settings.credentials:
-        yield from secrets.judge(credential, text(secret_name(stage, credential.id)), patient.url, patient.clock)
-    yield secrets.links(text(unsubscribe_secret_name(stage)))
+        text = patient.secret(secret_name(stage, credential.id))
+        yield from secrets.judge(credential, text, patient.url, patient.clock)
+    yield secrets.links(patient.secret(unsubscribe_secret_name(stage)))
 
 
 def _ses(patient: Patient) -> Iterator[Finding]:
     here = str(patient.found.session.region_name)
-    by_region: dict[str, list[Any]] = {}
+    by_region: dict[str, list[Credential]] = {}
     for c in patient.settings.credentials:
-        if c.provider == "ses":
+        if c.provider != "ses":
+            continue
+        if patient.environment and secrets.own_keys(patient.secret(secret_name(patient.settings.stage, c.id))):
+            yield Finding(f"ses {c.id}", Level.SKIPPED, "its secret has keys of another account: look there")
+        else:
             by_region.setdefault(c.region or here, []).append(c)
     senders = _senders(patient) if by_region and patient.environment else set()
     for region, credentials in sorted(by_region.items()):
@@ -356,6 +366,14 @@ def _breakers(patient: Patient) -> list[Finding]:
     return stack.breakers(store.read([c.id for c in patient.settings.credentials]))
 
 
+def _switches(patient: Patient) -> list[Finding]:
+    asked = {c.id: Switch(credential=c.id) for c in patient.settings.credentials}
+    stand = patient.found.switchboard(patient.clock).read(EVERYTHING, *asked.values())
+    known = {name: (stand[switch].switches, stand[switch].reason) for name, switch in asked.items()}
+    above = stand[EVERYTHING]
+    return stack.switches((above.switches.paused, above.reason), patient.settings.credentials, known)
+
+
 def _alarms(patient: Patient) -> list[Finding]:
     topic = patient.found.output("AlarmTopicArn")
     pages = patient.found.client("cloudwatch").get_paginator("describe_alarms")
@@ -376,5 +394,6 @@ CHECKS: Final = (
     Check("ses events", _events, deployed=True),
     Check("dead letters", _dead, local=True, deployed=True),
     Check("breakers", _breakers, local=True, deployed=True),
+    Check("switches", _switches, local=True, deployed=True),
     Check("alarms", _alarms, deployed=True),
 )

@@ -70,6 +70,14 @@ def judge(credential: Credential, text: str, url: str, clock: Clock) -> list[Fin
     return found or [Finding(name, Level.OK, "complete" if fields else "empty, as its sender's role signs")]
 
 
+def own_keys(text: str) -> bool:
+    """Tell whether a secret of SES has access keys, which may be those of another account."""
+    try:
+        return bool(json.loads(text or "{}").get("access_key_id"))
+    except (ValueError, AttributeError):
+        return False
+
+
 def links(text: str) -> Finding:
     """Judge the secret that signs unsubscription links."""
     name = "secret unsubscribe"

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from cli.checks import Finding, Level
+from shared.contracts import Credential
 from shared.domain.breaker import Breaker, BreakerState
+from shared.domain.switches import Switches
 
 PENDING: Final = "PendingConfirmation"
 _OK: Final = 200
@@ -68,6 +70,25 @@ def breakers(known: Mapping[str, Breaker]) -> list[Finding]:
         if breaker.state is not BreakerState.CLOSED
     ]
     return found or [Finding("breakers", Level.OK, f"all {len(known)} closed")]
+
+
+def switches(
+    everything: tuple[bool, str], credentials: Sequence[Credential], known: Mapping[str, tuple[Switches, str]]
+) -> list[Finding]:
+    """Judge the kill switches: of everything, paused and why; of each credential, its switches and why."""
+    found = []
+    if everything[0]:
+        says = f"everything is paused ({everything[1]}): nothing is sent"
+        found.append(Finding("switches", Level.WARNING, says, "posthaste resume --all"))
+    for c in credentials:
+        switched, reason = known[c.id]
+        if switched.paused:
+            says = f"{c.id} is paused ({reason})"
+            found.append(Finding("switches", Level.WARNING, says, f"posthaste resume --credential {c.id}"))
+        elif switched.within(c.rate) < c.rate:
+            says = f"{c.id} is slowed to {switched.within(c.rate):g} of {c.rate:g} messages a second"
+            found.append(Finding("switches", Level.WARNING, says, f"posthaste rate reset {c.id}"))
+    return found or [Finding("switches", Level.OK, "nothing is paused or slowed")]
 
 
 def alarms(

@@ -12,6 +12,7 @@ from cli.checks import Finding, Level, account, secrets, ses, stack
 from infra.settings import providers
 from shared.contracts import Credential, Settings
 from shared.domain.breaker import Breaker, BreakerState
+from shared.domain.switches import Switches
 from tests.cli.fakes import FakeClock
 
 OK, WARNING, ERROR = Level.OK, Level.WARNING, Level.ERROR
@@ -224,6 +225,21 @@ def test_dead_letters_and_breakers() -> None:
     opened = Breaker("one", state=BreakerState.OPEN, reason="http_503")
     assert levels(stack.breakers({"one": Breaker("one")})) == [OK]
     assert levels(stack.breakers({"one": opened, "two": Breaker("two")})) == [WARNING]
+
+
+def test_what_is_paused_or_slowed_is_told() -> None:
+    quiet = {"one": (Switches(), ""), "two": (Switches(rate=9.0), "")}  # above what is declared: in force is that
+    assert levels(stack.switches((False, ""), [ONE, TWO], quiet)) == [OK]
+    assert levels(stack.switches((True, "fire"), [ONE, TWO], quiet)) == [WARNING]
+    held = {"one": (Switches(paused=True), "bounces"), "two": (Switches(rate=1.0), "")}
+    paused, slowed = stack.switches((False, ""), [ONE, TWO], held)
+    assert (paused.says, paused.do) == ("one is paused (bounces)", "posthaste resume --credential one")
+    assert slowed.says == "two is slowed to 1 of 5 messages a second"
+
+
+def test_keys_of_ones_own_are_seen() -> None:
+    assert secrets.own_keys('{"access_key_id": "AKIA"}')
+    assert not any(secrets.own_keys(text) for text in ("", "{}", "[]", "x", '{"access_key_id": ""}'))
 
 
 def test_alarms_must_reach_somebody() -> None:
