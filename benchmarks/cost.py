@@ -4,10 +4,10 @@ Assumed: a batch is 1,000 messages to a lane of 1,000 a second with two workers;
 Batched feedback comes in posts of 100 events, and the tracker takes ten posts at once. One post per event: the tracker
 takes ten events at once, and what 100 events of two chunks changed is folded at once (the stream's window of a second).
 A function takes 6 ms per AWS call, and 5 ms besides; a sender is billed for as long as its lane's rate asks for, both
-workers all the time. An invocation logs 250 bytes of its own, and what Lambda says of it 550. A request to a provider
-carries 450 bytes besides its body (headers and TLS). A campaign has 5,000 recipients, each with a body of their own of
-three placeholders and an unsubscription link, and its text part is derived. Not counted: what lies idle (storage,
-alarms, the sweeper, polls of empty queues), and the provider's own fee.
+workers all the time. An invocation logs 500 bytes of its own, a line for people and one of figures, and what Lambda
+says of it 550. A request to a provider carries 450 bytes besides its body (headers and TLS). A campaign has 5,000
+recipients, each with a body of their own of three placeholders and an unsubscription link, and its text part is
+derived. Not counted: what lies idle (storage, alarms, the sweeper, polls of empty queues), and the provider's own fee.
 """
 
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ BASE_SECONDS: Final = 0.005
 MEMORY_GB: Final = 0.5
 SENDER_GB: Final = 1.0
 """infra/lane.py, FAST_MB: the memory of a lane of more than 250 messages a second and worker."""
-LOG_BYTES: Final = 800
+LOG_BYTES: Final = 1050
 WIRE_BYTES: Final = 450
 EVENT_BYTES: Final = 240
 GB: Final = 1e9
