@@ -13,6 +13,7 @@ from shared.domain.ledger import Ledger
 from shared.domain.outcomes import Accepted, Entry, Kind, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.domain.pacing import WINDOW, Pace
 from shared.domain.states import Cell
+from shared.domain.suppressions import Reach
 from shared.engine.compose import Composition, Fault, Made
 from shared.engine.tally import Count
 
@@ -66,6 +67,10 @@ class Lease:
     """The provider is left alone now: what is queued moves on."""
     suppressed: Mapping[int, str] | None = None
     """Who was suppressed or unsubscribed since acceptance, and the code of each, once it was looked at."""
+    looked_at: float = 0.0
+    """Unix seconds."""
+    looked_for: Mapping[Reach, int] = field(default_factory=dict)
+    """When addresses of the account were last suppressed, and unsubscribed, as of that look."""
     count: Count = field(default_factory=Count)
     """What the calls of all its windows came to."""
     _made: dict[int, Made] = field(default_factory=dict)

@@ -4,18 +4,19 @@ One lease works in one thread, at most one window of it in flight; its provider 
 ended before anything else is written. The crash of a worker leaves at most that window claimed without results.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Final
 
 from shared.contracts import Credential, pointer
 from shared.domain.backoff import MAX_QUEUE_DELAY
 from shared.domain.feedback import WordKind
+from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger
 from shared.domain.pacing import HORIZON, Pace, Slots, pace
 from shared.domain.queue import Expired, NotDue
 from shared.domain.states import ACTIVE, Cell, Change, JobState
-from shared.domain.suppressions import reaches
+from shared.domain.suppressions import Reach, reaches
 from shared.engine.booking import Booking, Lead
 from shared.engine.calls import Calls, Turn
 from shared.engine.circuits import Circuits
@@ -35,6 +36,9 @@ MARGIN: Final = 3.0
 """Seconds kept for the writes after the last call."""
 LEASES: Final = 2
 """Leases that a worker holds at the most: the event source's batch size."""
+LOOK_AGAIN: Final = 15.0
+"""Seconds after which a lease asks again who was suppressed, if anybody was: one of a slow job lasts for minutes; while
+many bounce, somebody is all the time."""
 KEPT_CONTENTS: Final = 8
 """Contents kept in memory: a few jobs share a lane at a time, and a content can be megabytes."""
 
@@ -234,13 +238,20 @@ class Sender:
             if changed.job is None or changed.job.state is not JobState.SENDING:
                 return False
             lease.job = changed.job
-        if lease.suppressed is None:
-            waiting = lease.ledger.having(Cell.QUEUED)
-            heeded = reaches(unsubscribable=bool(lease.composition.content.unsubscribe))
-            lease.suppressed = self._suppressed.among(job, lease.chunk, waiting, control.suppressed_at, heeded)
+        self._leave_out(lease, job, control.suppressed_at)
         self._gate.see(control.breaker)
         lease.leave = not self._gate.admit(lease.ledger.owner)
         return not lease.leave
+
+    def _leave_out(self, lease: Lease, job: Job, latest: Mapping[Reach, int]) -> None:
+        """See who is not to be sent to by now: before a lease's first claim, and again when there is news."""
+        now = self._clock.now()
+        stale = lease.looked_for != latest and now - lease.looked_at >= LOOK_AGAIN
+        if lease.suppressed is None or stale:
+            waiting = lease.ledger.having(Cell.QUEUED)
+            heeded = reaches(unsubscribable=bool(lease.composition.content.unsubscribe))
+            lease.suppressed = self._suppressed.among(job, lease.chunk, waiting, latest, heeded)
+            lease.looked_at, lease.looked_for = now, latest
 
     def _suppress(self, lease: Lease) -> None:
         """Suppress who told the provider to send no more. What is lost by a crash the next message to them brings."""

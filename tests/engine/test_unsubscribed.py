@@ -1,5 +1,6 @@
 """Who unsubscribed after acceptance gets nothing more of what offers unsubscription: looked at before a claim (L2)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from shared.domain.states import Cell, MessageState
 from shared.domain.suppressions import Reach, reaches
 from shared.engine.logs import Filter, LogLine
 from shared.engine.suppressed import SLACK_MS, Suppressed
+from shared.ports import Target
 from tests.fakes.provider import ResendingProvider
 from tests.fakes.world import ACCOUNT, CONTENT, World, credential
 
@@ -94,6 +96,28 @@ def test_another_account_s_unsubscriptions_are_its_own(world: World) -> None:
     unsubscribe(world, 0, account="acc_000000000002")
     world.settle()
     assert world.counts(job.id) == {"sent": 3}
+
+
+@pytest.mark.promise(11)
+def test_who_unsubscribes_amid_a_slow_lease_is_left_out_of_its_rest(world: World) -> None:
+    job = replace(world.accept(60, content=OFFERING), rate=1.0)
+    world.stores.records.jobs[job.id] = job  # type: ignore[attr-defined]
+    lane = world.ledgers.read_all(job.id)[0].lane
+    size = len(world.ledgers.read_all(job.id)[0].cells)
+    assert size >= 30, "it lasts for half a minute"
+
+    def leave(targets: Sequence[Target]) -> None:
+        if any(t.recipient.address == "r5@example.com" for t in targets):
+            unsubscribe(world, size - 1, size - 2)
+
+    world.providers[lane].before = leave
+    world.send(lane)
+    assert world.states(job.id)[size - 2 : size] == [Cell.SKIPPED] * 2
+    asked = [name for name in world.tap.calls if name == "records.suppressed_since"]
+    assert len(asked) == 1, "one question for one word, however many windows there are"
+    world.settle(seconds=120)
+    assert [x.error for x in lines(world, job.id)[size - 2 : size]] == ["unsubscribed"] * 2
+    world.check()
 
 
 def test_unsubscriptions_cost_a_message_nothing_that_does_not_heed_them(world: World) -> None:
