@@ -60,6 +60,14 @@ RECIPIENTS: Final = (
         "tests/engine/test_unsubscribed.py::test_who_unsubscribed_since_acceptance_is_skipped_with_the_code",
     ),
     Mutant(
+        "a lease looks once for who has unsubscribed",
+        11,
+        "shared/engine/send.py",
+        "stale = lease.looked_for != latest and now - lease.looked_at >= LOOK_AGAIN",
+        "stale = lease.looked_for != latest and now < lease.looked_at",
+        "tests/engine/test_unsubscribed.py::test_who_unsubscribes_amid_a_slow_lease_is_left_out_of_its_rest",
+    ),
+    Mutant(
         "a claim looks only since the list was sent, not since it was read",
         11,
         "shared/engine/suppressed.py",
