@@ -27,11 +27,14 @@ from shared.adapters.dynamo.uploads import DynamoUploads
 from shared.adapters.files import BLOCK, S3Files
 from shared.adapters.files import CONFIG as S3_CONFIG
 from shared.contracts import Credential, Settings
+from shared.domain.addresses import address_hash
 from shared.domain.campaigns import Campaign, Message, Upload, UploadState
 from shared.domain.uploads import PackedChunk
 from shared.engine.ingest import Did, Ingestion
 
 HEADER: Final = b"Recipient,first_name,last_name,city,code\r\n"
+SUPPRESSED: Final = 10_000
+"""Suppressions, and as many unsubscriptions, that the account has; none of the list's."""
 BLOCK_ROWS: Final = 4000
 """Rows made at a time: some 280 KB."""
 
@@ -126,6 +129,8 @@ def run(rows: int, channel: str) -> dict[str, float]:
     )
     items = {keys.upload(upload.campaign, upload.id)["sk"]["S"]: upload_item(upload)}
     calls: Counter[str] = Counter()
+    log = [{"sk": {"S": f"{now:015d}#{address_hash(str(i))}"}} for i in range(SUPPRESSED)]
+    suppressed = json.dumps({"Items": log, "Count": SUPPRESSED}).encode()
 
     def answer(request: Any, **_: Any) -> Answer:
         operation = request.headers.get("X-Amz-Target", b"S3.PutObject").decode().partition(".")[2]
@@ -136,7 +141,7 @@ def run(rows: int, channel: str) -> dict[str, float]:
             item = items.get(wanted, campaign_item(campaign))
             body = json.dumps({"Item": item}, default=lambda raw: b64encode(raw).decode()).encode()
         elif operation == "Query":
-            body = b'{"Items":[],"Count":0}'
+            body = suppressed
         return Answer(request.url, body)
 
     for client in (database, bucket):

@@ -145,7 +145,12 @@ def split_list(text: str) -> list[str]:
 
 def address_hash(key: str) -> str:
     """Return the SHA-256 of an `Address.key` in hexadecimal: what suppressions and indexes store of an address."""
-    return hashlib.sha256(key.encode()).hexdigest()
+    return address_digest(key).hex()
+
+
+def address_digest(key: str) -> bytes:
+    """Return `address_hash` as bytes."""
+    return hashlib.sha256(key.encode()).digest()
 
 
 def _invalid(text: str, reason: str) -> Invalid:

@@ -18,6 +18,13 @@ def marks_of(keys: Iterable[str]) -> bytes:
     return b"".join([blake2b(key.encode(), digest_size=WIDTH).digest() for key in keys])
 
 
+def _values(marks: bytes) -> "array[int]":
+    values = array("Q", marks)
+    if sys.byteorder == "little":
+        values.byteswap()
+    return values
+
+
 class Seen:
     """A set of marks: a table with open addressing, of which at most five eighths are in use."""
 
@@ -33,9 +40,7 @@ class Seen:
         """Add marks that stand one after the other; returns the places, from 0, of those that were there already."""
         repeated: list[int] = []
         for first in range(0, len(marks), _BATCH * WIDTH):
-            values = array("Q", marks[first : first + _BATCH * WIDTH])
-            if sys.byteorder == "little":
-                values.byteswap()  # the same place everywhere
+            values = _values(marks[first : first + _BATCH * WIDTH])
             while self._used + len(values) > self._room:
                 self._grow()
             table = self._table
@@ -54,16 +59,20 @@ class Seen:
             self._used += len(values) - (len(repeated) - before)
         return repeated
 
-    def __contains__(self, mark: bytes) -> bool:
-        value = int.from_bytes(mark, "big") or 1
+    def having(self, marks: bytes) -> list[int]:
+        """Return the places, from 0, of those of some marks that are in the set."""
         table = self._table
         mask = len(table) - 1
-        at = value & mask
-        while found := table[at]:
-            if found == value:
-                return True
-            at = (at + 1) & mask
-        return False
+        found = []
+        for i, value in enumerate(_values(marks)):
+            wanted = value or 1
+            at = wanted & mask
+            while there := table[at]:
+                if there == wanted:
+                    found.append(i)
+                    break
+                at = (at + 1) & mask
+        return found
 
     def _grow(self) -> None:
         old = self._table

@@ -7,7 +7,7 @@ of their own. What comes later is seen by the sender, at claim.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from shared.domain.addresses import address_hash
+from shared.domain.addresses import address_digest
 from shared.domain.seen import WIDTH, Seen
 from shared.domain.suppressions import Reach
 from shared.domain.uploads import Skips
@@ -34,7 +34,9 @@ def unwanted(records: Records, account: str, reaches: Collection[Reach]) -> Skip
 
 
 def _hits(known: Seen, keys: Sequence[str]) -> set[str]:
-    return {key for key in keys if _short(address_hash(key)) in known} if len(known) else set()
+    if not len(known):
+        return set()
+    return {keys[i] for i in known.having(b"".join([address_digest(key)[:WIDTH] for key in keys]))}
 
 
 def _known(records: Records, account: str, reaches: Collection[Reach]) -> Seen | None:
