@@ -76,7 +76,7 @@ def redrive(
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="Move so many at most.")] = 1_000_000,
     show: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Show so many at most.")] = 20,
     discard: Annotated[
-        bool, typer.Option("--discard", help="Delete what cannot be read or worked on again, instead of leaving it.")
+        bool, typer.Option("--discard", help="Delete what nobody can read or work on any more, instead of leaving it.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     stage: Stage = "",

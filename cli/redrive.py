@@ -29,6 +29,11 @@ MAX_STALE: Final = 100
 before the end is seen."""
 BACK_AGAIN: Final = "was redriven in this run, and failed again"
 UNREADABLE: Final = "not a message of this queue"
+NO_BATCH: Final = "it names no batch of a stream"
+TOO_OLD: Final = "its records are older than the 24 hours for which the stream keeps them"
+NO_STREAM: Final = "its stream or shard is gone"
+HOPELESS: Final = frozenset({UNREADABLE, NO_BATCH, TOO_OLD, NO_STREAM})
+"""Why nobody can ever work on a message again; only such a one may be discarded."""
 
 
 class Delivery(Protocol):
@@ -57,7 +62,7 @@ class Redrive:
         deliver: what becomes of a message that can be read.
         about: what a body is about; None if it cannot be read.
         run: the run's own name.
-        discard: delete what cannot be read or delivered, instead of leaving it.
+        discard: delete what nobody can ever work on again, instead of leaving it.
     """
 
     def __init__(
@@ -116,9 +121,10 @@ class Redrive:
         self.tally.moved += len(done)
         rest = [x for x in letters if x.id in why]
         if self._discard:
-            self._delete([x for x in rest if why[x.id] != BACK_AGAIN])
-            self.tally.discarded += sum(why[x.id] != BACK_AGAIN for x in rest)
-            rest = [x for x in rest if why[x.id] == BACK_AGAIN]
+            hopeless = [x for x in rest if why[x.id] in HOPELESS]
+            self._delete(hopeless)
+            self.tally.discarded += len(hopeless)
+            rest = [x for x in rest if x not in hopeless]
         self.tally.left += [(x, why[x.id]) for x in rest]
 
     def _delete(self, letters: Sequence[Letter]) -> None:
@@ -204,13 +210,13 @@ class Again:
         """Have a batch worked on again; return why not, or an empty text."""
         batch = json.loads(letter.body).get("DDBStreamBatchInfo")
         if not isinstance(batch, dict):
-            return "it names no batch of a stream"
+            return NO_BATCH
         try:
             return self._batch(batch)
         except self._streams.exceptions.TrimmedDataAccessException:
-            return "its records are older than the 24 hours for which the stream keeps them"
+            return TOO_OLD
         except self._streams.exceptions.ResourceNotFoundException:
-            return "its stream or shard is gone"
+            return NO_STREAM
 
     def _batch(self, batch: Mapping[str, Any]) -> str:
         stream, fault = batch["streamArn"], ""

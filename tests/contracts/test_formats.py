@@ -91,6 +91,13 @@ def test_settings_are_read_whichever_version_wrote_them(recorded: Any) -> None:
     known = Settings.loads(recorded["settings"])
     assert (known.stage, known.jobs_days, known.credential("ses").region) == ("prod", 90, "eu-west-1")
     later = {**raw, "later": 1, "credentials": [{**c, "later": 1} for c in raw["credentials"]]}
-    assert Settings.loads(json.dumps(later)) == known
+    assert read(later) == known
     least = {name: raw[name] for name in ("stage", "credentials", "routes")}
-    assert Settings.loads(json.dumps(least)).jobs_days == 30
+    assert getattr(read(least), "jobs_days", None) == 30
+
+
+def read(settings: Any) -> Settings | None:
+    try:
+        return Settings.loads(json.dumps(settings))
+    except (TypeError, KeyError):
+        return None

@@ -4,6 +4,7 @@ from typing import Final
 
 from tests.mutants.lists import LISTS
 from tests.mutants.mutant import Mutant
+from tests.mutants.operators import OPERATORS
 from tests.mutants.recipients import RECIPIENTS
 
 GATE: Final = "shared/engine/gate.py"
@@ -437,4 +438,5 @@ MUTANTS: Final = (
     ),
     *RECIPIENTS,
     *LISTS,
+    *OPERATORS,
 )

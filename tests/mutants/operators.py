@@ -1,0 +1,51 @@
+"""Sabotages of the operators' commands."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+REDRIVE: Final = "cli/redrive.py"
+TESTS: Final = "tests/cli/test_redrive.py"
+
+OPERATORS: Final = (
+    Mutant(
+        "a redrive deletes what SQS did not take",
+        3,
+        REDRIVE,
+        "why |= self._deliver(good)",
+        "self._deliver(good)",
+        f"{TESTS}::test_each_is_sent_before_it_is_deleted_and_what_is_not_taken_stays",
+    ),
+    Mutant(
+        "a redrive moves poison round and round",
+        8,
+        REDRIVE,
+        "why |= {x.id: BACK_AGAIN for x in letters if x.run == self._run}",
+        "why |= {x.id: BACK_AGAIN for x in letters if x.redrives > 20}",
+        f"{TESTS}::test_what_fails_again_at_once_is_moved_once",
+    ),
+    Mutant(
+        "a redrive discards what was only refused for the moment",
+        3,
+        REDRIVE,
+        "hopeless = [x for x in rest if why[x.id] in HOPELESS]",
+        "hopeless = [x for x in rest if why[x.id] != BACK_AGAIN]",
+        f"{TESTS}::test_only_what_nobody_can_ever_read_is_discarded",
+    ),
+    Mutant(
+        "an interrupted redrive keeps what it held",
+        3,
+        REDRIVE,
+        "        finally:\n            give_back(",
+        "        except ZeroDivisionError:\n            give_back(",
+        f"{TESTS}::test_an_interruption_gives_back_what_is_in_hand",
+    ),
+    Mutant(
+        "older code refuses settings that it does not know",
+        3,
+        "shared/contracts.py",
+        "for name, value in dict(raw).items() if name in names}",
+        "for name, value in dict(raw).items()}",
+        "tests/contracts/test_formats.py::test_settings_are_read_whichever_version_wrote_them[recorded0]",
+    ),
+)
