@@ -138,6 +138,7 @@ class _Credential(_Model):
     region: str = ""
     configuration_set: str = ""
     stack: str = ""
+    retired: bool = False
 
     @field_validator("stack")
     @classmethod
@@ -232,7 +233,14 @@ class _Posthaste(_Model):
                     raise ValueError(f"route {channel!r} names credential {name!r} of channel {channels[name]!r}")
                 if name in route[:i]:
                     raise ValueError(f"route {channel!r} names credential {name!r} twice")
+        self._check_retired()
         return self
+
+    def _check_retired(self) -> None:
+        retired = {c.id for c in self.credentials if c.retired}
+        for channel, route in self.routes.items():
+            for name in retired & set(route):
+                raise ValueError(f"route {channel!r} names credential {name!r}, which is retired")
 
 
 def workers(rate: float) -> int:
@@ -292,6 +300,7 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
                 per_call=c.per_call,
                 region=c.region,
                 configuration_set=_configuration_set(parsed.stage, c),
+                retired=c.retired,
             )
         )
     settings = contracts.Settings(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.campaigns import DynamoCampaigns
     from shared.adapters.dynamo.exports import DynamoExports
     from shared.adapters.dynamo.pacer import DynamoPacer
+    from shared.adapters.dynamo.roster import Roster
     from shared.adapters.dynamo.uploads import DynamoUploads
     from shared.adapters.files import S3Files
     from shared.adapters.http_wire import Wire
@@ -113,7 +114,8 @@ class Deployment:
         """The lanes' queues."""
         from shared.adapters.sqs import SqsLanes  # noqa: PLC0415
 
-        return SqsLanes(self.sqs, self.env[contracts.ENV_LANE_URL_PREFIX], self.clock)
+        declared = [*(c.id for c in self.settings.credentials), contracts.TEST_CREDENTIAL]
+        return SqsLanes(self.sqs, self.env[contracts.ENV_LANE_URL_PREFIX], declared, self.clock)
 
     @cached_property
     def feedback(self) -> "SqsQueue":
@@ -345,12 +347,20 @@ class Deployment:
         )
 
     @cached_property
+    def _roster(self) -> "Roster":
+        """Every credential that was ever declared."""
+        from shared.adapters.dynamo.roster import Roster  # noqa: PLC0415
+
+        return Roster(self.dynamo, self.env[contracts.ENV_OPS_TABLE])
+
+    @cached_property
     def _slots(self) -> list[str]:
         """Every partition of the index `open` that has jobs."""
         from shared.adapters.dynamo import keys  # noqa: PLC0415
         from shared.domain.jobs import SHARDS  # noqa: PLC0415
 
-        owners = [*(c.id for c in self.settings.credentials), contracts.TEST_CREDENTIAL]
+        # Jobs of campaigns stand under their credential, also when that is declared no more.
+        owners = self._roster.note([*(c.id for c in self.settings.credentials), contracts.TEST_CREDENTIAL])
         slots = [keys.open_slot(c, 0, running=r) for c in owners for r in (False, True)]
         return slots + [keys.open_slot(None, shard, running=r) for shard in range(SHARDS) for r in (False, True)]
 

@@ -131,10 +131,12 @@ class Credential:
     """Of an AWS service; empty: the deployment's."""
     configuration_set: str = ""
     """SES: what ties a message to its events."""
+    retired: bool = False
+    """Takes nothing new; what was accepted for it is still sent."""
 
     def open_to(self, account: str) -> bool:
-        """Tell whether the account may send through this credential."""
-        return "*" in self.accounts or account in self.accounts
+        """Tell whether the account may give this credential something to send."""
+        return not self.retired and ("*" in self.accounts or account in self.accounts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,7 @@ class Settings:
                         "per_call": c.per_call,
                         **({"region": c.region} if c.region else {}),
                         **({"configuration_set": c.configuration_set} if c.configuration_set else {}),
+                        **({"retired": True} if c.retired else {}),
                     }
                     for c in self.credentials
                 ],

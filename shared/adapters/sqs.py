@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError, HTTPClientError
@@ -126,23 +126,42 @@ def _batches(bodies: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
+class Nowhere:
+    """The lane of a credential that is declared no more. What is sent there are hints; the sweeper moves the work."""
+
+    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "") -> None:
+        """Drop messages."""
+
+    def is_empty(self) -> bool:
+        """Return that nothing waits."""
+        return True
+
+
 class SqsLanes:
     """The lane queues: a credential's queue URL is the prefix followed by its id. Implements `ports.Lanes`.
 
     Args:
         client: of SQS.
         prefix: `contracts.ENV_LANE_URL_PREFIX`'s value.
+        declared: the credentials that have lanes.
         clock: handed to the queues.
     """
 
-    def __init__(self, client: "SQSClient", prefix: str, clock: Clock | None = None) -> None:
+    def __init__(self, client: "SQSClient", prefix: str, declared: Collection[str], clock: Clock | None = None) -> None:
         self._client = client
         self._prefix = prefix
+        self._declared = frozenset(declared)
         self._clock: Clock = clock or SystemClock()
         self._queues: dict[str, SqsQueue] = {}
 
-    def __getitem__(self, credential: str) -> SqsQueue:
+    def __contains__(self, credential: object, /) -> bool:
+        """Tell whether a credential is declared."""
+        return credential in self._declared
+
+    def __getitem__(self, credential: str) -> SqsQueue | Nowhere:
         """Return a lane's queue; whether it exists shows when it is used."""
+        if credential not in self._declared:
+            return Nowhere()
         queue = self._queues.get(credential)
         if queue is None:
             queue = self._queues.setdefault(credential, SqsQueue(self._client, self._prefix + credential, self._clock))

@@ -90,6 +90,7 @@ class Passing:
         throttled_until: the provider asked to wait until then (milliseconds), or 0.
         leave: the lane's breaker is open: what is queued moves on as well, without an attempt.
         throttled: the provider took nothing in this lease and asked to wait.
+        gone: whether a credential is declared no more: what nobody else may get is given up.
         pasts: what the chunk's details tell, read after the ledger that is given, and only if it is needed.
     """
 
@@ -100,6 +101,7 @@ class Passing:
     throttled_until: int = 0
     leave: bool = False
     throttled: bool = False
+    gone: Callable[[str], bool] = lambda _credential: False
     pasts: Callable[[Ledger], Mapping[int, Past]] = lambda _ledger: {}
 
 
@@ -193,7 +195,8 @@ class _Plan:
         for i in waiting:
             attempt = ledger.cells[i] >> 4
             past = pasts.get(i, NO_PAST)
-            places = past.open_to(passing.route, owner_asked=ledger.retries > 0)
+            wanted = past.open_to(passing.route, owner_asked=ledger.retries > 0)
+            places = frozenset(p for p in wanted if not passing.gone(passing.route[p]))
             if attempt < limit and places:
                 self._put(i, Cell.RETRY)
                 self.open[i] = places

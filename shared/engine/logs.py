@@ -338,7 +338,7 @@ def _error(job: Job, ledger: Ledger, index: int, attempts: tuple[Attempt, ...], 
 def _exhausted(job: Job, ledger: Ledger, last: Attempt | None, tried: set[str]) -> str:
     """Return what a message that was given up ran out of; empty if it was something else that ended it."""
     if last is None:
-        return ""
+        return "" if tried else "providers_exhausted"  # never tried: no credential of its route took it
     words = {w.word for w in last.words if not w.secondary and WordKind(w.word) in SOFT | {WordKind.DEFERRED}}
     if words:
         return "providers_exhausted" if words & set(job.policy.retry_on) and tried >= set(job.route) else ""

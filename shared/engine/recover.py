@@ -2,7 +2,9 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
+from uuid import uuid4
 
 from shared.contracts import pointer
 from shared.domain import backoff, passes
@@ -17,6 +19,8 @@ from shared.ports import Clock, Lanes, LedgerStore, Records
 
 PROMPT_ROUNDS: Final = 20
 """Rounds that wait for probes alone: over an hour of a breaker's delays."""
+MOVING_MS: Final = 60_000
+"""Milliseconds of the lease of a chunk that is only moved."""
 SPREAD_MS: Final = 2000
 """Milliseconds over which the chunks that wait for one breaker come back: the first of them probes."""
 
@@ -51,7 +55,7 @@ class Recovery:
         return Passing(
             route=route,
             now=int(self._clock.now() * 1000),
-            usable=lambda credential: self._circuits.usable(credential, route),
+            usable=lambda credential: credential in self._lanes and self._circuits.usable(credential, route),
             delay=lambda n: self._delay(n, route, leave=leave),
             throttled_until=throttled_until,
             leave=leave,
@@ -91,6 +95,28 @@ class Recovery:
             return None
         self.point(job, new)
         return new
+
+    def leave(self, job: Job, idle: Ledger) -> bool:
+        """Move what waits in the lane of a credential that is declared no more; False if another has it.
+
+        It is leased as by a worker of that lane, and released as from one whose breaker is open: to the next credential
+        of the route. What none of them may get is given up.
+        """
+        now = int(self._clock.now() * 1000)
+        held = self._ledgers.send_start(
+            idle.job, idle.chunk, lane=idle.lane, owner=uuid4().hex, now=now, until=now + MOVING_MS
+        )
+        if not isinstance(held, Ledger):
+            return False
+        current = self._records.job(job.id)  # a stop in between keeps what waits
+        passing = self.passing(job.route, leave=current is not None and current.state in ACTIVE)
+        if passing.leave:
+            passing = replace(passing, gone=lambda credential: credential not in self._lanes)
+        new = self._ledgers.send_cancel(held, (), (), passing)
+        if new is None:
+            return False
+        self.point(job, new)
+        return True
 
     def _note_loss(self, expired: Ledger) -> None:
         claimed = expired.having(Cell.CLAIMED)

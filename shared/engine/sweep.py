@@ -169,8 +169,11 @@ class Sweeper:
             current = taken
         elif x.status is LedgerStatus.DONE and due(self._clock.now() - x.released_at / 1000, INTERVAL):
             done["asked"] += bool(x.having(Cell.UNKNOWN)) and self._ask(job, x)
-        elif x.status is LedgerStatus.IDLE and job.state in ACTIVE and self._lost(job, x, empty):
-            done["pointed"] += self._recovery.point(job, x)
+        elif x.status is LedgerStatus.IDLE and job.state in ACTIVE:
+            if x.lane not in self._lanes:
+                done["pointed"] += self._is_left(job, x) and self._recovery.leave(job, x)
+            elif self._lost(job, x, empty):
+                done["pointed"] += self._recovery.point(job, x)
         if rules.fold(current) is not None:
             done["folded"] += self._records.fold(current, job) is not None
 
@@ -211,6 +214,15 @@ class Sweeper:
         if x.lane not in empty:
             empty[x.lane] = self._lanes[x.lane].is_empty()
         return empty[x.lane] or now - last > LOST_AFTER_MS
+
+    def _is_left(self, job: Job, x: Ledger) -> bool:
+        """Tell whether a chunk waits in the lane of a credential that is declared no more, for an hour by now.
+
+        While a deployment is under way, others may know of a credential that is not declared here yet.
+        """
+        now = int(self._clock.now() * 1000)
+        last = max(job.planned_at, x.released_at, x.not_before)
+        return now - last > LOST_AFTER_MS and not self._hold(job.account, x.lane).paused
 
     def _hold(self, account: str, lane: str) -> Hold:
         key = (account, lane)

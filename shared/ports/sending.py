@@ -43,7 +43,11 @@ class Lanes(Protocol):
     """The lane queues by credential."""
 
     def __getitem__(self, credential: str) -> Queue:
-        """Return a lane's queue."""
+        """Return a lane's queue; that of a credential that is not declared takes everything and holds nothing."""
+        ...
+
+    def __contains__(self, credential: object, /) -> bool:
+        """Tell whether a credential is declared, so that its lane is there."""
         ...
 
 

@@ -68,10 +68,18 @@ def test_is_empty_sees_delayed_messages(sqs: Any, url: str) -> None:
 
 
 def test_lanes_are_found_by_prefix(sqs: Any, url: str) -> None:
-    lanes = SqsLanes(sqs, url.removesuffix("a"), Naps())
+    lanes = SqsLanes(sqs, url.removesuffix("a"), ["a"], Naps())
     lanes["a"].send(["x"])
     assert drain(sqs, url) == ["x"]
     assert lanes["a"] is lanes["a"]
+
+
+def test_the_lane_of_a_credential_that_is_not_declared_takes_everything(sqs: Any, url: str) -> None:
+    lanes = SqsLanes(sqs, url.removesuffix("a"), ["b"], Naps())
+    lanes["a"].send(["x"])
+    assert lanes["a"].is_empty()
+    assert drain(sqs, url) == []
+    assert ("a" in lanes, "b" in lanes) == (False, True)
 
 
 def test_a_queue_that_does_not_exist_is_a_fault(sqs: Any, url: str) -> None:

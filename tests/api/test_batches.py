@@ -1,5 +1,6 @@
 import base64
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -246,6 +247,14 @@ def test_the_route_is_what_is_open_to_the_account(api: Api) -> None:
     api.world.settings.routes["email"] = ("theirs",)
     got = api.batch()
     assert (got.status, got.code) == (422, "no_route")
+
+
+def test_a_retired_credential_takes_nothing_new(api: Api) -> None:
+    declared = api.services.settings
+    changed = tuple(replace(c, retired=c.id == "one") for c in declared.credentials)
+    object.__setattr__(api.services, "settings", replace(declared, credentials=changed))
+    assert api.batch(route=["one"]).code == "credential_not_found"
+    assert api.world.job(api.accepted()).route == ("two",)
 
 
 def test_a_test_key_takes_the_built_in_credential(api: Api) -> None:

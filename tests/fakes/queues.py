@@ -89,6 +89,11 @@ class FakeQueue:
         return sorted(self._waiting)
 
 
+class _Nowhere(FakeQueue):
+    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "") -> None:
+        """Lose messages."""
+
+
 class FakeLanes(dict[str, FakeQueue]):
     """The lanes' queues, made when first asked for."""
 
@@ -96,6 +101,15 @@ class FakeLanes(dict[str, FakeQueue]):
         super().__init__()
         self._clock = clock
         self._tap = tap
+        self._gone: set[str] = set()
+
+    def remove(self, credential: str) -> None:
+        """Declare a credential no more: its queue goes with what is in it, and what is sent there is lost."""
+        self._gone.add(credential)
+        self[credential] = _Nowhere(self._clock)
+
+    def __contains__(self, credential: object, /) -> bool:
+        return credential not in self._gone
 
     def __missing__(self, credential: str) -> FakeQueue:
         self[credential] = FakeQueue(self._clock, self._tap)

@@ -191,6 +191,15 @@ def test_a_hundred_lanes_take_twenty_alarms(tmp_path: Path) -> None:
     assert len(list(alarms.dead([w.dead.queue for w in work]))) == 10
 
 
+def test_what_alarms_cost_is_as_documented(aws: Template) -> None:
+    """Three credentials of one provider; CloudWatch charges by the metrics that alarms look at."""
+    page = (ROOT / "docs" / "cost.md").read_text("utf-8")
+    documented = re.search(r"alarms: (\d+) metrics, (\d+) for each credential, (\d+) for each provider", page)
+    assert documented
+    fixed, credential, provider = map(int, documented.groups())
+    assert sum(len(stats(alarm)) for alarm in found(aws)) == fixed + 3 * credential + provider
+
+
 def test_rates_of_a_provider_s_credentials_add_up() -> None:
     assert [(p.channel, p.provider, p.rate) for p in alarms.pairs(deployment())] == [("email", "sendgrid", 2660.0)]
 

@@ -68,6 +68,10 @@ WRONG: dict[str, tuple[Change, str]] = {
         "route 'email' names credential 'big' of channel 'sms'",
     ),
     "route twice through one": (field(routes={"email": ["few", "few"]}), "names credential 'few' twice"),
+    "route through a retired one": (
+        credential(1, retired=True),
+        "route 'email' names credential 'big', which is retired",
+    ),
     "route without end": (field(routes={"email": []}), "routes.email: List should have at least 1 item"),
     "route of no channel": (field(routes={"fax": ["few"]}), "routes.fax"),
     "unknown field": (field(credential=[]), "credential: unknown field"),
@@ -139,6 +143,15 @@ def test_the_repository_s_own_settings_are_right() -> None:
     assert found.stage == "dev"
     assert [c.id for c in found.settings.credentials] == ["sendgrid-main", "mailgun-main"]
     assert found.settings.routes == {"email": ("sendgrid-main", "mailgun-main")}
+
+
+def test_a_retired_credential_keeps_its_lane_and_is_open_to_nobody() -> None:
+    raw = copy.deepcopy(SETTINGS)
+    raw["credentials"][2]["retired"] = True
+    found = read(raw, known=["sendgrid"])
+    assert "few" in {c.id for c in found.credentials}, "each has a lane"
+    told = contracts.Settings.loads(found.settings.dumps())
+    assert [c.id for c in told.credentials if c.open_to("acme")] == ["sendgrid-main", "big"]
 
 
 def test_settings_reach_the_functions_as_declared() -> None:

@@ -260,6 +260,22 @@ MUTANTS: Final = (
         "in sorted(waiting.items(), reverse=True):",
         "tests/engine/test_reservation.py::test_the_oldest_job_starts_and_those_of_its_campaign_with_it",
     ),
+    Mutant(
+        "what waits for a credential that is declared no more waits for ever",
+        3,
+        "shared/engine/recover.py",
+        "passing = replace(passing, gone=lambda credential: credential not in self._lanes)",
+        "passing = replace(passing, gone=lambda credential: False)",
+        "tests/engine/test_retired.py::test_what_nobody_else_may_send_ends_and_says_why",
+    ),
+    Mutant(
+        "a sweeper of the former version gives up what waits for a new credential",
+        3,
+        "shared/engine/sweep.py",
+        "return now - last > LOST_AFTER_MS and not self._hold(job.account, x.lane).paused",
+        "return not self._hold(job.account, x.lane).paused",
+        "tests/engine/test_retired.py::test_nothing_is_moved_while_a_deployment_may_be_under_way",
+    ),
     # 4: stop means stop
     Mutant(
         "the bounce guard counts from ten, not from more",

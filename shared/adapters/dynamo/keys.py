@@ -38,6 +38,7 @@ Table `ops`:
 |---|---|
 | one ledger; all ledgers of a job | `J#job / L#00012` |
 | slots; breaker; reservation of a credential | `P#credential / PACER`, `BREAKER`, `HOLDER` |
+| which credentials were ever declared? | `SYS / CREDENTIALS` |
 
 `created_at` in an index key is 15 digits of Unix milliseconds, so that text order is time order.
 """
@@ -213,6 +214,11 @@ def event(account_id: str, log: str, at_ms: int, event_id: str, kind: str) -> Ke
 def system_control() -> Key:
     """Whether everything is paused."""
     return key("SYS", "CONTROL")
+
+
+def roster() -> Key:
+    """Which credentials were ever declared, in `ops`."""
+    return key("SYS", "CREDENTIALS")
 
 
 def pacer(credential: str) -> Key:
