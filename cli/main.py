@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from cli import accounts, batches, campaigns, credentials, doctor, keys, local, queues, switches, templates
+from cli import accounts, audit, batches, campaigns, credentials, doctor, keys, local, queues, switches, templates
 from cli.client import installed_version
 from cli.errors import CommandError, ExitCode
 from cli.output import clean, tell
@@ -72,8 +72,8 @@ app = typer.Typer(
     name="posthaste",
     cls=Commands,
     help="Posthaste: deliver mail and texts, each message once. Commands for its clients (batch, campaign, template), "
-    "its operators (account, key, sender, credential, pause, resume, rate, queue, redrive, doctor) and a developer's "
-    "machine (local).",
+    "its operators (account, key, sender, credential, audit, pause, resume, rate, queue, redrive, doctor) and a "
+    "developer's machine (local).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -85,6 +85,7 @@ app.add_typer(accounts.account_app, name="account")
 app.add_typer(keys.key_app, name="key")
 app.add_typer(accounts.sender_app, name="sender")
 app.add_typer(credentials.app, name="credential")
+app.command("audit")(audit.show)
 app.command("pause")(switches.pause)
 app.command("resume")(switches.resume)
 app.add_typer(switches.rate_app, name="rate")

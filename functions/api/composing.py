@@ -57,6 +57,7 @@ def compose(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> BatchR
         not_before=not_before,
         idempotency_key=key,
         fingerprint=fingerprint,
+        by=call.key.id,
     )
 
 

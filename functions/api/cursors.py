@@ -12,6 +12,7 @@ from functions.api.problems import Problem
 
 _JOBS: Final = re.compile(r"\d{15}#[0-9a-z]{26}")
 _SUPPRESSIONS: Final = re.compile(r"\d{15}#[0-9a-f]{64}")
+_EVENTS: Final = re.compile(r"\d{15}#[^#\s]{1,80}#[a-z_]{1,40}\.[a-z_]{1,40}")
 _NUMBER: Final = re.compile(r"[1-9]\d{0,6}", re.ASCII)
 _MESSAGES: Final = re.compile(r"(\d{1,3})\.(\d{1,5})\.(\d{1,3})", re.ASCII)
 _LINES: Final = re.compile(r"(\d{1,5})\.(\d{1,3})")
@@ -25,6 +26,11 @@ def jobs(cursor: str | None) -> str:
 def suppressions(cursor: str | None) -> str:
     """Return the place in a list of suppressions; empty at its beginning."""
     return _place(cursor, _SUPPRESSIONS)[0] if cursor is not None else ""
+
+
+def events(cursor: str | None) -> str:
+    """Return the place in an audit log; empty at its beginning."""
+    return _place(cursor, _EVENTS)[0] if cursor is not None else ""
 
 
 def lines(cursor: str | None) -> tuple[int, int]:

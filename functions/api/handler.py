@@ -74,7 +74,7 @@ def _answer(
     if isinstance(route, Public):
         return route.handler(Visit(request, using(), path))
     key = authenticate(request, using().accounts, route.scope)
-    seen |= {"account": key.account, "test": key.test}
+    seen |= {"account": key.account, "test": key.test, "key_id": key.id}
     seen["about"] = [name for name in path.values() if is_id(name)]
     answer = route.answer(request, using(), key, path)
     made = answer.headers.get("Location", "").rpartition("/")[2]

@@ -230,6 +230,14 @@ class Paging(Query):
     cursor: str | None = Field(None, max_length=200, description="The `next_cursor` of the page before.")
 
 
+class AuditQuery(Paging):
+    """Which entries of the audit log."""
+
+    action: str | None = Field(
+        None, pattern=r"^[a-z_]+\.[a-z_]+$", max_length=64, description="Of this kind alone, e.g. `job.stopped`."
+    )
+
+
 SCOPES: Final = (
     "`all`: nothing is sent to the address (it bounced, its owner complained, or the account wants it so). "
     "`campaigns`: its owner has unsubscribed; campaigns, and batches with `unsubscribe`, leave it out."

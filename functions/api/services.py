@@ -10,6 +10,7 @@ from shared.adapters.dynamo.accounts import Accounts
 from shared.adapters.dynamo.answers import Answers
 from shared.adapters.dynamo.buckets import Buckets
 from shared.adapters.dynamo.credentials import CredentialStates
+from shared.adapters.dynamo.journal import DynamoJournal
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.stats import Stats
 from shared.adapters.dynamo.suppressions import Suppressions
@@ -21,7 +22,7 @@ from shared.engine.control import JobControl
 from shared.engine.export import ExportDesk
 from shared.engine.logs import Logs
 from shared.engine.schedules import Schedules
-from shared.ports import Clock, Files, Links, Records
+from shared.ports import Clock, Files, Journal, Links, Records
 
 if TYPE_CHECKING:
     from functions.api.campaign_services import CampaignServices
@@ -46,6 +47,7 @@ class ApiServices:
     """How often an account's links may be followed: apart from what its API keys may do."""
     address: str
     """The API's public one, without a slash at its end."""
+    journal: Journal
     stats: Stats
     listing: Listing
     answers: Answers
@@ -82,6 +84,7 @@ def build(deployment: Deployment) -> ApiServices:
         links=deployment.links,
         visits=Buckets(deployment.dynamo, table, clock, rate=VISIT_RATE, burst=VISIT_BURST, key=keys.visits),
         address=deployment.address,
+        journal=DynamoJournal(deployment.dynamo, table),
         stats=Stats(client, table, clock),
         listing=Listing(client, table, clock),
         answers=Answers(client, table, clock),

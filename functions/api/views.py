@@ -120,6 +120,7 @@ class JobView(View):
     stopped_at: Time | None
     stop_reason: str | None
     finished_at: Time | None
+    created_by: str | None = Field(description="Id of the API key that made it; null if that is not known.")
 
 
 class JobPage(View):
@@ -215,6 +216,23 @@ class SuppressionView(View):
     )
     job_id: str | None = Field(description="Whose message it came from; null if that is not known.")
     created_at: Time
+
+
+class AuditEntry(View):
+    """Something that somebody did."""
+
+    at: Time
+    action: str = Field(description="What, e.g. `job.stopped`, `key.rotated`, `account.suspended`.")
+    subject: str = Field(description="Id of what it was done to.")
+    actor: str = Field(description="Id of an API key; `operator:` and an AWS identity; or `system`.")
+    data: dict[str, str | int] = Field(description="More about it.")
+
+
+class AuditPage(View):
+    """A page of the audit log, newest first."""
+
+    items: list[AuditEntry]
+    next_cursor: str | None
 
 
 class SuppressionPage(View):
@@ -323,6 +341,7 @@ def job_view(
         stopped_at=at(job.stopped_at),
         stop_reason=job.stop_reason or None,
         finished_at=at(job.finished_at),
+        created_by=job.created_by or None,
     )
 
 

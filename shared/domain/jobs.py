@@ -78,6 +78,7 @@ class Job:
         stopped: set by stop, removed by plan; a stopped job is not reopened by feedback.
         guard_off: its owner has overridden the bounce guard.
         retry: a retry on its way; as long as there is one the job is LOGGED, and open to the sweeper.
+        created_by: the actor who made it, as the audit log names them; empty if that is not known.
         ttl: Unix seconds when the stored items may go.
     """
 
@@ -110,6 +111,7 @@ class Job:
     finished_at: int = 0
     guard_off: bool = False
     retry: RetryRequest | None = None
+    created_by: str = ""
     version: int = 1
 
     @property

@@ -15,6 +15,8 @@ SYSTEM: Final = "system"
 """The actor of what nobody asked for."""
 EVERYONE: Final = "*"
 """In place of an account: what concerns the whole deployment, e.g. a credential's rate."""
+MAX_ID: Final = 64
+"""Characters of an id."""
 _KIND: Final = re.compile(r"[a-z_]+\.[a-z_]+")
 
 
@@ -114,5 +116,7 @@ def operator(arn: str) -> str:
 
 
 def masked(text: str) -> str:
-    """Return a text as it is, or its hash if it has an address in it: 64 bits, enough to recognise it by."""
-    return f"sha256:{hashlib.sha256(text.lower().encode()).hexdigest()[:16]}" if "@" in text else text
+    """Return a text as it is, or its hash if it has an address in it or is long: 64 bits, enough to recognise it by."""
+    if "@" not in text and len(text) <= MAX_ID:
+        return text
+    return f"sha256:{hashlib.sha256(text.lower().encode()).hexdigest()[:16]}"

@@ -36,6 +36,7 @@ class BatchRequest:
         not_before: Unix milliseconds, 0 for now.
         idempotency_key: the client's, or empty.
         fingerprint: hash of the request, for the key.
+        by: the actor; the job says who made it.
     """
 
     account: str
@@ -50,6 +51,7 @@ class BatchRequest:
     not_before: int = 0
     idempotency_key: str = ""
     fingerprint: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,7 @@ class Acceptor:
             duplicates=request.duplicates,
             not_before=request.not_before if scheduled else 0,
             planned_at=0 if scheduled else now,
+            created_by=request.by,
         )
 
 

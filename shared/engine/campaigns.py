@@ -15,6 +15,7 @@ from shared.contracts import Settings
 from shared.domain.campaigns import DAY_MS, MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
 from shared.domain.content import Content, Mailbox
 from shared.domain.jobs import Job
+from shared.domain.journal import SYSTEM, Act, audited
 from shared.domain.ledger import BY_KEYS
 from shared.domain.states import COUNT_KEYS, JobState
 from shared.engine.accept import KEY_LIFE_MS
@@ -65,12 +66,14 @@ class Order:
         rate: messages per second, None for the credential's.
         not_before: Unix milliseconds, 0 for now.
         idempotency_key: the client's, or empty; `fingerprint`: hash of the request, for the key.
+        by: the actor, for the audit log.
     """
 
     rate: float | None = None
     not_before: int = 0
     idempotency_key: str = ""
     fingerprint: str = ""
+    by: str = SYSTEM
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,17 +155,20 @@ class CampaignControl:
             current = self._campaigns.get(campaign.id)
         raise Retriable("campaign: busy")
 
-    def override_guard(self, campaign: Campaign) -> Campaign | None:
+    def override_guard(self, campaign: Campaign, *, by: str = SYSTEM) -> Campaign | None:
         """Take the bounce guard off a campaign, for good, whatever is done to it meanwhile; None: it has gone.
 
-        A list that is sent from here on begins without it, so the jobs that there are then are all that had it.
+        A list that is sent from here on begins without it, so the jobs that there are then are all that had it. `by`:
+        the actor, for the audit log, which is told once.
         """
         current: Campaign | None = campaign
         for _ in range(TRIES):
             if current is None:
                 return None
-            changed = current if current.guard_off else current.changed(self._now(), guard_off=True)
-            if current.guard_off or self._campaigns.save(current, changed):
+            now = self._now()
+            changed = current if current.guard_off else current.changed(now, guard_off=True)
+            event = audited(current.account, now, current.id, Act.GUARD_OVERRIDDEN, by)
+            if current.guard_off or self._campaigns.save(current, changed, event=event):
                 for job in changed.jobs:
                     self._records.override_guard(job)
                 return changed
@@ -236,7 +242,9 @@ class CampaignControl:
             key = Idempotency(campaign.account, order.idempotency_key, order.fingerprint, answer, expires)
         self._schedules.announce(job)
         after = campaign.changed(now, ready="", columns=(), jobs=(*campaign.jobs, job.id))
-        made = self._campaigns.send(campaign, after, upload, job, self.content(campaign), key)
+        told: dict[str, str | int] = {"campaign": campaign.id, "messages": job.total, "not_before": not_before}
+        event = audited(campaign.account, now, job.id, Act.JOB_CREATED, order.by, told)
+        made = self._campaigns.send(campaign, after, upload, job, self.content(campaign), key, event=event)
         if made is None or isinstance(made, Replay | Mismatch):
             return made
         if not_before:
@@ -263,6 +271,7 @@ class CampaignControl:
             duplicates=checkpoint.counts.duplicates,
             rate=order.rate,
             not_before=order.not_before,
+            created_by=order.by,
         )
 
     def content(self, campaign: Campaign) -> Content:
@@ -282,12 +291,14 @@ class CampaignControl:
 
     # What was sent
 
-    def stop(self, campaign: Campaign) -> list[Job]:
+    def stop(self, campaign: Campaign, *, by: str = SYSTEM) -> list[Job]:
         """Stop every job of a campaign that is open; returns all of its jobs that there still are, oldest first."""
-        stopped = (self._control.stop(job, campaign.account) for job in campaign.jobs)
+        stopped = (self._control.stop(job, campaign.account, by=by) for job in campaign.jobs)
         return [job for job in stopped if job is not None]
 
-    def retry(self, campaign: Campaign, include: frozenset[str]) -> list[tuple[str, Resumed | NotNow]] | NotNow:
+    def retry(
+        self, campaign: Campaign, include: frozenset[str], *, by: str = SYSTEM
+    ) -> list[tuple[str, Resumed | NotNow]] | NotNow:
         """Retry every job of a campaign, oldest first, as `JobControl.retry` does; those that run say so.
 
         Nothing is done while one is being stopped: whoever stops a campaign and resumes it means all of it.
@@ -295,7 +306,7 @@ class CampaignControl:
         jobs = [job for job in map(self._records.job, campaign.jobs) if job is not None]
         if any(job.state is JobState.STOPPED for job in jobs):
             return NotNow("stopping", RETRY_AFTER)
-        made = ((job.id, self._control.retry(job.id, campaign.account, include)) for job in jobs)
+        made = ((job.id, self._control.retry(job.id, campaign.account, include, by=by)) for job in jobs)
         return [(job, found) for job, found in made if found is not None]
 
     def _now(self) -> int:

@@ -1,12 +1,13 @@
 """Stop, resume and retry of jobs of every kind (J4)."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from shared.domain import ledger as rules
 from shared.domain.jobs import Job, RetryRequest, StopReason
+from shared.domain.journal import SYSTEM, Act, Event, audited
 from shared.domain.ledger import Ledger
 from shared.domain.states import Cell, Change, JobState
 from shared.engine.plan import Planner
@@ -22,6 +23,7 @@ AT_ONCE: Final = 200
 """Chunks up to which a retry is carried out while its caller waits; that of a larger job is recorded on it."""
 INCLUDES: Final = {"unsent": (), "failed": (Cell.DROPPED,), "unknown": (Cell.UNKNOWN,)}
 """What a retry may name, and the cells it reopens; unsent ones are QUEUED already."""
+UNSENT: Final = frozenset({"unsent"})
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -66,35 +68,38 @@ class JobControl:
         self._clock = clock
         self._schedules = schedules
 
-    def stop(self, job_id: str, account: str, reason: StopReason = StopReason.USER) -> Job | None:
+    def stop(self, job_id: str, account: str, reason: StopReason = StopReason.USER, *, by: str = SYSTEM) -> Job | None:
         """Stop a job; unchanged if it is SENT, STOPPED or LOGGED. None: the account has no such job.
 
-        From here at most the windows already claimed go out. A retry that is on its way is withdrawn.
+        From here at most the windows already claimed go out. A retry that is on its way is withdrawn. `by`: the actor,
+        for the audit log, which like every change here is told in the same transaction.
         """
         job = self._mine(job_id, account)
         while job is not None and job.retry is not None:
-            withdrawn = self._records.set_retry(job, None)
+            withdrawn = self._records.set_retry(job, None, event=self._event(job, Act.JOB_STOPPED, by))
             if withdrawn.won:
                 return withdrawn.job
             job = withdrawn.job
         if job is None:
             return None
-        changed = self._records.change(job, Change.STOP, self._now(), reason=reason.value)
+        event = self._event(job, Act.JOB_STOPPED, by)
+        changed = self._records.change(job, Change.STOP, self._now(), reason=reason.value, event=event)
         if changed.won and changed.job is not None and self._schedules is not None:
             self._schedules.cancel(changed.job)
         return changed.job
 
-    def resume(self, job_id: str, account: str) -> Resumed | NotNow | None:
+    def resume(self, job_id: str, account: str, *, by: str = SYSTEM) -> Resumed | NotNow | None:
         """Send what was never claimed. None: the account has no such job."""
-        return self.retry(job_id, account, frozenset({"unsent"}))
+        return self.retry(job_id, account, UNSENT, by=by)
 
-    def retry(self, job_id: str, account: str, include: frozenset[str]) -> Resumed | NotNow | None:
+    def retry(self, job_id: str, account: str, include: frozenset[str], *, by: str = SYSTEM) -> Resumed | NotNow | None:
         """Send again what may be sent again, keeping the job's age. None: the account has no such job.
 
         Args:
             job_id: the job.
             account: who asks.
             include: some of INCLUDES. "unknown" may send a message twice; its log then says `may_duplicate`.
+            by: the actor.
         """
         job = self._mine(job_id, account)
         if job is None:
@@ -107,15 +112,18 @@ class JobControl:
         if job.ttl * 1000 - self._now() < MIN_LIFE_MS:
             return NotNow("expired", None)
         states = tuple(s for name in sorted(include) for s in INCLUDES[name])
+        told = {"include": " ".join(sorted(include))}
+        act = Act.JOB_RESUMED if include == UNSENT else Act.JOB_RETRIED
+        event = self._event(job, act, by, {} if include == UNSENT else told)
         if states and job.chunks > AT_ONCE:
-            return self._record(job, states)
+            return self._record(job, states, event)
         messages = 0
         for x in self._ledgers.read_all(job.id):
             current = self._requeue(job, x, states)
             if current is None:
                 return NotNow("job_in_progress", RETRY_AFTER)
             messages += len(current.having(Cell.QUEUED, Cell.RETRY))
-        return self._resume(job, messages)
+        return self._resume(job, messages, event)
 
     def _requeue(self, job: Job, read: Ledger, states: Sequence[Cell]) -> Ledger | None:
         """Queue a ledger's cells again while the job is LOGGED; None if it runs again already.
@@ -135,7 +143,7 @@ class JobControl:
             current = self._ledgers.read(job.id, read.chunk)
         return None
 
-    def _record(self, job: Job, states: Sequence[Cell]) -> Resumed | NotNow | None:
+    def _record(self, job: Job, states: Sequence[Cell], event: Event) -> Resumed | NotNow | None:
         """Record a retry on its job and carry out its first slice; the log function goes on with the next."""
         first = None
         messages = 0
@@ -145,8 +153,8 @@ class JobControl:
                 first = x.chunk
             messages += len((new or x).having(Cell.QUEUED, Cell.RETRY))
         if first is None:
-            return self._resume(job, messages)
-        asked = self._records.set_retry(job, RetryRequest(tuple(states), self._now(), first))
+            return self._resume(job, messages, event)
+        asked = self._records.set_retry(job, RetryRequest(tuple(states), self._now(), first), event=event)
         if asked.job is None:
             return None
         if not asked.won:
@@ -157,11 +165,11 @@ class JobControl:
             _LOG.warning("retry left to the sweeper", extra={"job": job.id})  # it is recorded, so it will be done
         return Resumed(asked.job, messages, recorded=True)
 
-    def _resume(self, job: Job, messages: int) -> Resumed | NotNow | None:
+    def _resume(self, job: Job, messages: int, event: Event) -> Resumed | NotNow | None:
         """Start a job whose ledgers are ready, if they hold anything to send."""
         if messages == 0:
             return Resumed(job, 0)
-        changed = self._records.change(job, Change.RESUME, self._now())
+        changed = self._records.change(job, Change.RESUME, self._now(), event=event)
         if changed.job is None:
             return None
         if changed.job.state is not JobState.READY:
@@ -171,6 +179,10 @@ class JobControl:
         if planned is None and self._schedules is not None:
             self._schedules.hint(changed.job)
         return Resumed(planned or changed.job, messages)
+
+    def _event(self, job: Job, act: Act, by: str, data: Mapping[str, str | int] | None = None) -> Event:
+        campaign = {"campaign": job.campaign} if job.campaign else {}
+        return audited(job.account, self._now(), job.id, act, by, {**campaign, **(data or {})})
 
     def _mine(self, job_id: str, account: str) -> Job | None:
         job = self._records.job(job_id)

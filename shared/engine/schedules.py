@@ -5,6 +5,7 @@ from typing import Final
 
 from shared.contracts import due
 from shared.domain.jobs import Job, StopReason
+from shared.domain.journal import SYSTEM, Act, audited
 from shared.domain.states import Change, JobState
 from shared.ports import Agenda, Clock, Queue, Records, Retriable, Scheduler
 
@@ -79,8 +80,8 @@ class Schedules:
                 break
         return found, after
 
-    def withdraw(self, job_id: str, account: str) -> tuple[Job | None, bool]:
-        """Stop a job that still waits for its time.
+    def withdraw(self, job_id: str, account: str, *, by: str = SYSTEM) -> tuple[Job | None, bool]:
+        """Stop a job that still waits for its time. `by`: the actor, for the audit log.
 
         Returns:
             The job as it is stored, None if the account has no such job; and whether this call stopped it.
@@ -90,7 +91,8 @@ class Schedules:
             if not waits(job, self._now()):
                 return job, False
             reason = StopReason.USER.value
-            changed = self._records.change(job, Change.STOP, self._now(), reason=reason, strict=True)
+            event = audited(account, self._now(), job.id, Act.JOB_STOPPED, by)
+            changed = self._records.change(job, Change.STOP, self._now(), reason=reason, strict=True, event=event)
             if changed.won and changed.job is not None:
                 self.cancel(changed.job)
                 return changed.job, True

@@ -7,6 +7,7 @@ from typing import Protocol
 from shared.domain.campaigns import Campaign, StoredTemplate, Upload
 from shared.domain.content import Content
 from shared.domain.jobs import Job
+from shared.domain.journal import Event
 from shared.domain.ledger import Ledger
 from shared.domain.uploads import PackedChunk, Problem
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
@@ -31,8 +32,8 @@ class Campaigns(Protocol):
         """Return a campaign, consistent."""
         ...
 
-    def save(self, old: Campaign, new: Campaign) -> bool:
-        """Write a campaign if it is as read; False if it has moved on."""
+    def save(self, old: Campaign, new: Campaign, *, event: Event | None = None) -> bool:
+        """Write a campaign if it is as read, with an event; False, and nothing is told, if it has moved on."""
         ...
 
     def delete(self, campaign: Campaign) -> bool:
@@ -47,9 +48,17 @@ class Campaigns(Protocol):
         ...
 
     def send(
-        self, old: Campaign, new: Campaign, upload: Upload, job: Job, content: Content, key: Idempotency | None
+        self,
+        old: Campaign,
+        new: Campaign,
+        upload: Upload,
+        job: Job,
+        content: Content,
+        key: Idempotency | None,
+        *,
+        event: Event | None = None,
     ) -> Stored | Replay | Mismatch | None:
-        """Turn a list into a job, in one transaction: campaign, upload (SENT), job, the day's stats and the key.
+        """Turn a list into a job, in one transaction: campaign, upload (SENT), job, the day's stats, event and key.
 
         Returns:
             None if the campaign or the upload has moved on.

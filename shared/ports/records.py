@@ -182,7 +182,7 @@ class Records(Protocol):
             now: Unix milliseconds, recorded where the transition has a time; PLAN needs `not_before` to have come.
             reason: of a stop; one by the bounce guard needs that its owner has not overridden it.
             strict: only if the job's version is still that of `job`.
-            event: kept in the account's audit log and among its events, in the same transaction.
+            event: kept in the same transaction.
 
         RESUME needs the retry on its way to be that of `job`, and ends it. Of a job that reserves its credential, PLAN
         takes the reservation in the same transaction, unless another campaign holds it, and LOG gives it back.
@@ -193,8 +193,8 @@ class Records(Protocol):
         """Let the bounce guard stop a job no more; nothing happens if the job has gone."""
         ...
 
-    def set_retry(self, job: Job, request: RetryRequest | None) -> Changed:
-        """Record an owner's retry, or how far it is, or (None) withdraw it.
+    def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
+        """Record an owner's retry, or how far it is, or (None) withdraw it; with an event, in one transaction.
 
         Only if the job is LOGGED and the retry on its way still is that of `job`. With one a job is in the index of
         open jobs, as running.

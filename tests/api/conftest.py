@@ -250,6 +250,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         links=FakeLinks(),
         visits=Buckets(Dynamo(client, sleep=clock.sleep), records, clock, key=keys.visits),
         address=ADDRESS,
+        journal=made[0].journal,
         stats=Stats(client, records, clock),
         listing=Listing(client, records, clock),
         answers=Answers(client, records, clock),

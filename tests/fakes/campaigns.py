@@ -7,6 +7,7 @@ from typing import TypeVar
 from shared.domain.campaigns import Campaign, Message, StoredTemplate, Upload, UploadState
 from shared.domain.content import Content
 from shared.domain.jobs import Job
+from shared.domain.journal import Event
 from shared.ports import Idempotency, Listed, Mismatch, Replay, Stored
 from tests.fakes.faults import Tap
 from tests.fakes.ledgers import FakeLedgers
@@ -52,12 +53,14 @@ class FakeCampaigns:
     def get(self, campaign: str) -> Campaign | None:
         return self._atomic("get", lambda: self.items.get(campaign))
 
-    def save(self, old: Campaign, new: Campaign) -> bool:
+    def save(self, old: Campaign, new: Campaign, *, event: Event | None = None) -> bool:
         def put() -> bool:
             stored = self.items.get(old.id)
             if stored is None or stored.version != old.version:
                 return stored == new
             self.items[old.id] = new
+            if event is not None:
+                self._records.journal.keep(event)
             return True
 
         return self._atomic("save", put)
@@ -83,7 +86,15 @@ class FakeCampaigns:
         return self._atomic("page", found)
 
     def send(
-        self, old: Campaign, new: Campaign, upload: Upload, job: Job, content: Content, key: Idempotency | None
+        self,
+        old: Campaign,
+        new: Campaign,
+        upload: Upload,
+        job: Job,
+        content: Content,
+        key: Idempotency | None,
+        *,
+        event: Event | None = None,
     ) -> Stored | Replay | Mismatch | None:
         def store() -> None:
             self._records.contents[job.id] = content
@@ -101,6 +112,8 @@ class FakeCampaigns:
             self._uploads.items[old.id, upload.id] = upload.changed(state=UploadState.SENT)
             self._records.add_job(job)
             self._records.keep(key, f"send {id(key)}")
+            if event is not None:
+                self._records.journal.keep(event)
             return Stored()
 
         made = self._atomic("replay", lambda: self._records.made_before(key, "", job.created_at))

@@ -285,13 +285,15 @@ class FakeRecords:
 
         self._atomic("override_guard", put)
 
-    def set_retry(self, job: Job, request: RetryRequest | None) -> Changed:
+    def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         def make() -> Changed:
             stored = self.jobs.get(job.id)
             if stored is None or stored.state is not JobState.LOGGED or stored.retry != job.retry:
                 mine = stored is not None and stored.state is JobState.LOGGED and stored.retry == request
                 return Changed(won=mine, job=stored)
             self.jobs[job.id] = replace(stored, retry=request, version=stored.version + 1)
+            if event is not None:
+                self.journal.keep(event)
             return Changed(won=True, job=self.jobs[job.id])
 
         return self._atomic("set_retry", make)

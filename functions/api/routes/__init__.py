@@ -3,6 +3,7 @@
 from typing import Final
 
 from functions.api.routes import (
+    audit,
     batches,
     campaigns,
     credentials,
@@ -36,5 +37,6 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *suppressions.ROUTES,
     *unsubscribe.ROUTES,
     *credentials.ROUTES,
+    *audit.ROUTES,
     *meta.ROUTES,
 )

@@ -111,7 +111,7 @@ def stopper(kind: str | None) -> Handler:
 
     def answer(call: Call[Nothing, Nothing]) -> Answer:
         before, control = owned(call, kind)
-        job = call.services.control.stop(before.id, call.key.account)
+        job = call.services.control.stop(before.id, call.key.account, by=call.key.id)
         if job is None:
             raise Problem("not_found")
         return seen(call, job, paused=control.paused).answer()
@@ -125,7 +125,8 @@ def retrier(kind: str | None) -> Handler:
     def answer(call: Call[Nothing, Retry]) -> Answer:
         job, _ = owned(call, kind)
         not_suspended(call)
-        return _restarted(call.services.control.retry(job.id, call.key.account, frozenset(call.body.include)))
+        include = frozenset(call.body.include)
+        return _restarted(call.services.control.retry(job.id, call.key.account, include, by=call.key.id))
 
     return answer
 
@@ -136,7 +137,7 @@ def resumer(kind: str | None) -> Handler:
     def answer(call: Call[Nothing, Nothing]) -> Answer:
         job, _ = owned(call, kind)
         not_suspended(call)
-        return _restarted(call.services.control.resume(job.id, call.key.account))
+        return _restarted(call.services.control.resume(job.id, call.key.account, by=call.key.id))
 
     return answer
 

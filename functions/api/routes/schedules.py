@@ -24,7 +24,7 @@ def waiting(call: Call[Paging, Nothing]) -> Answer:
 def withdraw(call: Call[Nothing, Nothing]) -> Answer:
     """Stop a job that still waits."""
     before, control = owned(call)
-    job, stopped = call.services.schedules.withdraw(before.id, call.key.account)
+    job, stopped = call.services.schedules.withdraw(before.id, call.key.account, by=call.key.id)
     if job is None:
         raise Problem("not_found")
     if not stopped:

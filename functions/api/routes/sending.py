@@ -51,7 +51,7 @@ def send(call: Call[Nothing, Send]) -> Answer:
 
 def _sent(call: Call[Nothing, Send], campaign: Campaign, key: str, fingerprint: str) -> Answer | Replay | Mismatch:
     sendable(call, campaign)
-    order = Order(call.body.rate, begin_at(call, call.body.scheduled_at), key, fingerprint)
+    order = Order(call.body.rate, begin_at(call, call.body.scheduled_at), key, fingerprint, call.key.id)
     found = call.services.campaigns().control.send(campaign, order)
     if found is None:
         raise Problem("not_found")
@@ -65,7 +65,7 @@ def _sent(call: Call[Nothing, Send], campaign: Campaign, key: str, fingerprint: 
 def stop(call: Call[Nothing, Nothing]) -> Answer:
     """Stop every job that is open."""
     campaign = owned(call)
-    jobs = _seen(call, campaign, call.services.campaigns().control.stop(campaign))
+    jobs = _seen(call, campaign, call.services.campaigns().control.stop(campaign, by=call.key.id))
     return CampaignJobs(campaign_id=campaign.id, state=state(call, campaign), jobs=jobs).answer()
 
 
@@ -82,7 +82,7 @@ def resume(call: Call[Nothing, Nothing]) -> Answer:
 def _again(call: Call[Any, Any], include: frozenset[str]) -> Answer:
     campaign = owned(call)
     not_suspended(call)
-    found = call.services.campaigns().control.retry(campaign, include)
+    found = call.services.campaigns().control.retry(campaign, include, by=call.key.id)
     if isinstance(found, NotNow):
         raise not_now(found)
     done = [(job, x) for job, x in found if isinstance(x, Resumed)]
@@ -103,7 +103,7 @@ def _again(call: Call[Any, Any], include: frozenset[str]) -> Answer:
 def override(call: Call[Nothing, Nothing]) -> Answer:
     """Let the campaign be sent whatever bounces, for good."""
     campaign = owned(call)
-    found = call.services.campaigns().control.override_guard(campaign)
+    found = call.services.campaigns().control.override_guard(campaign, by=call.key.id)
     if found is None:
         raise Problem("not_found")
     return campaign_view(found, state(call, found)).answer()

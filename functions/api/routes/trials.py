@@ -76,6 +76,7 @@ def _single(call: Call[Nothing, TestMessage], campaign: Campaign) -> BatchReques
         name=f"Test: {campaign.name}"[:100],
         idempotency_key=idempotency_key(call),
         fingerprint=fingerprint_of(call),
+        by=call.key.id,
     )
 
 

@@ -1,5 +1,7 @@
-"""API keys on DynamoDB: each two items, one under the hash of its text, for requests, and one under its account, for
-lists. Every change of a key is one transaction with its entry in the account's audit log.
+"""API keys on DynamoDB.
+
+Each is two items: one under the hash of its text, for requests, and one under its account, for lists. Every change of a
+key is one transaction with its entry in the account's audit log.
 """
 
 import logging
@@ -66,7 +68,7 @@ class ApiKeys:
         Raises:
             UnknownAccount: there is no such account.
         """
-        secret, digest, key = self._new(account, test, frozenset(scopes), name, expires)
+        secret, digest, key = self._new(account, frozenset(scopes), name, expires, test=test)
         told = {"kind": "test" if test else "live", "scopes": " ".join(sorted(key.scopes)), "expires": expires}
         event = audited(account, key.created_at, key.id, Act.KEY_CREATED, by, told)
         if not self._together([self._exists(account), *self._puts(digest, key)], event):
@@ -154,7 +156,7 @@ class ApiKeys:
         digest, old = found
         ends = min(until, old.expires or until)
         life = now + old.expires - old.created_at if old.expires else 0
-        secret, new_digest, new = self._new(account, old.test, old.scopes, old.name, life)
+        secret, new_digest, new = self._new(account, old.scopes, old.name, life, test=old.test)
         event = audited(account, now, old.id, Act.KEY_ROTATED, by, {"successor": new.id, "expires": ends})
         actions = [*self._expiry(digest, old, ends), *self._puts(new_digest, new)]
         return (secret, new, replace(old, expires=ends)) if self._together(actions, event) else None
@@ -171,7 +173,7 @@ class ApiKeys:
         return self._together([{"Delete": {**there, "Key": key}} for key in both], event)
 
     def _new(
-        self, account: str, test: bool, scopes: frozenset[Scope], name: str, expires: int
+        self, account: str, scopes: frozenset[Scope], name: str, expires: int, *, test: bool
     ) -> tuple[str, str, ApiKey]:
         secret = new_key_text(test=test)
         digest = key_digest(secret)

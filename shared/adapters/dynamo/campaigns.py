@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from shared.adapters.dynamo import campaign_codec, codec, contents, folding, keys, once
+from shared.adapters.dynamo import campaign_codec, codec, contents, folding, journal, keys, once
 from shared.adapters.dynamo.campaign_codec import campaign_item, campaign_update, listed, mine_pk, upload_update
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n
@@ -11,6 +11,7 @@ from shared.domain.campaigns import Campaign, Upload, UploadState
 from shared.domain.content import Content
 from shared.domain.ids import new_id
 from shared.domain.jobs import Job
+from shared.domain.journal import Event
 from shared.ports import Idempotency, Listed, Mismatch, Replay, Stored
 
 _LISTED: Final = (
@@ -51,12 +52,20 @@ class DynamoCampaigns:
         item = self._db.get(self._table, keys.campaign(campaign))
         return campaign_codec.campaign(item) if item else None
 
-    def save(self, old: Campaign, new: Campaign) -> bool:
+    def save(self, old: Campaign, new: Campaign, *, event: Event | None = None) -> bool:
         """Write a campaign if it is as read; a write of our own whose answer was lost counts."""
+        update = campaign_update(self._table, old, new)
         try:
-            self._db.call("update_item", **campaign_update(self._table, old, new))
-        except ConditionFailed as lost:
-            return lost.item is not None and campaign_codec.campaign(lost.item) == new
+            if event is None:
+                self._db.call("update_item", **update)
+            else:
+                actions = [{"Update": update}, *journal.puts(self._table, event)]
+                self._db.call("transact_write_items", TransactItems=actions)
+        except (ConditionFailed, Cancelled) as lost:
+            if isinstance(lost, Cancelled) and "ConditionalCheckFailed" not in lost.codes:
+                raise
+            item = lost.items[0] if isinstance(lost, Cancelled) else lost.item
+            return item is not None and campaign_codec.campaign(item) == new
         return True
 
     def delete(self, campaign: Campaign) -> bool:
@@ -80,7 +89,15 @@ class DynamoCampaigns:
         return [x for x in map(listed, found) if x.campaign.account == account], end
 
     def send(
-        self, old: Campaign, new: Campaign, upload: Upload, job: Job, content: Content, key: Idempotency | None
+        self,
+        old: Campaign,
+        new: Campaign,
+        upload: Upload,
+        job: Job,
+        content: Content,
+        key: Idempotency | None,
+        *,
+        event: Event | None = None,
     ) -> Stored | Replay | Mismatch | None:
         """Turn a list into a job. Its content is stored before; one that no job follows goes by TTL."""
         made = once.earlier(self._db, self._table, key, job.created_at) if key else None
@@ -96,6 +113,7 @@ class DynamoCampaigns:
         ]
         if not job.test:
             actions.append(folding.first_stats(self._table, job))
+        actions += journal.puts(self._table, event) if event is not None else []
         try:
             # The job's id is the list's, so it does not tell two calls for the same list apart.
             owner = new_id(job.created_at)

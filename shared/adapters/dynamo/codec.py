@@ -183,7 +183,7 @@ def job_item(x: Job) -> Item:
         out["test"] = {"BOOL": True}
     if x.guard_off:
         out["guard_off"] = {"BOOL": True}
-    for name in ("name", "sender", "subject", "campaign"):
+    for name in ("name", "sender", "subject", "campaign", "created_by"):
         if getattr(x, name):
             out[name] = s(getattr(x, name))
     for name in ("duplicates", "not_before", "planned_at"):
@@ -235,6 +235,7 @@ def job(item: Mapping[str, Any]) -> Job:
         finished_at=number(item, "finished_at"),
         guard_off="guard_off" in item,
         retry=_retry(item["retry"]["M"]) if "retry" in item else None,
+        created_by=text(item, "created_by"),
         version=number(item, "version"),
     )
 

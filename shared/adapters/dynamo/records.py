@@ -255,8 +255,10 @@ class DynamoRecords:
         update = transitions.make(self._records, job, change, now, reason, strict=strict)
         beside = reservation.actions(self._ops, job, change)
         beside += journal.puts(self._records, event) if event is not None else []
-        if beside:
-            return self._change_with(job, update, beside)
+        return self._change_with(job, update, beside) if beside else self._changed(update)
+
+    def _changed(self, update: Item) -> Changed:
+        """Make a transition that stands alone."""
         try:
             answer = self._db.call("update_item", **update)
         except ConditionFailed as lost:
@@ -284,15 +286,16 @@ class DynamoRecords:
         except ConditionFailed:
             return  # it has gone
 
-    def set_retry(self, job: Job, request: RetryRequest | None) -> Changed:
+    def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         """Record an owner's retry, or how far it is, or withdraw it."""
-        try:
-            answer = self._db.call("update_item", **transitions.record_retry(self._records, job, request))
-        except ConditionFailed as lost:
-            stored = codec.job(lost.item) if lost.item else None
-            mine = stored is not None and stored.state is JobState.LOGGED and stored.retry == request
-            return Changed(won=mine, job=stored)  # ours, if only its answer was lost
-        return Changed(won=True, job=codec.job(answer["Attributes"]))
+        update = transitions.record_retry(self._records, job, request)
+        if event is not None:
+            changed = self._change_with(job, update, journal.puts(self._records, event))
+        else:
+            changed = self._changed(update)
+        stored = changed.job
+        mine = stored is not None and stored.state is JobState.LOGGED and stored.retry == request
+        return Changed(won=changed.won or mine, job=stored)  # ours, if only its answer was lost
 
     def fold(self, ledger: Ledger, job: Job, *, finish: int | None = None) -> tuple[Ledger, Job | None] | None:
         """Add a ledger's new figures to its job and the day's stats (J2), once; None if one of them moved on."""

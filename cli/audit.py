@@ -1,0 +1,76 @@
+"""`posthaste audit`: who did what, straight from the deployment's table."""
+
+from typing import Annotated, Final
+
+import typer
+
+from cli.accounts import resolve
+from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
+from cli.errors import Misused
+from cli.output import Json, emit, moment, surroundings, table
+from shared.domain.accounts import is_account_id
+from shared.domain.journal import EVERYONE, Event
+from shared.ports import Clock, Journal
+
+COLUMNS: Final = ("at", "action", "subject", "actor", "more")
+PAGE: Final = 1000
+
+
+def show(
+    ctx: typer.Context,
+    account: Annotated[
+        str, typer.Argument(metavar="[ACCOUNT]", help="An account's id or name; default: the whole deployment's log.")
+    ] = "",
+    action: Annotated[str, typer.Option(help="Of this kind alone, e.g. job.stopped.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Entries, newest first.")] = 100,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Show an audit log: of an account, or what operators did to the deployment as a whole (rates, pauses, queues)."""
+    found = deployment(stage, aws=aws)
+    clock = surroundings(ctx).clock
+    with aws_errors(found.where):
+        owner = _owner(found, account, clock)
+        events = _read(_journal(found), owner, action, limit)
+    if json:
+        emit({"items": [_row(x) for x in events]})
+        return
+    rows = [{**_row(x), "more": " ".join(f"{name}={value}" for name, value in x.data.items())} for x in events]
+    table(COLUMNS, rows, empty="nothing is noted" if not action else f"nothing of {action} is noted")
+
+
+def _owner(found: Deployment, account: str, clock: Clock) -> str:
+    if not account:
+        return EVERYONE
+    if account == EVERYONE:
+        raise Misused("the deployment's own log is shown without an account")
+    return account if is_account_id(account) else resolve(found.accounts(clock), account)
+
+
+def _journal(found: Deployment) -> Journal:
+    from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415 - loads botocore
+    from shared.adapters.dynamo.journal import DynamoJournal  # noqa: PLC0415
+
+    return DynamoJournal(Dynamo(found.client("dynamodb")), found.table())
+
+
+def _read(journal: Journal, owner: str, action: str, limit: int) -> list[Event]:
+    events: list[Event] = []
+    after = ""
+    while len(events) < limit:
+        page, after = journal.page(owner, kind=action, after=after, limit=min(PAGE, limit - len(events)))
+        events += page
+        if not after:
+            break
+    return events
+
+
+def _row(event: Event) -> dict[str, object]:
+    return {
+        "at": moment(event.at),
+        "action": event.kind,
+        "subject": event.id,
+        "actor": event.actor,
+        "data": dict(event.data),
+    }

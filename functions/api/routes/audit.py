@@ -1,0 +1,44 @@
+"""The account's audit log: who did what."""
+
+from typing import Any, Final, cast
+
+from functions.api import cursors
+from functions.api.http import Answer
+from functions.api.models import AuditQuery
+from functions.api.routing import AnyRoute, Call, Nothing, Route
+from functions.api.views import AuditEntry, AuditPage, moment
+from shared.domain.accounts import Scope
+from shared.domain.journal import Event
+
+
+def _entry(event: Event) -> AuditEntry:
+    return AuditEntry(
+        at=moment(event.at), action=event.kind, subject=event.id, actor=event.actor, data=cast(Any, event.data)
+    )
+
+
+def pages(call: Call[AuditQuery, Nothing]) -> Answer:
+    """Return a page of the audit log, newest first."""
+    query = call.query
+    place = cursors.events(query.cursor)
+    found, after = call.services.journal.page(call.key.account, kind=query.action or "", after=place, limit=query.limit)
+    return AuditPage(items=[_entry(x) for x in found], next_cursor=cursors.write(after)).answer()
+
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="GET",
+        path="/audit",
+        name="listAudit",
+        tag="Audit",
+        summary="Who did what, newest first",
+        description="Kept for 400 days. It names keys, jobs and campaigns by their ids, and never an address. With "
+        "`action` a page may be short, even empty, and still carry a cursor.",
+        scope=Scope.ADMIN,
+        handler=pages,
+        query=AuditQuery,
+        body=Nothing,
+        answers={200: AuditPage},
+        problems=("bad_cursor",),
+    ),
+)

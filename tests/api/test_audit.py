@@ -1,0 +1,82 @@
+"""Who did what: every act of a key is in its account's audit log, with what it did, once, and without an address."""
+
+from typing import Any
+
+import pytest
+
+from shared.domain.accounts import Scope
+from tests.api.conftest import Api
+
+
+def entries(api: Api, **query: Any) -> list[dict[str, Any]]:
+    got = api.call("GET", "/audit", query=query)
+    assert got.status == 200, got.text
+    found: list[dict[str, Any]] = got.json["items"]
+    return found
+
+
+@pytest.mark.promise(7)
+def test_what_keys_do_is_told_once_and_by_whom(api: Api) -> None:
+    secret, key = api.services.accounts.create_key(api.account, scopes=[Scope.SEND], name="night shift")
+    job = api.accepted(["ann@example.org", "ben@example.org"], key=secret)
+    assert api.call("GET", f"/jobs/{job}").json["created_by"] == key.id
+    for _ in range(2):
+        assert api.call("POST", f"/jobs/{job}/stop", key=secret).status == 200
+    api.world.settle()
+    api.world.clock.advance(1)
+    assert api.call("POST", f"/batches/{job}/resume", key=secret).json["messages"] == 2
+    api.world.settle()
+    assert api.call("POST", f"/batches/{job}/resume", key=secret).json["messages"] == 0
+    campaign = api.campaign(key=secret)
+    api.listed(campaign, key=secret)
+    api.world.clock.advance(1)
+    sent = api.sent(campaign, key=secret)
+    api.world.clock.advance(1)
+    api.call("POST", f"/campaigns/{campaign}/stop", key=secret)
+    api.world.clock.advance(1)
+    for _ in range(2):
+        api.call("POST", f"/campaigns/{campaign}/override-bounce-guard", key=secret)
+    api.world.settle()
+    api.world.clock.advance(1)
+    assert api.call("POST", f"/campaigns/{campaign}/retry", key=secret).json["messages"] == 2
+    done = [(x["action"], x["subject"], x["data"]) for x in entries(api) if x["actor"] == key.id]
+    of = {"campaign": campaign}
+    assert done == [
+        ("job.retried", sent, {**of, "include": "failed unsent"}),
+        ("campaign.guard_overridden", campaign, {}),
+        ("job.stopped", sent, of),
+        ("job.created", sent, {**of, "messages": 2, "not_before": 0}),
+        ("job.resumed", job, {}),
+        ("job.stopped", job, {}),
+    ]
+    assert "@" not in api.call("GET", "/audit").text
+
+
+def test_a_schedule_that_is_taken_back_is_told(api: Api) -> None:
+    job = api.accepted(scheduled_at="2026-09-22T00:00:00Z")
+    assert api.call("DELETE", f"/schedules/{job}").status == 200
+    assert api.call("DELETE", f"/schedules/{job}").code == "already_started"
+    assert [(x["action"], x["subject"]) for x in entries(api, action="job.stopped")] == [("job.stopped", job)]
+
+
+def test_pages_are_newest_first_and_a_filter_leaves_nothing_out(api: Api) -> None:
+    accounts = api.services.accounts
+    for i in range(7):
+        api.world.clock.advance(1)
+        (accounts.unsuspend if i % 2 else accounts.suspend)(api.account)
+    whole = [x["at"] for x in entries(api)]
+    assert whole == sorted(whole, reverse=True)
+    assert len(whole) == 3 + 7
+    for query, size in (("limit=3", 10), ("limit=3&action=account.suspended", 4)):
+        found, cursor = [], None
+        while True:
+            page = api.call("GET", "/audit", query=query + (f"&cursor={cursor}" if cursor else "")).json
+            assert len(page["items"]) <= 3
+            found += page["items"]
+            cursor = page["next_cursor"]
+            if not cursor:
+                break
+        assert len(found) == len({str(x) for x in found}) == size
+    assert entries(api, action="job.stopped") == []
+    for query in ("cursor=x", "action=Nonsense", "limit=0"):
+        assert api.call("GET", "/audit", query=query).status in (400, 422)

@@ -1,0 +1,39 @@
+import boto3
+import pytest
+
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.journal import DynamoJournal
+from shared.domain.journal import EVERYONE, audited
+from tests.cli.conftest import TABLE
+from tests.cli.fakes import NOW, Run
+
+pytestmark = pytest.mark.usefixtures("aws")
+
+
+def test_who_did_what_to_an_account_is_shown_newest_first(run: Run) -> None:
+    account = run("account", "create", "Ann", "--sender", "news@example.com", "--json").json["account_id"]
+    key = run("key", "create", account, "--json").json
+    run("account", "suspend", account, "--reason", "unpaid")
+    found = run("audit", account, "--json")
+    assert {x["action"] for x in found.json["items"]} == {
+        *("account.created", "sender.added", "key.created", "account.suspended"),
+    }
+    assert {x["actor"] for x in found.json["items"]} == {"operator:123456789012:user/moto"}
+    assert key["key"] not in found.out
+    assert "@" not in found.out
+    shown = run("audit", "Ann", "--action", "account.suspended").out
+    assert "reason=unpaid" in shown
+    assert "key.created" not in shown
+    assert len(run("audit", account, "--limit", "2", "--json").json["items"]) == 2
+
+
+def test_what_concerns_everybody_has_a_log_of_its_own(run: Run) -> None:
+    none = run("audit")
+    assert (none.code, none.out, none.err) == (0, "", "nothing is noted\n")
+    journal = DynamoJournal(Dynamo(boto3.client("dynamodb", region_name="us-east-1")), TABLE)
+    for i in range(3):
+        journal.write(audited(EVERYONE, int(NOW + i) * 1000, "one", "credential.rate_set", "operator:1:x", {"rate": i}))
+    items = run("audit", "--json").json["items"]
+    assert [x["data"] for x in items] == [{"rate": 2}, {"rate": 1}, {"rate": 0}]
+    assert run("audit", "*").code == 2
+    assert run("audit", "nobody").code == 3

@@ -1,0 +1,100 @@
+"""An entry of the audit log and what it tells of are one: neither is there without the other, however often tried."""
+
+from dataclasses import replace
+
+import pytest
+
+from shared.domain.jobs import Job
+from shared.domain.journal import EVERYONE, Act, Event, Log, audited, masked, operator
+from shared.ports import Stored
+from tests.contracts.conftest import ACCOUNT, CONTENT
+from tests.contracts.test_campaigns import Shop
+from tests.contracts.test_retry import ASKED, logged
+from tests.fakes.clock import FakeClock
+from tests.fakes.faults import When
+from tests.fakes.stores import Stores
+
+ACTOR = "0123456789abcdef"
+
+
+def told(stores: Stores, account: str = ACCOUNT) -> list[Event]:
+    assert list(stores.journal.since(account, Log.EVENTS, 0)) == [], "what people do is no news for their own webhooks"
+    return list(stores.journal.since(account, Log.AUDIT, 0))
+
+
+def entry(job: Job, act: Act, at: int) -> Event:
+    return audited(ACCOUNT, at, job.id, act, ACTOR, {"include": "failed"})
+
+
+@pytest.mark.promise(7)
+@pytest.mark.parametrize("when", [None, When.REPEATED])
+def test_a_retry_is_told_with_its_record(stores: Stores, clock: FakeClock, when: When | None) -> None:
+    job = logged(stores, clock)
+    if when is not None:
+        stores.tap.arm(0, when)
+    asked = stores.records.set_retry(job, ASKED, event=entry(job, Act.JOB_RETRIED, clock.ms))
+    assert asked.won
+    assert asked.job == stores.records.job(job.id)
+    late = stores.records.set_retry(job, replace(ASKED, asked_at=6), event=entry(job, Act.JOB_RETRIED, clock.ms + 1))
+    assert not late.won
+    assert asked.job is not None
+    assert stores.records.set_retry(asked.job, None, event=entry(job, Act.JOB_STOPPED, clock.ms + 2)).won
+    assert told(stores) == [entry(job, Act.JOB_RETRIED, clock.ms), entry(job, Act.JOB_STOPPED, clock.ms + 2)]
+
+
+@pytest.mark.promise(7)
+@pytest.mark.parametrize("when", [None, When.REPEATED])
+def test_a_campaign_s_change_and_its_sending_are_told_with_them(
+    stores: Stores, clock: FakeClock, when: When | None
+) -> None:
+    shop = Shop(stores, clock)
+    campaign, upload, after, job = shop.listed()
+    if when is not None:
+        stores.tap.arm(0, when, where=lambda name: name.endswith(("transact_write_items", "campaigns.send")))
+    event = audited(ACCOUNT, clock.ms, job.id, Act.JOB_CREATED, ACTOR)
+    made = [shop.campaigns.send(campaign, after, upload, job, CONTENT, None, event=event) for _ in range(2)]
+    assert (made[0], stores.tap.fired) == (Stored(), int(when is not None))
+    assert told(stores) == [event]
+    for n, wanted in ((1, True), (2, False)):
+        override = audited(ACCOUNT, clock.ms + n, campaign.id, Act.GUARD_OVERRIDDEN, ACTOR)
+        overridden = after.changed(clock.ms + n, guard_off=True)
+        assert shop.campaigns.save(after, overridden, event=override) == wanted
+    assert [x.kind for x in told(stores)] == ["job.created", "campaign.guard_overridden"]
+
+
+def test_pages_go_from_the_newest_entry_on(stores: Stores, clock: FakeClock) -> None:
+    acts = (Act.JOB_STOPPED, Act.JOB_RESUMED)
+    events = [audited(EVERYONE, clock.ms + i // 2, "x", acts[i % 2], ACTOR, {"n": i}) for i in range(9)]
+    for event in events:
+        stores.journal.write(event)
+    stores.journal.write(audited(ACCOUNT, clock.ms, "x", Act.JOB_STOPPED, ACTOR))
+    for kind in ("", Act.JOB_STOPPED, Act.JOB_RETRIED):
+        found: list[Event] = []
+        after = ""
+        for _ in range(10):
+            page, after = stores.journal.page(EVERYONE, kind=kind, after=after, limit=2)
+            found += page
+            if not after:
+                break
+        wanted = sorted((x for x in events if kind in ("", x.kind)), key=lambda x: (x.at, x.kind), reverse=True)
+        assert found == wanted
+        assert after == ""
+
+
+@pytest.mark.parametrize("where", ["id", "actor", "data"])
+def test_an_event_with_an_address_cannot_be_made(where: str) -> None:
+    fields = {"id": "x", "actor": ACTOR, "data": {}} | {where: {"n": "ann@x.org"} if where == "data" else "ann@x.org"}
+    with pytest.raises(ValueError, match="no address"):
+        Event(account=ACCOUNT, at=1, kind="job.stopped", **fields)  # type: ignore[arg-type]  # one of several types
+    with pytest.raises(ValueError, match="no kind"):
+        Event(ACCOUNT, 1, "x", "Stopped it", ACTOR, {})
+
+
+def test_an_operator_is_named_as_aws_knows_them_but_for_addresses() -> None:
+    plain = operator("arn:aws:iam::123456789012:user/team/deploy")
+    assert plain == "operator:123456789012:user/team/deploy"
+    session = operator("arn:aws:sts::123456789012:assumed-role/Admin/Ann@Example.com")
+    assert session == f"operator:123456789012:assumed-role/Admin/{masked('ann@example.com')}"
+    assert masked("ann@example.com") != masked("ben@example.com")
+    assert masked("example.com") == "example.com"
+    assert len(masked("x" * 200)) == 23
