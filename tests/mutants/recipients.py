@@ -179,8 +179,8 @@ RECIPIENTS: Final = (
         "taking back stops what has begun",
         4,
         SCHEDULES,
-        "reason=reason, strict=True)",
-        "reason=reason)",
+        "reason=reason, strict=True, event=event)",
+        "reason=reason, event=event)",
         "tests/engine/test_schedules.py::test_a_job_that_starts_while_it_is_withdrawn_goes_on[memory]",
     ),
     Mutant(
