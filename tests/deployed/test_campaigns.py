@@ -67,9 +67,9 @@ def test_a_campaign_of_texts_goes_at_its_time_and_is_told_delivered_by_callbacks
     assert (waiting["kind"], waiting["waiting_for"]) == ("campaign", "scheduled")
     counts = api.finished(job)["counts"]
     assert counts["delivered"] == len(people)
-    rows = oracle.of(job)
-    assert min(row["at"] for row in rows) >= due
-    assert sorted(row["recipient"] for row in rows) == sorted(people)
+    sent = oracle.of(job)
+    assert min(row["at"] for row in sent) >= due
+    assert sorted(row["recipient"] for row in sent) == sorted(people)
     assert job not in [x["job_id"] for x in api.get("/schedules")["items"]]
     assert {to: mail_to(control, to)["text"] for to in people} == wanted
     assert {line["recipient"]: line["state"] for line in owner.messages()} == dict.fromkeys(people, "delivered")
