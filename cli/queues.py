@@ -25,7 +25,7 @@ from cli.meters import meter
 from cli.output import Json, emit, moment, say, surroundings, table, tell
 from cli.redrive import HOLD_SECONDS, Again, Redrive, Resend
 from shared.contracts import prefix
-from shared.domain.journal import EVERYONE, audited, operator
+from shared.domain.journal import EVERYONE, Act, audited, operator
 from shared.ports import Clock
 
 app = typer.Typer(help="The stack's queues and what is dead in them.", no_args_is_help=True)
@@ -145,16 +145,16 @@ def _audited(found: Deployment, place: Place, clock: Clock, work: Redrive, run: 
     journal = DynamoJournal(Dynamo(found.client("dynamodb")), found.table())
     who = operator(found.who())
 
-    def write(kind: str, **data: int) -> None:
+    def write(act: Act, **data: int) -> None:
         at = int(clock.now() * 1000)
-        journal.write(audited(EVERYONE, at, place.name, kind, who, {"run": run, **data}))
+        journal.write(audited(EVERYONE, at, place.name, act, who, {"run": run, **data}))
 
-    write("queue.redrive_begun")
+    write(Act.REDRIVE_BEGUN)
     try:
         yield
     finally:
         tally = work.tally
-        write("queue.redrive_ended", moved=tally.moved, discarded=tally.discarded, left=len(tally.left))
+        write(Act.REDRIVE_ENDED, moved=tally.moved, discarded=tally.discarded, left=len(tally.left))
 
 
 def _place(found: Deployment, queue: str) -> Place:

@@ -58,6 +58,8 @@ class Act(StrEnum):
     RATE_SET = "credential.rate_set"
     ALL_PAUSED = "deployment.paused"
     ALL_RESUMED = "deployment.resumed"
+    REDRIVE_BEGUN = "queue.redrive_begun"
+    REDRIVE_ENDED = "queue.redrive_ended"
 
 
 @dataclass(frozen=True, slots=True)
