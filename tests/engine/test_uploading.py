@@ -3,11 +3,11 @@
 import pytest
 
 from shared.contracts import TEST_CREDENTIAL, ingest
-from shared.domain.campaigns import MAX_JOBS, Upload, UploadState
+from shared.domain.campaigns import MAX_JOBS, Campaign, Upload, UploadState
 from shared.engine.sweep import Sweeper
 from shared.engine.uploading import PLACE_SECONDS, Place, Refusal, Reminder, as_csv
 from shared.ports import Retriable
-from tests.fakes.faults import When
+from tests.fakes.faults import Crash, When
 from tests.fakes.intake import Intake
 from tests.fakes.world import World
 
@@ -137,6 +137,52 @@ def test_a_message_that_is_lost_is_sent_by_the_sweeper(intake: Intake) -> None:
     assert [d.value for d in intake.serve()] == ["ready"]
     intake.sweep()
     assert intake.queue.waiting == []
+
+
+@pytest.mark.parametrize("when", list(When))
+def test_killed_at_any_call_a_completion_that_is_repeated_has_the_list_read_once(when: When) -> None:
+    for nth in range(4):
+        intake = Intake()
+        upload = placed(intake)
+        campaign = intake.uploads.campaigns[upload.campaign]
+        intake.tap.arm(nth, when)
+        try:
+            assert isinstance(intake.uploading.complete(campaign, upload.id), Upload)
+        except Crash:
+            intake.clock.advance(60)
+            taken = intake.uploading.complete(intake.uploads.campaigns[upload.campaign], upload.id)
+            assert isinstance(taken, Upload)
+        assert intake.tap.fired == 1, nth
+        intake.queue.lose()
+        intake.sweep()
+        assert [d.value for d in intake.serve()] == ["ready"]
+        after = intake.uploads.campaigns[campaign.id]
+        assert (after.uploading, after.ready, after.version) == ("", upload.id, campaign.version + 2)
+
+
+def test_a_campaign_that_is_edited_or_removed_while_its_list_is_completed() -> None:
+    """Whichever of the two is first, the list is read for what its campaign is then, or not at all."""
+    for edit in (True, False):
+        intake = Intake()
+        upload = placed(intake)
+        read = intake.uploads.campaigns[upload.campaign]
+
+        def meanwhile(intake: Intake = intake, read: Campaign = read, edit: bool = edit) -> None:  # noqa: FBT001
+            if intake.tap.calls[-1] == "files.facts":
+                intake.tap.delay = lambda: None
+                changed = read.changed(intake.clock.ms, credential="two")
+                campaigns = intake.uploads.campaigns
+                campaigns.update({read.id: changed}) if edit else campaigns.pop(read.id)
+
+        intake.tap.delay = meanwhile
+        found = intake.uploading.complete(read, upload.id)
+        if edit:
+            assert isinstance(found, Upload)
+            assert (found.credential, intake.uploads.campaigns[read.id].uploading) == ("two", upload.id)
+        else:
+            assert found is None
+            assert intake.now(upload) == upload
+            assert intake.queue.waiting == []
 
 
 def test_rows_of_a_request_become_the_file_that_they_would_be() -> None:
