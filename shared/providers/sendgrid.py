@@ -56,6 +56,8 @@ MESSAGES: Final = (
 """Texts of 401 and 403 that say more than the status. A sender that this account has not verified concerns that sender
 alone: it must not open the breaker for all."""
 FIELDS: Final = frozenset({"from", "reply_to", "subject", "content", "attachments", "headers", "personalizations"})
+ONE_LINK: Final = {"subscription_tracking": {"enable": False}}
+"""Where a content offers its own unsubscription, the account's setting must not add another: …/mail-send/mail-send."""
 _json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _PLACE: Final = re.compile(r"personalizations\.(\d{1,4})(?:\.|$)")
 
@@ -167,6 +169,8 @@ def _common(content: Content) -> bytes:
         mail["reply_to"] = _mailbox(content.reply_to)
     if content.headers:
         mail["headers"] = dict(content.headers)
+    if content.unsubscribe:
+        mail["tracking_settings"] = ONE_LINK
     if content.attachments:
         mail["attachments"] = [
             {

@@ -20,7 +20,9 @@ from sendgrid.helpers.mail import (
     Mail,
     Personalization,
     ReplyTo,
+    SubscriptionTracking,
     To,
+    TrackingSettings,
 )
 from sendgrid.helpers.mail import Content as SdkContent
 from sendgrid.helpers.mail import From as SdkFrom
@@ -97,6 +99,8 @@ def sdk_mail(content: Content, targets: list[Target]) -> Any:
                 ContentId(a.content_id) if a.content_id else None,
             )
         )
+    if content.unsubscribe:
+        mail.tracking_settings = TrackingSettings(subscription_tracking=SubscriptionTracking(enable=False))
     for t in targets:
         mail.add_personalization(sdk_personalization(content, t))
     built = mail.get()
@@ -135,6 +139,7 @@ def named(index: int, display: str) -> Target:
         (FULL, [named(0, 'Zoë "the" O\'Neil, PhD'), target(1), named(2, "李")]),
         (replace(FULL, cc=(Mailbox("cc@x.example", "Cé"),), bcc=(Mailbox("bcc@x.example"),)), [named(0, "A")]),
         (replace(CONTENT, html="", reply_to=Mailbox("r@x.example")), [target(n) for n in range(50)]),
+        (replace(CONTENT, unsubscribe="https://mail.example.com/unsubscribe/"), [target(0)]),
     ],
 )
 def test_the_request_is_the_one_the_vendors_sdk_builds(content: Content, targets: list[Target]) -> None:
