@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from tests.mutants.campaigns import CAMPAIGNS
 from tests.mutants.lists import LISTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.operators import OPERATORS
@@ -455,4 +456,5 @@ MUTANTS: Final = (
     *RECIPIENTS,
     *LISTS,
     *OPERATORS,
+    *CAMPAIGNS,
 )
