@@ -23,7 +23,7 @@ from tests.api.conftest import SENDER, Api, event
 
 Environ = dict[str, Any]
 Start = Callable[[str, list[tuple[str, str]]], object]
-EXAMPLES = 30
+EXAMPLES = 12
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
