@@ -6,8 +6,13 @@ from typing import Any
 
 import boto3
 import pytest
+from hypothesis import settings
 
 from tests.fakes.tables import mock_aws
+
+# As it is here or in CI, but for the time of one example, which on a machine with other work says nothing.
+settings.register_profile("unhurried", settings(), deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="module")
