@@ -7,9 +7,9 @@ docs/uploads.md, why in docs/adr/0024.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from shared.domain import chunks
 from shared.domain.chunks import MAX_RAW_BYTES, MAX_RECIPIENTS
@@ -34,8 +34,31 @@ _TOO_MANY: Final = (
     f"The list has more than {MAX_LISTED:,} recipients, or makes more than {MAX_CHUNKS:,} chunks; please split it."
 )
 
-Skips = Callable[[Sequence[str]], Mapping[int, str]]
-"""Told the keys of a chunk, says which are not to be sent to: index to code, e.g. `unsubscribed`."""
+
+class Skips(Protocol):
+    """Says who of a list is not to be sent to."""
+
+    def suspects(self, marks: bytes) -> Collection[int]:
+        """Return the places, from 0, of those who may be among them, by their marks (`seen.marks_of`)."""
+        ...
+
+    def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
+        """Return for the suspects of a chunk which of them are not to be sent to: place to code, `unsubscribed`."""
+        ...
+
+
+class Nobody:
+    """Leaves nobody out."""
+
+    def suspects(self, marks: bytes) -> Collection[int]:
+        """Return none."""
+        del marks
+        return ()
+
+    def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
+        """Return none."""
+        del keys
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +163,9 @@ class Step:
     checkpoint: Checkpoint
 
 
-_Pending = tuple[Row, int, int]
-"""A recipient that waits for its chunk: its row, whose cells are those of a `chunks.table`, and how many invalid rows
-and duplicates there were before it."""
-
-
-def _nobody(_keys: Sequence[str]) -> Mapping[int, str]:
-    return {}
+_Pending = tuple[Row, int, int, bool]
+"""A recipient that waits for its chunk: its row, whose cells are those of a `chunks.table`, how many invalid rows and
+duplicates there were before it, and whether it is a suspect."""
 
 
 class Ingest:
@@ -158,7 +177,7 @@ class Ingest:
         checkpoint: Checkpoint | None = None,
         marks: Iterable[bytes] = (),
         *,
-        skips: Skips = _nobody,
+        skips: Skips | None = None,
     ) -> None:
         """Begin a list, or go on where a checkpoint was saved.
 
@@ -167,7 +186,7 @@ class Ingest:
             checkpoint: the last one saved; the next byte fed is then the one at `checkpoint.position.offset`.
             marks: the steps' marks in order, from the first step on, in pieces of any number of them; those of a step
                 whose checkpoint was not saved do no harm.
-            skips: asked once for each chunk. Its answer changes no chunk's bounds.
+            skips: whom to leave out; by default nobody. Its answers change no chunk's bounds.
 
         Raises:
             ValueError: unknown channel or region, a size out of bounds, other options than the checkpoint's, or fewer
@@ -180,7 +199,7 @@ class Ingest:
             raise ValueError("the list was begun with other options")
         self._options = options
         self._read: Read = reader(options.channel, options.region)
-        self._skips = skips
+        self._skips = skips or Nobody()
         self._seen = _loaded(marks, self._mark.marks)
         self._rows = RowReader(self._mark.position)
         self._fault: FileFault | None = None
@@ -232,11 +251,13 @@ class Ingest:
 
     def _take(self, rows: list[Row]) -> list[PackedChunk]:
         made: list[PackedChunk] = []
+        if not rows:
+            return made
         here = Position(header=self._rows.header)
         read, at, drop = self._read, self._at, self._options.drop_duplicates
         pending, size = self._pending, self._options.size
         found = [read(row.cells[at]) if row.cells else Fault(row.code, row.detail) for row in rows]
-        repeated = self._repeated(found)
+        repeated, suspects = self._known(found)
         valid = -1
         for row, recipient in zip(rows, found, strict=True):
             if isinstance(recipient, Fault):
@@ -250,7 +271,7 @@ class Ingest:
                     cells[at] = address
                     if key != address or display:
                         cells += _trimmed("" if key == address else key, display)
-                    pending.append((row, self._invalid, self._duplicates))
+                    pending.append((row, self._invalid, self._duplicates, valid in suspects))
                 if not new:
                     self._repeat(row)
             if pending and (row.endless or len(pending) == size or row.end >= self._weigh_at):
@@ -259,8 +280,11 @@ class Ingest:
                     break
         return made
 
-    def _repeated(self, found: list[Found | Fault]) -> frozenset[int]:
-        """Return which of the valid recipients, counted from 0, stood before; the marks of the others are kept."""
+    def _known(self, found: list[Found | Fault]) -> tuple[frozenset[int], frozenset[int]]:
+        """Return which of the valid recipients, counted from 0, stood before, and which are suspects.
+
+        The marks of those who did not stand before are kept.
+        """
         marks = marks_of([x[1] for x in found if not isinstance(x, Fault)])
         repeated = self._seen.add(marks)
         start = 0
@@ -268,7 +292,7 @@ class Ingest:
             self._marks += marks[start : place * WIDTH]
             start = (place + 1) * WIDTH
         self._marks += marks[start:]
-        return frozenset(repeated)
+        return frozenset(repeated), frozenset(self._skips.suspects(marks))
 
     def _due(self, here: Position, *, endless: bool) -> list[PackedChunk]:
         """Cut what is complete; all, if the row before `here` is endless or the pending span too much of the file."""
@@ -296,7 +320,7 @@ class Ingest:
         made: list[PackedChunk] = []
         pending = self._pending
         while pending:
-            rows = [row.cells for row, *_ in pending]
+            rows = [row.cells for row, _, _, _ in pending]
             raw = self._table(rows)
             n = len(rows) if len(raw) <= MAX_RAW_BYTES else _fitting(rows)
             if n == len(rows) < self._options.size and not everything:
@@ -306,12 +330,13 @@ class Ingest:
             if self._number == MAX_CHUNKS or self._accepted + n > MAX_LISTED:
                 self._fault = FileFault(FileCode.TOO_MANY_ROWS, _TOO_MANY)
                 return made
-            made.append(self._packed(rows[:n], raw if n == len(rows) else self._table(rows[:n])))
+            suspects = [i for i, (_, _, _, asked) in enumerate(pending[:n]) if asked]
+            made.append(self._packed(rows[:n], raw if n == len(rows) else self._table(rows[:n]), suspects))
             del pending[:n]
             self._weigh_at = 0
             if pending:
-                row, *counts = pending[0]
-                self._save(after.before(row), *counts)
+                row, invalid, duplicates, _ = pending[0]
+                self._save(after.before(row), invalid, duplicates)
             else:
                 self._save(after, self._invalid, self._duplicates)
         return made
@@ -319,9 +344,10 @@ class Ingest:
     def _table(self, rows: list[list[str]]) -> bytes:
         return chunks.table(self._rows.header, self._at, rows)
 
-    def _packed(self, rows: list[list[str]], raw: bytes) -> PackedChunk:
+    def _packed(self, rows: list[list[str]], raw: bytes, suspects: list[int]) -> PackedChunk:
         columns, at = len(self._rows.header), self._at
-        skips = self._skips([row[at] if len(row) == columns else row[columns] or row[at] for row in rows])
+        keys = [rows[i][at] if len(rows[i]) == columns else rows[i][columns] or rows[i][at] for i in suspects]
+        skips = {suspects[place]: code for place, code in self._skips.codes(keys).items()} if keys else {}
         if skips:
             ends = (_trimmed(*[*row[columns:], "", ""][:2], skips.get(i, "")) for i, row in enumerate(rows))
             raw = self._table([[*row[:columns], *end] for row, end in zip(rows, ends, strict=True)])

@@ -8,7 +8,7 @@ checkpoint, and until then replaces nothing that counts. Source: docs/uploads.md
 import gc
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -24,7 +24,7 @@ from shared.domain.recipients import reader
 from shared.domain.seen import WIDTH
 from shared.domain.suppressions import reaches
 from shared.domain.uploads import Ingest, Options, PackedChunk, Skips, Step
-from shared.engine.unwanted import unwanted
+from shared.engine.unwanted import Unwanted
 from shared.ports import Campaigns, Clock, FileChanged, Files, Queue, Records, Uploads
 
 PIECE: Final = 32_768
@@ -143,7 +143,7 @@ class _Lease:
         held = self.held
         campaign = self._parts.campaigns.get(held.campaign)
         heeded = reaches(unsubscribable=campaign is not None and campaign.unsubscribe)
-        return unwanted(self._parts.records, held.account, heeded)
+        return Unwanted(self._parts.records, held.account, heeded)
 
     def run(self) -> Did:
         """Read until the end, or until there is no time left."""
@@ -182,7 +182,7 @@ class _Lease:
                 break
             if not self._save(step):
                 return Did.LOST
-            if self._parts.clock.now() > self._stop:
+            if self._parts.clock.now() > self._stop and not self.held.starts:  # else the next would begin here again
                 return self._hand_over()
         step = rows.finish()
         if rows.fault:
@@ -336,17 +336,22 @@ class _Marks:
 
 
 class _Skips:
-    """Asks about a chunk's recipients, and counts by code who is not to be sent to."""
+    """Whom to leave out, found out when the first recipients are there; counts by code who is."""
 
     def __init__(self, make: Callable[[], Skips]) -> None:
         self._make = make
         self._skips: Skips | None = None
         self._counted: Counter[str] = Counter()
 
-    def __call__(self, keys: Sequence[str]) -> Mapping[int, str]:
+    def suspects(self, marks: bytes) -> Collection[int]:
         if self._skips is None:
             self._skips = self._make()
-        found = self._skips(keys)
+        return self._skips.suspects(marks)
+
+    def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
+        if self._skips is None:
+            self._skips = self._make()
+        found = self._skips.codes(keys)
         self._counted.update(found.values())
         return found
 

@@ -1,59 +1,58 @@
 """Whom an account's suppressions and unsubscriptions keep from a list: asked while it is read.
 
-Their logs are read once for a lease, as hashes, and only hits are looked up by key: a million recipients cost no reads
+Their logs are read once for a lease, as marks, and only hits are looked up by key: a million recipients cost no reads
 of their own. What comes later is seen by the sender, at claim.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from shared.domain.addresses import address_digest
 from shared.domain.seen import WIDTH, Seen
 from shared.domain.suppressions import Reach
-from shared.domain.uploads import Skips
 from shared.ports import Records
 
 MOST: Final = 5_000_000
 """Addresses kept in memory, 64 MB; of an account that has more, each recipient is looked up by key."""
 
 
-def unwanted(records: Records, account: str, reaches: Collection[Reach]) -> Skips:
-    """Return what says of a list's recipients who is not to be sent to. `reaches`: what its messages have to heed."""
-    known: Seen | None = None
-    loaded = False
+class Unwanted:
+    """`uploads.Skips` of an account.
 
-    def skips(keys: Sequence[str]) -> Mapping[int, str]:
-        nonlocal known, loaded
-        if not loaded:
-            known, loaded = _known(records, account, reaches), True
-        asked = set(keys) if known is None else _hits(known, keys)
-        found = records.suppressed(account, asked, reaches) if asked else {}
-        return {i: found[key].code for i, key in enumerate(keys) if key in found} if found else {}
+    Args:
+        records: where suppressions are.
+        account: id.
+        reaches: what the list's messages have to heed.
+    """
 
-    return skips
+    def __init__(self, records: Records, account: str, reaches: Collection[Reach]) -> None:
+        self._records = records
+        self._account = account
+        self._reaches = reaches
+        self._known: Seen | None = None
+        self._loaded = False
 
+    def suspects(self, marks: bytes) -> Collection[int]:
+        """Return the places of those who are or were suppressed, or share their marks; of all if those are too many."""
+        if not self._loaded:
+            self._known, self._loaded = self._load(), True
+        return range(len(marks) // WIDTH) if self._known is None else self._known.having(marks)
 
-def _hits(known: Seen, keys: Sequence[str]) -> set[str]:
-    if not len(known):
-        return set()
-    return {keys[i] for i in known.having(b"".join([address_digest(key)[:WIDTH] for key in keys]))}
+    def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
+        """Return who of them is suppressed now."""
+        found = self._records.suppressed(self._account, set(keys), self._reaches)
+        return {i: found[key].code for i, key in enumerate(keys) if key in found}
 
-
-def _known(records: Records, account: str, reaches: Collection[Reach]) -> Seen | None:
-    """Return the hashes of all who are or were suppressed; None if they are too many."""
-    known = Seen()
-    for reach in reaches:
-        since = 0
-        while True:
-            recent = records.suppressed_since(account, since, reach=reach)
-            known.add(b"".join(map(_short, recent.digests)))
-            if recent.reached is None:
-                break
-            if len(known) > MOST or recent.reached == since:
-                return None
-            since = recent.reached
-    return known
-
-
-def _short(digest: str) -> bytes:
-    return bytes.fromhex(digest[: 2 * WIDTH])
+    def _load(self) -> Seen | None:
+        """Return the marks of all who are or were suppressed; None if they are too many."""
+        known = Seen()
+        for reach in self._reaches:
+            since = 0
+            while True:
+                recent = self._records.suppressed_since(self._account, since, reach=reach)
+                known.add(b"".join([bytes.fromhex(digest[: 2 * WIDTH]) for digest in recent.digests]))
+                if recent.reached is None:
+                    break
+                if len(known) > MOST or recent.reached == since:
+                    return None
+                since = recent.reached
+        return known
