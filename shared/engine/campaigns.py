@@ -4,7 +4,6 @@ Sending turns a list that is read into one job, in one transaction; from there t
 a compare-and-swap on the campaign, so that nothing else is done to it meanwhile. Source: docs/campaigns.md.
 """
 
-import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,19 +12,17 @@ from typing import Any, Final
 
 from shared.contracts import Settings
 from shared.domain.campaigns import DAY_MS, MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
-from shared.domain.content import Content, Mailbox
+from shared.domain.content import Content
 from shared.domain.jobs import Job
 from shared.domain.journal import SYSTEM, Act, audited
-from shared.domain.ledger import BY_KEYS
-from shared.domain.states import COUNT_KEYS, JobState
+from shared.domain.states import JobState
 from shared.engine.accept import KEY_LIFE_MS
 from shared.engine.control import RETRY_AFTER, JobControl, NotNow, Resumed
+from shared.engine.list_jobs import Order, answer_of, content_of, job_of
 from shared.engine.plan import Planner
 from shared.engine.schedules import Schedules
 from shared.ports import Campaigns, Clock, Idempotency, Mismatch, Records, Replay, Retriable, Uploads
 
-KIND: Final = "campaign"
-"""Kind of the jobs that lists become."""
 TRIES: Final = 5
 """Compare-and-swaps of a campaign that somebody else is changing, too."""
 _LOG: Final = logging.getLogger(__name__)
@@ -56,24 +53,6 @@ class Refused:
 
     reason: Reason
     errors: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """How a list is to be sent.
-
-    Attributes:
-        rate: messages per second, None for the credential's.
-        not_before: Unix milliseconds, 0 for now.
-        idempotency_key: the client's, or empty; `fingerprint`: hash of the request, for the key.
-        by: the actor, for the audit log.
-    """
-
-    rate: float | None = None
-    not_before: int = 0
-    idempotency_key: str = ""
-    fingerprint: str = ""
-    by: str = SYSTEM
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +213,8 @@ class CampaignControl:
     def _send(self, campaign: Campaign, upload: Upload, order: Order) -> Sent | Replay | Mismatch | None:
         now = self._now()
         not_before = order.not_before if order.not_before > now else 0
-        job = self._job(campaign, upload, now, replace(order, not_before=not_before))
-        answer = _answer(job)
+        job = job_of(campaign, upload, self._settings, now, replace(order, not_before=not_before))
+        answer = answer_of(job)
         key = None
         if order.idempotency_key:
             expires = max(now, not_before) + KEY_LIFE_MS
@@ -257,37 +236,9 @@ class CampaignControl:
             _LOG.warning("start left to the stream", extra={"job": job.id})
         return Sent(job, answer)
 
-    def _job(self, campaign: Campaign, upload: Upload, now: int, order: Order) -> Job:
-        checkpoint, skipped = upload.checkpoint, sum((upload.skipped or {}).values())
-        if checkpoint is None:
-            raise ValueError("a list that was not read is no job")
-        accepted = checkpoint.counts.accepted
-        return replace(
-            stand_in(campaign, self._settings, upload.id, now),
-            total=accepted,
-            chunks=checkpoint.chunk,
-            ttl=upload.ttl,
-            counts=dict.fromkeys(COUNT_KEYS, 0) | {"queued": accepted - skipped, "skipped": skipped},
-            duplicates=checkpoint.counts.duplicates,
-            rate=order.rate,
-            not_before=order.not_before,
-            created_by=order.by,
-        )
-
     def content(self, campaign: Campaign) -> Content:
         """Return what a campaign's messages say, with placeholders."""
-        message = campaign.message
-        if campaign.channel != "email":
-            return Content(message.sender or Mailbox(""), "", text=message.body, merge=True)
-        return Content(
-            sender=message.sender or Mailbox(""),
-            subject=message.subject,
-            html=message.body,
-            text=message.text,
-            reply_to=message.reply_to,
-            merge=True,
-            unsubscribe=self._unsubscribe if campaign.unsubscribe else "",
-        )
+        return content_of(campaign, self._unsubscribe)
 
     # What was sent
 
@@ -313,39 +264,6 @@ class CampaignControl:
         return int(self._clock.now() * 1000)
 
 
-def stand_in(campaign: Campaign, settings: Settings, job_id: str, now: int) -> Job:
-    """Return a job of one message as a campaign would have it.
-
-    Args:
-        campaign: whose.
-        settings: for its credential; KeyError if it is no longer declared.
-        job_id: the job's.
-        now: Unix milliseconds.
-    """
-    route = (campaign.credential,)
-    return Job(
-        id=job_id,
-        account=campaign.account,
-        kind=KIND,
-        channel=campaign.channel,
-        test=campaign.test,
-        route=route,
-        providers=tuple(settings.credential(c).provider for c in route),
-        total=1,
-        chunks=1,
-        created_at=now,
-        ttl=0,
-        state=JobState.READY,
-        counts=dict.fromkeys(COUNT_KEYS, 0) | {"queued": 1},
-        by={c: (0,) * len(BY_KEYS) for c in route},
-        name=campaign.name,
-        sender=campaign.message.sender.address if campaign.message.sender else "",
-        subject=campaign.message.subject[:100],
-        campaign=campaign.id,
-        guard_off=campaign.guard_off,
-    )
-
-
 def state_of(campaign: Campaign, jobs: Mapping[str, Job], *, fits: bool) -> str:
     """Return a campaign's state as its owner sees it.
 
@@ -365,14 +283,3 @@ def state_of(campaign: Campaign, jobs: Mapping[str, Job], *, fits: bool) -> str:
         return "draft"
     newest = jobs.get(campaign.jobs[-1])
     return newest.state.value if newest else JobState.LOGGED.value
-
-
-def _answer(job: Job) -> str:
-    body: Mapping[str, object] = {
-        "campaign_id": job.campaign,
-        "job_id": job.id,
-        "state": job.state.value,
-        "recipients": job.total,
-        "skipped": job.counts["skipped"],
-    }
-    return json.dumps(body, separators=(",", ":"))

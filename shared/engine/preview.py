@@ -8,8 +8,8 @@ from shared.domain.campaigns import Campaign
 from shared.domain.chunks import Recipient
 from shared.domain.content import Content
 from shared.domain.ids import new_id
-from shared.engine.campaigns import stand_in
 from shared.engine.compose import Composition, Made
+from shared.engine.list_jobs import stand_in
 from shared.ports import Clock, LedgerStore, Links, Records
 
 MAX_ROW: Final = 10_000

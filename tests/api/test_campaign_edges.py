@@ -10,7 +10,8 @@ import pytest
 
 from shared.domain.campaigns import Campaign
 from shared.domain.states import JobState
-from shared.engine.campaigns import CampaignControl, Order, Sent
+from shared.engine.campaigns import CampaignControl, Sent
+from shared.engine.list_jobs import Order
 from tests.api.conftest import SENDER, Api
 from tests.fakes.clock import FakeClock
 

@@ -61,7 +61,7 @@ CAMPAIGNS: Final = (
     Mutant(
         "the next list has its bounce guard again",
         6,
-        ENGINE,
+        "shared/engine/list_jobs.py",
         "        guard_off=campaign.guard_off,\n",
         "",
         f"{API}::test_the_bounce_guard_is_taken_off_for_good",

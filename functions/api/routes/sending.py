@@ -30,8 +30,9 @@ from shared.domain import recipients
 from shared.domain.accounts import Scope
 from shared.domain.campaigns import Campaign
 from shared.domain.jobs import Job
-from shared.engine.campaigns import Order, Refused
+from shared.engine.campaigns import Refused
 from shared.engine.control import NotNow, Resumed
+from shared.engine.list_jobs import Order
 from shared.engine.logs import Filter
 from shared.ports import Mismatch, Replay
 

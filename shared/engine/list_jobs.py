@@ -1,0 +1,126 @@
+"""What a campaign's list becomes when it is sent: its job, what its messages say, the answer. Source: docs/adr/0037."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from shared.contracts import Settings
+from shared.domain.campaigns import Campaign, Upload
+from shared.domain.content import Content, Mailbox
+from shared.domain.jobs import Job
+from shared.domain.journal import SYSTEM
+from shared.domain.ledger import BY_KEYS
+from shared.domain.states import COUNT_KEYS, JobState
+
+KIND: Final = "campaign"
+"""Kind of the jobs that lists become."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How a list is to be sent.
+
+    Attributes:
+        rate: messages per second, None for the credential's.
+        not_before: Unix milliseconds, 0 for now.
+        idempotency_key: the client's, or empty; `fingerprint`: hash of the request, for the key.
+        by: the actor, for the audit log.
+    """
+
+    rate: float | None = None
+    not_before: int = 0
+    idempotency_key: str = ""
+    fingerprint: str = ""
+    by: str = SYSTEM
+
+
+def job_of(campaign: Campaign, upload: Upload, settings: Settings, now: int, order: Order) -> Job:
+    """Return the job that a list becomes.
+
+    Args:
+        campaign: whose.
+        upload: the list, READY.
+        settings: for its credential; KeyError if it is no longer declared.
+        now: Unix milliseconds.
+        order: how it is sent; a `not_before` of the past is 0.
+    """
+    checkpoint, skipped = upload.checkpoint, sum((upload.skipped or {}).values())
+    if checkpoint is None:
+        raise ValueError("a list that was not read is no job")
+    accepted = checkpoint.counts.accepted
+    return replace(
+        stand_in(campaign, settings, upload.id, now),
+        total=accepted,
+        chunks=checkpoint.chunk,
+        ttl=upload.ttl,
+        counts=dict.fromkeys(COUNT_KEYS, 0) | {"queued": accepted - skipped, "skipped": skipped},
+        duplicates=checkpoint.counts.duplicates,
+        rate=order.rate,
+        not_before=order.not_before,
+        created_by=order.by,
+    )
+
+
+def stand_in(campaign: Campaign, settings: Settings, job_id: str, now: int) -> Job:
+    """Return a job of one message as a campaign would have it.
+
+    Args:
+        campaign: whose.
+        settings: for its credential; KeyError if it is no longer declared.
+        job_id: the job's.
+        now: Unix milliseconds.
+    """
+    route = (campaign.credential,)
+    return Job(
+        id=job_id,
+        account=campaign.account,
+        kind=KIND,
+        channel=campaign.channel,
+        test=campaign.test,
+        route=route,
+        providers=tuple(settings.credential(c).provider for c in route),
+        total=1,
+        chunks=1,
+        created_at=now,
+        ttl=0,
+        state=JobState.READY,
+        counts=dict.fromkeys(COUNT_KEYS, 0) | {"queued": 1},
+        by={c: (0,) * len(BY_KEYS) for c in route},
+        name=campaign.name,
+        sender=campaign.message.sender.address if campaign.message.sender else "",
+        subject=campaign.message.subject[:100],
+        campaign=campaign.id,
+        guard_off=campaign.guard_off,
+    )
+
+
+def content_of(campaign: Campaign, unsubscribe: str) -> Content:
+    """Return what a campaign's messages say, with placeholders.
+
+    `unsubscribe`: the address that recipients' tokens are appended to, where the campaign offers it.
+    """
+    message = campaign.message
+    if campaign.channel != "email":
+        return Content(message.sender or Mailbox(""), "", text=message.body, merge=True)
+    return Content(
+        sender=message.sender or Mailbox(""),
+        subject=message.subject,
+        html=message.body,
+        text=message.text,
+        reply_to=message.reply_to,
+        merge=True,
+        unsubscribe=unsubscribe if campaign.unsubscribe else "",
+    )
+
+
+def answer_of(job: Job) -> str:
+    """Return the JSON that a send is answered with."""
+    body: Mapping[str, object] = {
+        "campaign_id": job.campaign,
+        "job_id": job.id,
+        "state": job.state.value,
+        "recipients": job.total,
+        "skipped": job.counts["skipped"],
+    }
+    return json.dumps(body, separators=(",", ":"))
