@@ -11,7 +11,20 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from cli import accounts, audit, batches, campaigns, credentials, doctor, keys, local, queues, switches, templates
+from cli import (
+    accounts,
+    audit,
+    batches,
+    campaigns,
+    credentials,
+    doctor,
+    erasing,
+    keys,
+    local,
+    queues,
+    switches,
+    templates,
+)
 from cli.client import installed_version
 from cli.errors import CommandError, ExitCode
 from cli.output import clean, tell
@@ -72,7 +85,7 @@ app = typer.Typer(
     name="posthaste",
     cls=Commands,
     help="Posthaste: deliver mail and texts, each message once. Commands for its clients (batch, campaign, template), "
-    "its operators (account, key, sender, credential, audit, pause, resume, rate, queue, redrive, doctor) and a "
+    "its operators (account, key, sender, credential, audit, erase, pause, resume, rate, queue, redrive, doctor) and a "
     "developer's machine (local).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
@@ -86,6 +99,7 @@ app.add_typer(keys.key_app, name="key")
 app.add_typer(accounts.sender_app, name="sender")
 app.add_typer(credentials.app, name="credential")
 app.command("audit")(audit.show)
+app.command("erase")(erasing.erase)
 app.command("pause")(switches.pause)
 app.command("resume")(switches.resume)
 app.add_typer(switches.rate_app, name="rate")

@@ -50,6 +50,7 @@ class Act(StrEnum):
     KEY_REVOKED = "key.revoked"
     SENDER_ADDED = "sender.added"
     SENDER_REMOVED = "sender.removed"
+    ERASING = "person.erasing"
     ERASED = "person.erased"
     ACCOUNT_PAUSED = "account.paused"
     ACCOUNT_RESUMED = "account.resumed"

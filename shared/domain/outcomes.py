@@ -85,6 +85,8 @@ SUPPRESSED: Final = "suppressed"
 of the cell, 0 if there was none."""
 UNSUBSCRIBED: Final = "unsubscribed"
 """The same of one who had unsubscribed."""
+ERASED: Final = "erased"
+"""The same of one whose data were erased."""
 
 
 @dataclass(frozen=True, slots=True)

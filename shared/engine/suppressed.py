@@ -13,6 +13,7 @@ from shared.domain.addresses import address_hash
 from shared.domain.chunks import Chunk
 from shared.domain.ids import made_at
 from shared.domain.jobs import Job
+from shared.domain.outcomes import ERASED
 from shared.domain.suppressions import Reach
 from shared.ports import Clock, Records
 
@@ -67,7 +68,8 @@ class Suppressed:
             hashes = frozenset().union(*(x for x in known if x is not None))
             keys = {k for k in keys if _short(address_hash(k)) in hashes}
         found = self._records.suppressed(job.account, keys, reaches) if keys else {}
-        return {i: found[key].code for i in waiting if (key := chunk.recipients[i].key) in found}
+        gone = {i: ERASED for i in waiting if chunk.recipients[i].skip == ERASED}
+        return gone | {i: found[key].code for i in waiting if (key := chunk.recipients[i].key) in found}
 
     def _catch_up(self, job: Job, since: int, reach: Reach) -> set[int] | None:
         """Read what is new and return who was suppressed since a moment; None if that is not known."""

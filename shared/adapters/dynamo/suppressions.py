@@ -108,12 +108,14 @@ class Suppressions:
                     marks.suppressing(self._db, self._table, account, now, reach)
                 return new
             known = self.get(account, address_key, reach=reach)
-            if known is not None and (known.reason == reason or self._rename(account, known, reason, reach)):
+            if known is None:
+                continue
+            if known.reason == reason or self._rename(account, address_key, known, reason, reach):
                 return replace(known, reason=reason)
 
-    def _rename(self, account: str, known: Suppression, reason: str, reach: Reach) -> bool:
-        """Change the reason of an entry; False if it has gone."""
-        digest = address_hash(known.address)
+    def _rename(self, account: str, address_key: str, known: Suppression, reason: str, reach: Reach) -> bool:
+        """Change the reason of an entry; False if it has gone. An erased one no longer holds its address."""
+        digest = address_hash(address_key)
         update = {
             "TableName": self._table,
             "UpdateExpression": "SET reason = :reason",

@@ -1,0 +1,154 @@
+"""`posthaste erase ADDRESS`: finds a person's data, removes or hashes them, and says what was done and what stays."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
+from cli.errors import Misused
+from cli.meters import meter
+from cli.output import Json, emit, say, surroundings, table, tell
+from shared.contracts import ENV_BUCKET
+from shared.domain import recipients
+from shared.domain.accounts import is_account_id
+from shared.domain.addresses import address_hash
+from shared.domain.journal import EVERYONE, Act, audited, operator
+from shared.ports import Clock
+
+if TYPE_CHECKING:
+    from shared.adapters.dynamo.erasing import Eraser
+
+BUCKET_OUTPUT: Final = "BucketName"
+STAYS: Final = (
+    "Counts, states, times and providers' message ids of the messages: they name nobody.",
+    "Backups of the tables, for up to 35 days: whoever restores one erases again.",
+    "What providers keep of the messages: ask them.",
+    "Values of other people's rows, and texts of contents for many: nobody can tell whom they name.",
+)
+
+
+def erase(
+    ctx: typer.Context,
+    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="An e-mail address, or a number as +15551234567.")],
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Look, and change nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    start: Annotated[str, typer.Option("--from", metavar="PLACE", help="Go on from where an earlier run ended.")] = "",
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Erase a person's data, of all accounts. It may be repeated and interrupted at any time."""
+    around = surroundings(ctx)
+    key = _key(address)
+    begin = _checked(start)
+    found = deployment(stage, aws=aws)
+    with aws_errors(found.where), _going_on() as place:
+        eraser = _eraser(found, around.clock, key, address.strip(), dry=dry_run)
+        size = eraser.size()
+        if not json:
+            tell(_estimate(size))
+        if not (yes or dry_run) and not typer.confirm(
+            f"Erase for good in stage {found.stage}, {found.where}?", err=True
+        ):
+            raise typer.Abort
+        note = _notes(found, around.clock, key, dry=dry_run)
+        note(Act.ERASING, [EVERYONE])
+        accounts = [x.id for x in found.accounts(around.clock).list_accounts()]
+        eraser.lists(accounts)
+        with meter("reading", terminal=around.terminal, quiet=json) as shown:
+            read = 0
+
+            def reached(after: str, items: int) -> None:
+                nonlocal read
+                place[0], read = after, read + items
+                shown(0.0 if after else 1.0, f"{read:,} items")
+
+            eraser.scan(begin, reached)
+        report = eraser.report
+        note(Act.ERASED, [*sorted(x for x in report.accounts if is_account_id(x)), EVERYONE], dict(report.erased))
+    _show(eraser, dry=dry_run, json=json)
+
+
+def _key(address: str) -> str:
+    """Return the normalised address or number."""
+    for channel in ("email", "sms"):
+        got = recipients.reader(channel)(address.strip())
+        if not isinstance(got, recipients.Fault):
+            return got[1]
+    raise Misused("that is neither an e-mail address nor a number with its country code (+15551234567)")
+
+
+def _estimate(size: int) -> str:
+    from shared.adapters.dynamo.erasing import RATE_BYTES, UNIT_BYTES  # noqa: PLC0415 - loads botocore
+
+    units, minutes = size // UNIT_BYTES + 1, size // RATE_BYTES // 60 + 1
+    return (
+        f"lists of recipients are found by reading the table: {size / 1e6:,.0f} MB, about {units:,} read units and "
+        f"{minutes:,} minutes"
+    )
+
+
+def _checked(start: str) -> str:
+    from shared.adapters.dynamo.erasing import place_of  # noqa: PLC0415 - loads botocore
+
+    try:
+        if start:
+            place_of(start)
+    except (ValueError, TypeError):
+        raise Misused("--from takes what an interrupted run has printed") from None
+    return start
+
+
+def _eraser(found: Deployment, clock: Clock, key: str, raw: str, *, dry: bool) -> "Eraser":
+    from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415 - loads botocore
+    from shared.adapters.dynamo.erasing import Eraser  # noqa: PLC0415
+
+    bucket = os.environ.get(ENV_BUCKET) or found.output(BUCKET_OUTPUT)
+    dynamo = Dynamo(found.client("dynamodb"), sleep=clock.sleep)
+    return Eraser(dynamo, found.table(), lambda: found.client("s3"), bucket, key=key, raw=raw, dry=dry)
+
+
+def _notes(found: Deployment, clock: Clock, key: str, *, dry: bool) -> Any:
+    """Return what writes to audit logs: of the deployment before anything is done, of each account when it is."""
+    from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415 - loads botocore
+    from shared.adapters.dynamo.journal import DynamoJournal  # noqa: PLC0415
+
+    journal = DynamoJournal(Dynamo(found.client("dynamodb"), sleep=clock.sleep), found.table())
+    who, person = operator(found.who()), f"sha256:{address_hash(key)[:16]}"
+
+    def note(act: Act, accounts: list[str], data: dict[str, int] | None = None) -> None:
+        for account in () if dry else accounts:
+            journal.write(audited(account, int(clock.now() * 1000), person, act, who, {**(data or {})}))
+
+    return note
+
+
+@contextmanager
+def _going_on() -> Iterator[list[str]]:
+    """Yield a cell for the place that was reached; whoever is interrupted is told how to go on from there."""
+    place = [""]
+    try:
+        yield place
+    except BaseException:
+        if place[0]:
+            tell(f"not done; what was done stays done. Go on with the same command and  --from {place[0]}")
+        raise
+
+
+def _show(eraser: "Eraser", *, dry: bool, json: bool) -> None:
+    report = eraser.report
+    kept = [*report.kept, *STAYS]
+    if json:
+        document = {"erased": dict(report.erased), "jobs": sorted(report.jobs), "accounts": sorted(report.accounts)}
+        emit({"dry_run": dry, **document, "kept": kept})
+        return
+    rows = [{"what": kind, "count": count} for kind, count in sorted(report.erased.items())]
+    table(("count", "what"), rows, empty="nothing was found")
+    if report.jobs:
+        say(f"in {len(report.jobs):,} jobs of {', '.join(sorted(report.accounts))}" + (" (dry run)" if dry else ""))
+    for sentence in kept:
+        tell(f"kept: {sentence}")

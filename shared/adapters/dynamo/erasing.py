@@ -1,0 +1,291 @@
+"""A person's data are found and removed: what is kept by address at once, lists of recipients by reading the table.
+
+Who is in a chunk is known to nobody but the chunk, so that a million recipients cost thousands of writes; so all chunks
+are read, once, which an operator's tool may do. Each write is a compare-and-swap, and doing everything again changes
+nothing. Source: docs/adr/0046.
+"""
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from shared.adapters import versions
+from shared.adapters.blobs import S3Blobs
+from shared.adapters.dynamo import codec, contents, keys
+from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.codec import number, s
+from shared.domain import chunks as chunk_codec
+from shared.domain import content as content_codec
+from shared.domain.addresses import address_hash
+from shared.domain.campaigns import UNREAD
+from shared.domain.content import Content
+from shared.domain.erasure import blank, uncopied, without
+from shared.domain.suppressions import Reach
+
+UNIT_BYTES: Final = 8192
+"""Bytes of an eventually consistent read unit."""
+RATE_BYTES: Final = 8_000_000
+"""Bytes that one scan reads in a second, about."""
+_SCAN: Final = {
+    "FilterExpression": "begins_with(sk, :chunk) OR sk = :content",
+    "ProjectionExpression": "pk, sk, recipients, #data, #blob",
+    "ExpressionAttributeNames": {"#data": "data", "#blob": "blob"},
+    "ExpressionAttributeValues": {":chunk": s(keys.CHUNK_PREFIX), ":content": s("CONTENT")},
+}
+TRIES: Final = 5
+
+
+@dataclass(slots=True)
+class Report:
+    """What was found, by kind, and what was done with it.
+
+    Attributes:
+        erased: recipients' rows, contents, copies, suppressions, unsubscriptions, files of lists and exports.
+        accounts: of whom something was found.
+        jobs: in which the person was a recipient or a copy.
+        kept: what stays for now, and why: one sentence each.
+    """
+
+    erased: Counter[str] = field(default_factory=Counter)
+    accounts: set[str] = field(default_factory=set)
+    jobs: set[str] = field(default_factory=set)
+    kept: list[str] = field(default_factory=list)
+
+
+class Eraser:
+    """Finds and removes what is known of one address or number.
+
+    Args:
+        dynamo: DynamoDB.
+        table: the name of the table `records`.
+        s3: makes an S3 client.
+        bucket: the deployment's.
+        key: the normalised address or number.
+        raw: the address as it was given, for lists in which it was not valid.
+        dry: look, and write nothing.
+    """
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        table: str,
+        s3: Callable[[], Any],
+        bucket: str,
+        *,
+        key: str,
+        raw: str = "",
+        dry: bool = False,
+    ) -> None:
+        self._db = dynamo
+        self._table = table
+        self._s3 = s3
+        self._bucket = bucket
+        self._blobs = S3Blobs(s3, bucket)
+        self._names = {key, raw or key}
+        self._key = key
+        self._dry = dry
+        self.report = Report()
+
+    def size(self) -> int:
+        """Return the bytes of the table, as DynamoDB last counted them (every six hours)."""
+        return int(self._db.call("describe_table", TableName=self._table)["Table"]["TableSizeBytes"])
+
+    # What is kept by address
+
+    def lists(self, accounts: list[str]) -> None:
+        """Replace the address by its hash in suppressions and unsubscriptions, which go on working."""
+        digest = address_hash(self._key)
+        for reach, kind in ((Reach.ALL, "suppressions hashed"), (Reach.CAMPAIGNS, "unsubscriptions hashed")):
+            wanted = [keys.suppression(account, digest, reach) for account in accounts]
+            for item in self._db.batch_get(self._table, wanted):
+                if codec.text(item, "address") == _hashed(digest):
+                    continue
+                account = item["pk"]["S"].split("#")[1]
+                self._note(kind, account)
+                if not self._dry:
+                    self._hash(account, item, digest, reach)
+
+    def _hash(self, account: str, item: Item, digest: str, reach: Reach) -> None:
+        update = {
+            "TableName": self._table,
+            "UpdateExpression": "SET address = :hash",
+            "ConditionExpression": "attribute_exists(pk)",
+            "ExpressionAttributeValues": {":hash": s(_hashed(digest))},
+        }
+        log = keys.suppression_log(account, number(item, "at"), digest, reach)
+        both = keys.suppression(account, digest, reach), log
+        try:
+            self._db.call("transact_write_items", TransactItems=[{"Update": {**update, "Key": key}} for key in both])
+        except Cancelled as lost:
+            if "ConditionalCheckFailed" not in lost.codes:
+                raise
+            self.report.kept.append("An entry of a suppression list changed meanwhile: erase again.")
+
+    # What is found by reading everything
+
+    def scan(self, start: str, reached: Callable[[str, int], None]) -> None:
+        """Read all chunks and contents, and erase what is the person's.
+
+        Args:
+            start: a place that `reached` was told, or empty.
+            reached: told after each page the place to go on from, empty at the end, and how many items were read.
+        """
+        request: dict[str, Any] = dict(_SCAN)
+        if start:
+            request["ExclusiveStartKey"] = place_of(start)
+        while True:
+            page = self._db.call("scan", TableName=self._table, **request)
+            for item in page["Items"]:
+                if item["sk"]["S"] == "CONTENT":
+                    self._content(item)
+                else:
+                    self._chunk(item)
+            after = page.get("LastEvaluatedKey")
+            reached(_token(after) if after else "", page["ScannedCount"])
+            if not after:
+                return
+            request["ExclusiveStartKey"] = after
+
+    def _chunk(self, item: Item) -> None:
+        """Blank a chunk's rows of the person; last, so that whoever dies before finds them again."""
+        for _ in range(TRIES):
+            left, found = chunk_codec.unpack(codec.binary(item, "recipients")), 0
+            for name in self._names:
+                left, n = without(left, name)
+                found += n
+            if not found:
+                if "data" in item:
+                    self._content(item)
+                return
+            job_id = item["pk"]["S"][2:]
+            job = self._db.get(self._table, keys.job(job_id))
+            self._files(job_id, job)
+            if job is not None and number(job, "total") == 1:
+                self._alone(job_id, item)
+            if self._write(item, {"recipients": {"B": chunk_codec.pack(left)}}, "recipients"):
+                self.report.jobs.add(job_id)
+                self.report.erased["recipients blanked"] += found
+                if job is not None:
+                    self.report.accounts.add(codec.text(job, "account"))
+                return
+            item = self._db.get(self._table, {"pk": item["pk"], "sk": item["sk"]}) or {}
+            if not item:
+                return
+        self.report.kept.append("A chunk kept changing: erase again.")
+
+    def _alone(self, job_id: str, item: Item) -> None:
+        """Blank the content of a message that had no other recipient, and the subject that its job shows."""
+        place = item if "data" in item else self._db.get(self._table, keys.content(job_id))
+        if place is not None:
+            self._replace(place, blank)
+            self.report.erased["contents of single messages blanked"] += 1
+        if not self._dry:
+            self._db.call(
+                "update_item",
+                TableName=self._table,
+                Key=keys.job(job_id),
+                UpdateExpression="REMOVE subject",
+                ConditionExpression="attribute_exists(pk)",
+            )
+
+    def _content(self, item: Item) -> None:
+        """Take copies to the person out of a content; who is alone in a job is told in `_found`."""
+        stored = content_codec.unpack(codec.binary(item, "data")) if "data" in item else None
+        if stored is None or uncopied(stored, self._names) == stored:
+            return
+        job_id = item["pk"]["S"][2:]
+        job = self._db.get(self._table, keys.job(job_id))
+        self.report.jobs.add(job_id)
+        self._note("copies (cc, bcc) removed", codec.text(job, "account") if job else "")
+        self._replace(item, lambda content: uncopied(content, self._names))
+
+    def _replace(self, item: Item, change: Callable[[Content], Content]) -> None:
+        """Write a content anew where it stands: in an item, or in the bucket."""
+        stored = contents.unpack(item, self._blobs)
+        if stored is None or self._dry:
+            return
+        packed = content_codec.pack(change(stored))
+        if "blob" in item:
+            name = item["blob"]["S"]
+            versions.erase(self._s3(), self._bucket, name, lambda found: found == name)
+            self._blobs.put(name, packed)
+        elif not self._write(item, {"data": {"B": packed}}, "data"):
+            self.report.kept.append("A content changed meanwhile: erase again.")
+
+    def _write(self, item: Item, changes: Item, name: str) -> bool:
+        """Write an attribute if it is as read."""
+        if self._dry:
+            return True
+        try:
+            self._db.call(
+                "update_item",
+                TableName=self._table,
+                Key={"pk": item["pk"], "sk": item["sk"]},
+                UpdateExpression="SET #name = :new",
+                ConditionExpression="#name = :old",
+                ExpressionAttributeNames={"#name": name},
+                ExpressionAttributeValues={":new": changes[name], ":old": item[name]},
+            )
+        except ConditionFailed:
+            return False
+        return True
+
+    # Files
+
+    def _files(self, job_id: str, job: Item | None) -> None:
+        """Remove the files of a list, and exports that may name the person; a list that is being read keeps its file.
+
+        A list that was not sent has no job, and its file is looked for by its name.
+        """
+        account, campaign = (codec.text(job, x) if job is not None else "" for x in ("account", "campaign"))
+        prefix = f"uploads/{account}/{campaign}/{job_id}" if campaign else "uploads/"
+        if campaign or job is None:
+            names = versions.names(self._s3(), self._bucket, prefix, lambda name: _is_list(name, job_id))
+            for name in names:
+                _, account, campaign, _ = name.split("/", 3)
+            upload = self._db.get(self._table, keys.upload(campaign, job_id)) if names else None
+            if upload is not None and codec.text(upload, "phase") in UNREAD:
+                self.report.kept.append(f"The list {job_id} is being read and keeps its file: erase again afterwards.")
+            else:
+                self._remove(prefix, "files of lists deleted", lambda name: _is_list(name, job_id))
+        if account:
+            self.report.accounts.add(account)
+        for owner in (job_id, campaign) if job is not None else ():
+            if owner:
+                if not self._dry:
+                    self._db.call("delete_item", TableName=self._table, Key=keys.export(owner))
+                self._remove(f"exports/{account}/{owner}/", "exports deleted", lambda _name: True)
+
+    def _remove(self, prefix: str, kind: str, wanted: Callable[[str], bool]) -> None:
+        act = versions.names if self._dry else versions.erase
+        found = act(self._s3(), self._bucket, prefix, wanted)
+        if found:
+            self.report.erased[kind] += len(found)
+
+    def _note(self, kind: str, account: str) -> None:
+        self.report.erased[kind] += 1
+        if account:
+            self.report.accounts.add(account)
+
+
+def _is_list(name: str, upload: str) -> bool:
+    """Tell whether a file is that of a list, or one of its marks: uploads/account/campaign/upload[.marks/…]."""
+    parts = name.split("/")
+    return len(parts) > 3 and parts[3] in (upload, f"{upload}.marks")  # noqa: PLR2004 - the depth of the name
+
+
+def _hashed(digest: str) -> str:
+    return f"sha256:{digest}"
+
+
+def _token(key: Item) -> str:
+    return base64.urlsafe_b64encode(json.dumps([key["pk"]["S"], key["sk"]["S"]]).encode()).decode().rstrip("=")
+
+
+def place_of(token: str) -> keys.Key:
+    """Read what `_token` wrote; ValueError on anything else."""
+    pk, sk = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+    return keys.key(str(pk), str(sk))

@@ -1,0 +1,192 @@
+"""A person's data are gone wherever they stood, nobody else's are, and everything goes on."""
+
+from typing import Any
+
+import boto3
+import pytest
+
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.erasing import Eraser
+from shared.domain.campaigns import UploadState
+from shared.domain.suppressions import Reach
+from tests.api.conftest import Api
+
+PERSON = "ann@example.org"
+
+
+class Bucket:
+    """A bucket that keeps versions, with whatever files a test puts there."""
+
+    def __init__(self, name: str) -> None:
+        self.client: Any = boto3.client("s3", region_name="us-east-1")
+        self.name = name
+        self.client.create_bucket(Bucket=name)
+        versioning: Any = {"Status": "Enabled"}
+        self.client.put_bucket_versioning(Bucket=name, VersioningConfiguration=versioning)
+
+    def put(self, name: str) -> None:
+        """Put a file twice and delete it: three versions, of which none is shown."""
+        for _ in range(2):
+            self.client.put_object(Bucket=self.name, Key=name, Body=PERSON.encode())
+        self.client.delete_object(Bucket=self.name, Key=name)
+
+    def names(self) -> set[str]:
+        found = self.client.list_object_versions(Bucket=self.name)
+        return {x["Key"] for x in (*found.get("Versions", ()), *found.get("DeleteMarkers", ()))}
+
+
+@pytest.fixture
+def bucket(api: Api) -> Bucket:
+    return Bucket(f"b-{api.tables.records.lower().replace('_', '-')}")
+
+
+def eraser(api: Api, bucket: Bucket, **more: Any) -> Eraser:
+    dynamo = Dynamo(api.client, sleep=api.world.clock.sleep)
+    return Eraser(dynamo, api.tables.records, lambda: bucket.client, bucket.name, key=PERSON, **more)
+
+
+def erase(api: Api, bucket: Bucket, **more: Any) -> Eraser:
+    made = eraser(api, bucket, **more)
+    made.lists([x.id for x in api.services.accounts.list_accounts()])
+    made.scan("", lambda _after, _items: None)
+    return made
+
+
+def texts(api: Api, job: str) -> list[tuple[str, str]]:
+    items = api.call("GET", f"/batches/{job}/logs").json["items"]
+    return [(x["recipient"], x["state"]) for x in items]
+
+
+def test_a_person_is_found_everywhere_and_nobody_else_is_touched(api: Api, bucket: Bucket) -> None:
+    alone = api.logged([PERSON], subject="Dear Ann")
+    copied = api.logged(["ben@example.org"], cc=["Ann@example.org"], bcc=["eve@example.org"])
+    many = api.logged(["ben@example.org", "Ann@Example.org", "eve@example.org"])
+    other = api.logged(["eve@example.org"], subject="Dear Eve")
+    campaign = api.campaign()
+    upload = api.listed(campaign, {"recipient": PERSON, "name": "Ann"}, {"recipient": "ben@example.org", "name": "B"})
+    for name in (
+        *(f"uploads/{api.account}/{campaign}/{upload}{x}" for x in ("", ".marks/00001")),
+        *(f"exports/{api.account}/{x}/run.csv" for x in (many, alone, other)),
+    ):
+        bucket.put(name)
+    api.services.suppressions.put(api.account, PERSON, "bounced")
+    api.services.suppressions.put(api.account, PERSON, "page", reach=Reach.CAMPAIGNS)
+    api.services.suppressions.put(api.account, "eve@example.org", "bounced")
+    before = [x for x in api.stored() if "recipients" not in x and "data" not in x]
+
+    looked = erase(api, bucket, dry=True).report
+    assert [x for x in api.stored() if "recipients" not in x and "data" not in x] == before
+    report = erase(api, bucket).report
+    assert dict(report.erased) == dict(looked.erased)
+    assert report.erased["recipients blanked"] == 3
+    assert report.erased["contents of single messages blanked"] == 1
+    assert report.erased["copies (cc, bcc) removed"] == 1
+    assert report.jobs == {alone, copied, many, upload}
+    assert report.accounts == {api.account}
+
+    assert texts(api, alone) == [("erased", "sent")]
+    assert texts(api, many) == [("ben@example.org", "sent"), ("erased", "sent"), ("eve@example.org", "sent")]
+    assert texts(api, other) == [("eve@example.org", "sent")]
+    assert api.call("GET", f"/batches/{alone}").json["subject"] is None
+    assert api.call("GET", f"/batches/{other}").json["subject"] == "Dear Eve"
+    content = api.services.records.content(copied)
+    assert content is not None
+    assert [m.address for m in (*content.cc, *content.bcc)] == ["eve@example.org"]
+    emptied = api.services.records.content(alone)
+    assert emptied is not None
+    assert (emptied.subject, emptied.html, emptied.text) == ("", "", "erased")
+    assert bucket.names() == {f"exports/{api.account}/{other}/run.csv"}
+    assert PERSON not in str(api.stored()).lower()
+
+    assert api.call("PUT", f"/suppressions/{PERSON}").json["reason"]
+    assert api.call("GET", f"/suppressions/{PERSON}").json["address"].startswith("sha256:")
+    assert api.batch([PERSON]).code == "no_valid_recipient"
+    assert api.call("GET", "/suppressions/eve@example.org").json["address"] == "eve@example.org"
+    assert erase(api, bucket).report.erased == {}, "doing it again finds nothing"
+    assert api.call("DELETE", f"/suppressions/{PERSON}").json["removed"]
+
+
+def test_what_still_waits_for_an_erased_person_is_skipped(api: Api, bucket: Bucket) -> None:
+    again = api.logged([PERSON, "eve@example.org"])
+    waiting = api.accepted([PERSON, "ben@example.org"])
+    erase(api, bucket)
+    api.world.settle()
+    assert texts(api, waiting) == [("erased", "skipped"), ("ben@example.org", "sent")]
+    assert api.call("GET", f"/batches/{waiting}/logs/0.0").json["error"] == "erased"
+    assert api.call("GET", f"/jobs/{waiting}").json["counts"]["skipped"] == 1
+    assert texts(api, again)[0] == ("erased", "sent")
+
+
+@pytest.mark.parametrize("died", [1, 3, 5])
+def test_whoever_dies_while_erasing_leaves_what_the_next_one_finds(api: Api, bucket: Bucket, died: int) -> None:
+    """After each write of one run the tool dies; a whole second run leaves nothing, files included."""
+    job = api.logged([PERSON], subject="Dear Ann")
+    many = api.logged([PERSON, "ben@example.org"])
+    bucket.put(f"exports/{api.account}/{job}/run.csv")
+    api.services.suppressions.put(api.account, PERSON, "bounced")
+
+    class Dying(Dynamo):
+        left = died
+
+        def call(self, method: str, **kwargs: Any) -> Any:
+            answer = super().call(method, **kwargs)
+            if method in {"update_item", "delete_item", "transact_write_items"}:
+                self.left -= 1
+                if self.left < 0:
+                    raise KeyboardInterrupt
+            return answer
+
+    made = Eraser(
+        Dying(api.client, sleep=api.world.clock.sleep),
+        api.tables.records,
+        lambda: bucket.client,
+        bucket.name,
+        key=PERSON,
+    )
+    made.lists([api.account])
+    with pytest.raises(KeyboardInterrupt):
+        made.scan("", lambda _after, _items: None)
+    erase(api, bucket)
+    assert PERSON not in str(api.stored())
+    assert [x for x, _ in texts(api, many)] == ["erased", "ben@example.org"]
+    assert bucket.names() == set()
+
+
+def test_a_list_that_is_being_read_keeps_its_file(api: Api, bucket: Bucket) -> None:
+    campaign = api.campaign()
+    upload = api.listed(campaign, {"recipient": PERSON, "name": "Ann"})
+    name = f"uploads/{api.account}/{campaign}/{upload}"
+    bucket.put(name)
+    store = api.services.campaigns().uploads
+    stored = store.get(campaign, upload)
+    assert stored is not None
+    reading = stored.changed(state=UploadState.READING)
+    assert store.save(stored, reading)
+    report = erase(api, bucket).report
+    assert bucket.names() == {name}
+    assert any(upload in sentence for sentence in report.kept)
+
+
+def test_a_scan_goes_on_from_where_it_was(api: Api, bucket: Bucket) -> None:
+    for _ in range(3):
+        api.logged([PERSON, "ben@example.org"])
+    places: list[str] = []
+
+    class Small(Dynamo):
+        def call(self, method: str, **kwargs: Any) -> Any:
+            return super().call(method, **kwargs, **({"Limit": 5} if method == "scan" else {}))
+
+    def stop(after: str, _items: int) -> None:
+        places.append(after)
+        if len(places) == 2:
+            raise KeyboardInterrupt
+
+    parts = (Small(api.client), api.tables.records, lambda: bucket.client, bucket.name)
+    first = Eraser(*parts, key=PERSON)
+    with pytest.raises(KeyboardInterrupt):
+        first.scan("", stop)
+    second = Eraser(*parts, key=PERSON)
+    second.scan(places[-1], lambda after, _items: places.append(after))
+    assert places[-1] == ""
+    assert first.report.erased["recipients blanked"] + second.report.erased["recipients blanked"] == 3
+    assert PERSON not in str(api.stored())

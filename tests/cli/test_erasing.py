@@ -1,0 +1,52 @@
+import boto3
+import pytest
+
+from shared.adapters.dynamo.accounts import Accounts
+from shared.adapters.dynamo.suppressions import Suppressions
+from tests.cli.conftest import TABLE, everything_stored
+from tests.cli.fakes import FakeClock, Run
+
+pytestmark = pytest.mark.usefixtures("aws", "bucket")
+PERSON = "Ann@example.org"
+
+
+@pytest.fixture
+def bucket(aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    boto3.client("s3", region_name="us-east-1").create_bucket(Bucket="dev-bucket")
+    monkeypatch.setenv("POSTHASTE_BUCKET", "dev-bucket")
+
+
+def suppressed(clock: FakeClock) -> str:
+    """Suppress the person in an account of their own; return its id."""
+    client = boto3.client("dynamodb", region_name="us-east-1")
+    account = Accounts(client, TABLE, clock).create_account("Ann & Co")
+    Suppressions(client, TABLE, clock).put(account, PERSON.lower(), "bounced")
+    return account
+
+
+def test_what_was_found_and_what_stays_is_said_and_who_did_it_is_kept(run: Run, clock: FakeClock) -> None:
+    account = suppressed(clock)
+    asked = run("erase", PERSON, input="n\n")
+    assert asked.code == 130
+    assert "read units" in asked.err
+    assert PERSON.lower() in everything_stored()
+    looked = run("erase", PERSON, "--dry-run", "--json").json
+    assert (looked["dry_run"], looked["erased"]) == (True, {"suppressions hashed": 1})
+    assert PERSON.lower() in everything_stored()
+    assert run("audit").out == ""
+    done = run("erase", PERSON, "--yes")
+    assert (done.code, "suppressions hashed" in done.out) == (0, True)
+    assert "kept: Backups" in done.err
+    assert PERSON.lower() not in everything_stored().lower()
+    assert run("audit", account, "--json").json["items"][0]["action"] == "person.erased"
+    assert {x["action"] for x in run("audit", "--json").json["items"]} == {"person.erasing", "person.erased"}
+    again = run("erase", PERSON, "--yes")
+    assert (again.code, again.err.count("nothing was found")) == (0, 1)
+
+
+@pytest.mark.parametrize("words", [("not an address",), ("5551234567",), (PERSON, "--from", "nonsense")])
+def test_what_is_not_understood_erases_nothing(run: Run, clock: FakeClock, words: tuple[str, ...]) -> None:
+    suppressed(clock)
+    before = everything_stored()
+    assert run("erase", *words, "--yes").code == 2
+    assert everything_stored() == before
