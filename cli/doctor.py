@@ -26,6 +26,7 @@ from shared.contracts import (
     TEST_CREDENTIAL,
     Credential,
     Settings,
+    lane_queue_name,
     prefix,
     secret_name,
     unsubscribe_secret_name,
@@ -236,8 +237,21 @@ def _settings(patient: Patient) -> list[Finding]:
     if not patient.from_file:
         says = f"as deployed: {len(patient.settings.credentials)} credentials"
         return [Finding("settings", Level.OK, says)]
-    deployed = patient.environment.get(ENV_SETTINGS, "")
-    return [account.declared(patient.settings, Settings.loads(deployed) if deployed else None)]
+    text = patient.environment.get(ENV_SETTINGS, "")
+    if not text:
+        return [account.declared(patient.settings, None)]
+    deployed = Settings.loads(text)
+    kept = {c.id for c in patient.settings.credentials}
+    waiting = {c.id: _waiting(patient, c.id) for c in deployed.credentials if c.retired and c.id not in kept}
+    return [account.declared(patient.settings, deployed), *account.leaving(patient.settings, deployed, waiting)]
+
+
+def _waiting(patient: Patient, credential: str) -> int:
+    """Return about how many pointers a lane holds."""
+    client = patient.found.client("sqs")
+    url = client.get_queue_url(QueueName=lane_queue_name(patient.settings.stage, credential))["QueueUrl"]
+    found = client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+    return sum(int(value) for name, value in found.items() if name.startswith("ApproximateNumberOf"))
 
 
 def _bootstrap(patient: Patient) -> list[Finding]:

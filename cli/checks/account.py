@@ -103,3 +103,26 @@ def declared(settings: Settings, deployed: Settings | None) -> Finding:
     changes += [f"~{name}" for name in mine.keys() & theirs.keys() if mine[name] != theirs[name]]
     what = ", ".join(sorted(changes, key=lambda x: x[1:])) or "others than the credentials"
     return Finding("settings", Level.WARNING, f"cdk.json differs from what is deployed: {what}", "npx cdk deploy")
+
+
+def leaving(settings: Settings, deployed: Settings, waiting: Mapping[str, int]) -> list[Finding]:
+    """Judge the credentials that a deploy would take away.
+
+    Args:
+        settings: as in cdk.json.
+        deployed: as the functions have them.
+        waiting: retired credential → pointers in its lane.
+    """
+    kept = {c.id for c in settings.credentials}
+    out = []
+    for c in deployed.credentials:
+        if c.id not in kept and not c.retired:
+            says = (
+                f"{c.id} goes from cdk.json while it still takes messages: others send what waits for it, or it fails"
+            )
+            do = f'keep {c.id} with "retired": true, and deploy that first'
+            out.append(Finding("settings", Level.ERROR, says, do))
+        elif c.id not in kept and waiting.get(c.id):
+            says = f"{c.id} goes from cdk.json, and its lane still holds {waiting[c.id]} chunks"
+            out.append(Finding("settings", Level.ERROR, says, f"keep {c.id} until `posthaste queue list` shows 0"))
+    return out

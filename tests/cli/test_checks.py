@@ -74,6 +74,19 @@ def test_settings_that_differ_are_named() -> None:
     assert "others than" in account.declared(mine, Settings("dev", mine.credentials, {"email": ("one",)})).says
 
 
+def test_a_credential_that_goes_must_be_retired_and_its_lane_empty() -> None:
+    """The doctor's exit code refuses what would fail messages."""
+    retired = Credential("three", "ses", "email", 1, retired=True)
+    active = Credential("two", "ses", "email", 5)
+    mine, deployed = Settings("dev", (ONE,), {}), Settings("dev", (ONE, active, retired), {})
+    early, held = account.leaving(mine, deployed, {"three": 4})
+    assert (early.level, held.level) == (ERROR, ERROR)
+    assert early.says.startswith("two goes from cdk.json while it still takes messages")
+    assert '"retired": true' in early.do
+    assert held.says == "three goes from cdk.json, and its lane still holds 4 chunks"
+    assert account.leaving(Settings("dev", (ONE, active), {}), deployed, {"three": 0}) == []
+
+
 GOOD: dict[str, Any] = {
     "ProductionAccessEnabled": True,
     "SendingEnabled": True,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,22 @@ def test_a_healthy_deployment_is_ok_in_every_respect(stage: Stage) -> None:
         "ses events",
         "alarms",
     ]
+
+
+def test_a_retired_credential_that_goes_has_its_lane_looked_at(stage: Stage) -> None:
+    deployed = replace(
+        SETTINGS, credentials=(*SETTINGS.credentials, Credential("old", "smtp", "email", 1, retired=True))
+    )
+    variables = {ENV_SETTINGS: deployed.dumps()}
+    stage.stub("lambda").add_response("get_function_configuration", {"Environment": {"Variables": variables}})
+    queues = stage.stub("sqs")
+    queues.add_response("get_queue_url", {"QueueUrl": "https://sqs/old"}, {"QueueName": "posthaste-blue-lane-old"})
+    counts = {"ApproximateNumberOfMessages": "2", "ApproximateNumberOfMessagesDelayed": "1", "DelaySeconds": "9"}
+    asked = {"QueueUrl": "https://sqs/old", "AttributeNames": ["All"]}
+    queues.add_response("get_queue_attributes", {"Attributes": counts}, asked)
+    differ, held = examine(stage.patient(), [x for x in CHECKS if x.name == "settings"])
+    assert (differ.level, held.level) == (Level.WARNING, Level.ERROR)
+    assert "still holds 3 chunks" in held.says
 
 
 def test_what_may_not_be_asked_or_fails_is_told_and_keeps_nothing_else(stage: Stage) -> None:
