@@ -71,7 +71,9 @@ def test_a_credential_that_is_paused_gives_no_slots_and_says_so(stores: Stores, 
 
 @pytest.mark.promise(2)
 def test_no_slot_is_given_out_at_a_rate_that_is_not_the_present_one(stores: Stores, clock: FakeClock) -> None:
-    old = stores.pacer.reserve("one", 9, pace(10, 1), lead=0)
+    old = stores.pacer.reserve("one", 7, pace(10, 1), lead=0)
+    for _ in range(2):
+        stores.pacer.reserve("one", 1, pace(10, 1), lead=0)  # whoever reserves knows that others' slots are ahead
     stores.switch("one", Switches(rate=2.5))
     none = stores.pacer.reserve("one", 9, pace(10, 1), lead=0)
     assert (none.count, none.switches) == (0, Switches(rate=2.5))

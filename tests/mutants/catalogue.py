@@ -7,6 +7,7 @@ from tests.mutants.lists import LISTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.operators import OPERATORS
 from tests.mutants.recipients import RECIPIENTS
+from tests.mutants.switches import SWITCHES
 
 GATE: Final = "shared/engine/gate.py"
 LEASE: Final = "shared/engine/lease.py"
@@ -457,4 +458,5 @@ MUTANTS: Final = (
     *LISTS,
     *OPERATORS,
     *CAMPAIGNS,
+    *SWITCHES,
 )

@@ -1,6 +1,6 @@
 """`make soak`: hunt for hours with fresh seeds; `--sabotage NAME`: print the shortest trace that finds a sabotage.
 
-Among batches and among campaigns that share a credential, in turn.
+Among batches, among campaigns that share a credential, and among operators who pause and resume, in turn.
 """
 
 import argparse
@@ -15,9 +15,10 @@ from itertools import cycle
 from tests.statemachine.campaigns import CampaignMachine
 from tests.statemachine.hunt import hunt, hunt_for, moto, over_fakes, over_moto
 from tests.statemachine.machine import Machine
+from tests.statemachine.operators import OperatorMachine
 from tests.statemachine.sabotage import OF_CAMPAIGNS, SABOTAGES
 
-MACHINES = {"batches": Machine, "campaigns": CampaignMachine}
+MACHINES = {"batches": Machine, "campaigns": CampaignMachine, "operators": OperatorMachine}
 BLOCK = 300.0
 """Seconds between two lines of progress."""
 
@@ -29,10 +30,10 @@ def main() -> int:
     parser.add_argument("--stores", choices=["fakes", "moto"], default="fakes")
     parser.add_argument("--seed", type=int, help="hunt from this seed only")
     parser.add_argument("--runs", type=int, default=20, help="runs from each seed")
-    parser.add_argument("--machine", choices=[*MACHINES, "both"], default="both")
+    parser.add_argument("--machine", choices=[*MACHINES, "all"], default="all")
     parser.add_argument("--sabotage", choices=sorted(SABOTAGES | OF_CAMPAIGNS))
     asked = parser.parse_args()
-    wanted = list(MACHINES.values()) if asked.machine == "both" else [MACHINES[asked.machine]]
+    wanted = list(MACHINES.values()) if asked.machine == "all" else [MACHINES[asked.machine]]
     if asked.sabotage:
         wanted = [CampaignMachine if asked.sabotage in OF_CAMPAIGNS else Machine]
     with ExitStack() as stack:

@@ -7,11 +7,13 @@ import pytest
 from tests.statemachine.campaigns import CampaignMachine
 from tests.statemachine.hunt import hunt, hunt_for, over_fakes, over_moto
 from tests.statemachine.machine import Machine
+from tests.statemachine.operators import OperatorMachine
 from tests.statemachine.sabotage import OF_CAMPAIGNS, SABOTAGES
 from tests.statemachine.watch import Violation
 
 SECONDS = 40
 SECONDS_OF_CAMPAIGNS = 4
+SECONDS_OF_OPERATORS = 2
 SEED = 20_261_121
 """The hunt of CI goes over the same ground each time; `make soak` takes a fresh seed."""
 SEEDS = 100
@@ -44,6 +46,12 @@ def test_no_adversary_breaks_a_promise_over_dynamodb(moto_dynamo: Any) -> None:
 @pytest.mark.timeout(1200)  # what is found is also made short
 def test_campaigns_that_share_a_credential_take_turns() -> None:
     assert hunt_for(over_fakes(CampaignMachine), SECONDS_OF_CAMPAIGNS, SEED, runs=10) >= 10
+
+
+@pytest.mark.promise(3)
+@pytest.mark.timeout(1200)  # what is found is also made short
+def test_what_operators_hold_back_is_neither_lost_nor_sent_twice() -> None:
+    assert hunt_for(over_fakes(OperatorMachine), SECONDS_OF_OPERATORS, SEED, runs=8) >= 8
 
 
 RARE = {

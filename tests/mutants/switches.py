@@ -1,0 +1,101 @@
+"""Sabotages of the kill switches, and of leaving who throttles."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+PACER: Final = "shared/adapters/dynamo/pacer.py"
+SWEEP: Final = "shared/engine/sweep.py"
+SLOTS: Final = "tests/contracts/test_pacer.py"
+TESTS: Final = "tests/engine/test_switches.py"
+
+SWITCHES: Final = (
+    Mutant(
+        "a paused credential gives out slots",
+        4,
+        PACER,
+        'f"attribute_not_exists(paused) AND {asked}',
+        'f"{asked}',
+        f"{SLOTS}::test_a_credential_that_is_paused_gives_no_slots_and_says_so[dynamo]",
+    ),
+    Mutant(
+        "slots are given out at the rate that a worker believes in",
+        2,
+        PACER,
+        'asked = "attribute_not_exists(#rate)"',
+        'asked = "(attribute_not_exists(#rate) OR attribute_exists(pk))"',
+        f"{SLOTS}::test_no_slot_is_given_out_at_a_rate_that_is_not_the_present_one[dynamo]",
+    ),
+    Mutant(
+        "a present rate above the declared one counts",
+        2,
+        "shared/domain/switches.py",
+        "return min(ceiling, max(self.rate, MIN_RATE)) if",
+        "return max(self.rate, MIN_RATE) if",
+        f"{TESTS}::test_no_present_rate_exceeds_the_declared_one[1000000000.0]",
+    ),
+    Mutant(
+        "a present rate that is no number is no pause",
+        4,
+        "shared/adapters/dynamo/switches.py",
+        'if "N" in attribute else 0.0',
+        'if "N" in attribute else 1e9',
+        f"{SLOTS}::test_whatever_somebody_writes_by_hand_is_never_faster[stored2-told2]",
+    ),
+    Mutant(
+        "the pointers of a paused lane go round and round",
+        3,
+        "shared/engine/send.py",
+        "if released is not None and not lease.paused:",
+        "if released is not None:",
+        f"{TESTS}::test_a_paused_credential_sends_the_window_in_flight_and_no_more",
+    ),
+    Mutant(
+        "the sweeper points to what is paused",
+        3,
+        SWEEP,
+        "        if hold.paused:\n",
+        "        if hold.paused and x.owner:\n",
+        f"{TESTS}::test_the_sweeper_points_to_nothing_that_is_paused_and_to_all_of_it_once_it_is_not",
+    ),
+    Mutant(
+        "what was paused in a lane that others keep busy waits for an hour",
+        3,
+        SWEEP,
+        "if last <= hold.resumed_at and now",
+        "if last < 0 and now",
+        f"{TESTS}::test_in_a_busy_lane_what_was_paused_is_pointed_to_though_its_resume_woke_nobody",
+    ),
+    Mutant(
+        "a resume wakes nobody",
+        3,
+        "functions/dispatch/plan.py",
+        "for switch in _taken_back(images):",
+        "for switch in _taken_back(images[:0]):",
+        "tests/dispatch/test_plan.py::test_the_audit_entry_of_a_resume_wakes_what_was_paused[switch0]",
+    ),
+    Mutant(
+        "a campaign of a paused account takes its credential",
+        3,
+        "shared/engine/plan.py",
+        "if job is not None and not self._paused(job) else None",
+        "if job is not None else None",
+        f"{TESTS}::test_a_paused_account_keeps_no_others_campaign_from_its_credential",
+    ),
+    Mutant(
+        "a switch is moved without an audit entry",
+        9,
+        "shared/adapters/dynamo/switchboard.py",
+        '[{"Update": update}, *journal.puts(self._records, event)]',
+        '[{"Update": update}, *journal.puts(self._records, event)[1:]]',
+        "tests/contracts/test_switches.py::test_each_change_is_audited_once_and_a_repeat_changes_nothing[switch2-*-*-acts2]",
+    ),
+    Mutant(
+        "who throttles for ever keeps its chunks",
+        3,
+        "shared/domain/passes.py",
+        "(row >= THROTTLED or passing",
+        "(passing",
+        "tests/domain/test_ledger.py::test_a_provider_that_throttles_again_and_again_is_left_without_an_attempt",
+    ),
+)
