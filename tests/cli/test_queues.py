@@ -12,7 +12,7 @@ from botocore.stub import Stubber
 
 from cli import deadletters, queues, redrive
 from cli.deadletters import Errors, Reader, receive
-from cli.deployment import deployment
+from cli.deployment import Deployment, deployment
 from cli.redrive import Again, matches
 from shared import contracts
 from shared.adapters.dynamo.client import Dynamo
@@ -32,7 +32,8 @@ REGION = "us-east-1"
 LANE = "lane-sendgrid-main"
 STREAM = "arn:aws:dynamodb:us-east-1:123456789012:table/dev-ops/stream/2026-11-21T00:00:00.000"
 
-pytestmark = [pytest.mark.promise(8), pytest.mark.usefixtures("stack")]
+pytestmark = pytest.mark.promise(8)
+stacked = pytest.mark.usefixtures("stack")
 
 
 @pytest.fixture
@@ -41,15 +42,13 @@ def stack(aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("POSTHASTE_RECORDS_TABLE")
     monkeypatch.setenv("POSTHASTE_STAGE", "blue")
     monkeypatch.setattr(deadletters, "WAIT_SECONDS", 0)
-    resources: dict[str, Any] = {}
-    for n, name in enumerate((LANE, f"{LANE}-dlq", "feedback", "feedback-dlq", "log-dlq")):
-        resources[f"Queue{n}"] = {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": f"posthaste-blue-{name}"}}
-    for name in ("Records", "Ops"):
-        properties = {**table("blue"), "TableName": f"blue-{name.lower()}"}
-        resources[name] = {"Type": "AWS::DynamoDB::Table", "Properties": properties}
-    outputs = {f"{name}Table": {"Value": {"Ref": name}} for name in ("Records", "Ops")}
-    template = json.dumps({"Resources": resources, "Outputs": outputs})
-    boto3.client("cloudformation", REGION).create_stack(StackName="posthaste-blue", TemplateBody=template)
+    names = (LANE, f"{LANE}-dlq", "feedback", "feedback-dlq", "log-dlq")
+    sqs = boto3.client("sqs", REGION)
+    urls = [sqs.create_queue(QueueName=f"posthaste-blue-{name}")["QueueUrl"] for name in names]
+    for name in ("records", "ops"):
+        boto3.client("dynamodb", REGION).create_table(**{**table("blue"), "TableName": f"blue-{name}"})
+    monkeypatch.setattr(Deployment, "resources", lambda _self, kind: urls if kind == deadletters.QUEUE else [])
+    monkeypatch.setattr(Deployment, "output", lambda _self, name: f"blue-{name.removesuffix('Table').lower()}")
 
 
 def url(name: str) -> str:
@@ -89,6 +88,7 @@ def noted() -> list[Event]:
     return list(journal.since(EVERYONE, Log.AUDIT, 0))
 
 
+@stacked
 def test_the_list_names_every_queue_and_what_is_dead(run: Run) -> None:
     put("feedback", "1", "2")
     put("log-dlq", "3")
@@ -105,6 +105,7 @@ def test_the_list_names_every_queue_and_what_is_dead(run: Run) -> None:
     assert lying("log-dlq") == ["3"]  # and still to be seen
 
 
+@stacked
 def test_a_dry_run_says_what_how_it_stands_and_why_and_changes_nothing(run: Run) -> None:
     job = stored()
     put(f"{LANE}-dlq", pointer(job, 0), pointer("0" * 26, 7), "{}")
@@ -120,6 +121,7 @@ def test_a_dry_run_says_what_how_it_stands_and_why_and_changes_nothing(run: Run)
     assert (lying(LANE), noted()) == ([], [])
 
 
+@stacked
 def test_all_that_can_be_read_is_moved_once_in_its_group_and_noted(run: Run) -> None:
     bodies = [pointer("0" * 26, n) for n in range(23)]
     put(f"{LANE}-dlq", *bodies, group="0" * 26)
@@ -138,6 +140,7 @@ def test_all_that_can_be_read_is_moved_once_in_its_group_and_noted(run: Run) -> 
     assert ended.actor.startswith("operator:123456789012:")
 
 
+@stacked
 def test_what_cannot_be_read_goes_only_when_that_is_asked_for(run: Run) -> None:
     put("feedback-dlq", "nonsense", dump_feedback("sendgrid-main", [Word("x-0-0-1", "delivered", 1)]))
     assert run("redrive", "feedback", "--json").json["left"][0]["why"] == "not a message of this queue"
@@ -162,6 +165,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redrive.Redrive, "_delete", delete)
 
 
+@stacked
 @pytest.mark.usefixtures("interrupted")
 def test_an_interruption_loses_nothing_and_leaves_nothing_hidden(run: Run) -> None:
     bodies = [pointer("0" * 26, n) for n in range(25)]
@@ -174,6 +178,7 @@ def test_an_interruption_loses_nothing_and_leaves_nothing_hidden(run: Run) -> No
     assert noted()[-1].data["moved"] == 20
 
 
+@stacked
 def test_what_fails_again_while_it_is_redriven_is_not_redriven_for_ever(run: Run) -> None:
     poison = redrive.Resend.__call__
 
@@ -189,18 +194,21 @@ def test_what_fails_again_while_it_is_redriven_is_not_redriven_for_ever(run: Run
     assert {x["why"] for x in done.json["left"]} == {"was redriven in this run, and failed again"}
 
 
+@stacked
 def test_somebody_who_is_asked_and_says_no_moves_nothing(run: Run) -> None:
     put("feedback-dlq", dump_feedback("sendgrid-main", []))
     assert run("redrive", "feedback", input="n\n", terminal=True).code == 1
     assert (len(lying("feedback-dlq")), lying("feedback"), noted()) == (1, [], [])
 
 
+@stacked
 def test_an_unknown_queue_is_told_with_those_there_are(run: Run) -> None:
     done = run("redrive", "nowhere")
     assert done.code == 3
     assert f"there are feedback, {LANE}, log" in done.err
 
 
+@stacked
 def test_bodies_of_every_queue_are_read_and_others_are_not() -> None:
     job = stored(JobState.LOGGED)
     reader = Reader(deployment("blue", aws=False))
@@ -319,6 +327,32 @@ def test_records_that_the_stream_no_longer_keeps_stay_reported(answers: Answers)
 
 def letter(body: str, name: str = "m") -> deadletters.Letter:
     return deadletters.Letter(name, body, "r", "", 0, 0, 6, 0, "", "")
+
+
+def test_queues_in_nested_stacks_are_found() -> None:
+    def row(kind: str, physical: str) -> dict[str, Any]:
+        return {
+            "LogicalResourceId": "x",
+            "PhysicalResourceId": physical,
+            "ResourceType": kind,
+            "LastUpdatedTimestamp": NOW,
+            "ResourceStatus": "CREATE_COMPLETE",
+        }
+
+    stub = Stubber(boto3.client("cloudformation", REGION))
+    nested = "arn:aws:cloudformation:eu-west-1:123456789012:stack/more/1"
+    rows = [row("AWS::SQS::Queue", "a"), row("AWS::CloudFormation::Stack", nested), row("AWS::SNS::Topic", "t")]
+    stub.add_response("list_stack_resources", {"StackResourceSummaries": rows}, {"StackName": "posthaste-blue"})
+    more = {"StackResourceSummaries": [row("AWS::SQS::Queue", "b")]}
+    stub.add_response("list_stack_resources", more, {"StackName": nested})
+    stub.activate()
+
+    class Session:
+        def client(self, *_: Any, **__: Any) -> Any:
+            return stub.client
+
+    found = Deployment("blue", "AWS", Session(), {}, local=False)  # type: ignore[arg-type]  # all it asks a session for
+    assert found.resources(deadletters.QUEUE) == ["a", "b"]
 
 
 def test_filters_of_streams_are_understood() -> None:
