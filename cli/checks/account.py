@@ -117,9 +117,7 @@ def leaving(settings: Settings, deployed: Settings, waiting: Mapping[str, int]) 
     out = []
     for c in deployed.credentials:
         if c.id not in kept and not c.retired:
-            says = (
-                f"{c.id} goes from cdk.json while it still takes messages: others send what waits for it, or it fails"
-            )
+            says = f"{c.id} goes from cdk.json while it still takes messages: others send what waits, or it fails"
             do = f'keep {c.id} with "retired": true, and deploy that first'
             out.append(Finding("settings", Level.ERROR, says, do))
         elif c.id not in kept and waiting.get(c.id):
