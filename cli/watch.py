@@ -187,7 +187,7 @@ class Bars:
             bar.finished_style = style
             bars.add_row(Text(state), bar, Text(f"{n:,}", justify="right"))
         speed = self._speed.of(progress)
-        pace = f"{speed:,.1f}/s of {progress.rate:,g}/s" if progress.rate else ""
+        pace = f"{speed:,.1f}/s of {progress.rate:,g}/s" if progress.rate and not progress.finished else ""
         end = f"ends about {by_the_clock(progress.eta, self._clock.now())}" if progress.eta else ""
         if pace or end:
             bars.add_row(Text(""), Text(", ".join(x for x in (pace, end) if x)))
