@@ -126,12 +126,14 @@ def _codes(route: AnyRoute) -> Iterable[str]:
 
 
 def _headers(route: AnyRoute, status: int) -> Schema:
-    if not (route.idempotent and status in {HTTPStatus.CREATED, HTTPStatus.ACCEPTED}):
+    if not route.idempotent:
         return {}
-    return {
-        "Idempotency-Replayed": {"description": "`true` if this is an earlier answer.", "schema": {"type": "string"}},
-        "Location": {"description": "The new resource.", "schema": {"type": "string"}},
+    out: Schema = {
+        "Idempotency-Replayed": {"description": "`true` if this is an earlier answer.", "schema": {"type": "string"}}
     }
+    if status != HTTPStatus.OK:
+        out["Location"] = {"description": "The new resource.", "schema": {"type": "string"}}
+    return out
 
 
 def _problems(codes: Sequence[str], schema: Schema) -> Schema:

@@ -13,18 +13,11 @@ from shared.domain.states import JobState
 from shared.engine.campaigns import CampaignControl, Sent
 from shared.engine.list_jobs import Order
 from tests.api.conftest import SENDER, Api
+from tests.api.test_campaigns import SAID, get
 from tests.fakes.clock import FakeClock
 
-SAID = {"from": SENDER, "subject": "Hello {{ name }}", "body": "<p>Dear {{ name }}</p>"}
 LATER = ("2026-09-22T13:13:20Z", "2026-09-22T14:13:20Z")
 """Some hours from the fake clock's beginning."""
-
-
-def get(api: Api, campaign: str, rest: str = "", **more: Any) -> Any:
-    """Return what a campaign's resource says."""
-    got = api.call("GET", f"/campaigns/{campaign}{rest}", **more)
-    assert got.status == 200, got.text
-    return got.json
 
 
 def noise(size: int) -> str:
@@ -338,14 +331,17 @@ def test_no_list_is_forgotten_by_a_resume_while_one_is_being_stopped(api: Api) -
     api.call("POST", f"/campaigns/{name}/stop")
     assert [api.world.job(job).state for job in jobs] == [JobState.LOGGED, JobState.STOPPED]
     before = api.stored()
+    assert api.call("POST", f"/campaigns/{name}/stop").status == 200
     got = api.call("POST", f"/campaigns/{name}/resume")
     assert (got.status, got.code, got.headers["retry-after"]) == (409, "stopping", "5")
     assert api.stored() == before
     api.world.sweep()
     got = api.call("POST", f"/campaigns/{name}/resume")
     assert (got.json["messages"], [x["job_id"] for x in got.json["jobs"]], got.json["left_out"]) == (2, jobs, [])
+    before = api.stored()
     again = api.call("POST", f"/campaigns/{name}/resume")
     assert (again.status, again.code) == (409, "job_in_progress")
+    assert api.stored() == before
     assert [api.world.job(job).created_at for job in jobs] == ages
     api.world.settle()
     assert len(api.world.oracle.taken) == 2
