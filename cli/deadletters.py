@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.deployment import OPS_OUTPUT, Deployment
 from shared import contracts
+from shared.domain.ids import Ref
 from shared.domain.states import Cell
 from shared.ports import BadEvents
 
 if TYPE_CHECKING:
+    from shared.domain.campaigns import Upload
+    from shared.domain.exports import Export
     from shared.domain.jobs import Job
+    from shared.domain.ledger import Ledger
 
 QUEUE: Final = "AWS::SQS::Queue"
 DEAD: Final = "-dlq"
@@ -33,6 +37,9 @@ WAIT_SECONDS: Final = 1
 MAX_PAGES: Final = 10
 """Pages of a log read for the errors of one queue: enough for a fault of the last hours, and over in seconds."""
 MAX_ERROR: Final = 160
+MAX_ID: Final = 64
+"""Characters. Ids have 26; what has more than a key of DynamoDB takes would end a redrive."""
+MAX_CHUNK: Final = 99_999
 _NO_ADDRESS: Final = re.compile(r"[^\s@<>\"']+@[^\s@<>\"']+|\+\d{6,}")
 _FAULTS: Final = ("ERROR_CODE", "ERROR_MESSAGE", "ErrorCode", "ErrorMessage")
 """What EventBridge (upper case) and SNS write beside what they could not deliver."""
@@ -143,9 +150,31 @@ def _letter(message: Mapping[str, Any]) -> Letter:
 
 
 class Reader:
-    """Reads messages, and how things stand that they are about; each job is read once."""
+    """Reads messages, and how things stand that they are about; each job is read once.
 
-    def __init__(self, found: Deployment) -> None:
+    Args:
+        job: by its id; None if there is none (any more), as of the others.
+        ledger: by job and chunk.
+        upload: by campaign and upload.
+        export: by its id.
+    """
+
+    def __init__(
+        self,
+        *,
+        job: Callable[[str], "Job | None"],
+        ledger: Callable[[str, int], "Ledger | None"],
+        upload: Callable[[str, str], "Upload | None"],
+        export: Callable[[str], "Export | None"],
+    ) -> None:
+        self._job = cache(job)
+        self._ledger = ledger
+        self._upload_of = upload
+        self._export_of = export
+
+    @classmethod
+    def of(cls, found: Deployment) -> "Reader":
+        """Return a reader of a deployment's own stores."""
         from shared.adapters.blobs import S3Blobs  # noqa: PLC0415 - loads botocore
         from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415
         from shared.adapters.dynamo.exports import DynamoExports  # noqa: PLC0415
@@ -155,27 +184,29 @@ class Reader:
 
         dynamo, table, ops = Dynamo(found.client("dynamodb")), found.table(), found.output(OPS_OUTPUT)
         blobs = S3Blobs(lambda: found.client("s3"), "")  # contents are not read
-        self._ledgers = DynamoLedgers(dynamo, ops)
-        self._uploads = DynamoUploads(dynamo, records=table, ops=ops)
-        self._exports = DynamoExports(dynamo, table)
-        self._job: Callable[[str], Job | None] = cache(DynamoRecords(dynamo, records=table, ops=ops, blobs=blobs).job)
+        return cls(
+            job=DynamoRecords(dynamo, records=table, ops=ops, blobs=blobs).job,
+            ledger=DynamoLedgers(dynamo, ops).read,
+            upload=DynamoUploads(dynamo, records=table, ops=ops).get,
+            export=DynamoExports(dynamo, table).get,
+        )
 
     def about(self, kind: str, body: str) -> About | None:
         """Return what a message of a queue is about; None if it is not what is sent to that queue."""
         read = {"lane": self._pointer, "feedback": self._words, "due": self._due, "ingest": self._upload}
         try:
             return read.get(kind, self._export if kind == "export" else _report)(body)
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError, BadEvents):
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, BadEvents):
             return None
 
     def _pointer(self, body: str) -> About:
         raw = json.loads(body)
-        job, chunk = raw["job"], raw["chunk"]
-        if not isinstance(job, str) or type(chunk) is not int:
+        job, chunk = _id(raw["job"]), raw["chunk"]
+        if type(chunk) is not int or not 0 <= chunk <= MAX_CHUNK:
             raise TypeError("not a pointer")
         asks = ", asks about doubts" if raw.get("resolve") else ""
         what, state = f"job {job} chunk {chunk}{asks}", self._state(job)
-        ledger = self._ledgers.read(job, chunk)
+        ledger = self._ledger(job, chunk)
         if ledger is not None:
             waiting = len(ledger.having(Cell.QUEUED)) + len(ledger.having(Cell.RETRY))
             state += f"; chunk {ledger.status.value} in lane {ledger.lane}, {waiting} to send"
@@ -188,29 +219,38 @@ class Reader:
             from shared.providers.ses_events import from_topic  # noqa: PLC0415 - only deployments with SES need it
 
             credential, words = from_topic(body)
-        jobs = dict.fromkeys(word.ref.partition("-")[0] for word in words)
+        jobs = dict.fromkeys(ref.job for ref in (Ref.parse(word.ref) for word in words) if ref is not None)
         first = next(iter(jobs), "")
         state = self._state(first) if first else "nothing to join"
         more = f" and {len(jobs) - 1} jobs more" if len(jobs) > 1 else ""
         return About(f"{len(words)} words from {credential}", f"job {first}: {state}{more}" if first else state)
 
     def _due(self, body: str) -> About:
-        job = contracts.load_due(body)
+        job = _id(contracts.load_due(body))
         return About(f"job {job}", self._state(job))
 
     def _upload(self, body: str) -> About:
-        campaign, name = contracts.load_ingest(body)
-        upload = self._uploads.get(campaign, name)
+        campaign, name = map(_id, contracts.load_ingest(body))
+        upload = self._upload_of(campaign, name)
         return About(f"upload {name} of campaign {campaign}", upload.state.value if upload else "gone")
 
     def _export(self, body: str) -> About:
-        name = contracts.load_export(body)
-        export = self._exports.get(name)
+        name = _id(contracts.load_export(body))
+        export = self._export_of(name)
         return About(f"export {name}", export.state.value if export else "gone")
 
     def _state(self, job: str) -> str:
         found = self._job(job)
         return f"job {found.state.value}" if found else "job gone"
+
+
+def _id(text: Any) -> str:
+    """Return what may be the id of something of ours; TypeError or ValueError on anything else."""
+    if not isinstance(text, str):
+        raise TypeError("not an id")
+    if not (text.isascii() and text.isalnum() and len(text) <= MAX_ID):
+        raise ValueError("not an id")
+    return text
 
 
 def _report(body: str) -> About:

@@ -92,7 +92,7 @@ def redrive(
     around = surroundings(ctx)
     with aws_errors(found.where):
         place = _place(found, queue)
-        reader = Reader(found)
+        reader = Reader.of(found)
         count = _counts(found.client("sqs"), place.dead)["waiting"]
         letters = _look(found, place, show) if dry_run or not json else []
         if not json or dry_run:

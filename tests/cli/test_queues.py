@@ -9,6 +9,8 @@ import boto3
 import pytest
 from botocore.response import StreamingBody
 from botocore.stub import Stubber
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from cli import deadletters, queues, redrive
 from cli.deadletters import Errors, Reader, receive
@@ -211,7 +213,7 @@ def test_an_unknown_queue_is_told_with_those_there_are(run: Run) -> None:
 @stacked
 def test_bodies_of_every_queue_are_read_and_others_are_not() -> None:
     job = stored(JobState.LOGGED)
-    reader = Reader(deployment("blue", aws=False))
+    reader = Reader.of(deployment("blue", aws=False))
     asked = contracts.question(job, 0)
     good = {
         "lane": [pointer(job, 0), asked],
@@ -226,7 +228,44 @@ def test_bodies_of_every_queue_are_read_and_others_are_not() -> None:
         for other in ("", "[]", "1", '"x"', "{}", '{"job": 1, "chunk": 0}'):
             assert reader.about(kind, other) is None, (kind, other)
     assert reader.about("lane", '{"job": "x", "chunk": true}') is None
+    foreign = dump_feedback("sendgrid-main", [Word("not ours", "delivered", 1)])
+    assert getattr(reader.about("feedback", foreign), "state", "") == "nothing to join"  # it is read all the same
     assert "asks about doubts" in getattr(reader.about("lane", asked), "what", "")
+
+
+KINDS = ("lane", "feedback", "due", "ingest", "export", "log")
+NAMES = "job chunk resolve campaign upload export credential words Type Message requestContext condition".split()
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=30),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["job", "chunk", "resolve", "campaign", "upload", "export", "credential", "words"])
+            | st.sampled_from(
+                ["requestContext", "condition", "DDBStreamBatchInfo", "responsePayload", "Type", "Message"]
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    kind=st.sampled_from(["lane", "feedback", "due", "ingest", "export", "log"]), body=JSON.map(json.dumps) | st.text()
+)
+@example(kind="lane", body="[" * 100_000)
+@example(kind="lane", body=json.dumps({"job": "x" * 5000, "chunk": 0}))
+@example(kind="lane", body=json.dumps({"job": "x", "chunk": 10**30}))
+def test_no_body_whatever_ends_a_redrive(kind: str, body: str) -> None:
+    def known(*names: str | int) -> None:
+        assert all(len(str(name)) <= 64 for name in names)
+
+    reader = Reader(job=known, ledger=known, upload=known, export=known)
+    found = reader.about(kind, body)
+    assert found is None or (found.what and found.state)
 
 
 def report(**batch: Any) -> str:
