@@ -234,7 +234,20 @@ def test_bodies_of_every_queue_are_read_and_others_are_not() -> None:
 
 
 KINDS = ("lane", "feedback", "due", "ingest", "export", "log")
-NAMES = "job chunk resolve campaign upload export credential words Type Message requestContext condition".split()
+NAMES = [
+    "job",
+    "chunk",
+    "resolve",
+    "campaign",
+    "upload",
+    "export",
+    "credential",
+    "words",
+    "Type",
+    "Message",
+    "requestContext",
+    "condition",
+]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=30),
     lambda inner: (
