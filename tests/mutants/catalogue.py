@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from tests.mutants.accounts import ACCOUNTS
 from tests.mutants.campaigns import CAMPAIGNS
 from tests.mutants.lists import LISTS
 from tests.mutants.mutant import Mutant
@@ -459,4 +460,5 @@ MUTANTS: Final = (
     *OPERATORS,
     *CAMPAIGNS,
     *SWITCHES,
+    *ACCOUNTS,
 )

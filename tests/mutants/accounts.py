@@ -1,0 +1,86 @@
+"""Sabotages of keys, suspensions, the audit log and erasure."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+API_KEYS: Final = "shared/adapters/dynamo/api_keys.py"
+KEYS: Final = "tests/api/test_accounts.py"
+JOBS: Final = "tests/api/test_jobs.py"
+AUDIT: Final = "tests/contracts/test_journal.py"
+ERASING: Final = "tests/api/test_erasing.py"
+
+ACCOUNTS: Final = (
+    Mutant(
+        "a suspended account's jobs go on",
+        4,
+        "shared/adapters/dynamo/records.py",
+        'paused = paused or "paused" in item or "suspended" in item',
+        'paused = paused or "paused" in item',
+        f"{JOBS}::test_what_a_suspended_account_has_accepted_waits_for_its_end",
+    ),
+    Mutant(
+        "a suspended account resumes its jobs",
+        4,
+        "functions/api/routes/jobs.py",
+        "if call.services.accounts.suspended(call.key.account):",
+        "if call.services.accounts.get(call.key.account) is None:",
+        f"{JOBS}::test_a_suspended_account_reads_and_stops_but_starts_nothing",
+    ),
+    Mutant(
+        "a rotated key lives on longer than it was made to",
+        9,
+        API_KEYS,
+        "ends = min(until, old.expires or until)",
+        "ends = until",
+        f"{KEYS}::test_a_rotated_key_is_followed_by_one_like_it",
+    ),
+    Mutant(
+        "noting its use brings a revoked key back",
+        9,
+        API_KEYS,
+        'ConditionExpression="attribute_exists(pk) AND (attribute_not_exists(used) OR used <= :before)"',
+        'ConditionExpression="attribute_not_exists(used) OR used <= :before"',
+        f"{KEYS}::test_a_key_s_last_use_is_noted_once_an_hour",
+    ),
+    Mutant(
+        "a retry is not told",
+        9,
+        "shared/adapters/dynamo/records.py",
+        "changed = self._change_with(job, update, journal.puts(self._records, event))",
+        "changed = self._changed(update)",
+        f"{AUDIT}::test_a_retry_is_told_with_its_record[dynamo-None]",
+    ),
+    Mutant(
+        "an audit log takes an address",
+        9,
+        "shared/domain/journal.py",
+        'if any("@" in text for text in texts):',
+        'if any("@" in text for text in texts[:1]):',
+        f"{AUDIT}::test_an_event_with_an_address_cannot_be_made[data]",
+    ),
+    Mutant(
+        "who was erased is sent to all the same",
+        9,
+        "shared/engine/suppressed.py",
+        "for i in waiting if chunk.recipients[i].skip == ERASED}",
+        "for i in waiting if chunk.recipients[i].address == 0}",
+        f"{ERASING}::test_what_still_waits_for_an_erased_person_is_skipped",
+    ),
+    Mutant(
+        "old versions of a person's files stay",
+        9,
+        "shared/adapters/versions.py",
+        '(*page.get("Versions", ()), *page.get("DeleteMarkers", ()))',
+        '(*page.get("Versions", ())[:1], *page.get("DeleteMarkers", ()))',
+        f"{ERASING}::test_whoever_dies_while_erasing_leaves_what_the_next_one_finds[1]",
+    ),
+    Mutant(
+        "a message to a person alone keeps its content",
+        9,
+        "shared/adapters/dynamo/erasing.py",
+        'if job is not None and number(job, "total") == 1:',
+        'if job is not None and number(job, "total") == 0:',
+        f"{ERASING}::test_a_person_is_found_everywhere_and_nobody_else_is_touched",
+    ),
+)
