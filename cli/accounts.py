@@ -116,14 +116,20 @@ def list_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json:
     """List all accounts."""
     with opened(ctx, stage, aws=aws) as desk:
         rows = [
-            {"account_id": a.id, "name": a.name, "created_at": moment(a.created_at), "suspended": a.suspended}
+            {
+                "account_id": a.id,
+                "name": a.name,
+                "created_at": moment(a.created_at),
+                "suspended": a.suspended,
+                "paused": a.paused,
+            }
             for a in desk.accounts.list_accounts()
         ]
     if json:
         emit({"items": rows})
         return
-    shown = [{**row, "suspended": "yes" if row["suspended"] else ""} for row in rows]
-    table(("account_id", "created_at", "suspended", "name"), shown, empty=f"no accounts yet ({desk.where})")
+    shown = [{**row, **{name: "yes" if row[name] else "" for name in ("suspended", "paused")}} for row in rows]
+    table(("account_id", "created_at", "suspended", "paused", "name"), shown, empty=f"no accounts yet ({desk.where})")
 
 
 @account_app.command("suspend")
@@ -155,14 +161,14 @@ def suspend_account(
 def unsuspend_account(
     ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws = False, json: Json = False
 ) -> None:
-    """End an account's suspension. What waits goes on within a minute or two."""
+    """End an account's suspension. What waits goes on within seconds."""
     with opened(ctx, stage, aws=aws) as desk:
         owner = resolve(desk.accounts, account)
         changed = desk.accounts.unsuspend(owner, by=desk.by)
     if json:
         emit({"account_id": owner, "suspended": False, "changed": changed})
     else:
-        say(f"{owner} sends again; what waits goes on with the next sweep" if changed else f"{owner} is not suspended")
+        say(f"{owner} sends again; what waits goes on within seconds" if changed else f"{owner} is not suspended")
 
 
 @sender_app.command("add")

@@ -32,12 +32,16 @@ ALL_SCOPES: Final = frozenset(Scope)
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An account. `created_at` in Unix milliseconds; a suspended account reads, but sends nothing."""
+    """An account. `created_at` in Unix milliseconds.
+
+    A suspended account reads, but sends nothing; one that is paused keeps what it is given until that ends.
+    """
 
     id: str
     name: str
     created_at: int
     suspended: bool = False
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

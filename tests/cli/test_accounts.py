@@ -31,6 +31,7 @@ def test_a_new_account_has_its_senders_and_appears_in_the_list(run: Run) -> None
                 "name": "Ann",
                 "created_at": "2026-09-21T14:13:20Z",
                 "suspended": False,
+                "paused": False,
             }
         ]
     }

@@ -92,6 +92,8 @@ def test_a_credential_is_paused_and_resumed(run: Run, clock: FakeClock) -> None:
 def test_an_account_is_paused_by_its_name_and_told_so_in_its_own_log(run: Run) -> None:
     account = run("account", "create", "Ann", "--json").json["account_id"]
     assert run("pause", "--account", "Ann", "--json").json["account_id"] == account
+    (listed,) = run("account", "list", "--json").json["items"]
+    assert (listed["paused"], listed["suspended"]) == (True, False)
     assert run("resume", "--account", account).code == 0
     assert [(kind, name) for kind, name, _ in told(account)] == [
         ("account.paused", account),

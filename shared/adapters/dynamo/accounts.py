@@ -77,18 +77,14 @@ class Accounts(ApiKeys):
         profile = found.get("PROFILE")
         if profile is None:
             return None
-        suspended = "suspended" in found.get("CONTROL", {})
-        return Account(account, text(profile, "name"), number(profile, "created_at"), suspended)
+        return _account(account, profile, found.get("CONTROL", {}))
 
     def list_accounts(self) -> list[Account]:
-        """Return all accounts by id, with whether they are suspended: for operators."""
+        """Return all accounts by id: for operators."""
         found = list(self._db.partition(self._table, keys.accounts("")["pk"]["S"]))
         controls = self._db.batch_get(self._table, [keys.account_control(x["sk"]["S"]) for x in found])
-        suspended = {x["pk"]["S"] for x in controls if "suspended" in x}
-        return [
-            Account(name, text(x, "name"), number(x, "created_at"), keys.account_pk(name) in suspended)
-            for x, name in ((x, x["sk"]["S"]) for x in found)
-        ]
+        held = {x["pk"]["S"]: x for x in controls}
+        return [_account(x["sk"]["S"], x, held.get(keys.account_pk(x["sk"]["S"]), {})) for x in found]
 
     def suspend(self, account: str, reason: str = "operator", *, by: str = SYSTEM) -> bool:
         """Suspend an account: senders start no further window for it, and what would send is refused.
@@ -202,3 +198,14 @@ class Accounts(ApiKeys):
 def _domain(sender: str) -> dict[str, str | int]:
     """Return what the audit log tells of a sender: of an address only its domain, beside its hash."""
     return {"domain": sender.rpartition("@")[2]}
+
+
+def _account(account: str, profile: Item, control: Item) -> Account:
+    """Read an account from its profile, or its entry in the list, and its control item."""
+    return Account(
+        account,
+        text(profile, "name"),
+        number(profile, "created_at"),
+        suspended="suspended" in control,
+        paused="paused" in control,
+    )
