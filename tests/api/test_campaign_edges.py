@@ -271,8 +271,9 @@ def test_tests_are_no_way_to_send_a_list(api: Api, clock: FakeClock) -> None:
     key = {"Idempotency-Key": "k"}
     url = f"/campaigns/{name}/test"
     assert api.call("POST", url, body, headers=key).status == 202
-    got = [api.call("POST", url, body).status for _ in range(20)]
-    assert got == [202] * 19 + [429]
+    trials = api.services.campaigns().trials
+    assert [trials.take(api.account) for _ in range(18)] == [None] * 18
+    assert [api.call("POST", url, body).status for _ in range(2)] == [202, 429]
     refused = api.call("POST", f"/campaigns/{api.campaign()}/test", body)
     assert (refused.status, refused.code, refused.headers["retry-after"]) == (429, "too_many_tests", "60")
     assert api.call("POST", url, body, headers=key).headers["idempotency-replayed"] == "true"
@@ -299,22 +300,25 @@ def test_lists_side_by_side_end_when_their_credential_is_through_with_all(api: A
     found = get(api, name, "/stats")
     assert [x["eta"] for x in found["jobs"]] == ["2026-09-21T14:13:21.000Z"] * 2
     assert found["eta"] == "2026-09-21T14:13:22.000Z"
+    api.listed(name)
+    api.sent(name, scheduled_at=LATER[0], rate=1)
+    assert get(api, name, "/stats")["eta"] == "2026-09-22T13:13:22.000Z"
 
 
 def test_figures_of_a_campaign_add_up_at_every_step(api: Api) -> None:
     name = api.campaign()
     for n in range(2):
-        api.listed(name, *({"recipient": f"r{n}.{i}@example.org", "name": "x"} for i in range(2)), {"recipient": "no"})
+        api.listed(name, {"recipient": f"r{n}@example.org", "name": "x"}, {"recipient": "no"})
         api.sent(name)
     for _ in range(1000):
         found = get(api, name, "/stats")
-        assert (found["total"], sum(found["counts"].values())) == (4, 4)
+        assert (found["total"], sum(found["counts"].values())) == (2, 2)
         assert found["total"] == sum(x["total"] for x in found["jobs"])
         if not api.world.step():
             break
     else:
         raise AssertionError("it never ends")
-    assert (found["state"], found["counts"]["sent"]) == ("LOGGED", 4)
+    assert (found["state"], found["counts"]["sent"]) == ("LOGGED", 2)
 
 
 @pytest.mark.promise(4)
@@ -343,8 +347,6 @@ def test_no_list_is_forgotten_by_a_resume_while_one_is_being_stopped(api: Api) -
     assert (again.status, again.code) == (409, "job_in_progress")
     assert api.stored() == before
     assert [api.world.job(job).created_at for job in jobs] == ages
-    api.world.settle()
-    assert len(api.world.oracle.taken) == 2
 
 
 def test_a_retry_says_which_jobs_it_leaves_out(api: Api) -> None:
