@@ -113,7 +113,7 @@ class JobView(View):
     deferred_after: int | None = Field(description="Seconds; null if `retry_on` does not name `deferred`.")
     on_ambiguous: OnAmbiguous
     rate: float | None = Field(description="Messages per second that the route allows.")
-    eta: Time | None = Field(description="When the last message goes out, not before.")
+    eta: Time | None = Field(description="When the last message goes out, not before; null while none can.")
     waiting_for: WaitingFor | None = Field(description="`credential`: another campaign holds it.")
     created_at: Time
     scheduled_at: Time | None
@@ -311,7 +311,8 @@ def job_view(
     waiting = _waiting(job, counts["queued"], now_ms, paused=paused, left_alone=left_alone, held=held)
     moving = job.state in ACTIVE or waiting == "scheduled"
     begin = max(now_ms + 1000 * ahead, job.not_before)
-    eta = begin + 1000 * left / rate if left and rate and moving and waiting != "paused" else 0
+    moving = moving and waiting not in {"paused", "breaker"}
+    eta = begin + 1000 * left / rate if left and rate and moving else 0
     return JobView(
         job_id=job.id,
         batch_id=job.id if job.kind == "batch" else None,
