@@ -1,0 +1,138 @@
+"""What the documentation names is there: pages and their headings, files, targets of make, commands and options.
+
+The calls that docs/campaigns.md shows are made in tests/api/test_guide.py; docs/operations.md and the runbooks are
+compared with the alarms in tests/infra/test_monitoring.py.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from cli.main import app
+from tests.mutants.catalogue import MUTANTS
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("examples/*.md")])
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+ANCHOR = re.compile(r'<a id="([^"]+)">')
+TARGET = re.compile(r"^([a-z-]+):", re.MULTILINE)
+FILE = re.compile(r"^(?:tests|shared|functions|infra|cli|examples|benchmarks|simulator|docs)/[\w./-]*[\w/]$")
+EXTERNAL = ("http://", "https://", "mailto:")
+WORD = re.compile(r"[a-z][a-z-]*")
+
+COMMAND = re.compile(r"(?:^|\. |bin/)posthaste ([^|#]*)")
+EXAMPLES = {"shared/providers/example_mail.py"}
+"""What docs/adding-a-provider.md has its reader write."""
+
+
+@cache
+def read(page: Path) -> str:
+    """Return the text of a page."""
+    return page.read_text("utf-8")
+
+
+def prose(page: Path) -> str:
+    """Return a page without its fenced code."""
+    return FENCE.sub("", read(page))
+
+
+def code(page: Path) -> Iterator[str]:
+    """Yield what a page shows as code: each span, and each line of fenced code."""
+    for block in FENCE.findall(read(page)):
+        yield from block.replace("\\\n", " ").splitlines()[1:-1]
+    yield from SPAN.findall(prose(page))
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    """Return what a link into a page may name: its headings, as GitHub spells them, and its own anchors."""
+    found: set[str] = set(ANCHOR.findall(prose(page)))
+    for heading in HEADING.findall(prose(page)):
+        plain = re.sub(r"[^\w\- ]", "", LINK.sub("]", heading).lower())
+        found.add(plain.replace(" ", "-"))
+    return found
+
+
+def test_every_link_leads_somewhere() -> None:
+    dead = []
+    for page in PAGES:
+        for link in LINK.findall(prose(page)):
+            if not link.startswith(EXTERNAL):
+                path, _, anchor = link.partition("#")
+                to = (page.parent / path).resolve() if path else page
+                if not to.exists() or (anchor and anchor not in anchors(to)):
+                    dead.append((page.name, link))
+    assert dead == []
+
+
+def test_every_file_that_is_named_exists() -> None:
+    words = {word for page in PAGES for text in code(page) for word in text.split() if FILE.match(word)}
+    assert {word for word in words - EXAMPLES if not (ROOT / word).exists()} == set()
+    assert "tests/deployed/kills.py" in words
+
+
+def test_every_target_of_make_exists() -> None:
+    targets = set(TARGET.findall((ROOT / "Makefile").read_text("utf-8")))
+    named = {found[1] for page in PAGES for text in code(page) if (found := re.match(r"make ([a-z-]+)", text))}
+    assert named - targets == set()
+    assert "run" in named
+
+
+def test_every_command_and_option_of_it_exists() -> None:
+    lines = {line for page in PAGES for text in code(page) for line in COMMAND.findall(text)}
+    assert {line for line in lines if not known(line.split())} == set()
+    assert "redrive QUEUE" in lines
+
+
+@cache
+def commands() -> Any:
+    """Return the command `posthaste` with all that is below it."""
+    return typer.main.get_command(app)
+
+
+def known(words: list[str]) -> bool:
+    """Return whether `posthaste` has the command, and the command the options."""
+    command = commands()
+    while hasattr(command, "commands") and words and WORD.fullmatch(words[0]):
+        if words[0] not in command.commands:
+            return False
+        command = command.commands[words[0]]
+        words = words[1:]
+    options = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+    return all(word.split("=")[0] in options for word in words if word.startswith("--"))
+
+
+def test_every_operation_is_on_the_page_of_the_api() -> None:
+    page = read(ROOT / "docs" / "api.md")
+    paths = json.loads((ROOT / "functions" / "api" / "openapi.json").read_text("utf-8"))["paths"]
+    assert [path for path in paths if not is_told(path, page)] == []
+
+
+def is_told(path: str, page: str) -> bool:
+    """Return whether a page has a path, maybe without its beginning: `…/messages`, `/retry`."""
+    ends = "|".join(re.escape(path[slash.start() :]) for slash in re.finditer("/", path))
+    return re.search(rf"[`…](?:[A-Z]+ )?(?:…?)(?:{ends})[`? ]", page) is not None
+
+
+def test_every_promise_has_a_test_and_every_test_a_promise() -> None:
+    told = {int(number) for number in re.findall(r"^\| (\d+) \|", read(ROOT / "docs" / "promises.md"), re.MULTILINE)}
+    marked = {
+        int(number)
+        for file in (ROOT / "tests").rglob("*.py")
+        for number in re.findall(r"mark\.promise\((\d+)\)", file.read_text("utf-8"))
+    }
+    assert marked == told
+
+
+def test_there_are_as_many_sabotages_as_told() -> None:
+    told = re.search(r"applies over (\d+) named sabotages", read(ROOT / "docs" / "promises.md"))
+    assert told
+    assert len(MUTANTS) > int(told[1])
