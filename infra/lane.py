@@ -56,6 +56,7 @@ class Lane(Construct):
                 "Secret",
                 name=contracts.secret_name(deployment.stage, credential.id),
                 description=f"Posthaste: what credential {credential.id} needs to call {credential.provider}",
+                kms_key_id=deployment.kms_key_arn or None,
             )
             self.secret.apply_removal_policy(deployment.removal)
 

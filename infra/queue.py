@@ -7,6 +7,7 @@ from aws_cdk.aws_lambda import EventSourceMapping
 from aws_cdk.aws_sqs import DeadLetterQueue, Queue, QueueEncryption
 from constructs import Construct
 
+from infra.encryption import customer_key
 from infra.function import Function
 from infra.settings import Deployment
 
@@ -21,12 +22,14 @@ class DeadLetters(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment, name: str) -> None:
         super().__init__(scope, construct_id)
+        key = customer_key(self, deployment)
         self.queue = Queue(
             self,
             "Queue",
             queue_name=name,
             retention_period=Duration.days(14),
-            encryption=QueueEncryption.SQS_MANAGED,
+            encryption=QueueEncryption.KMS if key else QueueEncryption.SQS_MANAGED,
+            encryption_master_key=key,
             enforce_ssl=not deployment.local,
             removal_policy=deployment.removal,
         )
@@ -39,6 +42,7 @@ class WorkQueue(Construct):
         self, scope: Construct, construct_id: str, *, deployment: Deployment, name: str, consumer_seconds: int
     ) -> None:
         super().__init__(scope, construct_id)
+        key = customer_key(self, deployment)
         self.dead = DeadLetters(self, "Dead", deployment=deployment, name=f"{name}-dlq")
         self.queue = Queue(
             self,
@@ -47,7 +51,8 @@ class WorkQueue(Construct):
             visibility_timeout=Duration.seconds(VISIBILITY_FACTOR * consumer_seconds),
             retention_period=Duration.days(4),
             dead_letter_queue=DeadLetterQueue(queue=self.dead.queue, max_receive_count=MAX_RECEIVES),
-            encryption=QueueEncryption.SQS_MANAGED,
+            encryption=QueueEncryption.KMS if key else QueueEncryption.SQS_MANAGED,
+            encryption_master_key=key,
             enforce_ssl=not deployment.local,
             removal_policy=deployment.removal,
         )

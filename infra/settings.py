@@ -22,6 +22,8 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 MAX_CREDENTIALS: Final = 100
 MAX_RESERVED: Final = 900
 """Of a Lambda account's default 1,000 concurrent executions, 100 must stay unreserved."""
+MAX_SETTINGS: Final = 2800
+"""Bytes. Lambda's 4 KB of environment hold 1.2 KB of names and addresses besides, where these are long."""
 MAX_WORKERS: Final = 1000
 """The event source's `MaximumConcurrency` ends there."""
 MIN_WORKERS: Final = 2
@@ -58,6 +60,9 @@ REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
 CONFIGURATION_SET: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 STACK: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
 STAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
+KMS_KEY: Final = re.compile(r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[A-Za-z0-9-]{1,64}")
+MAX_BACKUPS: Final = 35
+"""Days of DynamoDB's point-in-time recovery."""
 EMAIL: Final = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,63}")
 MAX_EMAIL: Final = 254
 """RFC 5321's limit of a path, less its brackets."""
@@ -92,6 +97,9 @@ class Deployment:
         logs_days: retention of every log group.
         alarm_email: who is told of alarms; empty: nobody is subscribed.
         stacks: credential → the nested stack that its lane stands in; who is not named stands in the stack itself.
+        kms_key_arn: the customer's key of tables, bucket, queues and credentials' secrets; empty: AWS' own keys.
+        uploads_days: after which uploaded files are deleted.
+        backups_days: for which the tables can be restored to any second.
     """
 
     target: Target
@@ -100,6 +108,9 @@ class Deployment:
     logs_days: int
     alarm_email: str = ""
     stacks: Mapping[str, str] = field(default_factory=dict)
+    kms_key_arn: str = ""
+    uploads_days: int = 7
+    backups_days: int = MAX_BACKUPS
 
     @property
     def stage(self) -> str:
@@ -183,6 +194,8 @@ class _Credential(_Model):
 class _Retention(_Model):
     jobs_days: Annotated[int, Field(ge=1, le=3650)] = 30
     logs_days: int = 30
+    uploads_days: Annotated[int, Field(ge=2, le=365)] = 7
+    backups_days: Annotated[int, Field(ge=1, le=MAX_BACKUPS)] = MAX_BACKUPS
 
     @field_validator("logs_days")
     @classmethod
@@ -201,6 +214,14 @@ class _Posthaste(_Model):
     public_url: str = ""
     reserved: Literal["auto", "none"] = "auto"
     alarm_email: str = ""
+    kms_key_arn: str = ""
+
+    @field_validator("kms_key_arn")
+    @classmethod
+    def _kms_key_arn(cls, value: str) -> str:
+        if value and not KMS_KEY.fullmatch(value):
+            raise ValueError(f"{value!r} is not the ARN of a key (aliases are not taken)")
+        return value
 
     @field_validator("alarm_email")
     @classmethod
@@ -314,12 +335,30 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
     reserved = parsed.reserved == "auto"
     # The local cloud's CloudFormation cannot update nested stacks.
     stacks = {c.id: c.stack for c in parsed.credentials if c.stack and place is not Target.LOCAL}
-    deployment = Deployment(place, settings, reserved, parsed.retention.logs_days, parsed.alarm_email, stacks)
+    if parsed.kms_key_arn and place is Target.LOCAL:
+        raise SettingsError("kms_key_arn: the local cloud has no KMS")
+    deployment = Deployment(
+        place,
+        settings,
+        reserved,
+        parsed.retention.logs_days,
+        parsed.alarm_email,
+        stacks,
+        kms_key_arn=parsed.kms_key_arn,
+        uploads_days=parsed.retention.uploads_days,
+        backups_days=parsed.retention.backups_days,
+    )
     total = sum(c.workers for c in deployment.credentials)
     if deployment.reserved and total > MAX_RESERVED:
         raise SettingsError(
             f"credentials: the lanes reserve {total} concurrent executions in sum, more than {MAX_RESERVED}; "
             'lower workers or set reserved to "none"'
+        )
+    size = len(settings.dumps())
+    if size > MAX_SETTINGS:
+        raise SettingsError(
+            f"credentials: compressed they are {size} bytes, and a function's environment has room for {MAX_SETTINGS}; "
+            "open more of them to all accounts, or split them among several stages"
         )
     return deployment
 

@@ -8,7 +8,7 @@ from aws_cdk.aws_dynamodb import Table
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
-from infra import bundling
+from infra import bundling, encryption
 from infra.api import Api
 from infra.dispatch import Dispatch, Feedback
 from infra.exports import Exports
@@ -104,6 +104,7 @@ class PosthasteStack(Stack):
                 dispatch=dispatch,
                 api=api,
             )
+        self._grant_key(deployment, schedules)
         self._outputs(api, environment)
         self._refuse_what_is_too_large(deployment)
         if not deployment.local:
@@ -224,6 +225,14 @@ class PosthasteStack(Stack):
         make.allow("dynamodb:PutItem", on=[storage.records.table_arn])
         make.allow("s3:GetObject", "s3:PutObject", on=[storage.bucket.arn_for_objects(f"{EXPORTS}*")])
         make.allow("s3:ListBucket", on=[storage.bucket.bucket_arn])
+
+    def _grant_key(self, deployment: Deployment, schedules: Schedules) -> None:
+        """Let everything that reads or writes use the customer's key, where there is one."""
+        if deployment.kms_key_arn:
+            for construct in self.node.find_all():
+                if isinstance(construct, Function):
+                    construct.allow(*encryption.USE, on=[deployment.kms_key_arn])
+            schedules.allow(*encryption.SEND, on=[deployment.kms_key_arn])
 
     def _indexes(self, storage: Storage, *names: str) -> list[str]:
         return [f"{storage.records.table_arn}/index/{name}" for name in names]

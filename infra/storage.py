@@ -13,14 +13,15 @@ from aws_cdk.aws_dynamodb import (
     Table,
     TableEncryption,
 )
+from aws_cdk.aws_kms import IKey
 from aws_cdk.aws_s3 import BlockPublicAccess, Bucket, BucketEncryption, LifecycleRule, ObjectOwnership
 from constructs import Construct
 
-from infra.settings import Deployment
+from infra.encryption import customer_key
+from infra.settings import MAX_BACKUPS, Deployment
 from shared import contracts
 
 UPLOADS: Final = "uploads/"
-UPLOADS_DAYS: Final = 7
 """An upload is read once, within hours; what it brought is in the table."""
 EXPORTS: Final = "exports/"
 EXPORTS_DAYS: Final = 7
@@ -34,7 +35,8 @@ class Storage(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment) -> None:
         super().__init__(scope, construct_id)
-        self.records = self._table("Records", deployment)
+        key = customer_key(self, deployment)
+        self.records = self._table("Records", deployment, key)
         self.records.add_global_secondary_index(
             index_name=contracts.INDEX_OPEN,
             partition_key=_text("open_pk"),
@@ -48,12 +50,14 @@ class Storage(Construct):
             sort_key=_text("mine_sk"),
             projection_type=ProjectionType.KEYS_ONLY,
         )
-        self.ops = self._table("Ops", deployment)
+        self.ops = self._table("Ops", deployment, key)
         self.bucket = Bucket(
             self,
             "Bucket",
             block_public_access=BlockPublicAccess.BLOCK_ALL,
-            encryption=BucketEncryption.S3_MANAGED,
+            encryption=BucketEncryption.KMS if key else BucketEncryption.S3_MANAGED,
+            encryption_key=key,
+            bucket_key_enabled=True if key else None,  # else S3 asks KMS for every object
             object_ownership=ObjectOwnership.BUCKET_OWNER_ENFORCED,
             enforce_ssl=not deployment.local,
             versioned=True,
@@ -64,20 +68,24 @@ class Storage(Construct):
                     abort_incomplete_multipart_upload_after=Duration.days(1),
                     noncurrent_version_expiration=Duration.days(NONCURRENT_DAYS),
                 ),
-                LifecycleRule(id="uploads", prefix=UPLOADS, expiration=Duration.days(UPLOADS_DAYS)),
+                LifecycleRule(id="uploads", prefix=UPLOADS, expiration=Duration.days(deployment.uploads_days)),
                 LifecycleRule(id="exports", prefix=EXPORTS, expiration=Duration.days(EXPORTS_DAYS)),
             ],
         )
 
-    def _table(self, construct_id: str, deployment: Deployment) -> Table:
+    def _table(self, construct_id: str, deployment: Deployment, key: IKey | None) -> Table:
         return Table(
             self,
             construct_id,
             partition_key=_text("pk"),
             sort_key=_text("sk"),
             billing_mode=BillingMode.PAY_PER_REQUEST,
-            encryption=TableEncryption.AWS_MANAGED,
-            point_in_time_recovery_specification=PointInTimeRecoverySpecification(point_in_time_recovery_enabled=True),
+            encryption=TableEncryption.CUSTOMER_MANAGED if key else TableEncryption.AWS_MANAGED,
+            encryption_key=key,
+            point_in_time_recovery_specification=PointInTimeRecoverySpecification(
+                point_in_time_recovery_enabled=True,
+                recovery_period_in_days=deployment.backups_days if deployment.backups_days < MAX_BACKUPS else None,
+            ),
             stream=StreamViewType.NEW_IMAGE,
             time_to_live_attribute="ttl",
             deletion_protection=deployment.stage.startswith("prod"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from infra.lint import examples, synthesise, templates
-from infra.settings import SettingsError, Target, read
+from infra.settings import MAX_SETTINGS, SettingsError, Target, read
 from shared import contracts
 from tests.infra.conftest import SETTINGS
 from tests.infra.template import Template, text
@@ -78,6 +78,16 @@ def test_lanes_in_nested_stacks_are_watched_like_the_others(stacks: dict[str, Te
     assert len(watched["Errors"]) == sum(len(t.functions()) for t in stacks.values())
 
 
+def test_settings_and_addresses_fit_a_function_s_environment(stacks: dict[str, Template]) -> None:
+    """Names that are made at deployment have less than a hundred characters."""
+    for template in stacks.values():
+        for name, function in template.functions().items():
+            variables = function["Environment"]["Variables"]
+            others = [(k, v) for k, v in variables.items() if k != contracts.ENV_SETTINGS]
+            size = sum(len(k) + (len(v) if isinstance(v, str) else 100) for k, v in others)
+            assert size + len(contracts.ENV_SETTINGS) + MAX_SETTINGS <= 4096, name
+
+
 def test_the_local_cloud_has_one_flat_stack() -> None:
     rows = [{**SETTINGS["credentials"][0], "stack": "second"}]
     settings = {**SETTINGS, "credentials": rows, "routes": {}}
@@ -90,3 +100,30 @@ def test_a_nested_stack_s_name_is_checked(name: str) -> None:
     rows = [{**SETTINGS["credentials"][0], "stack": name}]
     with pytest.raises(SettingsError, match=r"credentials\[0\].stack: .* is not a letter followed by"):
         read({**SETTINGS, "credentials": rows, "routes": {}})
+
+
+def test_the_customer_s_key_is_everywhere_and_everybody_may_use_it(stacks: dict[str, Template]) -> None:
+    """A bank's own key, in both stacks; who reads or writes is let use it, and no more is asked of it."""
+    settings = read(examples()["thirty"])
+    arn = settings.kms_key_arn
+    assert arn
+    main = stacks[""]
+    for template in stacks.values():
+        assert {q.get("KmsMasterKeyId") for q in template.of("SQS::Queue").values()} == {arn}
+        credentials = [s for s in template.of("SecretsManager::Secret").values() if "/credential/" in s["Name"]]
+        assert {s["KmsKeyId"] for s in credentials} == {arn}
+        roles = [r for r in template.of("IAM::Role").values() if r.get("Policies")]
+        for role in roles:
+            rights = [s for p in role["Policies"] for s in p["PolicyDocument"]["Statement"] if s["Resource"] == arn]
+            assert len(rights) == 1, role
+            assert {"kms:Decrypt", "kms:GenerateDataKey"} <= set(rights[0]["Action"])
+            assert not any("*" in action for action in rights[0]["Action"])
+    for table in main.of("DynamoDB::Table").values():
+        assert table["SSESpecification"]["KMSMasterKeyId"] == arn
+        assert table["PointInTimeRecoverySpecification"]["RecoveryPeriodInDays"] == 14
+    (bucket,) = main.of("S3::Bucket").values()
+    (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert rule["BucketKeyEnabled"]
+    assert rule["ServerSideEncryptionByDefault"]["KMSMasterKeyID"] == arn
+    rules = {r["Id"]: r["ExpirationInDays"] for r in bucket["LifecycleConfiguration"]["Rules"] if "Prefix" in r}
+    assert rules == {"uploads": 2, "exports": 7}

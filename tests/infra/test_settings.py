@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from infra.lint import context, synthesise
+from infra.lint import context, examples, synthesise
 from infra.settings import ROOT, SettingsError, providers, read, workers
 from shared import contracts
 from tests.infra.conftest import SETTINGS, deployment
@@ -80,6 +81,12 @@ WRONG: dict[str, tuple[Change, str]] = {
     "stage missing": (without("stage"), "stage: Field required"),
     "stage with a slash": (field(stage="a/b"), "stage: 'a/b' is not a letter followed by"),
     "retention CloudWatch does not know": (field(retention={"logs_days": 31}), "retention.logs_days: 31 is not one of"),
+    "uploads kept for less than a list may take": (field(retention={"uploads_days": 1}), "retention.uploads_days: "),
+    "backups DynamoDB does not keep": (field(retention={"backups_days": 36}), "retention.backups_days: "),
+    "a key by its alias": (
+        field(kms_key_arn="arn:aws:kms:eu-west-1:111122223333:alias/mail"),
+        "kms_key_arn: 'arn:aws:kms:eu-west-1:111122223333:alias/mail' is not the ARN of a key",
+    ),
     "jobs kept for no day": (field(retention={"jobs_days": 0}), "retention.jobs_days: "),
     "no time for feedback": (field(feedback_timeout=59), "feedback_timeout: Input should be greater than or equal to"),
     "forever for feedback": (field(feedback_timeout=2_592_001), "feedback_timeout: Input should be less than or equal"),
@@ -87,6 +94,24 @@ WRONG: dict[str, tuple[Change, str]] = {
     "over a hundred credentials": (many(101), "101 credentials; a deployment has at most 100"),
     "over 900 reserved": (many(3, workers=300), "the lanes reserve 902 concurrent executions in sum, more than 900"),
 }
+
+
+def each_for_an_account_of_its_own(raw: dict[str, Any]) -> None:
+    many(100)(raw)
+    for i, row in enumerate(raw["credentials"]):
+        row["accounts"] = [f"acc_{random.Random(i).getrandbits(128):032x}"]
+
+
+WRONG["more than a function's environment holds"] = (
+    each_for_an_account_of_its_own,
+    "bytes, and a function's environment has room for 2800; open more of them to all accounts",
+)
+
+
+def test_a_hundred_credentials_fit_a_function_s_environment() -> None:
+    raw = copy.deepcopy(SETTINGS)
+    many(100)(raw)
+    assert len(read(raw, known=["sendgrid"]).settings.dumps()) < 1000
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -136,6 +161,12 @@ def test_more_lanes_than_cloudformation_carries_are_refused(tmp_path: Any) -> No
         SettingsError, match=r"61 lanes make \d+ resources in the stack, and .* allows 500; .*\"stack\": \"more\""
     ):
         synthesise(read(raw, known=["sendgrid"]), tmp_path)
+
+
+def test_the_local_cloud_has_no_keys() -> None:
+    arn = read(examples()["thirty"]).kms_key_arn
+    with pytest.raises(SettingsError, match="kms_key_arn: the local cloud has no KMS"):
+        read({**SETTINGS, "kms_key_arn": arn}, target="local", known=["sendgrid"])
 
 
 def test_the_repository_s_own_settings_are_right() -> None:
