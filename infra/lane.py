@@ -50,7 +50,7 @@ class Lane(Construct):
         )
         self.secret: CfnSecret | None = None
         if credential.id != contracts.TEST_CREDENTIAL:
-            # Without a value: `posthaste credentials set` or the console puts it there, no template ever sees it.
+            # Without a value: `posthaste credential set` or the console puts it there, no template ever sees it.
             self.secret = CfnSecret(
                 self,
                 "Secret",
