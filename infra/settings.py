@@ -22,8 +22,8 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 MAX_CREDENTIALS: Final = 100
 MAX_RESERVED: Final = 900
 """Of a Lambda account's default 1,000 concurrent executions, 100 must stay unreserved."""
-MAX_SETTINGS: Final = 2800
-"""Bytes. Lambda's 4 KB of environment hold 1.2 KB of names and addresses besides, where these are long."""
+MAX_SETTINGS: Final = 2600
+"""Bytes. Lambda's 4 KB of environment hold 1.4 KB of names and addresses besides, where these are long."""
 MAX_WORKERS: Final = 1000
 """The event source's `MaximumConcurrency` ends there."""
 MIN_WORKERS: Final = 2
