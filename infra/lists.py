@@ -13,7 +13,7 @@ from infra.settings import Deployment, Target
 from shared import contracts
 
 SECONDS: Final = {Target.AWS: 900, Target.LOCAL: 12}
-"""What it does not finish it hands over to its next invocation; a million rows take about one minute. On a laptop the
+"""What it does not finish it hands over to its next invocation; a million rows take half a minute. On a laptop the
 lease of one that was killed runs out while somebody waits."""
 MEMORY_MB: Final = 1769
 """One whole processor, by which it is bound: less memory would cost as much and take longer. The largest list needs a
