@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 
 from pydantic import Field
 
-from functions.api.views import Counts, JobView, LogLineView, Restarted, Tally, Time, View, moment
+from functions.api.log_views import LogLineView
+from functions.api.views import Counts, JobView, Restarted, Tally, Time, View, moment
 from shared.domain.campaigns import Campaign
 
 

@@ -2,24 +2,22 @@
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
 from functions.api.http import Answer
 from functions.api.models import SCOPES
-from shared.adapters.dynamo.credentials import CredentialState
 from shared.adapters.dynamo.stats import Day
 from shared.adapters.dynamo.suppressions import Suppression
-from shared.contracts import Credential, Settings
-from shared.domain.breaker import BreakerState
+from shared.contracts import Settings
 from shared.domain.feedback import WordKind
 from shared.domain.jobs import Job, OnAmbiguous, public_counts
 from shared.domain.ledger import BY_KEYS
-from shared.domain.states import ACTIVE, JobState, MessageState, Status
+from shared.domain.states import ACTIVE, JobState
 from shared.domain.suppressions import Reach
 from shared.domain.switches import AS_DECLARED, Switches
-from shared.engine.logs import LiveCounts, LogLine
+from shared.engine.logs import LiveCounts
 
 
 def _rfc_3339(value: datetime) -> str:
@@ -138,48 +136,6 @@ class Restarted(View):
     messages: int = Field(description="Messages that are sent again; 0: there was nothing to do.")
 
 
-class ProviderWord(View):
-    """A provider's later word about an attempt."""
-
-    word: str
-    at: Time
-    code: str | None
-
-
-class AttemptView(View):
-    """One try to deliver a message."""
-
-    n: int
-    credential_id: str
-    at: Time
-    outcome: str = Field(description="accepted, refused, invalid, not_sent or unknown.")
-    code: str | None
-    provider_message_id: str | None
-    feedback: list[ProviderWord]
-
-
-class LogLineView(View):
-    """What is known of one message."""
-
-    message: str = Field(description="Its name within the batch, `chunk.index`.")
-    recipient: str
-    state: MessageState
-    status: Status
-    providers: dict[str, bool] = Field(description="A key per provider of the route; true: tried.")
-    attempts: list[AttemptView]
-    updated_at: Time
-    error: str | None = Field(description="Why it is in this state: a provider's code, or one of ours.")
-    may_duplicate: bool = Field(description="An attempt whose fate is not known was followed by another.")
-    unacknowledged: bool = Field(description="Sent, and its provider has not said for too long what became of it.")
-
-
-class LogPage(View):
-    """A page of a log, in list order."""
-
-    items: list[LogLineView]
-    next_cursor: str | None
-
-
 class Amounts(View):
     """Messages by the narrow words."""
 
@@ -247,36 +203,6 @@ class Removed(View):
 
     address: str
     removed: bool = Field(description="False: it was not suppressed.")
-
-
-class BreakerView(View):
-    """Whether a provider is used, or left alone because its calls failed."""
-
-    state: Literal["closed", "open", "half_open"] = Field(
-        description="closed: used. open: left alone. half_open: a few messages probe whether it works again."
-    )
-    reason: str | None = Field(description="Code of the failure that opened it; null while it is closed.")
-    since: Time | None = Field(description="When it was opened, or closed again; null if it never opened.")
-
-
-class CredentialView(View):
-    """A provider account that is open to the account."""
-
-    id: str
-    provider: str
-    channel: str
-    rate: float = Field(description="Messages per second at present, never exceeded.")
-    declared_rate: float = Field(description="What the deployment declares, which the present one never exceeds.")
-    in_flight: int = Field(description="Messages whose time slots are reserved and not yet past.")
-    breaker: BreakerView
-    paused: bool = Field(description="By an operator: nothing is sent through it.")
-
-
-class CredentialPage(View):
-    """Credentials, in the deployment's order."""
-
-    items: list[CredentialView]
-    next_cursor: str | None
 
 
 def job_view(
@@ -374,33 +300,6 @@ def _waiting(job: Job, queued: int, now_ms: int, *, paused: bool, left_alone: bo
     return "breaker" if left_alone else "rate"
 
 
-def log_line(line: LogLine) -> LogLineView:
-    """Return a log line as clients see it."""
-    return LogLineView(
-        message=line.message,
-        recipient=line.recipient,
-        state=line.state,
-        status=line.status,
-        providers=line.providers,
-        attempts=[
-            AttemptView(
-                n=a.n,
-                credential_id=a.credential_id,
-                at=moment(a.at_ms),
-                outcome=a.outcome,
-                code=a.code or None,
-                provider_message_id=a.provider_message_id or None,
-                feedback=[ProviderWord(word=w.word, at=moment(w.at * 1000), code=w.code or None) for w in a.words],
-            )
-            for a in line.attempts
-        ],
-        updated_at=moment(line.updated_at_ms),
-        error=line.error,
-        may_duplicate=line.may_duplicate,
-        unacknowledged=line.unacknowledged,
-    )
-
-
 def day_view(day: Day, by: frozenset[str]) -> DayView:
     """Return a day's stats as clients see them."""
     return DayView(
@@ -419,30 +318,4 @@ def suppression_view(found: Suppression, reach: Reach) -> SuppressionView:
         reason=found.reason,
         job_id=found.job or None,
         created_at=moment(found.at),
-    )
-
-
-_BREAKERS: Final[Mapping[BreakerState, Literal["closed", "open", "half_open"]]] = {
-    BreakerState.CLOSED: "closed",
-    BreakerState.OPEN: "open",
-    BreakerState.HALF_OPEN: "half_open",
-}
-
-
-def credential_view(credential: Credential, state: CredentialState) -> CredentialView:
-    """Return a credential as clients see it: never its secret, its address or whom else it is open to."""
-    rate = state.switches.within(credential.rate)
-    return CredentialView(
-        id=credential.id,
-        provider=credential.provider,
-        channel=credential.channel,
-        rate=rate,
-        declared_rate=credential.rate,
-        in_flight=round(state.ahead * rate),
-        breaker=BreakerView(
-            state=_BREAKERS[state.breaker.state],
-            reason=None if state.breaker.closed else state.breaker.reason,
-            since=at(state.breaker.since),
-        ),
-        paused=state.switches.paused,
     )

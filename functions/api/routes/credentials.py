@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from functions.api.credential_views import CredentialPage, credential_view
 from functions.api.http import Answer
 from functions.api.routing import AnyRoute, Call, Nothing, Route
-from functions.api.views import CredentialPage, credential_view
 from shared.domain.accounts import Scope
 
 

@@ -4,11 +4,11 @@ from typing import Final
 
 from functions.api import cursors
 from functions.api.http import Answer
+from functions.api.log_views import LogLineView, LogPage, log_line
 from functions.api.models import LogQuery
 from functions.api.problems import Problem
 from functions.api.routes.jobs import owned
 from functions.api.routing import AnyRoute, Call, Nothing, Route
-from functions.api.views import LogLineView, LogPage, log_line
 from shared.domain import addresses
 from shared.domain.accounts import Scope
 from shared.domain.ids import parse_message_id

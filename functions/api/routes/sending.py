@@ -10,6 +10,7 @@ from functions.api.campaigning import jobs_of, owned, refused, state
 from functions.api.composing import begin_at
 from functions.api.http import Answer
 from functions.api.idempotency import fingerprint_of, idempotency_key, repeat_or_raise, repeated
+from functions.api.log_views import LogLineView, log_line
 from functions.api.models import LogQuery, Retry
 from functions.api.problems import Problem
 from functions.api.routes.campaigns import sendable
@@ -25,7 +26,7 @@ from functions.api.sending_views import (
     SentList,
     stats_view,
 )
-from functions.api.views import JobView, LogLineView, Restarted, log_line
+from functions.api.views import JobView, Restarted
 from shared.domain import recipients
 from shared.domain.accounts import Scope
 from shared.domain.campaigns import Campaign

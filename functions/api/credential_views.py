@@ -1,0 +1,67 @@
+"""Credentials as clients read them."""
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from pydantic import Field
+
+from functions.api.views import Time, View, at
+from shared.adapters.dynamo.credentials import CredentialState
+from shared.contracts import Credential
+from shared.domain.breaker import BreakerState
+
+
+class BreakerView(View):
+    """Whether a provider is used, or left alone because its calls failed."""
+
+    state: Literal["closed", "open", "half_open"] = Field(
+        description="closed: used. open: left alone. half_open: a few messages probe whether it works again."
+    )
+    reason: str | None = Field(description="Code of the failure that opened it; null while it is closed.")
+    since: Time | None = Field(description="When it was opened, or closed again; null if it never opened.")
+
+
+class CredentialView(View):
+    """A provider account that is open to the account."""
+
+    id: str
+    provider: str
+    channel: str
+    rate: float = Field(description="Messages per second at present, never exceeded.")
+    declared_rate: float = Field(description="What the deployment declares, which the present one never exceeds.")
+    in_flight: int = Field(description="Messages whose time slots are reserved and not yet past.")
+    breaker: BreakerView
+    paused: bool = Field(description="By an operator: nothing is sent through it.")
+
+
+class CredentialPage(View):
+    """Credentials, in the deployment's order."""
+
+    items: list[CredentialView]
+    next_cursor: str | None
+
+
+_BREAKERS: Final[Mapping[BreakerState, Literal["closed", "open", "half_open"]]] = {
+    BreakerState.CLOSED: "closed",
+    BreakerState.OPEN: "open",
+    BreakerState.HALF_OPEN: "half_open",
+}
+
+
+def credential_view(credential: Credential, state: CredentialState) -> CredentialView:
+    """Return a credential as clients see it: never its secret, its address or whom else it is open to."""
+    rate = state.switches.within(credential.rate)
+    return CredentialView(
+        id=credential.id,
+        provider=credential.provider,
+        channel=credential.channel,
+        rate=rate,
+        declared_rate=credential.rate,
+        in_flight=round(state.ahead * rate),
+        breaker=BreakerView(
+            state=_BREAKERS[state.breaker.state],
+            reason=None if state.breaker.closed else state.breaker.reason,
+            since=at(state.breaker.since),
+        ),
+        paused=state.switches.paused,
+    )

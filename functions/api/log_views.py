@@ -1,0 +1,76 @@
+"""What is known of single messages, as clients read it."""
+
+from pydantic import Field
+
+from functions.api.views import Time, View, moment
+from shared.domain.states import MessageState, Status
+from shared.engine.logs import LogLine
+
+
+class ProviderWord(View):
+    """A provider's later word about an attempt."""
+
+    word: str
+    at: Time
+    code: str | None
+
+
+class AttemptView(View):
+    """One try to deliver a message."""
+
+    n: int
+    credential_id: str
+    at: Time
+    outcome: str = Field(description="accepted, refused, invalid, not_sent or unknown.")
+    code: str | None
+    provider_message_id: str | None
+    feedback: list[ProviderWord]
+
+
+class LogLineView(View):
+    """What is known of one message."""
+
+    message: str = Field(description="Its name within the batch, `chunk.index`.")
+    recipient: str
+    state: MessageState
+    status: Status
+    providers: dict[str, bool] = Field(description="A key per provider of the route; true: tried.")
+    attempts: list[AttemptView]
+    updated_at: Time
+    error: str | None = Field(description="Why it is in this state: a provider's code, or one of ours.")
+    may_duplicate: bool = Field(description="An attempt whose fate is not known was followed by another.")
+    unacknowledged: bool = Field(description="Sent, and its provider has not said for too long what became of it.")
+
+
+class LogPage(View):
+    """A page of a log, in list order."""
+
+    items: list[LogLineView]
+    next_cursor: str | None
+
+
+def log_line(line: LogLine) -> LogLineView:
+    """Return a log line as clients see it."""
+    return LogLineView(
+        message=line.message,
+        recipient=line.recipient,
+        state=line.state,
+        status=line.status,
+        providers=line.providers,
+        attempts=[
+            AttemptView(
+                n=a.n,
+                credential_id=a.credential_id,
+                at=moment(a.at_ms),
+                outcome=a.outcome,
+                code=a.code or None,
+                provider_message_id=a.provider_message_id or None,
+                feedback=[ProviderWord(word=w.word, at=moment(w.at * 1000), code=w.code or None) for w in a.words],
+            )
+            for a in line.attempts
+        ],
+        updated_at=moment(line.updated_at_ms),
+        error=line.error,
+        may_duplicate=line.may_duplicate,
+        unacknowledged=line.unacknowledged,
+    )
