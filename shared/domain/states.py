@@ -1,7 +1,7 @@
 """States of cells, messages and jobs, and the one table of a job's transitions.
 
 A *cell* is the engine's view of one recipient, one byte in a ledger: `attempt << 4 | state`. A *message state* is what
-the outside sees of it. Source: docs/protocol.md, "States of a cell" and docs/architecture.md, "States".
+the outside sees of it. Source: docs/protocol.md, "States of a cell" and docs/architecture.md, "The life of a job".
 """
 
 from enum import IntEnum, StrEnum
