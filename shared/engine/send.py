@@ -39,6 +39,8 @@ LEASES: Final = 2
 LOOK_AGAIN: Final = 15.0
 """Seconds after which a lease asks again who was suppressed, if anybody was: one of a slow job lasts for minutes; while
 many bounce, somebody is all the time."""
+KEPT_JOBS: Final = 64
+"""Jobs kept in memory that were stopped a moment ago."""
 KEPT_CONTENTS: Final = 8
 """Contents kept in memory: a few jobs share a lane at a time, and a content can be megabytes."""
 
@@ -88,6 +90,7 @@ class Sender:
         self._prepare = Lead()
         self._links = links
         self._compositions: dict[str, Composition] = {}
+        self._resting: dict[str, None] = {}
         self._suppressed = Suppressed(records, clock)
         self._tally = Tally()
 
@@ -103,6 +106,8 @@ class Sender:
         Raises:
             Retriable: nothing that was sent is lost; the pointer may be delivered again.
         """
+        if job_id in self._resting and self._rests(job_id):
+            return Did.NOTHING
         ledger = self._start(job_id, number, owner, deadline)
         if isinstance(ledger, Did):
             return ledger
@@ -123,7 +128,23 @@ class Sender:
         finally:
             self._tally.include(lease.count)
         self._release(lease)
+        if lease.job.state not in ACTIVE:
+            self._rest(job_id)
         return Did.SENT
+
+    def _rest(self, job: str) -> None:
+        """Remember a job that was stopped: hundreds of its pointers may still come."""
+        if len(self._resting) >= KEPT_JOBS:
+            self._resting.pop(next(iter(self._resting)), None)
+        self._resting[job] = None
+
+    def _rests(self, job_id: str) -> bool:
+        """Look whether a job that was not active still is not; without a lease, which would keep it from its end."""
+        job = self._records.job(job_id)
+        if job is None or job.state not in ACTIVE:
+            return True
+        self._resting.pop(job_id, None)
+        return False
 
     def said(self) -> Count:
         """Return what the provider said to the calls of leases that ended since this was last asked."""
@@ -167,8 +188,9 @@ class Sender:
             rate = self._gate.narrow(self._pace(lease))
             wanted = lease.wanted(rate)
             until = last - self._window_time(rate, wanted)
-            if not wanted.count or self._clock.now() + HORIZON > until or self._leaves(lease):
-                return True
+            late = self._clock.now() + HORIZON > until
+            if not wanted.count or late or lease.job.state not in ACTIVE or self._leaves(lease):
+                return True  # no slots are taken that nobody would use
             ahead = self._prepare.seconds if rate.burns else 0.0
             slots = self._booking.reserve(wanted.slots, rate, ahead=ahead, until=until)
             if slots.count < wanted.slots:

@@ -1,4 +1,5 @@
 from itertools import pairwise
+from typing import Any, Final
 
 import pytest
 
@@ -6,6 +7,7 @@ from shared.contracts import pointer
 from shared.domain.jobs import OnAmbiguous, Policy
 from shared.domain.ledger import LedgerStatus
 from shared.domain.outcomes import Accepted, NotStarted, Rejected, Throttled, Unknown
+from shared.domain.pacing import Slots
 from shared.domain.states import Cell, Change, JobState
 from shared.engine.send import Did
 from shared.ports import Retriable
@@ -78,24 +80,62 @@ def test_a_provider_without_feedback_relays(world: World) -> None:
 # Whether to call at all
 
 
-@pytest.mark.parametrize("state", [JobState.READY, JobState.STOPPED, JobState.SENT, JobState.LOGGED])
-def test_a_stale_pointer_to_a_job_that_is_not_active_calls_nobody(world: World, state: JobState) -> None:
+CHANGES: Final = {
+    JobState.READY: (Change.STOP, Change.LOG, Change.RESUME),
+    JobState.STOPPED: (Change.STOP,),
+    JobState.SENT: (Change.FINISH,),
+    JobState.LOGGED: (Change.STOP, Change.LOG),
+}
+"""What makes a state of a job that is active."""
+
+
+@pytest.mark.parametrize("waiting", ["in_queue", "for_slots"])
+@pytest.mark.parametrize("state", CHANGES)
+def test_a_stale_pointer_to_a_job_that_is_not_active_calls_nobody(
+    world: World, state: JobState, waiting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job = world.accept(3)
-    changes = {
-        JobState.READY: [Change.STOP, Change.LOG, Change.RESUME],
-        JobState.STOPPED: [Change.STOP],
-        JobState.SENT: [Change.FINISH],
-        JobState.LOGGED: [Change.STOP, Change.LOG],
-    }
-    for change in changes[state]:
-        assert world.records.change(world.job(job.id), change, world.clock.ms).won
+    reserve = world.pacer.reserve
+
+    def change() -> None:
+        for change in CHANGES[state]:
+            assert world.records.change(world.job(job.id), change, world.clock.ms).won
+
+    def reserve_late(*args: Any, **named: Any) -> Slots:
+        change()
+        return reserve(*args, **named)
+
+    if waiting == "for_slots":
+        monkeypatch.setattr(world.pacer, "reserve", reserve_late)
+    else:
+        change()
     assert world.send("one") is Did.SENT
+    assert world.job(job.id).state is state
     assert world.oracle.calls == []
     ledger = world.ledgers.read(job.id, 0)
     assert ledger is not None
     assert ledger.status is LedgerStatus.IDLE
     assert world.states(job.id) == [Cell.QUEUED] * 3
     assert world.lanes["one"].is_empty()
+
+
+def test_pointers_of_a_stopped_job_take_no_slots_and_no_leases_and_it_goes_on_when_resumed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = world.accept(1500)
+    world.control.stop(job.id, ACCOUNT)
+    reserved: list[object] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(world.pacer, "reserve", lambda *args, **_: reserved.append(args))
+        assert [world.send("one") for _ in range(job.chunks)] == [Did.SENT, *[Did.NOTHING] * (job.chunks - 1)]
+    assert job.chunks > 1
+    assert reserved == []
+    assert [x.epoch for x in world.ledgers.read_all(job.id)] == [1, *[0] * (job.chunks - 1)]
+    world.settle()
+    assert world.job(job.id).state is JobState.LOGGED
+    world.control.resume(job.id, ACCOUNT)
+    world.settle()
+    assert world.counts(job.id) == {"sent": 1500}
 
 
 @pytest.mark.parametrize("account", [ACCOUNT, ""])

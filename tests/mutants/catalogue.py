@@ -310,7 +310,16 @@ MUTANTS: Final = (
         SEND,
         "if not self._may_claim(lease):",
         "if lease.ledger.seq > 0 and not self._may_claim(lease):",
-        "tests/engine/test_control.py::test_stop_of_an_enqueued_job_sends_nothing",
+        "tests/engine/test_send.py::test_a_stale_pointer_to_a_job_that_is_not_active_calls_nobody[STOPPED-for_slots]",
+    ),
+    Mutant(
+        "slots are taken for a job that was stopped",
+        4,
+        SEND,
+        "if not wanted.count or late or lease.job.state not in ACTIVE or self._leaves(lease):",
+        "if not wanted.count or late or self._leaves(lease):",
+        "tests/engine/test_send.py::"
+        "test_pointers_of_a_stopped_job_take_no_slots_and_no_leases_and_it_goes_on_when_resumed",
     ),
     Mutant(
         "feedback reopens a stopped job",
@@ -386,7 +395,7 @@ MUTANTS: Final = (
         SEND,
         "if job.state not in ACTIVE or control.paused:",
         "if job.state is JobState.STOPPED or control.paused:",
-        "tests/engine/test_send.py::test_a_stale_pointer_to_a_job_that_is_not_active_calls_nobody[LOGGED]",
+        "tests/engine/test_send.py::test_a_stale_pointer_to_a_job_that_is_not_active_calls_nobody[LOGGED-for_slots]",
     ),
     # 9: everybody's own
     Mutant(
