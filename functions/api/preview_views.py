@@ -36,7 +36,10 @@ class PreviewView(View):
     row: int | None = Field(description="Which recipient of the list; null: there is none, the values are examples.")
     recipient: str
     skip: str | None = Field(description="Why nothing is sent to this recipient.")
-    error: str | None = Field(description="Why the message cannot be made; then it is empty.")
+    error: str | None = Field(
+        description="Why the message cannot be made; then it is empty. `too_large_to_show`: it is sent, but its bodies "
+        "are larger than an answer."
+    )
     from_: str | None = Field(serialization_alias="from")
     reply_to: str | None
     subject: str
