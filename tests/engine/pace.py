@@ -6,6 +6,7 @@ they had learnt and reserved is lost with them. Work never runs out, so that wha
 """
 
 import bisect
+import math
 import random
 import sys
 import threading
@@ -86,8 +87,8 @@ class Result:
 
     Attributes:
         worst: the most recipients in any closed second.
-        over: the most by which one exceeded the present rate, once what was reserved before it was set had gone; at
-            most 0 is due.
+        over: the most by which one exceeded the present rate, rounded up to a whole message, once what was reserved
+            before it was set had gone; at most 0 is due.
         average: recipients a second; one whose job has a lower rate counts for as many as its slot could have held,
             and where the present rate is lower than the declared one, so much more.
         excused: recipients a second that could not go out since their slots were reserved by a worker that then died
@@ -99,7 +100,7 @@ class Result:
     average: float
     excused: float
     slowest: int
-    over: float = 0.0
+    over: int = 0
 
 
 def worst_second(times: list[tuple[float, int]]) -> int:
@@ -333,7 +334,7 @@ def _result(
     share, worst = 0.0, []
     for start, end, rate in spans:
         share += sum(1 / min(own[x.ref.job], rate) for x in world.oracle.taken if start < x.at <= end)
-        worst.append(worst_second(sorted((t, n) for t, _, n in calls if start < t <= end)) - max(1.0, rate))
+        worst.append(worst_second(sorted((t, n) for t, _, n in calls if start < t <= end)) - math.ceil(rate))
     measured = sum(end - start for start, end, _ in spans)
     window = pace(case.rate, MANY).window
     over = [-case.rate]
@@ -366,7 +367,7 @@ def verdict(case: Case, result: Result) -> str:
     if result.worst > case.rate:
         wrong.append(f"{result.worst} in a second")
     if result.over > 0:
-        wrong.append(f"{result.over:g} above the present rate")
+        wrong.append(f"{result.over} above the present rate")
     if result.slowest > 0:
         wrong.append(f"a job exceeds its own rate by {result.slowest}")
     if result.average + result.excused < GOAL * case.rate:

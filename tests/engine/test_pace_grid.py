@@ -47,7 +47,7 @@ def test_what_the_verdict_is_about() -> None:
     assert verdict(case, Result(worst=10, average=9.3, excused=0, slowest=0)) == ""
     assert "11 in a second" in verdict(case, Result(worst=11, average=9.3, excused=0, slowest=0))
     assert "0.920 of the rate" in verdict(case, Result(worst=10, average=9.2, excused=0, slowest=0))
-    over = Result(worst=10, average=9.3, excused=0, slowest=0, over=0.5)
-    assert "0.5 above the present rate" in verdict(case, over)
+    over = Result(worst=10, average=9.3, excused=0, slowest=0, over=2)
+    assert "2 above the present rate" in verdict(case, over)
     assert "by 1" in verdict(case, Result(worst=10, average=9.3, excused=0, slowest=1))
     assert worst_second([(START, 3), (START + 0.5, 1), (START + 1, 2), (START + 1.1, 1)]) == 6
