@@ -1,12 +1,8 @@
-"""Names the adapters behind the ports and builds what each function needs, once, when it is first called.
-
-Every builder imports only what its function uses: a function's cold start pays for nothing else.
-"""
+"""The parts of one deployment."""
 
 import os
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +12,7 @@ from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo.client import CONFIG, Dynamo
 from shared.adapters.dynamo.ledgers import DynamoLedgers
 from shared.adapters.dynamo.records import DynamoRecords
-from shared.contracts import Credential, Settings
+from shared.contracts import Settings
 from shared.ports import Clock
 
 if TYPE_CHECKING:
@@ -27,10 +23,8 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.roster import Roster
     from shared.adapters.dynamo.uploads import DynamoUploads
     from shared.adapters.files import S3Files
-    from shared.adapters.http_wire import Wire
     from shared.adapters.links import SecretLinks
     from shared.adapters.secrets import Secrets
-    from shared.adapters.smtp import SmtpClient
     from shared.adapters.sqs import SqsLanes, SqsQueue
     from shared.engine.circuits import Circuits
     from shared.engine.due import Due
@@ -40,16 +34,12 @@ if TYPE_CHECKING:
     from shared.engine.logs import Logs
     from shared.engine.plan import Planner
     from shared.engine.recover import Recovery
-    from shared.engine.resolve import Resolution
     from shared.engine.retry import Retrier
     from shared.engine.schedules import Schedules
-    from shared.engine.send import Sender
     from shared.engine.sweep import Sweeper
     from shared.engine.track import Tracker
     from shared.engine.uploading import Uploading
     from shared.engine.wake import Waker
-    from shared.ports import Provider
-    from shared.providers.registry import AwsAccount
 
 
 class Deployment:
@@ -384,112 +374,3 @@ class Deployment:
             slots=self._slots,
             others=(Reminder(self.uploads, self._ingest_queue, self.clock).walk,),
         )
-
-
-@dataclass(slots=True)
-class Lane:
-    """What serves one credential; its provider is made again when the secret has changed."""
-
-    deployment: Deployment
-    credential: Credential
-    _http: Any = None
-    _smtp: "SmtpClient | None" = None
-    _secret: Mapping[str, str] | None = None
-    _made: "Provider | None" = None
-    _sender: "Sender | None" = None
-
-    def sender(self, call_timeout: float) -> "Sender":
-        """Return the lane's sender. `call_timeout`: seconds that a provider call may take."""
-        provider = self._current()
-        if self._sender is None:
-            from shared.engine.send import Sender  # noqa: PLC0415
-
-            d = self.deployment
-            self._sender = Sender(
-                records=d.records,
-                ledgers=d.ledgers,
-                pacer=d.pacer,
-                lanes=d.lanes,
-                provider=provider,
-                credential=self.credential,
-                recovery=d.recovery,
-                circuits=d.circuits,
-                clock=d.clock,
-                lease_margin=float(d.env[contracts.ENV_LEASE_MARGIN]),
-                call_timeout=call_timeout,
-                wire=self._wire,
-                links=d.links,
-            )
-        return self._sender
-
-    def resolution(self, call_timeout: float) -> "Resolution":
-        """Return what asks the lane's provider about doubts. `call_timeout`: seconds that a question may take."""
-        from shared.engine.resolve import Resolution  # noqa: PLC0415
-
-        d = self.deployment
-        return Resolution(
-            records=d.records,
-            ledgers=d.ledgers,
-            tracker=d.tracker,
-            pacer=d.pacer,
-            provider=self._current(),
-            credential=self.credential,
-            circuits=d.circuits,
-            clock=d.clock,
-            call_timeout=call_timeout,
-            links=d.links,
-        )
-
-    def _current(self) -> "Provider":
-        """Return the provider under its present secret; another secret makes another provider, and another sender."""
-        secret = {} if self.credential.provider == "test" else self.deployment.secrets.get(self.credential.id)
-        if self._made is None or secret != self._secret:
-            self._secret, self._made, self._sender = secret, self._provider(secret), None
-        return self._made
-
-    def _provider(self, secret: Mapping[str, str]) -> "Provider":
-        from shared.adapters.http import HttpClient  # noqa: PLC0415
-        from shared.providers import registry  # noqa: PLC0415
-
-        d = self.deployment
-        if self._http is None:
-            self._http = HttpClient(d.clock)
-        feedback = d.feedback if self.credential.provider == "test" else None
-        smtp = self._relay() if self.credential.provider == "smtp" else None
-        aws = self._account() if self.credential.provider == "ses" else None
-        needs = registry.Needs(
-            self._http, d.clock, secret, self.credential.base_url, feedback, smtp, self.credential, aws, d.address
-        )
-        return registry.provider(self.credential.provider)(needs)
-
-    def _account(self) -> "AwsAccount":
-        """Return the function's own account; botocore keeps the role's keys current."""
-        from shared.providers.registry import AwsAccount, AwsKeys  # noqa: PLC0415
-
-        session = self.deployment.aws.session
-
-        def keys() -> AwsKeys | None:
-            found = session.get_credentials()
-            if found is None:
-                return None
-            now = found.get_frozen_credentials()
-            return AwsKeys(now.access_key or "", now.secret_key or "", now.token or "")
-
-        return AwsAccount(session.get_config_variable("region") or "", keys)
-
-    def _relay(self) -> "SmtpClient":
-        from shared.adapters.smtp import SmtpClient  # noqa: PLC0415
-
-        if self._smtp is None:
-            self._smtp = SmtpClient(self.deployment.clock)
-        return self._smtp
-
-    def _wire(self) -> "Wire":
-        from shared.adapters.http_wire import Wire  # noqa: PLC0415
-
-        return Wire(self._http)
-
-
-def lane(deployment: Deployment) -> Lane:
-    """Return the lane that this function serves."""
-    return Lane(deployment, deployment.settings.credential(deployment.env[contracts.ENV_LANE]))
