@@ -1,7 +1,6 @@
 """Runs the matrix: finds the points, kills at each, recovers, and asks the simulator's log what really happened."""
 
 import json
-import multiprocessing
 import socket
 import subprocess
 import sys
@@ -24,12 +23,12 @@ from simulator import ControlClient, SimulatorProcess
 from tests.crash import script
 from tests.crash.script import CREDENTIAL, Place, Shape
 from tests.crash.taps import KILLED
+from tests.fakes.forks import FORKS
 from tests.fakes.tables import create_tables
 
 WORKERS: Final = 2
 LIMIT: Final = 60.0
 """Seconds that one process may take."""
-_FORKS: Final = multiprocessing.get_context("forkserver")
 
 
 class MatrixError(AssertionError):
@@ -184,7 +183,7 @@ class Matrix:
         return place, self._folder / f"{place.key}.json"
 
     def _run(self, target: Any, *args: Any) -> int:
-        process = _FORKS.Process(target=target, args=args)
+        process = FORKS.Process(target=target, args=args)
         process.start()
         process.join(LIMIT)
         if process.exitcode is None:
@@ -204,7 +203,6 @@ def run(shapes: Sequence[Shape], *, most: int | None = None) -> dict[str, list[C
     Raises:
         MatrixError: a promise did not hold.
     """
-    _FORKS.set_forkserver_preload(["tests.crash.script"])
     out: dict[str, list[Cell]] = {}
     with tempfile.TemporaryDirectory() as folder, moto_server() as aws, SimulatorProcess() as simulator:
         cloud = Cloud(aws, simulator.url)

@@ -2,7 +2,6 @@
 
 import copy
 import hashlib
-import multiprocessing
 import os
 import threading
 from collections import defaultdict
@@ -38,11 +37,10 @@ from shared.domain.jobs import Policy
 from shared.domain.ledger import Ledger
 from shared.domain.uploads import Checkpoint, Ingest, Options, Problem
 from shared.engine.uploading import Place, Uploading
+from tests.fakes.forks import FORKS
 from tests.fakes.tables import Tables, create_tables
 from tests.lists import reader
 
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["tests.lists.reader"])
 BUCKET = "lists"
 LEASE = 2000.0
 """Seconds by which each reader's clock is ahead of the one before."""
