@@ -3,6 +3,7 @@
 That cfn-lint is content with the templates is `make lint-infra`'s to say.
 """
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,8 @@ from tests.infra.template import Template
 
 
 def test_cfn_lint_sees_what_is_wrong(aws: Template, tmp_path: Path) -> None:
-    table = aws.resources["StorageOps44DC74F0"]
-    table["Properties"] |= {"BillingMode": "FREE"}
+    table = copy.deepcopy(aws.resources["StorageOps44DC74F0"])
+    table["Properties"]["BillingMode"] = "FREE"
     wrong = tmp_path / "wrong.json"
     wrong.write_text(json.dumps({"Resources": {"Ops": table}}), encoding="utf-8")
     assert "'FREE' is not one of" in cfn_lint(wrong)
