@@ -4,6 +4,7 @@ The calls that docs/campaigns.md shows are made in tests/api/test_guide.py; docs
 compared with the alarms in tests/infra/test_monitoring.py.
 """
 
+import ast
 import json
 import re
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ FILE = re.compile(r"^(?:tests|shared|functions|infra|cli|examples|benchmarks|sim
 EXTERNAL = ("http://", "https://", "mailto:")
 WORD = re.compile(r"[a-z][a-z-]*")
 
+OF_CODE = re.compile(r"(?<![\w/.])docs/(?:adr/[0-9]{4}\b[a-z-]*|[a-z/-]+\.md)")
 COMMAND = re.compile(r"(?:^|\. |bin/)posthaste ([^|#]*)")
 EXAMPLES = {"shared/providers/example_mail.py"}
 """What docs/adding-a-provider.md has its reader write."""
@@ -49,6 +51,13 @@ def code(page: Path) -> Iterator[str]:
     for block in FENCE.findall(read(page)):
         yield from block.replace("\\\n", " ").splitlines()[1:-1]
     yield from SPAN.findall(prose(page))
+
+
+@cache
+def sources() -> tuple[str, ...]:
+    """Return the texts of all code."""
+    folders = ("benchmarks", "cli", "functions", "infra", "shared", "simulator", "tests")
+    return tuple(file.read_text("utf-8") for folder in folders for file in (ROOT / folder).rglob("*.py"))
 
 
 @cache
@@ -124,12 +133,28 @@ def is_told(path: str, page: str) -> bool:
 
 def test_every_promise_has_a_test_and_every_test_a_promise() -> None:
     told = {int(number) for number in re.findall(r"^\| (\d+) \|", read(ROOT / "docs" / "promises.md"), re.MULTILINE)}
-    marked = {
-        int(number)
-        for file in (ROOT / "tests").rglob("*.py")
-        for number in re.findall(r"mark\.promise\((\d+)\)", file.read_text("utf-8"))
-    }
+    marked = {int(number) for file in sources() for number in re.findall(r"mark\.promise\((\d+)\)", file)}
     assert marked == told
+
+
+def test_every_setting_is_on_their_page() -> None:
+    named = set(SPAN.findall(prose(ROOT / "docs" / "settings.md")))
+    told = {"_Posthaste": "", "_Credential": "", "_Retention": "retention."}
+    fields = [
+        told[group.name] + line.target.id
+        for group in ast.parse(read(ROOT / "infra" / "settings.py")).body
+        if isinstance(group, ast.ClassDef) and group.name in told
+        for line in group.body
+        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
+    ]
+    assert {"stage", "rate", "retention.jobs_days"} <= set(fields)
+    assert [field for field in fields if field != "retention" and field not in named] == []
+
+
+def test_every_page_that_the_code_names_exists() -> None:
+    found = {page for file in sources() for page in OF_CODE.findall(file)}
+    assert "docs/adr/0024" in found
+    assert {page for page in found if not [*ROOT.glob(f"{page}*")]} == set()
 
 
 def test_there_are_as_many_sabotages_as_told() -> None:
