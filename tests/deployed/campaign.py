@@ -229,6 +229,7 @@ class Proof:
         second = [x["state"] for x in self._owner.post("stop")["jobs"]]
         tell(f"a second stop answers {second}", holds=set(second) <= {"STOPPED", "LOGGED"})
         queued = sum(self._api.finished(job, leaves=("queued", "sent"))["counts"]["queued"] for job in jobs)
+        ended = time.time()
         arrived = [row for job in jobs for row in self._oracle.of(job)]
         late = [row for row in arrived if row["at"] > answered]
         chunks = Counter(tuple(row["ref"].split("-")[:2]) for row in late)
@@ -237,6 +238,7 @@ class Proof:
             "accepted when it was stopped": len(arrived) - len(late),
             "accepted after the answer of stop": len(late),
             "seconds from that answer to the last": round(last, 2),
+            "seconds from it to LOGGED": round(ended - answered, 1),
         }
         most = max(chunks.values(), default=0)
         tell(f"{most} messages of a lease after stop, more than a window", holds=most <= self._window)
