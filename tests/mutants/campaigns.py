@@ -8,6 +8,7 @@ ENGINE: Final = "shared/engine/campaigns.py"
 STORE: Final = "shared/adapters/dynamo/campaigns.py"
 EDGES: Final = "tests/api/test_campaign_edges.py"
 API: Final = "tests/api/test_campaigns.py"
+SENDING: Final = "tests/api/test_campaign_sending.py"
 
 CAMPAIGNS: Final = (
     Mutant(
@@ -40,7 +41,7 @@ CAMPAIGNS: Final = (
         ENGINE,
         "        if max(self._now(), order.not_before) > expires:\n",
         "        if order.not_before > expires:\n",
-        f"{API}::test_what_cannot_be_sent_says_why",
+        f"{SENDING}::test_what_cannot_be_sent_says_why",
     ),
     Mutant(
         "a list is sent without the columns that its message names",
@@ -64,7 +65,7 @@ CAMPAIGNS: Final = (
         "shared/engine/list_jobs.py",
         "        guard_off=campaign.guard_off,\n",
         "",
-        f"{API}::test_the_bounce_guard_is_taken_off_for_good",
+        f"{SENDING}::test_the_bounce_guard_is_taken_off_for_good",
     ),
     Mutant(
         "a resume leaves those that are being stopped",
