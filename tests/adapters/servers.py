@@ -105,14 +105,20 @@ class Server:
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
         self._sock.close()
-        for sock in self._open:
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
-            thread.join(10)
+            for _ in range(100):  # again and again: a connection may be accepted, or greeted, meanwhile
+                self._hang_up()
+                thread.join(0.1)
+                if not thread.is_alive():
+                    break
             assert not thread.is_alive()
         for sock in self._open:
             sock.close()
+
+    def _hang_up(self) -> None:
+        for sock in tuple(self._open):
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager

@@ -29,6 +29,7 @@ NULL: Final = (
     "stopped_at",
     "stop_reason",
     "finished_at",
+    "created_by",
 )
 """What a job may lack."""
 STATES: Final = ("queued", "sending", "sent", "delivered", "failed", "skipped", "unknown")
