@@ -125,8 +125,14 @@ def test_pointers_of_a_stopped_job_take_no_slots_and_no_leases_and_it_goes_on_wh
     job = world.accept(1500)
     world.control.stop(job.id, ACCOUNT)
     reserved: list[object] = []
+    reserve = world.pacer.reserve
+
+    def seen(*args: Any, **more: Any) -> Slots:
+        reserved.append(args)
+        return reserve(*args, **more)
+
     with monkeypatch.context() as patch:
-        patch.setattr(world.pacer, "reserve", lambda *args, **_: reserved.append(args))
+        patch.setattr(world.pacer, "reserve", seen)
         assert [world.send("one") for _ in range(job.chunks)] == [Did.SENT, *[Did.NOTHING] * (job.chunks - 1)]
     assert job.chunks > 1
     assert reserved == []
