@@ -3,14 +3,18 @@
 Words on the command line choose the sabotages whose names contain one of them.
 """
 
+import contextlib
 import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from queue import Queue
 
 from tests.mutants.catalogue import MUTANTS
-from tests.mutants.run import Misfit, Result, prepare, sabotage
+from tests.mutants.mutant import Mutant
+from tests.mutants.run import Bench, Misfit, Result, prepare
 
 AT_ONCE = 2
 
@@ -34,16 +38,26 @@ def main(words: list[str]) -> int:
         _say(f"unsabotaged, {tests} tests pass ({time.monotonic() - began:.1f} s)\n")
         _say(f"{'promise':>7}  {'sabotage':<48} {'verdict':<12} {'s':>5}  test")
         results: list[Result] = []
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            runs = [pool.submit(sabotage, m, base, base.with_name(str(n))) for n, m in enumerate(chosen)]
-            for run in runs:
-                r = run.result()
+        with contextlib.ExitStack() as stack:
+            benches: Queue[Bench] = Queue()
+            for n in range(AT_ONCE):
+                benches.put(stack.enter_context(Bench(base, base.with_name(str(n)))))
+            pool = stack.enter_context(ThreadPoolExecutor(AT_ONCE))
+            for r in pool.map(partial(_try, benches), chosen):
                 results.append(r)
                 m = r.mutant
                 _say(f"{m.promise:>7}  {m.name:<48} {r.verdict:<12} {r.seconds:5.1f}  {m.test}")
     killed = sum(r.killed for r in results)
     _say(f"\n{killed} of {len(results)} sabotages turned their test red ({time.monotonic() - began:.1f} s)")
     return 0 if killed == len(results) else 1
+
+
+def _try(benches: "Queue[Bench]", mutant: Mutant) -> Result:
+    bench = benches.get()
+    try:
+        return bench.sabotage(mutant)
+    finally:
+        benches.put(bench)
 
 
 def _say(line: str) -> None:

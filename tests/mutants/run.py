@@ -4,15 +4,17 @@ A kill is a test that ran and whose assertion failed. A test that could not be c
 else than an assertion or that did not end tells nothing about the promise, and counts as survived.
 """
 
+import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 from xml.etree import ElementTree as ET
 
 from tests.mutants.mutant import Mutant
@@ -22,6 +24,7 @@ TIMEOUT: Final = 120.0
 """Seconds for one test; each takes a few."""
 PLUGINS: Final = ("-p", "pytest_timeout", "-p", "_hypothesis_pytestplugin")
 """What the tests and the settings in pyproject.toml need."""
+REPORT: Final = "mutants.xml"
 RED: Final = 1
 """pytest's exit code when tests ran and some failed."""
 ASSERTED: Final = ("assert", "AssertionError", "Failed: DID NOT RAISE")
@@ -77,36 +80,16 @@ def copy_tree(to: Path) -> None:
             shutil.copy2(source, target)
 
 
-def pytest(tree: Path, tests: Iterable[str], *, keep_bytecode: bool) -> tuple[int, Path, str]:
-    """Run tests of a copy; returns the exit code, the JUnit report's path and what was printed."""
-    report = tree / "mutants.xml"
+def arguments(tree: Path, tests: Iterable[str]) -> list[str]:
+    """Return the words after `pytest` that run tests of a copy; its JUnit report is `REPORT`."""
+    return ["-q", "--no-header", "-p", "no:cacheprovider", *PLUGINS, f"--junit-xml={tree / REPORT}", *tests]
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of pytest, without what would change it here."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV", "PYTHON"))}
     env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # to import them all takes longer than most of the tests
-    env["PYTHONPATH"] = str(tree)  # before the checkout that is installed in the environment
-    if not keep_bytecode:
-        env["PYTHONDONTWRITEBYTECODE"] = "1"
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "--no-header",
-            "-p",
-            "no:cacheprovider",
-            *PLUGINS,
-            f"--junit-xml={report}",
-            *tests,
-        ],
-        cwd=tree,
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    return done.returncode, report, done.stdout
+    return env
 
 
 def prepare(base: Path, mutants: Sequence[Mutant]) -> str:
@@ -128,27 +111,66 @@ def prepare(base: Path, mutants: Sequence[Mutant]) -> str:
     ).stdout
     if where.count(str(base)) != len(("functions", "shared")):
         return "the copy's code is not what its tests would import"
-    code, _, said = pytest(base, dict.fromkeys(m.test for m in mutants), keep_bytecode=True)
-    return said if code else ""
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments(base, dict.fromkeys(m.test for m in mutants))],
+        cwd=base,
+        env={**environment(), "PYTHONPATH": str(base)},  # before the checkout that is installed in the environment
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.stdout if done.returncode else ""
 
 
-def sabotage(mutant: Mutant, base: Path, place: Path) -> Result:
-    """Copy the tree to `place`, sabotage it, run the named test there, and remove the copy."""
-    shutil.copytree(base, place)
-    try:
-        target = place / mutant.file
-        before = target.stat().st_mtime
-        target.write_text(mutated(mutant, place), encoding="utf-8")
-        os.utime(target, (before + 2, before + 2))  # whatever its size, the compiled file beside it is stale
-        began = time.monotonic()
+class Bench:
+    """A copy of the tree in which one sabotage after the other is tried; a context manager."""
+
+    def __init__(self, base: Path, place: Path) -> None:
+        shutil.copytree(base, place)
+        self._place = place
+        self._runner = subprocess.Popen(
+            [sys.executable, "-m", "tests.mutants.runner"],
+            cwd=ROOT,
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self._runner.communicate()
+
+    def sabotage(self, mutant: Mutant) -> Result:
+        """Sabotage the copy, run the named test there, and mend the copy."""
+        target, report = self._place / mutant.file, self._place / REPORT
+        before, right = target.stat(), target.read_bytes()
+        report.unlink(missing_ok=True)
+        target.write_text(mutated(mutant, self._place), encoding="utf-8")
+        later = before.st_mtime_ns + 2 * 10**9
+        os.utime(target, ns=(later, later))  # whatever its size, the compiled file beside it is stale
         try:
-            code, report, _ = pytest(place, [mutant.test], keep_bytecode=False)
-            verdict = judge(code, report)
-        except subprocess.TimeoutExpired:
-            verdict = "did not end"
-        return Result(mutant, verdict, time.monotonic() - began)
-    finally:
-        shutil.rmtree(place)
+            began = time.monotonic()
+            code = self._test(mutant.test)
+            verdict = "did not end" if code == -signal.SIGKILL else judge(code, report)
+            return Result(mutant, verdict, time.monotonic() - began)
+        finally:
+            target.write_bytes(right)
+            os.utime(target, ns=(before.st_mtime_ns, before.st_mtime_ns))
+
+    def _test(self, test: str) -> int:
+        if self._runner.stdin is None or self._runner.stdout is None:
+            raise RuntimeError("the runner has no pipes")
+        wanted = {"tree": str(self._place), "arguments": arguments(self._place, [test]), "seconds": TIMEOUT}
+        self._runner.stdin.write(json.dumps(wanted) + "\n")
+        self._runner.stdin.flush()
+        answer = self._runner.stdout.readline()
+        if not answer:
+            raise RuntimeError("the runner has ended")
+        return int(answer)
 
 
 def judge(code: int, report: Path) -> str:
