@@ -172,15 +172,16 @@ class Deployment:
 def deployment(stage: str, *, aws: bool) -> Deployment:
     """Return the deployment that an operator means.
 
-    The local cloud's `env` file is used as a whole (endpoint, keys, region), unless the environment names an
-    endpoint of its own or `aws` is set. Creating or changing things locally by mistake does no harm; the reverse would.
+    The local cloud's `env` file is used as a whole (endpoint, keys, region), unless the environment names another
+    endpoint or `aws` is set. Creating or changing things locally by mistake does no harm; the reverse would.
 
     Args:
         stage: from the command line or POSTHASTE_STAGE; empty: what the settings say, else dev.
         aws: pass a local cloud by.
     """
-    local = None if aws or os.environ.get(AWS_ENDPOINT) else local_cloud()
-    if local is not None and local.values.get(AWS_ENDPOINT):
+    local = None if aws else local_cloud()
+    its = local.values.get(AWS_ENDPOINT) if local is not None else None
+    if local is not None and its and os.environ.get(AWS_ENDPOINT) in (None, "", its):
         return _local(stage or local.values.get(ENV_STAGE, "") or DEFAULT_STAGE, local)
     import boto3  # noqa: PLC0415 - see above
     from botocore.config import Config  # noqa: PLC0415

@@ -162,6 +162,8 @@ def examine(patient: Patient, checks: Iterable[Check]) -> Iterator[Finding]:
                 else:
                     says, do = f"{asked} failed: {code}", "try again; if it stays so, look at the AWS Health Dashboard"
                 yield Finding(check.name, Level.WARNING, f"not checked: {says}", do)
+            except NotFound as error:
+                yield Finding(check.name, Level.WARNING, f"not checked: {error}")
 
 
 def _print(findings: Iterable[Finding]) -> None:

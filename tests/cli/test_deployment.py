@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.server import ThreadedMotoServer
 
-from cli.deployment import aws_errors
+from cli.deployment import aws_errors, deployment
 from cli.errors import Failed, NotAuthorised, NotFound
 from shared.contracts import Credential, Settings, secret_name
 from tests.cli.conftest import TABLE, deploy, stored_secret
@@ -138,6 +138,19 @@ def test_the_local_cloud_is_found_from_its_file_and_taken_as_a_whole(
     missing = run("account", "list", "--stage", "prod")
     assert missing.code == 3
     assert "--aws" in missing.err
+
+
+@pytest.mark.parametrize(("named", "where"), [("", "the local cloud"), ("/", "http://127.0.0.1")])
+def test_an_environment_that_names_the_local_cloud_means_it(
+    local: dict[str, Any], monkeypatch: pytest.MonkeyPatch, named: str, where: str
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", local["endpoint_url"] + named)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    found = deployment("dev", aws=False)
+    assert found.local == (not named)
+    assert found.where.startswith(where)
 
 
 def test_aws_passes_the_local_cloud_by(run: Run, local: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
