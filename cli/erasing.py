@@ -68,6 +68,16 @@ def erase(
                 shown(0.0 if after else 1.0, f"{read:,} items")
 
             eraser.scan(begin, reached)
+        with meter("archive", terminal=around.terminal, quiet=json) as shown:
+            size = 0
+
+            def more(of: int) -> None:
+                nonlocal size
+                size += of
+                shown(0.0, f"{size / 1e6:,.0f} MB")
+
+            eraser.archived(more)
+            shown(1.0, f"{size / 1e6:,.0f} MB")
         report = eraser.report
         note(Act.ERASED, [*sorted(x for x in report.accounts if is_account_id(x)), EVERYONE], dict(report.erased))
     _show(eraser, dry=dry_run, json=json)

@@ -13,7 +13,7 @@ from infra.links import LinkKeys
 from infra.monitoring import Monitoring
 from infra.queue import DeadLetters, WorkQueue
 from infra.settings import Deployment
-from infra.storage import EXPORTS
+from infra.storage import ARCHIVE, EXPORTS
 from shared import contracts
 
 BUCKET: Final = "StorageBucket5CB7C8EA"
@@ -61,6 +61,11 @@ SES: Final = {
 LIST_STREAMS: Final = "dynamodb:ListStreams, which Lambda's poller needs, knows no resources."
 
 
+_ARCHIVE: Final = {
+    f"<{BUCKET}.Arn>/{ARCHIVE}*": "The archive alone; its files are named after jobs, made at run time.",
+}
+
+
 def wildcards(deployment: Deployment) -> dict[str, str]:
     """Return resource → reason of every wildcard within a name that a policy may have, as cdk-nag prints them."""
     lanes = _HERE.format(service="sqs", name=contracts.lane_queue_name(deployment.stage, "*"))
@@ -74,6 +79,7 @@ def wildcards(deployment: Deployment) -> dict[str, str]:
         "list of a hundred lanes exceeds what an inline policy may hold.",
         secrets: "The webhook function verifies the webhooks of every credential of this stage. By pattern: a list of "
         "a hundred secrets exceeds what an inline policy may hold.",
+        **(_ARCHIVE if deployment.settings.archive_days else {}),
         **_ses(deployment),
     }
 

@@ -196,6 +196,7 @@ class _Retention(_Model):
     logs_days: int = 30
     uploads_days: Annotated[int, Field(ge=2, le=365)] = 7
     backups_days: Annotated[int, Field(ge=1, le=MAX_BACKUPS)] = MAX_BACKUPS
+    archive_days: Annotated[int, Field(ge=0, le=3650)] = 0
 
     @field_validator("logs_days")
     @classmethod
@@ -331,6 +332,7 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
         public_url=_url("public_url", parsed.public_url, place),
         jobs_days=parsed.retention.jobs_days,
         feedback_timeout=parsed.feedback_timeout,
+        archive_days=parsed.retention.archive_days,
     )
     reserved = parsed.reserved == "auto"
     # The local cloud's CloudFormation cannot update nested stacks.

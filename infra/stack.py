@@ -20,7 +20,7 @@ from infra.monitoring import Monitoring
 from infra.schedules import Schedules
 from infra.ses import SesEvents
 from infra.settings import Deployment, SettingsError
-from infra.storage import EXPORTS, Storage
+from infra.storage import ARCHIVE, EXPORTS, Storage
 from infra.webhooks import Webhooks
 from shared import contracts
 
@@ -69,6 +69,7 @@ class PosthasteStack(Stack):
             environment={**environment, **lists.environment, **schedules.environment, **exports.environment},
             webhooks=webhooks.receive,
         )
+        archived = deployment.settings.archive_days > 0
         told = {**environment, contracts.ENV_API_URL: api.http.api_endpoint}
         senders = [lane.serve(told if lane.credential.channel == "sms" else environment) for lane in lanes]
         dispatch = Dispatch(
@@ -76,7 +77,7 @@ class PosthasteStack(Stack):
             "Dispatch",
             deployment=deployment,
             code=code,
-            environment={**environment, **lists.environment},
+            environment={**environment, **lists.environment, **(exports.environment if archived else {})},
             records=storage.records,
             ops=storage.ops,
             feedback=feedback,
@@ -89,7 +90,11 @@ class PosthasteStack(Stack):
         self._grant_dispatch(deployment, storage, feedback, dispatch)
         self._grant_lists(storage, lists, api.serve, dispatch.sweep, lists.serve(code, environment))
         self._grant_schedules(deployment, storage, schedules, api.serve, schedules.serve(code, environment))
-        self._grant_exports(storage, exports, api.serve, exports.serve(code, environment))
+        make = exports.serve(code, environment)
+        self._grant_exports(storage, exports, api.serve, make)
+        if archived:
+            dispatch.sweep.allow("sqs:SendMessage", on=[exports.work.queue.queue_arn])
+            make.allow("s3:GetObject", "s3:PutObject", on=[storage.bucket.arn_for_objects(f"{ARCHIVE}*")])
         ses = [c for c in deployment.settings.credentials if c.provider == "ses" and not c.region]
         if ses:
             events = SesEvents(self, "SesEvents", deployment=deployment, credentials=ses, feedback=feedback)

@@ -26,6 +26,7 @@ UPLOADS: Final = "uploads/"
 EXPORTS: Final = "exports/"
 EXPORTS_DAYS: Final = 7
 """An export can be made again at any time."""
+ARCHIVE: Final = "archive/"
 NONCURRENT_DAYS: Final = 7
 """An overwritten or deleted object can be had back for a week."""
 
@@ -51,6 +52,8 @@ class Storage(Construct):
             projection_type=ProjectionType.KEYS_ONLY,
         )
         self.ops = self._table("Ops", deployment, key)
+        days = deployment.settings.archive_days
+        archive = [LifecycleRule(id="archive", prefix=ARCHIVE, expiration=Duration.days(days))] if days else []
         self.bucket = Bucket(
             self,
             "Bucket",
@@ -70,6 +73,7 @@ class Storage(Construct):
                 ),
                 LifecycleRule(id="uploads", prefix=UPLOADS, expiration=Duration.days(deployment.uploads_days)),
                 LifecycleRule(id="exports", prefix=EXPORTS, expiration=Duration.days(EXPORTS_DAYS)),
+                *archive,
             ],
         )
 

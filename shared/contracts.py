@@ -150,6 +150,8 @@ class Settings:
     jobs_days: int = 30
     feedback_timeout: int = FEEDBACK_TIMEOUT
     """Seconds after which a message without its provider's word is shown as unacknowledged."""
+    archive_days: int = 0
+    """For how long the archive of a job is kept; 0: none is made."""
     extra: dict[str, Any] = field(default_factory=dict)
 
     def credential(self, credential_id: str) -> Credential:
@@ -186,6 +188,7 @@ class Settings:
                 "public_url": self.public_url,
                 "jobs_days": self.jobs_days,
                 "feedback_timeout": self.feedback_timeout,
+                **({"archive_days": self.archive_days} if self.archive_days else {}),
                 "extra": self.extra,
             },
             separators=(",", ":"),
@@ -265,10 +268,10 @@ def export(name: str) -> str:
 
 
 def load_export(body: str) -> str:
-    """Read what `export` wrote: id of the campaign or job; ValueError, KeyError or TypeError on anything else."""
+    """Read what `export` wrote: the export's id; ValueError, KeyError or TypeError on anything else."""
     name = json.loads(body)["export"]
     if not isinstance(name, str):
-        raise TypeError("not the id of a campaign or job")
+        raise TypeError("not the id of an export")
     return name
 
 

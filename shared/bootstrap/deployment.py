@@ -91,7 +91,11 @@ class Deployment:
     def records(self) -> DynamoRecords:
         """Jobs, chunks, contents and details."""
         return DynamoRecords(
-            self.dynamo, records=self.records_table, ops=self.env[contracts.ENV_OPS_TABLE], blobs=self.blobs
+            self.dynamo,
+            records=self.records_table,
+            ops=self.env[contracts.ENV_OPS_TABLE],
+            blobs=self.blobs,
+            archive=self._archive,
         )
 
     @cached_property
@@ -289,6 +293,11 @@ class Deployment:
             clock=self.clock,
         )
 
+    @property
+    def _archive(self) -> int | None:
+        """After how many milliseconds a job that has ended is archived; None: no job is."""
+        return self.settings.feedback_timeout * 1000 if self.settings.archive_days else None
+
     @cached_property
     def _exports(self) -> "DynamoExports":
         from shared.adapters.dynamo.exports import DynamoExports  # noqa: PLC0415
@@ -358,9 +367,13 @@ class Deployment:
     def sweeper(self) -> "Sweeper":
         """Walks all open jobs."""
         from shared.adapters.dynamo.switchboard import DynamoHolds  # noqa: PLC0415
+        from shared.engine.archive import Archiver  # noqa: PLC0415
         from shared.engine.sweep import Sweeper  # noqa: PLC0415
         from shared.engine.uploading import Reminder  # noqa: PLC0415
 
+        others = [Reminder(self.uploads, self._ingest_queue, self.clock).walk]
+        if self._archive is not None:
+            others.append(Archiver(self.records, self._exports, self._export_queue, self.clock, self._archive).walk)
         return Sweeper(
             records=self.records,
             ledgers=self.ledgers,
@@ -372,5 +385,5 @@ class Deployment:
             retrier=self.retrier,
             clock=self.clock,
             slots=self._slots,
-            others=(Reminder(self.uploads, self._ingest_queue, self.clock).walk,),
+            others=others,
         )

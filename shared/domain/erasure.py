@@ -3,14 +3,16 @@
 Source: docs/adr/0046. Counts, states and times stay: they tell of messages, not of a person.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from shared.domain.chunks import Recipient
 from shared.domain.content import Content
+from shared.domain.exports import COLUMNS
 from shared.domain.outcomes import ERASED
 
+_RECIPIENT: Final = COLUMNS.index("recipient")
 BLANK: Final = Recipient(ERASED, ERASED, skip=ERASED)
 """What stands in an erased recipient's place. It is no address, and is skipped if it still waits."""
 
@@ -24,6 +26,17 @@ def without(recipients: Sequence[Recipient], key: str) -> tuple[tuple[Recipient,
     """
     out = tuple(BLANK if key in (r.key, r.address) else r for r in recipients)
     return out, sum(1 for old, new in zip(recipients, out, strict=True) if old is not new)
+
+
+def erased_row(row: list[str], names: Collection[str]) -> list[str]:
+    """Return a row of an export or archive blanked if it is of one of the names (in lower case), else the very row.
+
+    What it says of the message stays; its recipient, and the list's own values, do not.
+    """
+    recipient = row[_RECIPIENT].lower()
+    if recipient not in names and recipient.removeprefix("'") not in names:
+        return row
+    return [*row[:_RECIPIENT], ERASED, *row[_RECIPIENT + 1 : len(COLUMNS)], *[""] * (len(row) - len(COLUMNS))]
 
 
 def blank(content: Content) -> Content:

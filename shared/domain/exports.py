@@ -49,7 +49,7 @@ class Export:
     """The export of a campaign or a job. Times are Unix milliseconds.
 
     Attributes:
-        id: of the campaign or job.
+        id: of the campaign or job, or of a job's archive.
         run: names its file; each that is begun has its own.
         jobs: what is in it, in the order of its rows; `versions`: of these jobs when it was begun.
         begun_at: every row is at least as new.
@@ -59,6 +59,7 @@ class Export:
         upload: of its file, in parts; `parts`: the ETags of those that count.
         owner: invocation that makes it, empty while none has begun; `until`: when another may.
         ttl: Unix seconds when the item may go.
+        file: the name of its file, if that is not one of the run's own.
     """
 
     id: str
@@ -80,12 +81,13 @@ class Export:
     parts: tuple[str, ...] = ()
     owner: str = ""
     finished_at: int = 0
+    file: str = ""
     version: int = 1
 
     @property
     def blob(self) -> str:
         """The name of its file in the bucket."""
-        return f"exports/{self.account}/{self.id}/{self.run}.csv"
+        return self.file or f"exports/{self.account}/{self.id}/{self.run}.csv"
 
     @property
     def progress(self) -> float:

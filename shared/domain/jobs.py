@@ -117,7 +117,7 @@ class Job:
     @property
     def shard(self) -> int:
         """The shard of the open index and of the day's stats."""
-        return zlib.crc32(self.id.encode()) % SHARDS
+        return shard_of(self.id)
 
     @property
     def exclusive(self) -> bool:
@@ -128,6 +128,11 @@ class Job:
     def quiet(self) -> bool:
         """True when the folded counts show nothing queued or sending: a hint to look whether it is finished."""
         return self.counts["queued"] + self.counts["sending"] == 0
+
+
+def shard_of(job_id: str) -> int:
+    """Return the shard of a job."""
+    return zlib.crc32(job_id.encode()) % SHARDS
 
 
 def first_credential(job_id: str, chunk: int, route: Sequence[str]) -> str:

@@ -30,6 +30,9 @@ LEASE_MS: Final = 120_000
 MARGIN_S: Final = 30.0
 """Seconds before its end in which an invocation begins no other chunk; a quarter of its time where that is less."""
 KEPT_MS: Final = 8 * DAY_MS
+UPLOAD_MS: Final = 20 * 3_600_000
+"""Milliseconds for which parts are gone on with; the bucket removes them after a day, and where a file of that name
+stands from before, they would seem to have become it."""
 TRIES: Final = 5
 """Times that a request looks again because another was faster."""
 _LOG: Final = logging.getLogger(__name__)
@@ -68,16 +71,17 @@ class ExportDesk:
                 if preparing:
                     new = found.changed(owner="", until=now + LEASE_MS)  # whoever made it is lost
                 else:
-                    new = _begin(export, account, jobs, now, found.version + 1)
+                    new = begin(export, account, jobs, now, found.version + 1)
             else:
-                new = _begin(export, account, jobs, now, 1)
+                new = begin(export, account, jobs, now, 1)
             if self._exports.save(found, new):
                 self._queue.send([message(export)])
                 return new
         raise Retriable("exports: busy")
 
 
-def _begin(export: str, account: str, jobs: Sequence[Job], now: int, version: int) -> Export:
+def begin(export: str, account: str, jobs: Sequence[Job], now: int, version: int, *, file: str = "") -> Export:
+    """Return an export that is to be made. `version`: of its item; `file`: its name, unless it is the run's own."""
     return Export(
         id=export,
         account=account,
@@ -88,6 +92,7 @@ def _begin(export: str, account: str, jobs: Sequence[Job], now: int, version: in
         chunks=sum(job.chunks for job in jobs),
         ttl=(now + KEPT_MS) // 1000,
         until=now + LEASE_MS,
+        file=file,
         version=version,
     )
 
@@ -139,6 +144,8 @@ class Exporter:
         if not self.exports.save(found, held):
             return Did.HELD
         run = _Run(self, held, stop=deadline - min(MARGIN_S, (deadline - now) / 4))
+        if held.upload and now * 1000 - held.begun_at > UPLOAD_MS:
+            return run.anew()
         try:
             return run.work()
         except FileChanged:

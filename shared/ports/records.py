@@ -246,6 +246,20 @@ class Records(Protocol):
         """Ask about a LOGGED job's doubts again at `at` (Unix ms), or no more; in another state it stays as it is."""
         ...
 
+    def unarchived(self, now: int, limit: int) -> Iterable[tuple[str, int]]:
+        """Walk the LOGGED jobs that are to be archived by now, and since when (Unix ms); of test keys there are none.
+
+        A job is among them from LOG on, or, if it ends in doubt, from the last look on. `limit`: of each shard.
+        """
+        ...
+
+    def archive_again(self, job: str, at: int, later: int | None) -> None:
+        """Have a job that was found due at `at` archived later (Unix ms), or, for None, no more.
+
+        In another state, or due at another time, it stays as it is: it has been reopened since.
+        """
+        ...
+
     def open_jobs(self, slots: Iterable[str]) -> Iterable[OpenJob]:
         """Walk the index of open jobs, oldest first within each slot."""
         ...

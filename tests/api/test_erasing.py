@@ -7,8 +7,12 @@ import pytest
 
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.erasing import Eraser
+from shared.adapters.dynamo.exports import DynamoExports
+from shared.domain import archive
 from shared.domain.campaigns import UploadState
+from shared.domain.exports import header, rows
 from shared.domain.suppressions import Reach
+from shared.engine.export import begin
 from tests.api.conftest import Api
 
 PERSON = "ann@example.org"
@@ -49,6 +53,7 @@ def erase(api: Api, bucket: Bucket, **more: Any) -> Eraser:
     made = eraser(api, bucket, **more)
     made.lists([x.id for x in api.services.accounts.list_accounts()])
     made.scan("", lambda _after, _items: None)
+    made.archived(lambda _size: None)
     return made
 
 
@@ -150,6 +155,24 @@ def test_whoever_dies_while_erasing_leaves_what_the_next_one_finds(api: Api, buc
     assert PERSON not in str(api.stored())
     assert [x for x, _ in texts(api, many)] == ["erased", "ben@example.org"]
     assert bucket.names() == set()
+
+
+def test_an_archive_that_is_being_made_begins_anew_and_one_that_stands_is_blanked(api: Api, bucket: Bucket) -> None:
+    job = api.logged([PERSON, "ben@example.org"])
+    stored = api.services.records.job(job)
+    assert stored is not None
+    exports = DynamoExports(Dynamo(api.client, sleep=api.world.clock.sleep), api.tables.records)
+    made = begin(archive.export_id(job), stored.account, [stored], 1, 1, file=archive.file(stored))
+    assert exports.save(None, made)
+    row = [job, "0.0", "Ann@example.org", *["x"] * 7, "Ann"]
+    name = archive.file(stored)
+    bucket.client.put_object(Bucket=bucket.name, Key=name, Body=header(["name"]) + rows([row]))
+    report = erase(api, bucket).report
+    assert exports.get(archive.export_id(job)) is None
+    assert report.erased["rows of archived files blanked"] == 1
+    left = bucket.client.get_object(Bucket=bucket.name, Key=name)["Body"].read()
+    assert left == header(["name"]) + rows([[job, "0.0", "erased", *["x"] * 7, ""]])
+    assert bucket.names() == {name}
 
 
 def test_a_list_that_is_being_read_keeps_its_file(api: Api, bucket: Bucket) -> None:

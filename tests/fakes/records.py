@@ -9,6 +9,7 @@ from typing import TypeVar
 from shared.adapters.dynamo import keys
 from shared.domain import ledger as rules
 from shared.domain.addresses import address_hash
+from shared.domain.archive import due
 from shared.domain.breaker import Breaker
 from shared.domain.chunks import Chunk
 from shared.domain.content import Content
@@ -49,6 +50,7 @@ class FakeRecords:
         paused: accounts that an operator paused; an empty name pauses everything.
         journal: the events of all accounts.
         holders: which campaign holds which credential.
+        archive: milliseconds after which jobs are to be archived; `dues`: which are, and when.
     """
 
     def __init__(self, ledgers: FakeLedgers, tap: Tap | None = None, breakers: FakeBreakers | None = None) -> None:
@@ -64,6 +66,8 @@ class FakeRecords:
         self.recent_page = 4000
         self.paused: set[str] = set()
         self.looks: dict[str, int] = {}
+        self.archive: int | None = None
+        self.dues: dict[str, int] = {}
         self.holders = Holders()
         self._makers: dict[tuple[str, str], str] = {}
         self._ledgers = ledgers
@@ -198,7 +202,9 @@ class FakeRecords:
         def put() -> None:
             if self.jobs[job].state is JobState.LOGGED and self.jobs[job].retry is None and job in self.looks:
                 if at is None:
-                    del self.looks[job]
+                    last = self.looks.pop(job)
+                    if self.archive is not None:
+                        self.dues[job] = last
                 else:
                     self.looks[job] = at
 
@@ -207,8 +213,29 @@ class FakeRecords:
     def _finished(self, job: Job) -> None:
         """Note a job that is LOGGED now: its doubts are to be asked about."""
         self.looks.pop(job.id, None)
+        self.dues.pop(job.id, None)
         if job.counts["unknown"]:
             self.looks[job.id] = job.finished_at + LOOKS[0] * 1000
+        elif self.archive is not None and not job.test:
+            self.dues[job.id] = due(job, job.finished_at, self.archive)
+
+    def unarchived(self, now: int, limit: int) -> Iterable[tuple[str, int]]:
+        def found() -> list[tuple[str, int]]:
+            there = sorted((at, x) for x, at in self.dues.items() if at <= now and self._rests(x))
+            return [(name, at) for at, name in there][:limit]
+
+        yield from self._atomic("unarchived", found)
+
+    def archive_again(self, job: str, at: int, later: int | None) -> None:
+        def put() -> None:
+            if self._rests(job) and self.dues.get(job) == at:
+                del self.dues[job]
+                self.dues |= {job: later} if later is not None else {}
+
+        self._atomic("archive_again", put)
+
+    def _rests(self, job: str) -> bool:
+        return job in self.jobs and self.jobs[job].state is JobState.LOGGED and self.jobs[job].retry is None
 
     # Details
 

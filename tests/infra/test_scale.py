@@ -9,7 +9,7 @@ from infra.lint import examples, synthesise, templates
 from infra.settings import MAX_SETTINGS, SettingsError, Target, read
 from shared import contracts
 from tests.infra.conftest import SETTINGS
-from tests.infra.template import Template, text
+from tests.infra.template import Statement, Template, text
 
 RESOURCES, BYTES, PARAMETERS, OUTPUTS = 500, 1_000_000, 200, 200
 """CloudFormation's quotas of one template."""
@@ -102,6 +102,25 @@ def test_a_nested_stack_s_name_is_checked(name: str) -> None:
         read({**SETTINGS, "credentials": rows, "routes": {}})
 
 
+def test_the_archive_is_written_by_exports_alone_and_asked_for_by_the_sweeper(stacks: dict[str, Template]) -> None:
+    main = stacks[""]
+    who = {
+        action: {name for name in main.functions() for s in main.statements(name) if _archives(s, action)}
+        for action in ("s3:GetObject", "s3:PutObject", "s3:DeleteObject")
+    }
+    assert who == {"s3:GetObject": {"export"}, "s3:PutObject": {"export"}, "s3:DeleteObject": set()}
+    environment = main.functions()["sweep"]["Environment"]["Variables"]
+    url = environment[contracts.ENV_EXPORT_QUEUE_URL]
+    assert url == main.functions()["export"]["Environment"]["Variables"][contracts.ENV_EXPORT_QUEUE_URL]
+    queue = text({"Fn::GetAtt": [url["Ref"], "Arn"]})
+    assert any(queue in s.resources and "sqs:SendMessage" in s.actions for s in main.statements("sweep"))
+    assert contracts.Settings.loads(read(examples()["thirty"]).settings.dumps()).archive_days == 1096
+
+
+def _archives(statement: Statement, action: str) -> bool:
+    return action in statement.actions and any(r.endswith("/archive/*") for r in statement.resources)
+
+
 def test_the_customer_s_key_is_everywhere_and_everybody_may_use_it(stacks: dict[str, Template]) -> None:
     """A bank's own key, in both stacks; who reads or writes is let use it, and no more is asked of it."""
     settings = read(examples()["thirty"])
@@ -126,4 +145,4 @@ def test_the_customer_s_key_is_everywhere_and_everybody_may_use_it(stacks: dict[
     assert rule["BucketKeyEnabled"]
     assert rule["ServerSideEncryptionByDefault"]["KMSMasterKeyID"] == arn
     rules = {r["Id"]: r["ExpirationInDays"] for r in bucket["LifecycleConfiguration"]["Rules"] if "Prefix" in r}
-    assert rules == {"uploads": 2, "exports": 7}
+    assert rules == {"uploads": 2, "exports": 7, "archive": 1096}

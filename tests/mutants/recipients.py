@@ -1,10 +1,11 @@
-"""Sabotages of what each recipient gets, or is left out of; and of exports and schedules."""
+"""Sabotages of what each recipient gets, or is left out of; and of exports, the archive and schedules."""
 
 from typing import Final
 
 from tests.mutants.mutant import Mutant
 
 COMPOSE: Final = "shared/engine/compose.py"
+ARCHIVE: Final = "shared/engine/archive.py"
 EXPORT: Final = "shared/engine/export.py"
 PAGES: Final = "functions/api/routes/unsubscribe.py"
 SCHEDULES: Final = "shared/engine/schedules.py"
@@ -166,6 +167,30 @@ RECIPIENTS: Final = (
         "        if not self._parts.exports.save(self.held, new):\n            raise _Lost\n",
         "        self._parts.exports.save(self.held, new)\n",
         "tests/engine/test_export.py::test_one_who_lost_its_lease_notices_and_its_part_is_none_of_the_file",
+    ),
+    Mutant(
+        "who has asked for a job's archive takes it for made",
+        3,
+        ARCHIVE,
+        "            if found.until > now:\n                return False\n",
+        "            if found.until > now:\n                return True\n",
+        "tests/engine/test_archive.py::test_one_at_a_time_and_a_lost_message_is_sent_again",
+    ),
+    Mutant(
+        "the archive of a job's first end stands for all others",
+        3,
+        ARCHIVE,
+        "found.begun_at < at:",
+        "found.begun_at < 0:",
+        "tests/engine/test_archive.py::test_a_job_that_ends_again_is_written_anew",
+    ),
+    Mutant(
+        "whoever was erased stands in old versions of the archive",
+        9,
+        "shared/adapters/archived.py",
+        "        self.client.delete_object(Bucket=self.bucket, Key=name, VersionId=version)\n",
+        "",
+        "tests/adapters/test_archived.py::test_their_rows_are_blanked_in_each_file_and_no_version_keeps_them",
     ),
     Mutant(
         "what is no longer kept is left out of an export",

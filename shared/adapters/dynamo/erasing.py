@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from shared.adapters import versions
+from shared.adapters.archived import Archived
 from shared.adapters.blobs import S3Blobs
 from shared.adapters.dynamo import codec, contents, keys
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import number, s
+from shared.domain import archive
 from shared.domain import chunks as chunk_codec
 from shared.domain import content as content_codec
 from shared.domain.addresses import address_hash
@@ -235,6 +237,20 @@ class Eraser:
 
     # Files
 
+    def archived(self, reached: Callable[[int], None]) -> None:
+        """Blank the person's rows in archived files, all of which are read; after `scan`, so that none is made anew.
+
+        Args:
+            reached: told the bytes of each file that was read.
+        """
+        names = {name.lower() for name in self._names}
+        files = Archived(self._s3(), self._bucket, names, dry=self._dry)
+        files.erase(reached)
+        if files.rows:
+            self.report.erased["rows of archived files blanked"] += files.rows
+        self.report.accounts |= files.accounts
+        self.report.kept += files.kept
+
     def _files(self, job_id: str, job: Item | None) -> None:
         """Remove the files of a list, and exports that may name the person; a list that is being read keeps its file.
 
@@ -253,6 +269,8 @@ class Eraser:
                 self._remove(prefix, "files of lists deleted", lambda name: _is_list(name, job_id))
         if account:
             self.report.accounts.add(account)
+        if not self._dry:  # an archive that is being made begins anew
+            self._db.call("delete_item", TableName=self._table, Key=keys.export(archive.export_id(job_id)))
         for owner in (job_id, campaign) if job is not None else ():
             if owner:
                 if not self._dry:

@@ -50,6 +50,7 @@ def _item(x: Export) -> Item:
         "parts": {"L": [s(etag) for etag in x.parts]},
         "upload": s(x.upload),
         "owner": s(x.owner),
+        **({"file": s(x.file)} if x.file else {}),
     }
     numbers = ("begun_at", "chunks", "ttl", "until", "job", "chunk", "done", "rows", "finished_at", "version")
     return out | {name: n(getattr(x, name)) for name in numbers}
@@ -67,6 +68,7 @@ def _export(item: Item) -> Export:
         parts=tuple(x["S"] for x in item["parts"]["L"]),
         upload=item["upload"]["S"],
         owner=item["owner"]["S"],
+        file=codec.text(item, "file"),
         begun_at=codec.number(item, "begun_at"),
         chunks=codec.number(item, "chunks"),
         ttl=codec.number(item, "ttl"),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, s
-from shared.adapters.dynamo.transitions import DOUBT_SETS, doubt_values
+from shared.adapters.dynamo.transitions import PLACED, place
 from shared.domain import ledger as rules
 from shared.domain.jobs import Job, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger
@@ -30,8 +30,8 @@ def mark_folded(table: str, old: Ledger, new: Ledger) -> Item:
     }
 
 
-def add_counts(table: str, job: Job, delta: Sequence[int], *, finish: int | None) -> Item:
-    """Return the action that adds figures to a job and, at `finish` (Unix ms), ends it."""
+def add_counts(table: str, job: Job, delta: Sequence[int], *, finish: int | None, archive: int | None = None) -> Item:
+    """Return the action that adds figures to a job and, at `finish` (Unix ms), ends it. `archive`: as of `place`."""
     values: Item = {":one": n(1)}
     names: dict[str, str] = {}
     sets = ["version = version + :one"]
@@ -57,9 +57,10 @@ def add_counts(table: str, job: Job, delta: Sequence[int], *, finish: int | None
         if target is JobState.LOGGED:
             sets.append("finished_at = :now")
             values[":now"] = n(finish)
-            if job.counts["unknown"] + delta[COUNT_KEYS.index("unknown")]:
-                sets += DOUBT_SETS
-                values |= doubt_values(job, finish)
+            placed = place(job, job.counts["unknown"] + delta[COUNT_KEYS.index("unknown")], finish, archive)
+            if placed:
+                sets += PLACED
+                values |= placed
             else:
                 removes = " REMOVE open_pk, open_sk"
         condition = f"version = :version AND #state IN ({', '.join(f':f{i}' for i in range(len(sources)))})"

@@ -18,12 +18,13 @@ Table `records` (pk, sk):
 | when was an address last suppressed, or unsubscribed? | `A#account / SUPPRESSED` |
 | an account's jobs that wait for their time, soonest first | `A#account#DUE / not_before#job` |
 | was this request made before? | `I#account / sha256(key)` |
-| an export of a campaign or job | `X#id / EXPORT` |
+| an export of a campaign or job; that of a job's archive | `X#id / EXPORT`; `X#archive-job / EXPORT` |
 | is everything paused? | `SYS / CONTROL` |
 | an account's audit log; its events for webhooks, oldest first | `A#account#AUDIT`, `A#account#EVENTS` / `at#id#kind` |
 | the audit log of the whole deployment | `A#*#AUDIT` / `at#id#kind` |
 | open jobs, oldest first (index `open`) | `credential#READY or RUN`, `shared#READY or RUN#0-15` / `created_at#job` |
 | finished jobs with doubts, by when to ask next (index `open`) | `doubt#0-15` / `at#job` |
+| jobs that are to be archived, by when (index `open`) | `archive#0-15` / `at#job` |
 | an account's jobs of a kind, newest first (index `mine`) | `account#kind / created_at#job` |
 | which accounts are there? (operators) | `ACCOUNTS / account` |
 | a campaign; its uploads; problems of an upload, by step | `M#campaign / CAMPAIGN`, `U#upload`, `E#upload#00012` |
@@ -290,6 +291,11 @@ def slot_credential(slot: str) -> str:
 def doubt_slot(shard: int) -> str:
     """Partition of the index `open` with finished jobs that have messages of unknown fate, by when to ask next."""
     return f"doubt#{shard}"
+
+
+def archive_slot(shard: int) -> str:
+    """Partition of the index `open` with finished jobs that are to be archived, by when."""
+    return f"archive#{shard}"
 
 
 def aged(created_at_ms: int, job_id: str) -> str:

@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Final
+from itertools import islice
+from typing import Any, Final
 
 from shared.adapters.dynamo import (
     codec,
@@ -26,25 +27,29 @@ from shared.domain.breaker import Breaker
 from shared.domain.chunks import Chunk
 from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
-from shared.domain.jobs import SHARDS, Job, RetryRequest, add_figures
+from shared.domain.jobs import SHARDS, Job, RetryRequest, add_figures, shard_of
 from shared.domain.journal import Event
 from shared.domain.ledger import Ledger
 from shared.domain.states import Change, JobState, ending
 from shared.domain.suppressions import Reach
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Recent, Replay, Stored
 
+REMOVED: Final = " REMOVE open_pk, open_sk"
 SUPPRESSION_PAGES: Final = 2
 """Pages of the log of suppressions, 1 MB or some 4,000 entries each, that are read in one go."""
 
 
 class DynamoRecords:
-    """`ports.Records` over the two tables and the bucket."""
+    """`ports.Records` over the two tables and the bucket. `archive`: milliseconds as of `transitions.place`."""
 
-    def __init__(self, dynamo: Dynamo, *, records: str, ops: str, blobs: contents.Blobs) -> None:
+    def __init__(
+        self, dynamo: Dynamo, *, records: str, ops: str, blobs: contents.Blobs, archive: int | None = None
+    ) -> None:
         self._db = dynamo
         self._records = records
         self._ops = ops
         self._blobs = blobs
+        self._archive = archive
         self._noted = ("", 0, Reach.ALL)
         """Account, moment (Unix ms) and reach of the latest suppression that this process has noted."""
 
@@ -174,29 +179,55 @@ class DynamoRecords:
     def doubts(self, now: int) -> Iterable[str]:
         """Walk the LOGGED jobs with messages of unknown fate about which a provider is to be asked by now."""
         for shard in range(SHARDS):
-            for item in self._db.query(
-                self._records,
-                IndexName=INDEX_OPEN,
-                KeyConditionExpression="open_pk = :pk AND open_sk < :end",
-                ExpressionAttributeValues={":pk": s(keys.doubt_slot(shard)), ":end": s(f"{now + 1:015d}")},
-            ):
+            for item in self._until(keys.doubt_slot(shard), now):
                 yield item["open_sk"]["S"].partition("#")[2]
 
     def look_again(self, job: str, at: int | None) -> None:
         """Ask about a LOGGED job's doubts again at `at`, or no more."""
-        change = "SET version = version + :one" + (", open_sk = :at" if at is not None else " REMOVE open_pk, open_sk")
-        values: Item = {":one": n(1), ":logged": s(JobState.LOGGED.value)}
+        values: Item = {":doubt": s("doubt#")}
+        change = REMOVED
         if at is not None:
-            values[":at"] = s(keys.aged(at, job))
+            change, values[":at"] = ", open_sk = :at", s(keys.aged(at, job))
+        elif self._archive is not None:
+            change, values[":slot"] = ", open_pk = :slot", s(keys.archive_slot(shard_of(job)))
+        self._move(job, change, "begins_with(open_pk, :doubt)", values)
+
+    def unarchived(self, now: int, limit: int) -> Iterable[tuple[str, int]]:
+        """Walk the LOGGED jobs that are to be archived by now, and since when."""
+        for shard in range(SHARDS):
+            for item in islice(self._until(keys.archive_slot(shard), now, Limit=limit), limit):
+                at, _, job = item["open_sk"]["S"].partition("#")
+                yield job, int(at)
+
+    def archive_again(self, job: str, at: int, later: int | None) -> None:
+        """Archive a job that was found at `at` later, or no more."""
+        values: Item = {":archive": s("archive#"), ":at": s(keys.aged(at, job))}
+        change = REMOVED
+        if later is not None:
+            change, values[":later"] = ", open_sk = :later", s(keys.aged(later, job))
+        self._move(job, change, "begins_with(open_pk, :archive) AND open_sk = :at", values)
+
+    def _until(self, slot: str, now: int, **more: Any) -> Iterable[Item]:
+        """Walk what of a slot of the index `open` is due by now, oldest first."""
+        return self._db.query(
+            self._records,
+            IndexName=INDEX_OPEN,
+            KeyConditionExpression="open_pk = :pk AND open_sk < :end",
+            ExpressionAttributeValues={":pk": s(slot), ":end": s(f"{now + 1:015d}")},
+            **more,
+        )
+
+    def _move(self, job: str, change: str, condition: str, values: Item) -> None:
+        """Change the place in the index `open` of a job that is LOGGED, if it is as expected."""
         try:
             self._db.call(
                 "update_item",
                 TableName=self._records,
                 Key=keys.job(job),
-                UpdateExpression=change,
-                ConditionExpression="#state = :logged AND attribute_exists(open_pk) AND attribute_not_exists(retry)",
+                UpdateExpression="SET version = version + :one" + change,
+                ConditionExpression=f"#state = :logged AND attribute_not_exists(retry) AND {condition}",
                 ExpressionAttributeNames={"#state": "state"},
-                ExpressionAttributeValues=values,
+                ExpressionAttributeValues={":one": n(1), ":logged": s(JobState.LOGGED.value), **values},
             )
         except ConditionFailed:
             return  # its owner or feedback has reopened it
@@ -252,7 +283,7 @@ class DynamoRecords:
         event: Event | None = None,
     ) -> Changed:
         """Make one transition of the table, if the job's state allows it."""
-        update = transitions.make(self._records, job, change, now, reason, strict=strict)
+        update = transitions.make(self._records, job, change, now, reason, strict=strict, archive=self._archive)
         beside = reservation.actions(self._ops, job, change)
         beside += journal.puts(self._records, event) if event is not None else []
         return self._change_with(job, update, beside) if beside else self._changed(update)
@@ -288,7 +319,7 @@ class DynamoRecords:
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         """Record an owner's retry, or how far it is, or withdraw it."""
-        update = transitions.record_retry(self._records, job, request)
+        update = transitions.record_retry(self._records, job, request, archive=self._archive)
         if event is not None:
             changed = self._change_with(job, update, journal.puts(self._records, event))
         else:
@@ -305,7 +336,7 @@ class DynamoRecords:
         new, delta = folded
         actions = [
             folding.mark_folded(self._ops, ledger, new),
-            folding.add_counts(self._records, job, delta, finish=finish),
+            folding.add_counts(self._records, job, delta, finish=finish, archive=self._archive),
         ]
         if not job.test and any(delta):
             actions.append(folding.add_stats(self._records, job, delta))

@@ -8,18 +8,21 @@ from typing import Final
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, s
+from shared.domain.archive import due
 from shared.domain.doubt import LOOKS
 from shared.domain.jobs import Job, RetryRequest, StopReason
 from shared.domain.states import TRANSITIONS, Change, JobState, reopened
 
 RETURNING: Final[Item] = {"ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 """For an update that tells what is stored then, whether it was made or not."""
-DOUBT_SETS: Final = ("open_pk = :open_pk", "open_sk = :open_sk")
-"""What puts a job that is LOGGED into the index of doubts, with `doubt_values`."""
+PLACED: Final = ("open_pk = :open_pk", "open_sk = :open_sk")
+"""What puts a job that is LOGGED into the index `open`, with what `place` returns."""
 
 
-def make(table: str, job: Job, change: Change, now: int, reason: str, *, strict: bool) -> Item:
-    """Return one transition of the table; arguments as of `Records.change`."""
+def make(
+    table: str, job: Job, change: Change, now: int, reason: str, *, strict: bool, archive: int | None = None
+) -> Item:
+    """Return one transition of the table; arguments as of `Records.change`, and of `place`."""
     sources, target = TRANSITIONS[change]
     values: Item = {":one": n(1), ":to": s(target.value)}
     sets = ["#state = :to", "version = version + :one"]
@@ -37,9 +40,10 @@ def make(table: str, job: Job, change: Change, now: int, reason: str, *, strict:
     elif change is Change.LOG:
         sets += ["finished_at = :now", *(["freed = :one"] if job.exclusive else [])]
         values[":now"] = n(now)
-        if job.counts["unknown"]:
-            sets += DOUBT_SETS
-            values |= doubt_values(job, now)
+        placed = place(job, job.counts["unknown"], now, archive)
+        if placed:
+            sets += PLACED
+            values |= placed
         else:
             removes += ["open_pk", "open_sk"]
     elif change is Change.STOP:
@@ -58,13 +62,16 @@ def make(table: str, job: Job, change: Change, now: int, reason: str, *, strict:
     return {**_update(table, job, expression, condition, values), **RETURNING}
 
 
-def record_retry(table: str, job: Job, request: RetryRequest | None) -> Item:
+def record_retry(table: str, job: Job, request: RetryRequest | None, *, archive: int | None = None) -> Item:
     """Return what records an owner's retry, or how far it is, or withdraws it."""
     values: Item = {":one": n(1), ":logged": s(JobState.LOGGED.value)}
     condition = "#state = :logged AND " + same_retry(job, values)
-    if request is None and job.retry is not None and job.counts["unknown"]:
-        change = "SET version = version + :one, " + ", ".join(DOUBT_SETS) + " REMOVE retry"
-        values |= doubt_values(job, job.retry.asked_at)
+    placed: Item = {}
+    if request is None and job.retry is not None:
+        placed = place(job, job.counts["unknown"], job.retry.asked_at, archive)
+    if placed:
+        change = "SET version = version + :one, " + ", ".join(PLACED) + " REMOVE retry"
+        values |= placed
     elif request is None:
         change = "SET version = version + :one REMOVE retry, open_pk, open_sk"
     else:
@@ -125,10 +132,22 @@ def _update(table: str, job: Job, expression: str, condition: str, values: Item)
     }
 
 
-def doubt_values(job: Job, now: int) -> Item:
-    """Return the values of `DOUBT_SETS`: the first look at the doubts of a job that is LOGGED at `now` (Unix ms)."""
-    at = now + LOOKS[0] * 1000
-    return {":open_pk": s(keys.doubt_slot(job.shard)), ":open_sk": s(keys.aged(at, job.id))}
+def place(job: Job, unknown: int, since: int, archive: int | None) -> Item:
+    """Return the values of `PLACED` for a job that is LOGGED; empty if it is in the index no more.
+
+    Args:
+        job: as read.
+        unknown: its messages of unknown fate, which come first: their providers are asked.
+        since: when it is LOGGED (Unix ms).
+        archive: milliseconds after which it is to be archived; None: no job is.
+    """
+    if unknown:
+        slot, at = keys.doubt_slot(job.shard), since + LOOKS[0] * 1000
+    elif archive is not None and not job.test:
+        slot, at = keys.archive_slot(job.shard), due(job, since, archive)
+    else:
+        return {}
+    return {":open_pk": s(slot), ":open_sk": s(keys.aged(at, job.id))}
 
 
 def same_retry(job: Job, values: Item) -> str:

@@ -1,0 +1,32 @@
+"""The archive: what became of each message of a job, kept as a file for years. Source: docs/adr/0049."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from shared.domain.exports import DAY_MS
+from shared.domain.jobs import Job
+
+PREFIX: Final = "archive/"
+"""What the names of archived files begin with."""
+
+
+def export_id(job_id: str) -> str:
+    """Return the id of the export by which a job is archived; a client's own export of the job has another."""
+    return f"archive-{job_id}"
+
+
+def file(job: Job) -> str:
+    """Return the name of a job's file, by the UTC day of its acceptance: `archive/account/2026/11/21/job.csv`."""
+    day = datetime.fromtimestamp(job.created_at / 1000, UTC)
+    return f"{PREFIX}{job.account}/{day:%Y/%m/%d}/{job.id}.csv"
+
+
+def due(job: Job, since: int, wait: int) -> int:
+    """Return when a job is to be archived (Unix ms): late feedback shall be in it, and all of its rows still be there.
+
+    Args:
+        job: whose rows go a day after the latest that this returns, unless they end later.
+        since: when it ended (Unix ms).
+        wait: milliseconds that providers have to say what became of messages.
+    """
+    return max(since, min(since + wait, job.ttl * 1000 - DAY_MS))

@@ -1,0 +1,101 @@
+"""A person's rows are taken out of archived files, all versions of them, and nothing else is."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+
+from shared.adapters.archived import Archived
+from shared.domain.exports import header, rows
+from tests.fakes.tables import mock_aws
+
+BUCKET = "b-archived"
+ANN = "Ann@example.org"
+NAME = "archive/acc_1/2026/11/21/j1.csv"
+
+
+def row(recipient: str, *values: str) -> list[str | int]:
+    return ["j1", "0.0", recipient, "sent", "sent", "", 1, "ses", "id-1", "2026-11-21T00:00:00.000Z", *values]
+
+
+def sheet(*lines: list[str | int]) -> bytes:
+    return header(["name", "note"]) + rows(lines)
+
+
+FOUND = sheet(row("ben@example.org", "Ben", "a\r\nb\u2028c"), row(ANN, "Ann", "x"), row("eve@example.org", "E", ANN))
+LEFT = sheet(row("ben@example.org", "Ben", "a\r\nb\u2028c"), row("erased", "", ""), row("eve@example.org", "E", ANN))
+
+
+@pytest.fixture
+def s3() -> Iterator[Any]:
+    with mock_aws():
+        client: Any = boto3.client("s3", region_name="us-east-1")
+        client.create_bucket(Bucket=BUCKET)
+        client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+        yield client
+
+
+def bodies(s3: Any, name: str = NAME) -> list[bytes]:
+    found = s3.list_object_versions(Bucket=BUCKET, Prefix=name).get("Versions", [])
+    return [s3.get_object(Bucket=BUCKET, Key=x["Key"], VersionId=x["VersionId"])["Body"].read() for x in found]
+
+
+def erase(s3: Any, **more: Any) -> Archived:
+    read: list[int] = []
+    made = Archived(s3, BUCKET, {"ann@example.org"}, **more)
+    made.erase(read.append)
+    assert sum(read) > 0
+    return made
+
+
+def test_their_rows_are_blanked_in_each_file_and_no_version_keeps_them(s3: Any) -> None:
+    other = sheet(row("eve@example.org", "E", ""))
+    for body in (FOUND, other, FOUND):
+        s3.put_object(Bucket=BUCKET, Key=NAME, Body=body)
+    s3.put_object(Bucket=BUCKET, Key="archive/acc_2/2026/11/21/j2.csv", Body=other)
+    s3.put_object(Bucket=BUCKET, Key="elsewhere.csv", Body=FOUND)
+    looked = erase(s3, dry=True)
+    assert bodies(s3) == [FOUND, other, FOUND]
+    made = erase(s3)
+    assert bodies(s3) == [LEFT, other]
+    assert (made.rows, made.files, made.accounts, made.kept) == (1, 1, {"acc_1"}, [])
+    assert (looked.rows, looked.files) == (1, 1)
+    assert s3.head_object(Bucket=BUCKET, Key=NAME)["ContentType"] == "text/csv; charset=utf-8"
+    assert bodies(s3, "archive/acc_2") == [other]
+    assert bodies(s3, "elsewhere.csv") == [FOUND]
+    assert erase(s3).rows == 0
+
+
+def test_a_file_that_was_written_meanwhile_is_not_replaced(s3: Any) -> None:
+    s3.put_object(Bucket=BUCKET, Key=NAME, Body=FOUND)
+    head = s3.head_object
+
+    def late(**wanted: Any) -> Any:
+        s3.head_object = head
+        s3.put_object(Bucket=BUCKET, Key=NAME, Body=FOUND)
+        return head(**wanted)
+
+    s3.head_object = late
+    made = erase(s3)
+    assert len(made.kept) == 1
+    assert bodies(s3)[0] == FOUND
+    assert erase(s3).kept == []
+    assert bodies(s3) == [LEFT]
+
+
+def test_who_dies_between_the_writes_leaves_the_file_and_what_the_next_one_finds(s3: Any) -> None:
+    s3.put_object(Bucket=BUCKET, Key=NAME, Body=FOUND)
+    made = Archived(s3, BUCKET, {"ann@example.org"})
+    delete = s3.delete_object
+
+    def dead(**_wanted: Any) -> Any:
+        raise KeyboardInterrupt
+
+    s3.delete_object = dead
+    with pytest.raises(KeyboardInterrupt):
+        made.erase(lambda _size: None)
+    s3.delete_object = delete
+    assert bodies(s3) == [LEFT, FOUND]
+    erase(s3)
+    assert bodies(s3) == [LEFT]
