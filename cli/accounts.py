@@ -122,6 +122,7 @@ def list_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json:
                 "created_at": moment(a.created_at),
                 "suspended": a.suspended,
                 "paused": a.paused,
+                "region": a.region or None,
             }
             for a in desk.accounts.list_accounts()
         ]
@@ -169,6 +170,34 @@ def unsuspend_account(
         emit({"account_id": owner, "suspended": False, "changed": changed})
     else:
         say(f"{owner} sends again; what waits goes on within seconds" if changed else f"{owner} is not suspended")
+
+
+@account_app.command("region")
+def set_region(
+    ctx: typer.Context,
+    account: Account,
+    region: Annotated[str, typer.Argument(metavar="COUNTRY", help="Of ISO 3166, like DE; none: no country.")],
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Say whose telephone numbers need no country code in the account's lists, where an upload does not say it."""
+    from shared.domain.recipients import reader  # noqa: PLC0415 - loads the numbering plans of the world
+
+    wanted = "" if region.lower() == "none" else region.upper()
+    try:
+        reader("sms", wanted)
+    except ValueError:
+        raise Misused("there is no such country: two letters of ISO 3166, like DE, or none") from None
+    with opened(ctx, stage, aws=aws) as desk:
+        owner = resolve(desk.accounts, account)
+        desk.accounts.set_region(owner, wanted, by=desk.by)
+    if json:
+        emit({"account_id": owner, "region": wanted or None})
+    elif wanted:
+        say(f"numbers of {owner} without a country code are those of {wanted}")
+    else:
+        say(f"numbers of {owner} need their country code")
 
 
 @sender_app.command("add")

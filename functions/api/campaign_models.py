@@ -125,7 +125,9 @@ class ListOptions(Query):
     duplicates: Literal["keep", "drop"] = Field(
         "keep", description="Recipients that stand in an earlier row: send again (and report), or leave out."
     )
-    region: Region | None = Field(None, description="ISO 3166: country of numbers without a country code.")
+    region: Region | None = Field(
+        None, description="ISO 3166: country of numbers without a country code. Default: the account's."
+    )
 
 
 class NewUpload(Input):
@@ -134,7 +136,9 @@ class NewUpload(Input):
     duplicates: Literal["keep", "drop"] = Field(
         "keep", description="Recipients that stand in an earlier row: send again (and report), or leave out."
     )
-    region: Region | None = Field(None, description="ISO 3166: country of numbers without a country code.")
+    region: Region | None = Field(
+        None, description="ISO 3166: country of numbers without a country code. Default: the account's."
+    )
 
 
 class UploadDone(Input):

@@ -32,7 +32,7 @@ ALL_SCOPES: Final = frozenset(Scope)
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An account. `created_at` in Unix milliseconds.
+    """An account. `created_at` in Unix milliseconds; `region`: country (ISO 3166) whose numbers need no country code.
 
     A suspended account reads, but sends nothing; one that is paused keeps what it is given until that ends.
     """
@@ -42,6 +42,7 @@ class Account:
     created_at: int
     suspended: bool = False
     paused: bool = False
+    region: str = ""
 
 
 @dataclass(frozen=True, slots=True)

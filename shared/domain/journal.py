@@ -44,6 +44,7 @@ class Act(StrEnum):
     ACCOUNT_CREATED = "account.created"
     ACCOUNT_SUSPENDED = "account.suspended"
     ACCOUNT_UNSUSPENDED = "account.unsuspended"
+    REGION_SET = "account.region_set"
     KEY_CREATED = "key.created"
     KEY_EXPIRES = "key.expiry_changed"
     KEY_ROTATED = "key.rotated"

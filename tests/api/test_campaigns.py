@@ -251,6 +251,24 @@ def test_a_country_for_numbers_is_one(api: Api) -> None:
     assert api.call("POST", f"/campaigns/{name}/uploads", {"region": "DE"}).status == 201
 
 
+def test_numbers_without_a_country_code_are_of_the_accounts_country(api: Api) -> None:
+    rows = {"recipients": [{"recipient": "0151 23456789", "name": "Ann"}]}
+
+    def read(query: str = "") -> tuple[int, int]:
+        name = api.campaign(channel="sms", template={"body": "Hi {{ name }}"})
+        got = api.call("PUT", f"/campaigns/{name}/recipients", rows, query=query)
+        assert got.status == 202, got.text
+        upload = got.json["upload_id"]
+        api.lists.read()
+        found = api.call("GET", f"/campaigns/{name}/uploads/{upload}").json
+        return found["accepted"], found["invalid"]
+
+    assert read() == (0, 1)
+    api.services.accounts.set_region(api.account, "DE")
+    assert read() == (1, 0)
+    assert read("region=FR") == (0, 1)
+
+
 # What it says
 
 

@@ -32,6 +32,7 @@ def test_a_new_account_has_its_senders_and_appears_in_the_list(run: Run) -> None
                 "created_at": "2026-09-21T14:13:20Z",
                 "suspended": False,
                 "paused": False,
+                "region": None,
             }
         ]
     }
@@ -164,6 +165,18 @@ def test_an_account_is_suspended_once_and_for_a_reason_without_an_address(run: R
     assert run("account", "unsuspend", account, "--json").json["changed"] is True
     assert run("account", "unsuspend", account, "--json").json["changed"] is False
     assert run("account", "list", "--json").json["items"][0]["suspended"] is False
+
+
+def test_an_accounts_country_of_numbers_is_set_and_taken_back(run: Run, account: str) -> None:
+    assert run("account", "region", account, "de", "--json").json == {"account_id": account, "region": "DE"}
+    assert run("account", "list", "--json").json["items"][0]["region"] == "DE"
+    assert "no such country" in run("account", "region", account, "QQ").err
+    assert run("account", "region", "acc_000000000000", "DE").code == 3
+    assert run("account", "list", "--json").json["items"][0]["region"] == "DE"
+    assert "need their country code" in run("account", "region", account, "none").out
+    assert run("account", "list", "--json").json["items"][0]["region"] is None
+    kinds = [x["action"] for x in run("audit", account, "--json").json["items"]]
+    assert "account.region_set" in kinds
 
 
 @pytest.mark.parametrize("command", [("revoke",), ("expire", "12h"), ("rotate",)])

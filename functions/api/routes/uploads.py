@@ -30,7 +30,7 @@ def start(call: Call[Nothing, NewUpload]) -> Answer:
     before = earlier(call, 201)
     if before is not None:
         return before
-    region = _region(campaign, call.body.region)
+    region = _region(call, campaign, call.body.region)
     drop = call.body.duplicates == "drop"
     place = call.services.campaigns().uploading.start(campaign, region=region, drop_duplicates=drop)
     if isinstance(place, Refusal):
@@ -82,7 +82,7 @@ def put(call: Call[ListOptions, Recipients]) -> Answer:
         # The one who asked first may have stopped before the list began to be read.
         _told(uploading.complete(campaign, json.loads(before.body)["upload_id"]), but=Refusal.ALREADY_SENT)
         return before
-    region = _region(campaign, call.query.region)
+    region = _region(call, campaign, call.query.region)
     csv = media_type(call.request) == CSV
     data = call.request.body if csv else as_csv([_row(i, row) for i, row in enumerate(call.body.recipients)])
     again: list[Replay] = []
@@ -137,9 +137,13 @@ def _cell(value: Value) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _region(campaign: Campaign, wanted: str | None) -> str:
-    if wanted is None or campaign.channel == "email":
+def _region(call: Call[Any, Any], campaign: Campaign, wanted: str | None) -> str:
+    """Return the country of numbers without a country code: the call's, or the account's."""
+    if campaign.channel == "email":
         return ""
+    if wanted is None:
+        account = call.services.accounts.get(campaign.account)
+        return account.region if account else ""
     try:
         recipients.reader(campaign.channel, wanted)
     except ValueError:

@@ -86,6 +86,24 @@ class Accounts(ApiKeys):
         held = {x["pk"]["S"]: x for x in controls}
         return [_account(x["sk"]["S"], x, held.get(keys.account_pk(x["sk"]["S"]), {})) for x in found]
 
+    def set_region(self, account: str, region: str, *, by: str = SYSTEM) -> None:
+        """Set the country (ISO 3166) of telephone numbers without a country code; empty: they need one.
+
+        Raises:
+            UnknownAccount: there is no such account.
+        """
+        there: Item = {
+            "TableName": self._table,
+            "UpdateExpression": "SET #region = :region" if region else "REMOVE #region",
+            "ConditionExpression": "attribute_exists(pk)",
+            "ExpressionAttributeNames": {"#region": "region"},
+            **({"ExpressionAttributeValues": {":region": s(region)}} if region else {}),
+        }
+        both = keys.account(account), keys.accounts(account)
+        event = audited(account, self._now(), account, Act.REGION_SET, by, {"region": region})
+        if not self._together([{"Update": {**there, "Key": key}} for key in both], event):
+            raise UnknownAccount(account)
+
     def suspend(self, account: str, reason: str = "operator", *, by: str = SYSTEM) -> bool:
         """Suspend an account: senders start no further window for it, and what would send is refused.
 
@@ -208,4 +226,5 @@ def _account(account: str, profile: Item, control: Item) -> Account:
         number(profile, "created_at"),
         suspended="suspended" in control,
         paused="paused" in control,
+        region=text(profile, "region"),
     )
