@@ -11,7 +11,7 @@ from tests.statemachine.operators import OperatorMachine
 from tests.statemachine.sabotage import OF_CAMPAIGNS, SABOTAGES
 from tests.statemachine.watch import Violation
 
-SECONDS = 40
+SECONDS = 25
 SECONDS_OF_CAMPAIGNS = 4
 SECONDS_OF_OPERATORS = 2
 SEED = 20_261_121
