@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.campaigns import DynamoCampaigns
     from shared.adapters.dynamo.exports import DynamoExports
     from shared.adapters.dynamo.pacer import DynamoPacer
-    from shared.adapters.dynamo.roster import Roster
+    from shared.adapters.dynamo.roster import OpenSlots
     from shared.adapters.dynamo.uploads import DynamoUploads
     from shared.adapters.files import S3Files
     from shared.adapters.links import SecretLinks
@@ -346,22 +346,12 @@ class Deployment:
         )
 
     @cached_property
-    def _roster(self) -> "Roster":
-        """Every credential that was ever declared."""
-        from shared.adapters.dynamo.roster import Roster  # noqa: PLC0415
-
-        return Roster(self.dynamo, self.env[contracts.ENV_OPS_TABLE])
-
-    @cached_property
-    def _slots(self) -> list[str]:
+    def _slots(self) -> "OpenSlots":
         """Every partition of the index `open` that has jobs."""
-        from shared.adapters.dynamo import keys  # noqa: PLC0415
-        from shared.domain.jobs import SHARDS  # noqa: PLC0415
+        from shared.adapters.dynamo.roster import OpenSlots, Roster  # noqa: PLC0415
 
-        # Jobs of campaigns stand under their credential, also when that is declared no more.
-        owners = self._roster.note([*(c.id for c in self.settings.credentials), contracts.TEST_CREDENTIAL])
-        slots = [keys.open_slot(c, 0, running=r) for c in owners for r in (False, True)]
-        return slots + [keys.open_slot(None, shard, running=r) for shard in range(SHARDS) for r in (False, True)]
+        declared = [*(c.id for c in self.settings.credentials), contracts.TEST_CREDENTIAL]
+        return OpenSlots(Roster(self.dynamo, self.env[contracts.ENV_OPS_TABLE]), declared)
 
     @cached_property
     def sweeper(self) -> "Sweeper":

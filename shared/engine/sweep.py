@@ -1,7 +1,7 @@
 """The sweeper: the only guarantee of liveness; everything else is speed. Source: docs/protocol.md, "Sweep"."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -71,7 +71,7 @@ class Sweeper:
         logger: Logger,
         retrier: Retrier,
         clock: Clock,
-        slots: Sequence[str],
+        slots: Iterable[str],
         others: Sequence[Callable[[], Iterator[Look]]] = (),
     ) -> None:
         """`slots`: every partition of the index `open`; `others` walk what else somebody may have left, after jobs."""

@@ -1,7 +1,7 @@
 """Waking what a pause has kept: pointers that came meanwhile were acknowledged, so new ones are sent when it ends."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from shared.domain.states import ACTIVE
@@ -33,7 +33,7 @@ class Waker:
         lanes: Lanes,
         planner: Planner,
         clock: Clock,
-        slots: Sequence[str],
+        slots: Iterable[str],
     ) -> None:
         self._records = records
         self._ledgers = ledgers

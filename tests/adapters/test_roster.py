@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.roster import Roster
+from shared.adapters.dynamo.roster import OpenSlots, Roster
 from tests.fakes.tables import create_tables
 
 
@@ -12,3 +13,15 @@ def test_what_was_ever_declared_is_known(moto_dynamo: Any) -> None:
     assert roster.note(["old", "main"]) == ["main", "old"]
     assert roster.note(["main", "other"]) == ["main", "old", "other"]
     assert roster.note(["main", "other"]) == ["main", "old", "other"]
+
+
+def test_jobs_of_credentials_that_have_gone_are_walked_and_nothing_is_asked_before(moto_dynamo: Any) -> None:
+    tables = create_tables(moto_dynamo)
+    db = Dynamo(moto_dynamo)
+    Roster(db, tables.ops).note(["old"])
+    slots = OpenSlots(Roster(db, tables.ops), ["main"])
+    assert moto_dynamo.get_item(TableName=tables.ops, Key=keys.roster())["Item"]["ids"]["SS"] == ["old"]
+    walked = list(slots)
+    assert walked == list(slots)
+    assert {keys.open_slot("old", 0, running=False), keys.open_slot("main", 0, running=True)} < set(walked)
+    assert len(set(walked)) == len(walked)

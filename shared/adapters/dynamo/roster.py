@@ -1,9 +1,10 @@
 """Which credentials were ever declared: jobs may still wait for one that is declared no more."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Dynamo
+from shared.domain.jobs import SHARDS
 
 
 class Roster:
@@ -32,3 +33,23 @@ class Roster:
             ReturnValues="ALL_NEW",
         )
         return sorted(answer["Attributes"]["ids"]["SS"])
+
+
+class OpenSlots:
+    """Every partition of the index `open` that has jobs; which these are is asked when they are first walked.
+
+    Jobs of campaigns stand under their credential, also when that is declared no more.
+    """
+
+    def __init__(self, roster: Roster, declared: Sequence[str]) -> None:
+        self._roster = roster
+        self._declared = declared
+        self._known: list[str] = []
+
+    def __iter__(self) -> Iterator[str]:
+        if not self._known:
+            owners = self._roster.note(self._declared)
+            slots = [keys.open_slot(c, 0, running=r) for c in owners for r in (False, True)]
+            slots += [keys.open_slot(None, shard, running=r) for shard in range(SHARDS) for r in (False, True)]
+            self._known = slots
+        return iter(self._known)
