@@ -6,13 +6,13 @@ all delivered since), and read through the codecs of the real stores; making the
 
 import argparse
 import json
-import resource
 import sys
 import time
 from collections.abc import Sequence
 from typing import Any, Final
 
 from benchmarks.machine import REFERENCE_S, calibrate
+from benchmarks.start import peak_kb
 from shared.domain import chunks as chunking
 from shared.domain import details as detail_codec
 from shared.domain import ledger as rules
@@ -174,7 +174,7 @@ def main() -> None:
     spent = time.process_time() - began - stores.spent
     if did is not Did.READY or target.export.rows != options.rows:
         raise SystemExit(f"{did}: {target.export.rows} rows")
-    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    kilobytes = peak_kb()
     found = {
         "cpu_s": spent,
         "rss_mb": kilobytes / 1024 if sys.platform != "darwin" else kilobytes / 2**20,

@@ -6,7 +6,6 @@ already, so serialising, signing and reading of every call count, and the networ
 
 import argparse
 import json
-import resource
 import sys
 import time
 from base64 import b64encode
@@ -16,6 +15,7 @@ from typing import Any, Final
 
 from benchmarks.answers import Answer, NoBlobs
 from benchmarks.machine import REFERENCE_S, calibrate
+from benchmarks.start import peak_kb
 from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo import keys
@@ -165,7 +165,7 @@ def run(rows: int, channel: str) -> dict[str, float]:
     if did is not Did.READY or uploads.last.checkpoint is None:
         raise SystemExit(f"{did}")
     counts = uploads.last.checkpoint.counts
-    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    kilobytes = peak_kb()
     return {
         "cpu_s": spent,
         "rss_mb": kilobytes / 1024 if sys.platform != "darwin" else kilobytes / 2**20,
