@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import boto3
 
@@ -23,7 +23,7 @@ from simulator import ControlClient, SimulatorProcess
 from tests.crash import script
 from tests.crash.script import CREDENTIAL, Place, Shape
 from tests.crash.taps import KILLED
-from tests.fakes.forks import FORKS
+from tests.fakes.forks import run as run_forked
 from tests.fakes.tables import create_tables
 
 WORKERS: Final = 2
@@ -127,7 +127,7 @@ class Matrix:
     def points(self) -> list[str]:
         """Return the names of all points, from a run that is not killed."""
         place, report = self._place()
-        status = self._run(script.first, place, 0, report)
+        status = run_forked(script.first, place, 0, report, limit=LIMIT)
         if status != 0:
             raise MatrixError(f"the undisturbed run ended with {status}")
         names: list[str] = json.loads(report.read_text())
@@ -137,14 +137,14 @@ class Matrix:
     def kill(self, number: int, name: str) -> Cell:
         """Kill at one point, recover, and judge."""
         place, report = self._place()
-        status = self._run(script.first, place, number, report)
+        status = run_forked(script.first, place, number, report, limit=LIMIT)
         if status not in (KILLED, 0):
             raise MatrixError(f"point {number} ({name}): the process ended with {status}")
         return Cell(name, self._judge(f"{number} ({name})", place, allowed=self._shape.window))
 
     def _judge(self, where: str, place: Place, *, allowed: int) -> str:
         report = self._folder / f"{uuid.uuid4().hex}.json"
-        status = self._run(script.after, place, report)
+        status = run_forked(script.after, place, report, limit=LIMIT)
         if status != 0:
             raise MatrixError(f"point {where}: recovery ended with {status}")
         result = json.loads(report.read_text())
@@ -181,16 +181,6 @@ class Matrix:
     def _place(self) -> tuple[Place, Path]:
         place = self._cloud.deploy(self._shape)
         return place, self._folder / f"{place.key}.json"
-
-    def _run(self, target: Any, *args: Any) -> int:
-        process = FORKS.Process(target=target, args=args)
-        process.start()
-        process.join(LIMIT)
-        if process.exitcode is None:
-            process.kill()
-            process.join()
-            raise MatrixError("a process hung")
-        return process.exitcode
 
 
 def run(shapes: Sequence[Shape], *, most: int | None = None) -> dict[str, list[Cell]]:
