@@ -31,7 +31,7 @@ class Rule(BaseModel):
     Attributes:
         probability: chance that a call is hit.
         count: only the first n calls that it would hit.
-        seconds: only that long after it was set.
+        seconds: only that long after it was set; a refusal lasts until the port listens again, that long after.
         recipients: only calls with a recipient that matches this pattern (`*`, `?`; lower case).
         retry_after_s: for 429.
         after_s: for slow.
@@ -51,9 +51,14 @@ class Rule(BaseModel):
     status: int = Field(default=500, ge=500, le=599)
     accept: bool = False
 
+    @property
+    def refuses(self) -> bool:
+        """Whether nobody listens while it applies."""
+        return self.mode is Mode.REFUSE
+
     @model_validator(mode="after")
     def _refusal_is_unconditional(self) -> Self:
-        if self.mode is Mode.REFUSE and (self.probability < 1 or self.count is not None or self.recipients):
+        if self.refuses and (self.probability < 1 or self.count is not None or self.recipients):
             msg = "refuse cannot depend on the call: nobody listens, so no call is seen; use `seconds`, or mode reset"
             raise ValueError(msg)
         return self
@@ -97,7 +102,13 @@ class Injector:
         self.faults = faults
         self.latency = faults.latency_ms / 1000
         self.hits = [0] * len(faults.rules)
-        self._until = [now + r.seconds if r.seconds else float("inf") for r in faults.rules]
+        self._until = [now + r.seconds if r.seconds and not r.refuses else float("inf") for r in faults.rules]
+
+    def listening(self) -> None:
+        """End the refusals: the port listens again, and no call that comes through it is refused."""
+        for i, rule in enumerate(self.faults.rules):
+            if rule.refuses:
+                self._until[i] = float("-inf")
 
     def pick(self, messages: list[Message], now: float, roll: Callable[[], float]) -> Rule | None:
         """Return the rule that hits this call, or None."""

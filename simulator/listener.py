@@ -11,6 +11,7 @@ import asyncio
 import os
 import socket
 import struct
+from collections.abc import Callable
 from typing import Any, Final
 
 from uvicorn import Config
@@ -92,13 +93,19 @@ class Listener:
                 lambda: Connection(self._config, self._state, self._connections), sock=sock
             )
 
-    def _open_later(self) -> None:
+    def _open_later(self, opening: Callable[[], None]) -> None:
+        opening()
         task = self._loop.create_task(self.open())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def close(self, seconds: float | None = None) -> None:
-        """Refuse connections from now on and reset those there are; open again after `seconds`, if given."""
+    def close(self, seconds: float | None = None, opening: Callable[[], None] = lambda: None) -> None:
+        """Refuse connections from now on and reset those there are.
+
+        Args:
+            seconds: open again after that time; None: when somebody calls `open`.
+            opening: called just before it opens by itself.
+        """
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -106,7 +113,7 @@ class Listener:
             connection.reset()
         if self._reopen is not None:
             self._reopen.cancel()
-        self._reopen = self._loop.call_later(seconds, self._open_later) if seconds else None
+        self._reopen = self._loop.call_later(seconds, self._open_later, opening) if seconds else None
 
     def shut(self) -> None:
         """Close for good and let go of the port."""

@@ -101,7 +101,7 @@ class World:
 
     async def set_faults(self, credential: Credential, faults: Faults) -> None:
         """Replace a credential's faults; BadRequest if it is to refuse connections without a port of its own."""
-        refuse = next((r for r in faults.rules if r.mode == "refuse"), None)
+        refuse = next((r for r in faults.rules if r.refuses), None)
         listener = credential.listener
         if refuse is not None and listener is None:
             raise BadRequest("refuse needs a port of its own: start with --listen, or POST …/listener, and use its URL")
@@ -109,7 +109,7 @@ class World:
         if listener is None:
             return
         if refuse is not None:
-            listener.close(refuse.seconds)
+            listener.close(refuse.seconds, credential.faults.listening)
         else:
             await listener.open()
 
