@@ -1,16 +1,20 @@
 """Where campaigns, their lists and stored templates are kept, and the files behind them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from shared.domain.campaigns import Campaign, StoredTemplate, Upload
-from shared.domain.content import Content
-from shared.domain.jobs import Job
-from shared.domain.journal import Event
-from shared.domain.ledger import Ledger
-from shared.domain.uploads import PackedChunk, Problem
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
+
+if TYPE_CHECKING:
+    from shared.domain.campaigns import Campaign, StoredTemplate, Upload
+    from shared.domain.content import Content
+    from shared.domain.jobs import Job
+    from shared.domain.journal import Event
+    from shared.domain.ledger import Ledger
+    from shared.domain.uploads import PackedChunk, Problem
 
 
 @dataclass(frozen=True, slots=True)

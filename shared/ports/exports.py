@@ -1,9 +1,12 @@
 """Where exports are kept: what is known of each, and the parts of its file."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from __future__ import annotations
 
-from shared.domain.exports import Export
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from shared.domain.exports import Export
 
 
 class Exports(Protocol):

@@ -1,9 +1,12 @@
 """Where events are kept."""
 
-from collections.abc import Iterator
-from typing import Protocol
+from __future__ import annotations
 
-from shared.domain.journal import Event, Log
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from shared.domain.journal import Event, Log
 
 
 class Journal(Protocol):

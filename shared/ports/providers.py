@@ -1,15 +1,20 @@
 """What a provider is to the engine: calls, what became of them, and webhooks."""
 
+from __future__ import annotations
+
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar, runtime_checkable
 
-from shared.contracts import Word
-from shared.domain.chunks import Recipient
-from shared.domain.content import Content
-from shared.domain.outcomes import Finding, Outcome
 from shared.ports.common import Clock
 from shared.ports.transports import Http, Request, Response
+
+if TYPE_CHECKING:
+    from shared.contracts import Word
+    from shared.domain.chunks import Recipient
+    from shared.domain.content import Content
+    from shared.domain.outcomes import Finding, Outcome
+
 
 T = TypeVar("T")
 

@@ -1,18 +1,22 @@
 """What is known of jobs, in what the engine reads and in the transactions that tie ledgers and jobs together."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from shared.domain.breaker import Breaker
-from shared.domain.chunks import Chunk
-from shared.domain.content import Content
-from shared.domain.details import Detail, FeedbackDetail
-from shared.domain.jobs import Job, RetryRequest
-from shared.domain.journal import Event
-from shared.domain.ledger import Ledger
-from shared.domain.states import Change
 from shared.domain.suppressions import Reach
+
+if TYPE_CHECKING:
+    from shared.domain.breaker import Breaker
+    from shared.domain.chunks import Chunk
+    from shared.domain.content import Content
+    from shared.domain.details import Detail, FeedbackDetail
+    from shared.domain.jobs import Job, RetryRequest
+    from shared.domain.journal import Event
+    from shared.domain.ledger import Ledger
+    from shared.domain.states import Change
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
 """What has jobs begin at their time, and where it is written down that they wait."""
 
-from typing import Protocol
+from __future__ import annotations
 
-from shared.domain.jobs import Job
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from shared.domain.jobs import Job
 
 
 class Scheduler(Protocol):

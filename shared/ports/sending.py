@@ -1,18 +1,21 @@
 """What a sender takes turns by: lane queues, time slots, circuit breakers, ledgers; and what signs its links."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import inf
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from shared.domain.breaker import Breaker
-from shared.domain.ledger import Ledger
-from shared.domain.outcomes import Entry
-from shared.domain.pacing import Pace, Slots
-from shared.domain.passes import Passing
-from shared.domain.queue import Expired, NotDue
-from shared.domain.states import Cell
-from shared.domain.switches import Hold
-from shared.domain.unsubscribe import Unsubscription
+if TYPE_CHECKING:
+    from shared.domain.breaker import Breaker
+    from shared.domain.ledger import Ledger
+    from shared.domain.outcomes import Entry
+    from shared.domain.pacing import Pace, Slots
+    from shared.domain.passes import Passing
+    from shared.domain.queue import Expired, NotDue
+    from shared.domain.states import Cell
+    from shared.domain.switches import Hold
+    from shared.domain.unsubscribe import Unsubscription
 
 
 class Queue(Protocol):

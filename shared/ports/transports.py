@@ -1,11 +1,14 @@
 """The wires to providers, and what becomes of a request on them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
-from shared.domain.smtp import Mail, Relay, Reply
+if TYPE_CHECKING:
+    from shared.domain.smtp import Mail, Relay, Reply
 
 
 @dataclass(frozen=True, slots=True)
