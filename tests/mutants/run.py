@@ -155,8 +155,7 @@ class Bench:
         try:
             began = time.monotonic()
             code = self._test(mutant.test)
-            verdict = "did not end" if code == -signal.SIGKILL else judge(code, report)
-            return Result(mutant, verdict, time.monotonic() - began)
+            return Result(mutant, judge(code, report), time.monotonic() - began)
         finally:
             target.write_bytes(right)
             os.utime(target, ns=(before.st_mtime_ns, before.st_mtime_ns))
@@ -175,6 +174,8 @@ class Bench:
 
 def judge(code: int, report: Path) -> str:
     """Return "killed", or why a run of one test is no kill."""
+    if code == -signal.SIGKILL:
+        return "did not end"
     if code == 0:
         return "SURVIVED"
     if code != RED:

@@ -7,12 +7,12 @@ that runs pytest in that tree. The answer is a line with the exit code, negative
 
 import importlib
 import json
+import multiprocessing
 import os
 import signal
 import sys
-import time
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 PRELOAD: Final = (
     "aws_lambda_powertools",
@@ -27,7 +27,8 @@ PRELOAD: Final = (
     "pytest",
 )
 OURS: Final = frozenset({"benchmarks", "cli", "functions", "infra", "shared", "simulator", "tests"})
-POLL: Final = 0.02
+FORK: Final = multiprocessing.get_context("fork")
+"""A child of it has what this process has imported; its end is waited for without asking again and again."""
 
 
 def main() -> None:
@@ -36,24 +37,24 @@ def main() -> None:
         importlib.import_module(name)
     for line in sys.stdin:
         wanted = json.loads(line)
-        sys.stdout.write(f"{_run(wanted['tree'], wanted['arguments'], wanted['seconds'])}\n")
+        sys.stdout.write(f"{run(_child, wanted['tree'], wanted['arguments'], seconds=wanted['seconds'])}\n")
         sys.stdout.flush()
 
 
-def _run(tree: str, arguments: Sequence[str], seconds: float) -> int:
-    child = os.fork()
-    if child == 0:
-        _child(tree, arguments)
-    until = time.monotonic() + seconds
-    while True:
-        pid, status = os.waitpid(child, os.WNOHANG)
-        if pid:
-            return os.waitstatus_to_exitcode(status)
-        if time.monotonic() > until:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return -signal.SIGKILL
-        time.sleep(POLL)
+def run(target: Callable[..., object], *args: Any, seconds: float) -> int:
+    """Run a function in a forked child and return its exit code: negative, a signal's number, if one killed it.
+
+    A child that has not ended after `seconds` is killed: -SIGKILL.
+    """
+    child = FORK.Process(target=target, args=args)
+    child.start()
+    child.join(seconds)
+    code = child.exitcode
+    if code is not None:
+        return code
+    child.kill()
+    child.join()
+    return -signal.SIGKILL
 
 
 def _child(tree: str, arguments: Sequence[str]) -> None:

@@ -1,6 +1,9 @@
 """Sabotages must keep up with the code that they sabotage; `make mutants` runs them."""
 
 import ast
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,9 +55,26 @@ def test_a_sabotage_that_does_not_fit_is_an_error(old: str, new: str) -> None:
         (2, '<error message="collection failure"/>', "pytest ended with 2"),
         (4, "", "pytest ended with 4"),
         (5, "", "pytest ended with 5"),
+        (-signal.SIGKILL, "", "did not end"),
+        (-signal.SIGTERM, "", "pytest ended with -15"),
     ],
 )
 def test_only_a_failed_assertion_kills(tmp_path: Path, code: int, inside: str, verdict: str) -> None:
     report = tmp_path / "report.xml"
     report.write_text(f"<testsuites><testsuite><testcase>{inside}</testcase></testsuite></testsuites>")
     assert judge(code, report) == verdict
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        ("select.select, [], [], [], seconds=0.2", -signal.SIGKILL),
+        ("signal.raise_signal, signal.SIGTERM, seconds=60", -signal.SIGTERM),
+        ("os._exit, 3, seconds=60", 3),
+    ],
+    ids=["hangs", "is killed", "ends"],
+)
+def test_a_child_that_hangs_is_killed_at_its_time_and_each_end_is_told(call: str, code: int) -> None:
+    script = f"import os, select, signal; from tests.mutants.runner import run; print(run({call}))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=60)
+    assert int(done.stdout) == code
