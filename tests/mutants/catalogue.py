@@ -7,6 +7,7 @@ from tests.mutants.campaigns import CAMPAIGNS
 from tests.mutants.lists import LISTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.operators import OPERATORS
+from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
 from tests.mutants.switches import SWITCHES
 
@@ -17,7 +18,6 @@ RESERVATION: Final = "shared/adapters/dynamo/reservation.py"
 RULES: Final = "shared/domain/ledger.py"
 PASSES: Final = "shared/domain/passes.py"
 SEND: Final = "shared/engine/send.py"
-SENDGRID: Final = "shared/providers/sendgrid.py"
 TRACK: Final = "shared/engine/track.py"
 TRANSITIONS: Final = "shared/adapters/dynamo/transitions.py"
 
@@ -74,23 +74,6 @@ MUTANTS: Final = (
         "test_a_crash_before_the_detail_leaves_the_window_unknown_and_its_log_names_the_provider",
     ),
     Mutant(
-        "hidden resend in the HTTP client",
-        1,
-        "shared/adapters/http.py",
-        "            except _ClosedUnwritten:\n                pass  #",
-        "            except (_ClosedUnwritten, AnswerLost):\n                pass  #",
-        "tests/adapters/test_http.py::test_a_lost_answer_is_told_and_the_request_arrives_once"
-        "[HttpClient-True-dropped-connection_closed]",
-    ),
-    Mutant(
-        "written on a wire, and again by a thread",
-        1,
-        "shared/adapters/http_wire.py",
-        "        if not exchange.write(connection) and not connection.tls:",
-        "        if exchange.write(connection):",
-        "tests/adapters/test_http_wire.py::test_what_is_answered_meanwhile_frees_its_connection",
-    ),
-    Mutant(
         "throttled entry written into the detail",
         1,
         LEASE,
@@ -131,22 +114,6 @@ MUTANTS: Final = (
         "        if cells[index] == attempt << 4 | Cell.UNKNOWN:\n",
         "        if cells[index] >> 4 == attempt:\n",
         "tests/engine/test_resolve.py::test_what_was_asked_and_accepted_meanwhile_is_not_sent_again",
-    ),
-    Mutant(
-        "absence is proof before events have settled",
-        1,
-        "shared/providers/mailgun_lookup.py",
-        'return Absent() if now - at >= SETTLED else Unknown("too_early")',
-        "return Absent()",
-        "tests/providers/test_mailgun_lookup.py::test_absence_is_proof_only_when_events_have_settled",
-    ),
-    Mutant(
-        "Resend's key without the attempt",
-        1,
-        "shared/providers/resend.py",
-        '"Idempotency-Key": target.ref}',
-        '"Idempotency-Key": target.ref.rpartition("-")[0]}',
-        "tests/providers/test_resend_simulated.py::test_a_new_attempt_is_never_answered_for_an_older_one",
     ),
     Mutant(
         "a deferral counts at once",
@@ -279,6 +246,14 @@ MUTANTS: Final = (
         "return not self._hold(job.account, x.lane).paused",
         "tests/engine/test_retired.py::test_nothing_is_moved_while_a_deployment_may_be_under_way",
     ),
+    Mutant(
+        "an export goes on a chunk too far after its checkpoint",
+        3,
+        "shared/engine/export.py",
+        "columns, start = self.held.columns, self.held.chunk",
+        "columns, start = self.held.columns, self.held.chunk + bool(self.held.parts)",
+        "tests/engine/test_export.py::test_at_its_time_limit_another_invocation_goes_on_where_it_was",
+    ),
     # 4: stop means stop
     Mutant(
         "the bounce guard counts from ten, not from more",
@@ -356,14 +331,6 @@ MUTANTS: Final = (
     ),
     # 6: one bad row
     Mutant(
-        "one refused address condemns its whole call",
-        6,
-        SENDGRID,
-        "outcomes: list[Outcome] = [BATCH_REFUSED] * n",
-        "outcomes: list[Outcome] = [refusal.rejected()] * n",
-        "tests/providers/test_sendgrid.py::test_only_the_recipient_that_is_named_is_condemned",
-    ),
-    Mutant(
         "refusals for good open the breaker",
         6,
         "shared/domain/breaker.py",
@@ -388,6 +355,14 @@ MUTANTS: Final = (
         '"attribute_not_exists(pk) OR attribute_exists(pk) OR expires < :now"',
         "tests/contracts/test_records.py::test_a_key_that_is_stored_between_look_up_and_commit_is_found[dynamo]",
     ),
+    Mutant(
+        "a schedule decides by itself when a job starts",
+        7,
+        "shared/engine/plan.py",
+        "if job.state is not JobState.READY or job.not_before > now:",
+        "now = max(now, job.not_before)\n        if job.state is not JobState.READY:",
+        "tests/engine/test_schedules.py::test_a_hint_alone_starts_nothing[memory]",
+    ),
     # 8: redrive
     Mutant(
         '"not STOPPED" instead of "ENQUEUED or SENDING"',
@@ -399,39 +374,6 @@ MUTANTS: Final = (
     ),
     # 9: everybody's own
     Mutant(
-        "signature check skipped: SendGrid",
-        9,
-        "shared/providers/sendgrid_events.py",
-        "if not any(_holds(key, signature, signed) for key in known):",
-        "if not (signed and known):",
-        "tests/providers/test_sendgrid_events.py::test_several_keys_while_they_are_rotated",
-    ),
-    Mutant(
-        "signature check skipped: Mailgun",
-        9,
-        "shared/providers/mailgun_events.py",
-        "if not sum([hmac.compare_digest(ours, theirs) for ours in made for theirs in signatures]):",
-        "if not made:",
-        "tests/providers/test_mailgun_events.py::test_several_keys_while_they_are_changed",
-    ),
-    Mutant(
-        "signature never asked for",
-        9,
-        "functions/webhooks/receive.py",
-        "        reader.verify(headers, body, using.secret(credential_id), now)\n",
-        "",
-        "tests/webhooks/test_receive.py::test_a_credential_without_a_key_believes_nobody",
-    ),
-    Mutant(
-        "recipients see each other",
-        9,
-        SENDGRID,
-        '        personal = ",".join([_personalization(content, t, alone=len(targets) == 1) for t in targets])\n',
-        '        everybody = json.dumps([{"email": t.recipient.address} for t in targets])\n'
-        '        personal = f\'{{"to":{everybody},"custom_args":{{"{REF_ARG}":"{targets[0].ref}"}}}}\'\n',
-        "tests/providers/test_sendgrid.py::test_the_request_is_the_one_the_vendors_sdk_builds[content3-targets3]",
-    ),
-    Mutant(
         "any account's job is the caller's",
         9,
         "functions/api/routes/jobs.py",
@@ -439,31 +381,7 @@ MUTANTS: Final = (
         "return bool(job.account) and (job.test",
         "tests/api/test_apart.py::test_another_account_s_resources_do_not_exist[GET /jobs/{id}]",
     ),
-    # 10: bad input
-    Mutant(
-        "a post that makes no sense is taken",
-        10,
-        "shared/providers/sendgrid_events.py",
-        '            raise BadEvents("not_an_array_of_objects")\n',
-        "            events = []\n",
-        "tests/providers/test_sendgrid_events.py::test_a_body_that_is_not_an_array_of_objects[[1]]",
-    ),
-    Mutant(
-        "a schedule decides by itself when a job starts",
-        7,
-        "shared/engine/plan.py",
-        "if job.state is not JobState.READY or job.not_before > now:",
-        "now = max(now, job.not_before)\n        if job.state is not JobState.READY:",
-        "tests/engine/test_schedules.py::test_a_hint_alone_starts_nothing[memory]",
-    ),
-    Mutant(
-        "an export goes on a chunk too far after its checkpoint",
-        3,
-        "shared/engine/export.py",
-        "columns, start = self.held.columns, self.held.chunk",
-        "columns, start = self.held.columns, self.held.chunk + bool(self.held.parts)",
-        "tests/engine/test_export.py::test_at_its_time_limit_another_invocation_goes_on_where_it_was",
-    ),
+    *PROVIDERS,
     *RECIPIENTS,
     *LISTS,
     *OPERATORS,

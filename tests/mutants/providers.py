@@ -1,0 +1,92 @@
+"""Sabotages of what speaks with providers: a hidden resend, an absence too soon, a signature that nobody checks."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+SENDGRID: Final = "shared/providers/sendgrid.py"
+
+PROVIDERS: Final = (
+    Mutant(
+        "hidden resend in the HTTP client",
+        1,
+        "shared/adapters/http.py",
+        "            except _ClosedUnwritten:\n                pass  #",
+        "            except (_ClosedUnwritten, AnswerLost):\n                pass  #",
+        "tests/adapters/test_http.py::test_a_lost_answer_is_told_and_the_request_arrives_once"
+        "[HttpClient-True-dropped-connection_closed]",
+    ),
+    Mutant(
+        "written on a wire, and again by a thread",
+        1,
+        "shared/adapters/http_wire.py",
+        "        if not exchange.write(connection) and not connection.tls:",
+        "        if exchange.write(connection):",
+        "tests/adapters/test_http_wire.py::test_what_is_answered_meanwhile_frees_its_connection",
+    ),
+    Mutant(
+        "absence is proof before events have settled",
+        1,
+        "shared/providers/mailgun_lookup.py",
+        'return Absent() if now - at >= SETTLED else Unknown("too_early")',
+        "return Absent()",
+        "tests/providers/test_mailgun_lookup.py::test_absence_is_proof_only_when_events_have_settled",
+    ),
+    Mutant(
+        "Resend's key without the attempt",
+        1,
+        "shared/providers/resend.py",
+        '"Idempotency-Key": target.ref}',
+        '"Idempotency-Key": target.ref.rpartition("-")[0]}',
+        "tests/providers/test_resend_simulated.py::test_a_new_attempt_is_never_answered_for_an_older_one",
+    ),
+    Mutant(
+        "one refused address condemns its whole call",
+        6,
+        SENDGRID,
+        "outcomes: list[Outcome] = [BATCH_REFUSED] * n",
+        "outcomes: list[Outcome] = [refusal.rejected()] * n",
+        "tests/providers/test_sendgrid.py::test_only_the_recipient_that_is_named_is_condemned",
+    ),
+    Mutant(
+        "signature check skipped: SendGrid",
+        9,
+        "shared/providers/sendgrid_events.py",
+        "if not any(_holds(key, signature, signed) for key in known):",
+        "if not (signed and known):",
+        "tests/providers/test_sendgrid_events.py::test_several_keys_while_they_are_rotated",
+    ),
+    Mutant(
+        "signature check skipped: Mailgun",
+        9,
+        "shared/providers/mailgun_events.py",
+        "if not sum([hmac.compare_digest(ours, theirs) for ours in made for theirs in signatures]):",
+        "if not made:",
+        "tests/providers/test_mailgun_events.py::test_several_keys_while_they_are_changed",
+    ),
+    Mutant(
+        "signature never asked for",
+        9,
+        "functions/webhooks/receive.py",
+        "        reader.verify(headers, body, using.secret(credential_id), now)\n",
+        "",
+        "tests/webhooks/test_receive.py::test_a_credential_without_a_key_believes_nobody",
+    ),
+    Mutant(
+        "recipients see each other",
+        9,
+        SENDGRID,
+        '        personal = ",".join([_personalization(content, t, alone=len(targets) == 1) for t in targets])\n',
+        '        everybody = json.dumps([{"email": t.recipient.address} for t in targets])\n'
+        '        personal = f\'{{"to":{everybody},"custom_args":{{"{REF_ARG}":"{targets[0].ref}"}}}}\'\n',
+        "tests/providers/test_sendgrid.py::test_the_request_is_the_one_the_vendors_sdk_builds[content3-targets3]",
+    ),
+    Mutant(
+        "a post that makes no sense is taken",
+        10,
+        "shared/providers/sendgrid_events.py",
+        '            raise BadEvents("not_an_array_of_objects")\n',
+        "            events = []\n",
+        "tests/providers/test_sendgrid_events.py::test_a_body_that_is_not_an_array_of_objects[[1]]",
+    ),
+)
