@@ -4,75 +4,32 @@ import ast
 import ipaddress
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from aws_cdk import RemovalPolicy
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import ValidationError
 
+from infra.schema import MAX_BACKUPS, MIN_WORKERS, Credential, Posthaste
 from shared import contracts
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 """The checkout."""
-MAX_CREDENTIALS: Final = 100
 MAX_RESERVED: Final = 900
 """Of a Lambda account's default 1,000 concurrent executions, 100 must stay unreserved."""
 MAX_SETTINGS: Final = 2600
 """Bytes. Lambda's 4 KB of environment hold 1.4 KB of names and addresses besides, where these are long."""
-MAX_WORKERS: Final = 1000
-"""The event source's `MaximumConcurrency` ends there."""
-MIN_WORKERS: Final = 2
-"""The event source's `MaximumConcurrency` begins there."""
 MESSAGES_PER_WORKER: Final = 1000
 """What a worker is sure to send per second; it is measured to send three times as many."""
-LOG_DAYS: Final = (
-    1,
-    3,
-    5,
-    7,
-    14,
-    30,
-    60,
-    90,
-    120,
-    150,
-    180,
-    365,
-    400,
-    545,
-    731,
-    1096,
-    1827,
-    2192,
-    2557,
-    2922,
-    3288,
-    3653,
-)
-"""The retentions that CloudWatch Logs knows."""
-CREDENTIAL_ID: Final = re.compile(r"[a-z0-9-]{1,32}")
-REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
-CONFIGURATION_SET: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-STACK: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
-STAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
-KMS_KEY: Final = re.compile(r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[A-Za-z0-9-]{1,64}")
-MAX_BACKUPS: Final = 35
-"""Days of DynamoDB's point-in-time recovery."""
-EMAIL: Final = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,63}")
-MAX_EMAIL: Final = 254
-"""RFC 5321's limit of a path, less its brackets."""
 LOOPBACK: Final = ("127.0.0.1", "localhost")
 RELAY: Final = "smtp"
 """The provider whose server is the operator's own choice, and whose base URL is no web address."""
 RELAY_SCHEMES: Final = ("smtp", "smtps", "smtp+plain")
 """STARTTLS, TLS from the first byte, and neither."""
-
-Channel = Literal["email", "sms", "voice"]
 
 
 class SettingsError(Exception):
@@ -131,138 +88,6 @@ class Deployment:
     def credentials(self) -> tuple[contracts.Credential, ...]:
         """The declared credentials and the built-in test one: each has a lane."""
         return (*self.settings.credentials, self.settings.credential(contracts.TEST_CREDENTIAL))
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class _Credential(_Model):
-    id: str
-    provider: str
-    channel: Channel
-    rate: Annotated[float, Field(gt=0, le=100_000)]
-    base_url: str = ""
-    accounts: Literal["*"] | Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)] = "*"
-    workers: Annotated[int, Field(ge=MIN_WORKERS, le=MAX_WORKERS)] | None = None
-    per_call: Annotated[int, Field(ge=0, le=1000)] = 0
-    region: str = ""
-    configuration_set: str = ""
-    stack: str = ""
-    retired: bool = False
-
-    @field_validator("stack")
-    @classmethod
-    def _stack(cls, value: str) -> str:
-        if value and not STACK.fullmatch(value):
-            raise ValueError(f"{value!r} is not a letter followed by up to 19 of a-z, 0-9 and -")
-        return value
-
-    @field_validator("id")
-    @classmethod
-    def _id(cls, value: str) -> str:
-        if not CREDENTIAL_ID.fullmatch(value):
-            raise ValueError(f"{value!r} is not 1 to 32 of a-z, 0-9 and -")
-        if value == contracts.TEST_CREDENTIAL:
-            raise ValueError(f"{value!r} is reserved for the built-in credential of test keys")
-        if value.endswith("-dlq"):
-            raise ValueError(f"{value!r} ends with -dlq, which names dead-letter queues")
-        return value
-
-    @field_validator("rate")
-    @classmethod
-    def _rate(cls, value: float) -> float:
-        if value < contracts.MIN_RATE:
-            raise ValueError(
-                f"{value:g} messages per second are too few: at least {contracts.MIN_RATE:g}, one in 50 seconds"
-            )
-        return value
-
-    @model_validator(mode="after")
-    def _ses(self) -> Self:
-        if self.provider != "ses" and (self.region or self.configuration_set):
-            raise ValueError("region and configuration_set are for provider ses alone")
-        if self.region and not REGION.fullmatch(self.region):
-            raise ValueError(f"region {self.region!r} is no AWS region")
-        if self.configuration_set and not CONFIGURATION_SET.fullmatch(self.configuration_set):
-            raise ValueError(f"configuration_set {self.configuration_set!r} is not 1 to 64 of A-Z, a-z, 0-9, _ and -")
-        if self.region and not self.configuration_set:
-            raise ValueError("region needs configuration_set: the stack makes none in another region than its own")
-        return self
-
-
-class _Retention(_Model):
-    jobs_days: Annotated[int, Field(ge=1, le=3650)] = 30
-    logs_days: int = 30
-    uploads_days: Annotated[int, Field(ge=2, le=365)] = 7
-    backups_days: Annotated[int, Field(ge=1, le=MAX_BACKUPS)] = MAX_BACKUPS
-    archive_days: Annotated[int, Field(ge=0, le=3650)] = 0
-
-    @field_validator("logs_days")
-    @classmethod
-    def _logs_days(cls, value: int) -> int:
-        if value not in LOG_DAYS:
-            raise ValueError(f"{value} is not one of CloudWatch's retentions: {', '.join(map(str, LOG_DAYS))}")
-        return value
-
-
-class _Posthaste(_Model):
-    stage: str
-    credentials: list[_Credential]
-    routes: dict[Channel, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
-    retention: _Retention = Field(default_factory=_Retention)
-    feedback_timeout: Annotated[int, Field(ge=60, le=30 * 86_400)] = contracts.FEEDBACK_TIMEOUT
-    public_url: str = ""
-    reserved: Literal["auto", "none"] = "auto"
-    alarm_email: str = ""
-    kms_key_arn: str = ""
-
-    @field_validator("kms_key_arn")
-    @classmethod
-    def _kms_key_arn(cls, value: str) -> str:
-        if value and not KMS_KEY.fullmatch(value):
-            raise ValueError(f"{value!r} is not the ARN of a key (aliases are not taken)")
-        return value
-
-    @field_validator("alarm_email")
-    @classmethod
-    def _alarm_email(cls, value: str) -> str:
-        if value and (len(value) > MAX_EMAIL or not EMAIL.fullmatch(value)):
-            raise ValueError(f"{value!r} is not an e-mail address")
-        return value
-
-    @field_validator("stage")
-    @classmethod
-    def _stage(cls, value: str) -> str:
-        if not STAGE.fullmatch(value):
-            raise ValueError(f"{value!r} is not a letter followed by up to 19 of a-z, 0-9 and -")
-        return value
-
-    @model_validator(mode="after")
-    def _together(self) -> Self:
-        channels: dict[str, str] = {}
-        for c in self.credentials:
-            if c.id in channels:
-                raise ValueError(f"credential {c.id!r} is declared twice")
-            channels[c.id] = c.channel
-        if len(channels) > MAX_CREDENTIALS:
-            raise ValueError(f"{len(channels)} credentials; a deployment has at most {MAX_CREDENTIALS}")
-        for channel, route in self.routes.items():
-            for i, name in enumerate(route):
-                if name not in channels:
-                    raise ValueError(f"route {channel!r} names credential {name!r}, which is not declared")
-                if channels[name] != channel:
-                    raise ValueError(f"route {channel!r} names credential {name!r} of channel {channels[name]!r}")
-                if name in route[:i]:
-                    raise ValueError(f"route {channel!r} names credential {name!r} twice")
-        self._check_retired()
-        return self
-
-    def _check_retired(self) -> None:
-        retired = {c.id for c in self.credentials if c.retired}
-        for channel, route in self.routes.items():
-            for name in retired & set(route):
-                raise ValueError(f"route {channel!r} names credential {name!r}, which is retired")
 
 
 def workers(rate: float) -> int:
@@ -365,14 +190,14 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
     return deployment
 
 
-def _configuration_set(stage: str, credential: _Credential) -> str:
+def _configuration_set(stage: str, credential: Credential) -> str:
     """Return the configuration set of an SES credential: the one it names, or the one that the stack makes for it."""
     if credential.provider != "ses":
         return ""
     return credential.configuration_set or contracts.configuration_set_name(stage, credential.id)
 
 
-def _parse(raw: Any) -> _Posthaste:
+def _parse(raw: Any) -> Posthaste:
     if raw is None:
         raise SettingsError("cdk.json: context.posthaste is missing")
     if isinstance(raw, str):
@@ -381,7 +206,7 @@ def _parse(raw: Any) -> _Posthaste:
         except ValueError as error:
             raise SettingsError(f"context posthaste: not JSON: {error}") from error
     try:
-        return _Posthaste.model_validate(raw)
+        return Posthaste.model_validate(raw)
     except ValidationError as error:
         first, *more = error.errors(include_url=False)
         rest = f" (and {len(more)} more)" if more else ""

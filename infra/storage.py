@@ -18,7 +18,8 @@ from aws_cdk.aws_s3 import BlockPublicAccess, Bucket, BucketEncryption, Lifecycl
 from constructs import Construct
 
 from infra.encryption import customer_key
-from infra.settings import MAX_BACKUPS, Deployment
+from infra.schema import MAX_BACKUPS
+from infra.settings import Deployment
 from shared import contracts
 
 UPLOADS: Final = "uploads/"

@@ -139,10 +139,10 @@ def test_every_promise_has_a_test_and_every_test_a_promise() -> None:
 
 def test_every_setting_is_on_their_page() -> None:
     named = set(SPAN.findall(prose(ROOT / "docs" / "settings.md")))
-    told = {"_Posthaste": "", "_Credential": "", "_Retention": "retention."}
+    told = {"Posthaste": "", "Credential": "", "Retention": "retention."}
     fields = [
         told[group.name] + line.target.id
-        for group in ast.parse(read(ROOT / "infra" / "settings.py")).body
+        for group in ast.parse(read(ROOT / "infra" / "schema.py")).body
         if isinstance(group, ast.ClassDef) and group.name in told
         for line in group.body
         if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)

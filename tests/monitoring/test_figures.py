@@ -6,7 +6,8 @@ from typing import Any, get_args
 
 import pytest
 
-from infra.settings import ROOT, Channel, providers
+from infra.schema import Channel
+from infra.settings import ROOT, providers
 from shared.adapters import metrics as adapter
 from shared.contracts import Credential, Word
 from shared.domain.outcomes import Rejected, Throttled, Unknown
