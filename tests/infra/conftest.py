@@ -20,6 +20,10 @@ SETTINGS: dict[str, Any] = {
     "routes": {"email": ["sendgrid-main", "big"]},
     "alarm_email": "ops@example.com",
 }
+TABLES = {"StorageRecords0990588D": "records", "StorageOps44DC74F0": "ops"}
+SENDERS = ("send-sendgrid-main", "send-big", "send-few", "send-test")
+LINK_KEYS_ID = "LinkKeysSecretF2C7DEFE"
+"""Logical ids and services of what those settings make."""
 
 
 def deployment(target: Target = Target.AWS, **changes: Any) -> Deployment:

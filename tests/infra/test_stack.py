@@ -1,7 +1,6 @@
 """The properties of the template that keep promises."""
 
 import json
-import string
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +8,9 @@ import pytest
 
 from infra.lint import synthesise
 from shared import contracts
-from tests.infra.conftest import deployment
-from tests.infra.template import Template, listed, target, text
+from tests.infra.conftest import LINK_KEYS_ID, SENDERS, TABLES, deployment
+from tests.infra.template import Template, target, text
 
-TABLES = {"StorageRecords0990588D": "records", "StorageOps44DC74F0": "ops"}
 QUEUES = {
     "FeedbackWorkQueue0B2BF44F": "posthaste-dev-feedback",
     "FeedbackWorkDeadQueue9AA4E594": "posthaste-dev-feedback-dlq",
@@ -31,15 +29,6 @@ QUEUES = {
     "SchedulesWorkDeadQueue46AD2113": "posthaste-dev-due-dlq",
 }
 """A logical id that changes makes CloudFormation replace the resource, and lose what is in it."""
-SENDERS = ("send-sendgrid-main", "send-big", "send-few", "send-test")
-SCANS = {"dynamodb:Scan", "dynamodb:PartiQLSelect"}
-LANES = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:posthaste-dev-lane-*"
-SCHEDULE = "arn:<AWS::Partition>:scheduler:<AWS::Region>:<AWS::AccountId>:schedule/"
-SECRET = "arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:posthaste-dev/credential/"
-
-
-LINK_KEYS = "arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:posthaste-dev/unsubscribe-??????"
-LINK_KEYS_ID = "LinkKeysSecretF2C7DEFE"
 
 
 def test_what_holds_data_keeps_its_logical_id(template: Template) -> None:
@@ -197,25 +186,6 @@ def test_the_sweep_runs_every_minute_and_its_failures_are_kept(template: Templat
     assert (invoke["MaximumEventAgeInSeconds"], invoke["MaximumRetryAttempts"]) == (60, 0)
 
 
-def test_schedules_of_this_account_alone_may_send_and_only_to_the_queue_of_what_is_due(template: Template) -> None:
-    (group,) = template.of("Scheduler::ScheduleGroup").values()
-    assert group["Name"] == "posthaste-dev"
-    variables = template.functions()["api"]["Environment"]["Variables"]
-    role = template.resources[target(variables[contracts.ENV_SCHEDULER_ROLE_ARN])]["Properties"]
-    (trust,) = role["AssumeRolePolicyDocument"]["Statement"]
-    assert trust["Principal"] == {"Service": "scheduler.amazonaws.com"}
-    assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
-    (policy,) = role["Policies"]
-    (statement,) = policy["PolicyDocument"]["Statement"]
-    queue = target(variables[contracts.ENV_DUE_QUEUE_ARN])
-    dead = target(template.resources[queue]["Properties"]["RedrivePolicy"]["deadLetterTargetArn"])
-    assert (statement["Action"], {target(r) for r in statement["Resource"]}) == ("sqs:SendMessage", {queue, dead})
-    names = [template.resources[q]["Properties"]["QueueName"] for q in (queue, dead)]
-    assert names == ["posthaste-dev-due", "posthaste-dev-due-dlq"], "the adapter derives the second from the first"
-    passers = {s for s in template.functions() if "iam:PassRole" in template.actions(s)}
-    assert passers == {"api", "due"}
-
-
 def test_functions(template: Template) -> None:
     functions = template.functions()
     assert set(functions) == {*SENDERS, "api", "webhooks", "plan", "log", "track", "sweep", "due", "ingest", "export"}
@@ -307,126 +277,6 @@ def test_routes(template: Template) -> None:
     assert (stage["StageName"], stage["AutoDeploy"]) == ("$default", True)
     assert 0 < stage["DefaultRouteSettings"]["ThrottlingBurstLimit"] <= 5000
     assert 0 < stage["DefaultRouteSettings"]["ThrottlingRateLimit"] <= 10_000
-
-
-@pytest.mark.promise(9)
-def test_each_sender_reads_its_own_secret_alone(template: Template) -> None:
-    for service in SENDERS:
-        found = {
-            r for s in template.statements(service) if "secretsmanager:GetSecretValue" in s.actions for r in s.resources
-        }
-        name = service.removeprefix("send-")
-        assert found - {LINK_KEYS} == (set() if name == "test" else {f"{SECRET}{name}-??????"})
-
-
-@pytest.mark.promise(9)
-def test_who_reads_which_secrets(template: Template) -> None:
-    found: dict[str, set[str]] = {}
-    for service in template.functions():
-        for statement in template.statements(service):
-            if any(a.startswith("secretsmanager:") for a in statement.actions):
-                assert statement.actions == {"secretsmanager:GetSecretValue"}
-                for resource in statement.resources:
-                    found.setdefault(resource.partition(":secret:")[2].split("/")[1], set()).add(service)
-    assert found == {
-        "credential": {*SENDERS, "webhooks"} - {"send-test"},
-        "unsubscribe-??????": {*SENDERS, "api"},
-    }
-
-
-@pytest.mark.promise(9)
-def test_secrets_are_created_without_a_value(template: Template) -> None:
-    secrets = template.of("SecretsManager::Secret")
-    rows = [secret for key, secret in secrets.items() if key != LINK_KEYS_ID]
-    assert {r["Name"] for r in rows} == {f"posthaste-dev/credential/{c}" for c in ("sendgrid-main", "big", "few")}
-    assert all(set(r) == {"Name", "Description"} for r in rows)
-
-
-@pytest.mark.promise(9)
-def test_the_first_key_of_links_is_made_with_the_stack(template: Template) -> None:
-    secret = template.of("SecretsManager::Secret")[LINK_KEYS_ID]
-    assert secret["Name"] == contracts.unsubscribe_secret_name("dev")
-    assert "SecretString" not in secret
-    made = secret["GenerateSecretString"]
-    assert (made["SecretStringTemplate"], made["GenerateStringKey"], made["PasswordLength"]) == ("{}", "current", 64)
-    assert set(made["ExcludeCharacters"]) == {*string.punctuation, " "}, "former keys are parted by blanks"
-
-
-@pytest.mark.promise(9)
-def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
-    explained = {
-        ("*", "dynamodb:ListStreams"): {"plan", "log"},
-        (LANES, "sqs:SendMessage"): {*SENDERS, "api", "plan", "log", "track", "sweep", "due"},
-        (LANES, "sqs:GetQueueAttributes"): {"api", "plan", "log", "track", "sweep"},
-        ("<StorageBucket5CB7C8EA.Arn>/exports/*", "s3:GetObject"): {"export"},
-        ("<StorageBucket5CB7C8EA.Arn>/exports/*", "s3:PutObject"): {"export"},
-        (f"{SCHEDULE}posthaste-dev/*", "scheduler:CreateSchedule"): {"api", "due"},
-        (f"{SCHEDULE}posthaste-dev/*", "scheduler:UpdateSchedule"): {"api", "due"},
-        (f"{SCHEDULE}posthaste-dev/*", "scheduler:DeleteSchedule"): {"api"},
-        (f"{SECRET}*", "secretsmanager:GetSecretValue"): {"webhooks"},
-        ("<StorageBucket5CB7C8EA.Arn>/*", "s3:GetObject"): {*SENDERS, "api", "ingest"},
-        ("<StorageBucket5CB7C8EA.Arn>/*", "s3:PutObject"): {"api", "ingest"},
-        ("<StorageBucket5CB7C8EA.Arn>/*", "s3:DeleteObject"): {"api"},
-        ("<StorageBucket5CB7C8EA.Arn>/*", "s3:AbortMultipartUpload"): {"api"},
-    }
-    found: dict[tuple[str, str], set[str]] = {}
-    for service in template.functions():
-        for statement in template.statements(service):
-            for resource in statement.resources:
-                for action in statement.actions:
-                    if "*" in resource or "*" in action:
-                        # The emulator judges every schedule as one of the group `default`.
-                        named = resource.replace(f"{SCHEDULE}default/", f"{SCHEDULE}posthaste-dev/")
-                        found.setdefault((named, action), set()).add(service)
-    for (resource, action), services in list(found.items()):
-        if action == "sqs:SendMessage*":  # on the local cloud alone; see below
-            del found[resource, action]
-            if "*" in resource:
-                found[resource, "sqs:SendMessage"] = services
-    assert found == explained
-
-
-@pytest.mark.promise(9)
-def test_nobody_scans_and_only_the_api_deletes(template: Template) -> None:
-    for service in template.functions():
-        actions = template.actions(service)
-        assert not actions & SCANS, service
-        assert ("dynamodb:DeleteItem" in actions) == (service == "api")
-    assert not any(a.startswith("dynamodb:") for a in template.actions("webhooks"))
-
-
-@pytest.mark.promise(9)
-def test_who_consumes_and_feeds_which_queue(aws: Template) -> None:
-    for service, queue_id, _ in aws.sources():
-        if queue_id in TABLES:
-            continue
-        receives = {r for s in aws.statements(service) if "sqs:ReceiveMessage" in s.actions for r in s.resources}
-        assert receives == {f"<{queue_id}.Arn>"}, service
-    feeders = {
-        service
-        for service in aws.functions()
-        for s in aws.statements(service)
-        if "sqs:SendMessage" in s.actions and "<FeedbackWorkQueue0B2BF44F.Arn>" in s.resources
-    }
-    assert feeders == {"webhooks", "send-test", "track"}
-
-
-def test_no_right_comes_from_elsewhere(template: Template) -> None:
-    assert template.of("IAM::Policy") == {}
-    assert template.of("IAM::ManagedPolicy") == {}
-    assert all("ManagedPolicyArns" not in r for r in template.of("IAM::Role").values())
-
-
-def test_plain_http_is_refused_on_aws(aws: Template) -> None:
-    refused = {"Bool": {"aws:SecureTransport": "false"}}
-    closed: set[str] = set()
-    for kind in ("SQS::QueuePolicy", "S3::BucketPolicy"):
-        for policy in aws.of(kind).values():
-            for statement in policy["PolicyDocument"]["Statement"]:
-                if statement["Effect"] == "Deny" and statement.get("Condition") == refused:
-                    assert statement["Action"] in ("sqs:*", "s3:*")
-                    closed |= {target(x) for x in listed(policy.get("Queues", policy.get("Bucket")))}
-    assert closed == {*aws.of("SQS::Queue"), *aws.of("S3::Bucket")}
 
 
 def test_the_local_cloud_differs_only_where_it_must(aws: Template, local: Template) -> None:
