@@ -1,4 +1,4 @@
-"""An API server that answers as scripted and remembers what it was asked, and a clock that never waits."""
+"""An API server that answers as scripted and remembers what it was asked, a clock that never waits, dead messages."""
 
 import contextlib
 import json
@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from cli.deadletters import Letter
 from cli.output import Surroundings
 
 API_KEY = "ph_live_" + "Zk9" * 14 + "Q"
 NOW = 1_790_000_000.0
+STREAM = "arn:aws:dynamodb:us-east-1:123456789012:table/dev-ops/stream/2026-11-21T00:00:00.000"
 
 
 @dataclass(frozen=True)
@@ -123,3 +125,28 @@ Run = Callable[..., Done]
 
 def around(clock: FakeClock, *, terminal: bool = False) -> Surroundings:
     return Surroundings(clock, terminal=terminal)
+
+
+def report(**batch: Any) -> str:
+    """What Lambda writes about a batch of a stream that failed to the end."""
+    return json.dumps(
+        {
+            "requestContext": {"requestId": "r", "functionArn": "f", "condition": "RetryAttemptsExhausted"},
+            "responseContext": {"statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled"},
+            "version": "1.0",
+            "timestamp": "2026-11-21T16:00:00.000Z",
+            "DDBStreamBatchInfo": {
+                "shardId": "shardId-00000001573689847184-864758bb",
+                "startSequenceNumber": "100000000000000000001",
+                "endSequenceNumber": "100000000000000000003",
+                "batchSize": 3,
+                "streamArn": STREAM,
+                **batch,
+            },
+        }
+    )
+
+
+def letter(body: str, name: str = "m") -> Letter:
+    """A dead message."""
+    return Letter(name, body, "r", "", 0, 0, 6, 0, "", "")

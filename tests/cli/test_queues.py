@@ -1,38 +1,33 @@
 """Operators see what is dead in which queue and why, and have it worked on again: all of it, once, and noted."""
 
 import json
-from collections.abc import Iterator
-from io import BytesIO
 from typing import Any
 
 import boto3
 import pytest
-from botocore.response import StreamingBody
 from botocore.stub import Stubber
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cli import deadletters, queues, redrive
-from cli.deadletters import Errors, Reader, receive
+from cli.deadletters import Reader, receive
 from cli.deployment import Deployment, deployment
-from cli.redrive import Again, matches
 from shared import contracts
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.journal import DynamoJournal
 from shared.adapters.dynamo.ledgers import DynamoLedgers
 from shared.adapters.dynamo.records import DynamoRecords
-from shared.contracts import LOG_STREAM_FILTER, Word, dump_feedback, pointer
+from shared.contracts import Word, dump_feedback, pointer
 from shared.domain.journal import EVERYONE, Event, Log
 from shared.domain.states import JobState
 from tests.cli.conftest import table
-from tests.cli.fakes import NOW, Run
+from tests.cli.fakes import NOW, Run, letter, report
 from tests.contracts.conftest import CONTENT, Parts
 from tests.fakes.clock import FakeClock as EngineClock
 from tests.fakes.tables import FakeBlobs
 
 REGION = "us-east-1"
 LANE = "lane-sendgrid-main"
-STREAM = "arn:aws:dynamodb:us-east-1:123456789012:table/dev-ops/stream/2026-11-21T00:00:00.000"
 
 pytestmark = pytest.mark.promise(8)
 stacked = pytest.mark.usefixtures("stack")
@@ -234,41 +229,19 @@ def test_bodies_of_every_queue_are_read_and_others_are_not() -> None:
 
 
 KINDS = ("lane", "feedback", "due", "ingest", "export", "log")
-NAMES = [
-    "job",
-    "chunk",
-    "resolve",
-    "campaign",
-    "upload",
-    "export",
-    "credential",
-    "words",
-    "Type",
-    "Message",
-    "requestContext",
-    "condition",
-]
+NAMES = ("job", "chunk", "resolve", "campaign", "upload", "export", "credential", "words")
+REPORTED = ("requestContext", "condition", "DDBStreamBatchInfo", "responsePayload", "Type", "Message")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=30),
     lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(["job", "chunk", "resolve", "campaign", "upload", "export", "credential", "words"])
-            | st.sampled_from(
-                ["requestContext", "condition", "DDBStreamBatchInfo", "responsePayload", "Type", "Message"]
-            ),
-            inner,
-            max_size=5,
-        )
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from((*NAMES, *REPORTED)), inner, max_size=5)
     ),
     max_leaves=12,
 )
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    kind=st.sampled_from(["lane", "feedback", "due", "ingest", "export", "log"]), body=JSON.map(json.dumps) | st.text()
-)
+@given(kind=st.sampled_from(KINDS), body=JSON.map(json.dumps) | st.text())
 @example(kind="lane", body="[" * 100_000)
 @example(kind="lane", body=json.dumps({"job": "x" * 5000, "chunk": 0}))
 @example(kind="lane", body=json.dumps({"job": "x", "chunk": 10**30}))
@@ -281,104 +254,9 @@ def test_no_body_whatever_ends_a_redrive(kind: str, body: str) -> None:
     assert found is None or (found.what and found.state)
 
 
-def report(**batch: Any) -> str:
-    """What Lambda writes about a batch of a stream that failed to the end."""
-    return json.dumps(
-        {
-            "requestContext": {"requestId": "r", "functionArn": "f", "condition": "RetryAttemptsExhausted"},
-            "responseContext": {"statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled"},
-            "version": "1.0",
-            "timestamp": "2026-11-21T16:00:00.000Z",
-            "DDBStreamBatchInfo": {
-                "shardId": "shardId-00000001573689847184-864758bb",
-                "startSequenceNumber": "100000000000000000001",
-                "endSequenceNumber": "100000000000000000003",
-                "batchSize": 3,
-                "streamArn": STREAM,
-                **batch,
-            },
-        }
-    )
-
-
-class Answers:
-    """A deployment whose clients answer as recorded, and check what they are asked."""
-
-    def __init__(self) -> None:
-        self.stubs = {name: Stubber(boto3.client(name, REGION)) for name in ("lambda", "dynamodbstreams", "logs")}
-
-    def client(self, service: str) -> Any:
-        return self.stubs[service].client
-
-    def answer(self, service: str, method: str, answer: Any, asked: Any = None) -> None:
-        self.stubs[service].add_response(method, answer, asked)
-
-
-@pytest.fixture
-def answers() -> Iterator[Answers]:
-    found = Answers()
-    for stub in found.stubs.values():
-        stub.activate()
-    yield found
-    for stub in found.stubs.values():
-        stub.assert_no_pending_responses()
-
-
-def test_a_batch_of_a_stream_is_read_and_handed_over_again(answers: Answers) -> None:
-    def record(n: int, status: str) -> dict[str, Any]:
-        image = {"pk": {"S": "J#x"}, "cells": {"B": b"\x13"}, "dirty": {"N": "1"}, "status": {"S": status}}
-        at = {"SequenceNumber": f"10000000000000000000{n}", "ApproximateCreationDateTime": 1_790_000_000}
-        return {"eventName": "MODIFY", "dynamodb": {"NewImage": image, **at}}
-
-    pattern = json.dumps(LOG_STREAM_FILTER)
-    source = {"FunctionArn": "arn:aws:lambda:us-east-1:123456789012:function:log"}
-    filters = {"FilterCriteria": {"Filters": [{"Pattern": pattern}]}}
-    answers.answer("lambda", "list_event_source_mappings", {"EventSourceMappings": [{**source, **filters}]})
-    answers.answer("dynamodbstreams", "get_shard_iterator", {"ShardIterator": "here"})
-    records = [record(1, "IDLE"), record(2, "BUSY"), record(3, "DONE"), record(4, "DONE")]
-    answers.answer("dynamodbstreams", "get_records", {"Records": records, "NextShardIterator": "there"})
-    answers.answer("lambda", "invoke", {"StatusCode": 200})
-    again = Again(answers, "log")  # type: ignore[arg-type]  # the part of a deployment that it uses
-    sent: list[Any] = []
-    answers.stubs["lambda"].client.meta.events.register(
-        "before-parameter-build.lambda.Invoke", lambda params, **_: sent.append(json.loads(params["Payload"]))
-    )
-    assert again([letter(report())]) == {}
-    (events,) = sent
-    handed = [(r["dynamodb"]["SequenceNumber"][-1], r["dynamodb"]["NewImage"]["cells"]["B"]) for r in events["Records"]]
-    assert handed == [("1", "Ew=="), ("3", "Ew==")]  # as Lambda writes bytes; neither what is BUSY nor what came later
-
-
-def test_a_batch_that_fails_again_stays_reported_and_keeps_no_other(answers: Answers) -> None:
-    mapping = {"FunctionArn": "arn:aws:lambda:us-east-1:123456789012:function:log"}
-    for failed in (True, False):
-        answers.answer("lambda", "list_event_source_mappings", {"EventSourceMappings": [mapping]})
-        answers.answer("dynamodbstreams", "get_shard_iterator", {"ShardIterator": "here"})
-        one = {"eventName": "MODIFY", "dynamodb": {"SequenceNumber": "100000000000000000003"}}
-        answers.answer("dynamodbstreams", "get_records", {"Records": [one]})
-        body = StreamingBody(BytesIO(text := b'{"errorType": "KeyError"}'), len(text))
-        answers.answer("lambda", "invoke", {"FunctionError": "Unhandled", "Payload": body} if failed else {})
-    again = Again(answers, "log")  # type: ignore[arg-type]  # the part of a deployment that it uses
-    no_batch = json.dumps({"requestContext": {"condition": "x"}})
-    found = again([letter(report(), "a"), letter(report(), "b"), letter(no_batch, "c")])
-    assert found == {"a": "log failed again (KeyError): see its log", "c": "it names no batch of a stream"}
-
-
 def test_a_call_carries_no_more_than_sqs_takes() -> None:
     some = [letter("x" * size, str(n)) for n, size in enumerate([200_000, 62_000, 10, 300_000, 10, 10])]
     assert [[x.id for x in part] for part in redrive.parts(some)] == [["0"], ["1", "2"], ["3"], ["4", "5"]]
-
-
-def test_records_that_the_stream_no_longer_keeps_stay_reported(answers: Answers) -> None:
-    mapping = {"FunctionArn": "arn:aws:lambda:us-east-1:123456789012:function:log"}
-    answers.answer("lambda", "list_event_source_mappings", {"EventSourceMappings": [mapping]})
-    answers.stubs["dynamodbstreams"].add_client_error("get_shard_iterator", "TrimmedDataAccessException")
-    again = Again(answers, "log")  # type: ignore[arg-type]  # the part of a deployment that it uses
-    assert "older than the 24 hours" in again([letter(report())])["m"]
-
-
-def letter(body: str, name: str = "m") -> deadletters.Letter:
-    return deadletters.Letter(name, body, "r", "", 0, 0, 6, 0, "", "")
 
 
 def test_queues_in_nested_stacks_are_found() -> None:
@@ -405,29 +283,3 @@ def test_queues_in_nested_stacks_are_found() -> None:
 
     found = Deployment("blue", "AWS", Session(), {}, local=False)  # type: ignore[arg-type]  # all it asks a session for
     assert found.resources(deadletters.QUEUE) == ["a", "b"]
-
-
-def test_filters_of_streams_are_understood() -> None:
-    for pattern in (LOG_STREAM_FILTER, *contracts.PLAN_STREAM_FILTERS):
-        assert not matches(pattern, {})
-        assert not matches(pattern, {"eventName": "REMOVE", "dynamodb": {"NewImage": {}}})
-    ready = {"eventName": "INSERT", "dynamodb": {"NewImage": {"state": {"S": "READY"}}}}
-    assert [matches(p, ready) for p in contracts.PLAN_STREAM_FILTERS] == [True, False, False]
-
-
-def test_the_last_error_comes_from_the_functions_log_without_addresses(
-    answers: Answers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(deadletters, "_groups", lambda *_: ["group"])
-    lines = [
-        "START RequestId: 1",
-        json.dumps({"message_id": "a", "exception_name": "KeyError", "exception": "Traceback\nKeyError: 'first'"}),
-        json.dumps({"message_id": "a", "exception_name": "ValueError", "exception": "x\nValueError: ann@example.com"}),
-        json.dumps({"message_ids": ["b", "c"], "exception_name": "Retriable", "exception": ""}),
-        json.dumps({"exception_name": "Other"}),
-    ]
-    asked = {"logGroupName": "group", "startTime": 5, "filterPattern": '"exception_name"'}
-    answers.answer("logs", "filter_log_events", {"events": [{"message": x} for x in lines], "nextToken": "n"}, asked)
-    answers.answer("logs", "filter_log_events", {"events": []}, {**asked, "nextToken": "n"})
-    said = Errors(answers, "https://queue").since(5)  # type: ignore[arg-type]  # the part of a deployment that it uses
-    assert said == {"a": "ValueError: …", "b": "Retriable", "c": "Retriable"}
