@@ -18,12 +18,13 @@ from shared.contracts import Settings, ingest
 from shared.domain import chunks as chunking
 from shared.domain import ledger as rules
 from shared.domain.campaigns import UNREAD, Campaign, Upload, UploadState
-from shared.domain.csv_rows import Position
+from shared.domain.ingest import Ingest, Skips
 from shared.domain.jobs import Policy
 from shared.domain.recipients import reader
+from shared.domain.rows import Position
 from shared.domain.seen import WIDTH
 from shared.domain.suppressions import reaches
-from shared.domain.uploads import Ingest, Options, PackedChunk, Skips, Step
+from shared.domain.uploads import Options, PackedChunk, Step
 from shared.engine.unwanted import Unwanted
 from shared.ports import Campaigns, Clock, FileChanged, Files, Queue, Records, Uploads
 

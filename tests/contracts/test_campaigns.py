@@ -10,10 +10,10 @@ from shared.adapters.dynamo.templates import DynamoTemplates
 from shared.adapters.dynamo.uploads import DynamoUploads
 from shared.domain.campaigns import Campaign, Message, StoredTemplate, Upload, UploadState
 from shared.domain.content import Content, Mailbox
-from shared.domain.csv_rows import Position
 from shared.domain.ids import new_id
 from shared.domain.jobs import Job
 from shared.domain.ledger import BY_KEYS
+from shared.domain.rows import Position
 from shared.domain.states import COUNT_KEYS, JobState
 from shared.domain.uploads import Checkpoint, Counts, Options
 from shared.ports import Campaigns, Idempotency, Mismatch, Replay, Stored, Templates, Uploads

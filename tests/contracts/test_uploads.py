@@ -16,9 +16,9 @@ from shared.domain import chunks
 from shared.domain import ledger as rules
 from shared.domain.campaigns import Campaign, Message, Upload, UploadState
 from shared.domain.chunks import Chunk, Recipient
-from shared.domain.csv_rows import Position
 from shared.domain.ids import new_id
 from shared.domain.ledger import Ledger, LedgerStatus
+from shared.domain.rows import Position
 from shared.domain.uploads import Checkpoint, Counts, Options, PackedChunk, Problem
 from shared.ports import FileChanged, FileFacts, Files, Uploads
 from tests.contracts.conftest import ACCOUNT

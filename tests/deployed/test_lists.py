@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from shared.domain import chunks
-from shared.domain.uploads import DUPLICATE, Ingest, Options
+from shared.domain.ingest import Ingest
+from shared.domain.uploads import DUPLICATE, Options
 from tests.deployed.lists import BAD, make
 
 

@@ -532,7 +532,7 @@ def test_columns_that_no_placeholder_can_name_are_kept_beside_those_that_one_can
 
 
 def test_a_list_of_too_many_is_refused_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shared.domain.uploads.MAX_LISTED", 40)
+    monkeypatch.setattr("shared.domain.ingest.MAX_LISTED", 40)
     intake = small()
     before = intake.take(b"recipient,name\na@example.com,Ann\n")
     assert intake.serve() == [Did.READY]

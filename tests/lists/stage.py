@@ -33,9 +33,10 @@ from shared.contracts import Credential, Settings, ingest
 from shared.domain import ledger as rules
 from shared.domain.campaigns import Campaign, Message, Upload
 from shared.domain.ids import new_id
+from shared.domain.ingest import Ingest
 from shared.domain.jobs import Policy
 from shared.domain.ledger import Ledger
-from shared.domain.uploads import Checkpoint, Ingest, Options, Problem
+from shared.domain.uploads import Checkpoint, Options, Problem
 from shared.engine.uploading import Place, Uploading
 from tests.fakes.forks import FORKS
 from tests.fakes.tables import Tables, create_tables

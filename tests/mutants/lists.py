@@ -8,7 +8,7 @@ FILES: Final = "shared/adapters/files.py"
 INGEST: Final = "shared/engine/ingest.py"
 STORE: Final = "shared/adapters/dynamo/uploads.py"
 UPLOADING: Final = "shared/engine/uploading.py"
-UPLOADS: Final = "shared/domain/uploads.py"
+READING: Final = "shared/domain/ingest.py"
 TESTS: Final = "tests/engine/test_ingest.py"
 
 LISTS: Final = (
@@ -59,15 +59,15 @@ LISTS: Final = (
     Mutant(
         "duplicates are found within a block alone",
         3,
-        UPLOADS,
+        READING,
         "repeated = self._seen.add(marks)",
         "repeated = Seen().add(marks)",
-        "tests/domain/test_uploads.py::test_problems_are_bounded_and_all_counted",
+        "tests/domain/test_ingest.py::test_problems_are_bounded_and_all_counted",
     ),
     Mutant(
         "a list that is gone on with has forgotten its recipients",
         3,
-        UPLOADS,
+        READING,
         "seen.add(piece[: (wanted - len(seen)) * WIDTH])",
         "seen.add(bytes(i % 251 for i in range(len(piece)))[: (wanted - len(seen)) * WIDTH])",
         f"{TESTS}::test_out_of_time_again_and_again_it_makes_the_same[1]",

@@ -10,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.upload import blocks
-from shared.domain import chunks, csv_rows, uploads
+from shared.domain import chunks, csv_rows
+from shared.domain import ingest as reading
 from shared.domain.addresses import Address, parse
 from shared.domain.chunks import MAX_RAW_BYTES, Recipient
+from shared.domain.ingest import Ingest
 from shared.domain.recipients import EmailReader, Fault, reader
 from shared.domain.seen import WIDTH, Seen, marks_of
-from shared.domain.uploads import Checkpoint, Counts, Ingest, Options, PackedChunk, Problem
+from shared.domain.uploads import Checkpoint, Counts, Options, PackedChunk, Problem
 
 EMAIL = Options("email")
 
@@ -177,10 +179,10 @@ LINES = st.lists(
 
 def test_an_interrupted_ingest_makes_the_same_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, value in (
-        (uploads, "MAX_SPAN", 150),
-        (uploads, "MAX_PENDING", 40),
-        (uploads, "MAX_KEPT", 4),
-        (uploads, "MAX_RAW_BYTES", 200),
+        (reading, "MAX_SPAN", 150),
+        (reading, "MAX_PENDING", 40),
+        (reading, "MAX_KEPT", 4),
+        (reading, "MAX_RAW_BYTES", 200),
         (csv_rows, "MAX_LOOK", 128),
     ):
         monkeypatch.setattr(module, name, value)
@@ -217,7 +219,7 @@ def test_a_file_of_invalid_rows_moves_the_checkpoint_on() -> None:
     last = first
     for _ in range(9):
         last = ingest.feed(b"x" * 99 + b"\n" + (b"x" * 999 + b"\n") * 1000)
-    assert last.checkpoint.position.offset > uploads.MAX_SPAN
+    assert last.checkpoint.position.offset > reading.MAX_SPAN
     assert last.checkpoint.chunk == 1
     endless = Ingest(EMAIL)
     endless.feed(b"recipient\na@x.com\n")
@@ -242,7 +244,7 @@ def test_a_file_without_use_makes_nothing_and_a_list_ends_at_the_last_chunk(monk
     made, problems, ingest, _ = run(b"name\nann\n")
     assert (made, problems) == ([], [])
     assert ingest.fault is not None
-    monkeypatch.setattr(uploads, "MAX_CHUNKS", 2)
+    monkeypatch.setattr(reading, "MAX_CHUNKS", 2)
     made, _, ingest, _ = run(b"recipient\n" + b"a@x.com\n" * 3, Options("email", size=1))
     assert len(made) == 2
     assert ingest.fault is not None

@@ -1,0 +1,300 @@
+"""An uploaded list made into chunks as its bytes come, interruptible anywhere with the same chunks in the end.
+
+`Ingest.feed` takes blocks and returns a `Step`: chunks to store, problems and marks to append, and then the checkpoint
+to save, in that order. An ingest that begins at a saved checkpoint, with the bytes from its offset on and the marks
+stored so far, makes the very chunks that the interrupted one would have made. What is accepted stands in
+docs/uploads.md, why in docs/adr/0024.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final, Protocol
+
+from shared.domain import chunks
+from shared.domain.chunks import MAX_RAW_BYTES, MAX_RECIPIENTS
+from shared.domain.csv_rows import FileCode, FileFault, RowReader
+from shared.domain.recipients import Fault, Found, Read, reader
+from shared.domain.rows import Position, Row
+from shared.domain.seen import WIDTH, Seen, marks_of
+from shared.domain.uploads import DUPLICATE, Checkpoint, Counts, Options, PackedChunk, Problem, Step
+
+MAX_KEPT: Final = 1000
+"""Problems kept of each sort, invalid rows and duplicates; all are counted."""
+MAX_CHUNKS: Final = 100_000
+"""A ref has five digits for the chunk."""
+MAX_LISTED: Final = 10_000_000
+"""Recipients of a list: their marks take up to 200 MB while the table grows."""
+MAX_SPAN: Final = 8 * 1024 * 1024
+"""Bytes of the file that a chunk spans, so that checkpoints move on in a file of invalid rows."""
+PART: Final = 256 * 1024
+"""Bytes made into rows at a time: rows of a few bytes take fifty times their memory."""
+MAX_PENDING: Final = 1024 * 1024
+"""Bytes of rows after which a chunk is weighed before it has all its recipients."""
+_TOO_MANY: Final = (
+    f"The list has more than {MAX_LISTED:,} recipients, or makes more than {MAX_CHUNKS:,} chunks; please split it."
+)
+
+
+class Skips(Protocol):
+    """Says who of a list is not to be sent to."""
+
+    def suspects(self, marks: bytes) -> Collection[int]:
+        """Return the places, from 0, of those who may be among them, by their marks (`seen.marks_of`)."""
+        ...
+
+    def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
+        """Return for the suspects of a chunk which of them are not to be sent to: place to code, `unsubscribed`."""
+        ...
+
+
+class Nobody:
+    """Leaves nobody out."""
+
+    def suspects(self, marks: bytes) -> Collection[int]:
+        """Return none."""
+        del marks
+        return ()
+
+    def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
+        """Return none."""
+        del keys
+        return {}
+
+
+_Pending = tuple[Row, int, int, bool]
+"""A recipient that waits for its chunk: its row, whose cells are those of a `chunks.table`, how many invalid rows and
+duplicates there were before it, and whether it is a suspect."""
+
+
+class Ingest:
+    """Makes one list into chunks. Not for several threads."""
+
+    def __init__(
+        self,
+        options: Options,
+        checkpoint: Checkpoint | None = None,
+        marks: Iterable[bytes] = (),
+        *,
+        skips: Skips | None = None,
+    ) -> None:
+        """Begin a list, or go on where a checkpoint was saved.
+
+        Args:
+            options: how it is read.
+            checkpoint: the last one saved; the next byte fed is then the one at `checkpoint.position.offset`.
+            marks: the steps' marks in order, from the first step on, in pieces of any number of them; those of a step
+                whose checkpoint was not saved do no harm.
+            skips: whom to leave out; by default nobody. Its answers change no chunk's bounds.
+
+        Raises:
+            ValueError: unknown channel or region, a size out of bounds, other options than the checkpoint's, or fewer
+                marks than the checkpoint counts.
+        """
+        if not 1 <= options.size <= MAX_RECIPIENTS:
+            raise ValueError(f"a chunk has 1 to {MAX_RECIPIENTS} recipients")
+        self._mark = checkpoint or Checkpoint(Position(), 0, Counts(), 0, options)
+        if self._mark.options != options:
+            raise ValueError("the list was begun with other options")
+        self._options = options
+        self._read: Read = reader(options.channel, options.region)
+        self._skips = skips or Nobody()
+        self._seen = _loaded(marks, self._mark.marks)
+        self._rows = RowReader(self._mark.position)
+        self._fault: FileFault | None = None
+        self._number = self._mark.chunk
+        self._accepted = self._mark.counts.accepted
+        self._invalid = self._mark.counts.invalid
+        self._duplicates = self._mark.counts.duplicates
+        self._pending: list[_Pending] = []
+        self._weigh_at = 0  # offset at which to see again whether the pending recipients still make one chunk
+        self._problems: list[Problem] = []  # those of rows past the checkpoint, and so are the marks
+        self._marks = bytearray()
+
+    @property
+    def _at(self) -> int:
+        """Index of the column `recipient`."""
+        return self.header.index("recipient") if self.header else 0
+
+    @property
+    def fault(self) -> FileFault | None:
+        """Why the file cannot be used; what was made of it until then is void."""
+        return self._fault or self._rows.fault
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The columns' names, trimmed and in lower case; empty until they are read."""
+        return self._rows.header
+
+    def feed(self, block: bytes) -> Step:
+        """Take the next bytes of the file, any number of them; 64 KB to 1 MB are best. Never raises on any bytes."""
+        before = self._mark
+        made: list[PackedChunk] = []
+        for at in range(0, len(block), PART):
+            made += self._take(self._rows.feed(block[at : at + PART]))
+            if self._fault:
+                break
+        if not self._pending and self.fault is None:
+            self._save(self._rows.position, self._invalid, self._duplicates)
+        return self._step(before, made)
+
+    def finish(self) -> Step:
+        """End the file; the last chunk, which may be short. `fault` is set if the file has no rows at all."""
+        before = self._mark
+        made = self._take(self._rows.finish())
+        if self.fault is None:
+            made += self._cut(self._rows.position, everything=True)
+        if self.fault is None:
+            self._save(self._rows.position, self._invalid, self._duplicates)
+        return self._step(before, made)
+
+    def _take(self, rows: list[Row]) -> list[PackedChunk]:
+        made: list[PackedChunk] = []
+        if not rows:
+            return made
+        here = Position(header=self._rows.header)
+        read, at, drop = self._read, self._at, self._options.drop_duplicates
+        pending, size = self._pending, self._options.size
+        found = [read(row.cells[at]) if row.cells else Fault(row.code, row.detail) for row in rows]
+        repeated, suspects = self._known(found)
+        valid = -1
+        for row, recipient in zip(rows, found, strict=True):
+            if isinstance(recipient, Fault):
+                self._report(row, recipient)
+            else:
+                valid += 1
+                new = valid not in repeated
+                if new or not drop:
+                    address, key, display = recipient
+                    cells = row.cells
+                    cells[at] = address
+                    if key != address or display:
+                        cells += _trimmed("" if key == address else key, display)
+                    pending.append((row, self._invalid, self._duplicates, valid in suspects))
+                if not new:
+                    self._repeat(row)
+            if pending and (row.endless or len(pending) == size or row.end >= self._weigh_at):
+                made += self._due(here.after(row), endless=row.endless)
+                if self._fault:
+                    break
+        return made
+
+    def _known(self, found: list[Found | Fault]) -> tuple[frozenset[int], frozenset[int]]:
+        """Return which of the valid recipients, counted from 0, stood before, and which are suspects.
+
+        The marks of those who did not stand before are kept.
+        """
+        marks = marks_of([x[1] for x in found if not isinstance(x, Fault)])
+        repeated = self._seen.add(marks)
+        start = 0
+        for place in repeated:
+            self._marks += marks[start : place * WIDTH]
+            start = (place + 1) * WIDTH
+        self._marks += marks[start:]
+        return frozenset(repeated), frozenset(self._skips.suspects(marks))
+
+    def _due(self, here: Position, *, endless: bool) -> list[PackedChunk]:
+        """Cut what is complete; all, if the row before `here` is endless or the pending span too much of the file."""
+        made = [] if endless else self._cut(here, everything=False)
+        if self._pending and (endless or here.offset - self._pending[0][0].start > MAX_SPAN):
+            made += self._cut(here, everything=True)
+        return made
+
+    def _report(self, row: Row, fault: Fault) -> None:
+        if self._invalid < MAX_KEPT:
+            self._problems.append(Problem(row.number, *fault))
+        self._invalid += 1
+
+    def _repeat(self, row: Row) -> None:
+        if self._duplicates < MAX_KEPT:
+            self._problems.append(Problem(row.number, DUPLICATE, "The recipient stands in an earlier row, too."))
+        self._duplicates += 1
+
+    def _cut(self, after: Position, *, everything: bool) -> list[PackedChunk]:
+        """Make the chunks that are complete, or of all that is pending; `after`: where the row read last ends.
+
+        When it is called changes nothing but the last chunk of `everything`: which recipients fit is a matter of
+        themselves alone.
+        """
+        made: list[PackedChunk] = []
+        pending = self._pending
+        while pending:
+            rows = [row.cells for row, _, _, _ in pending]
+            raw = self._table(rows)
+            n = len(rows) if len(raw) <= MAX_RAW_BYTES else _fitting(rows)
+            if n == len(rows) < self._options.size and not everything:
+                start = pending[0][0].start
+                self._weigh_at = min(after.offset + MAX_PENDING, start + MAX_SPAN + 1)
+                return made
+            if self._number == MAX_CHUNKS or self._accepted + n > MAX_LISTED:
+                self._fault = FileFault(FileCode.TOO_MANY_ROWS, _TOO_MANY)
+                return made
+            suspects = [i for i, (_, _, _, asked) in enumerate(pending[:n]) if asked]
+            made.append(self._packed(rows[:n], raw if n == len(rows) else self._table(rows[:n]), suspects))
+            del pending[:n]
+            self._weigh_at = 0
+            if pending:
+                row, invalid, duplicates, _ = pending[0]
+                self._save(after.before(row), invalid, duplicates)
+            else:
+                self._save(after, self._invalid, self._duplicates)
+        return made
+
+    def _table(self, rows: list[list[str]]) -> bytes:
+        return chunks.table(self._rows.header, self._at, rows)
+
+    def _packed(self, rows: list[list[str]], raw: bytes, suspects: list[int]) -> PackedChunk:
+        columns, at = len(self._rows.header), self._at
+        keys = [rows[i][at] if len(rows[i]) == columns else rows[i][columns] or rows[i][at] for i in suspects]
+        skips = {suspects[place]: code for place, code in self._skips.codes(keys).items()} if keys else {}
+        if skips:
+            ends = (_trimmed(*[*row[columns:], "", ""][:2], skips.get(i, "")) for i, row in enumerate(rows))
+            raw = self._table([[*row[:columns], *end] for row, end in zip(rows, ends, strict=True)])
+        made = PackedChunk(self._number, len(rows), chunks.pack_table(raw), tuple(sorted(skips)))
+        self._number += 1
+        self._accepted += len(rows)
+        return made
+
+    def _save(self, position: Position, invalid: int, duplicates: int) -> None:
+        counts = Counts(position.row, self._accepted, invalid, duplicates)
+        marks = position.row - invalid - duplicates
+        self._mark = Checkpoint(position, self._number, counts, marks, self._options)
+
+    def _step(self, before: Checkpoint, made: list[PackedChunk]) -> Step:
+        problems = _kept(self._mark) - _kept(before)
+        marks = (self._mark.marks - before.marks) * WIDTH
+        step = Step(tuple(made), tuple(self._problems[:problems]), bytes(self._marks[:marks]), self._mark)
+        del self._problems[:problems]
+        del self._marks[:marks]
+        return step
+
+
+def _kept(at: Checkpoint) -> int:
+    return min(at.counts.invalid, MAX_KEPT) + min(at.counts.duplicates, MAX_KEPT)
+
+
+def _trimmed(*cells: str) -> list[str]:
+    """Return cells as far as the last that is not empty."""
+    out = list(cells)
+    while out and not out[-1]:
+        out.pop()
+    return out
+
+
+def _fitting(rows: list[list[str]]) -> int:
+    """Return how many of the first rows make a chunk by weight, at least one."""
+    weight = 0
+    for n, row in enumerate(rows):
+        weight += chunks.row_weight(row)
+        if n and weight > MAX_RAW_BYTES:
+            return n
+    return len(rows)
+
+
+def _loaded(pieces: Iterable[bytes], wanted: int) -> Seen:
+    seen = Seen()
+    for piece in pieces:
+        seen.add(piece[: (wanted - len(seen)) * WIDTH])
+        if len(seen) == wanted:
+            break
+    if len(seen) != wanted:
+        raise ValueError("marks of the checkpoint are missing")
+    return seen

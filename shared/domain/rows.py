@@ -1,0 +1,51 @@
+"""Where the rows of a list lie in its file, and from where its reader goes on."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """One row below the header that is not blank. A tuple, since there are millions.
+
+    Attributes:
+        number: 1 for the first row below the header; blank lines are not counted.
+        start: byte offset at which it begins.
+        end: byte offset at which the next one begins; of an endless row, where its reader gave up.
+        cells: as many as the header has; empty if there is a code.
+        code: `csv_rows.RowCode` of a row that cannot be read, or empty.
+        detail: a sentence for people, that quotes nothing of the row.
+        endless: the row is longer than `csv_rows.MAX_LOOK`, and from `end` on is skipped to its line end.
+        lines_until: byte offset, beyond `start`, up to which rows end at any line end; or 0.
+    """
+
+    number: int
+    start: int
+    end: int
+    cells: list[str]
+    code: str = ""
+    detail: str = ""
+    endless: bool = False
+    lines_until: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """From where a reader goes on: `row` rows lie before byte `offset`; the other fields are as in `Row`.
+
+    `skipping` is true inside of an endless row; the header is empty until it is read.
+    """
+
+    offset: int = 0
+    row: int = 0
+    header: tuple[str, ...] = ()
+    skipping: bool = False
+    lines_until: int = 0
+
+    def before(self, row: Row) -> "Position":
+        """Return the position at which a row of the same file begins."""
+        return Position(row.start, row.number - 1, self.header, False, row.lines_until)
+
+    def after(self, row: Row) -> "Position":
+        """Return the position at which the row after it begins."""
+        until = row.lines_until if row.lines_until > row.end else 0
+        return Position(row.end, row.number, self.header, row.endless, until)
