@@ -10,8 +10,6 @@ from shared.domain.outcomes import Accepted, NotStarted, Rejected, Throttled, Un
 from shared.domain.pacing import Slots
 from shared.domain.states import Cell, Change, JobState
 from shared.engine.send import Did
-from shared.ports import Retriable
-from tests.fakes.faults import When, is_store
 from tests.fakes.provider import Script, Swallowed
 from tests.fakes.world import ACCOUNT, INVOCATION, World, credential
 
@@ -277,6 +275,15 @@ def test_one_bad_recipient_holds_nobody_up(world: World) -> None:
     assert world.job(job.id).state is JobState.LOGGED
 
 
+def test_ids_of_the_provider_are_kept(world: World) -> None:
+    job = world.accept(1)
+    world.providers["one"].script(address(0), [Accepted("their-id")])
+    world.run()
+    line = world.logs.line(world.job(job.id), 0, 0)
+    assert line is not None
+    assert [a.provider_message_id for a in line.attempts] == ["their-id"]
+
+
 # Time
 
 
@@ -350,52 +357,3 @@ def test_two_workers_on_one_chunk_share_nothing(world: World) -> None:
     assert sorted(d.value for d in did if isinstance(d, Did)) == ["nothing", "nothing", "sent"]
     world.run()
     assert world.oracle.times(job.id) == {(0, i): 1 for i in range(200)}
-
-
-# Hiccups of the store
-
-
-@pytest.mark.promise(1)
-@pytest.mark.parametrize("when", [When.BEFORE, When.AFTER, When.REPEATED])
-@pytest.mark.parametrize("nth", range(15))
-def test_a_hiccup_of_the_store_makes_nothing_unknown_or_double(nth: int, when: When) -> None:
-    """The worker lives and knows what it called: whatever call fails, each message is sent once and known as sent."""
-    world = World(credential("one", 10))
-    job = world.accept(12)
-    world.tap.arm(nth, when, Retriable, where=is_store)
-    world.settle()
-    assert world.tap.fired == 1
-    assert world.oracle.times(job.id) == {(0, i): 1 for i in range(12)}
-    assert world.counts(job.id) == {"sent": 12}
-    world.check()
-
-
-def test_a_reservation_that_fails_in_mid_window_makes_nothing_unknown() -> None:
-    """The calls whose slots were missed were never begun; a store that cannot be reached does not change that."""
-    world = World(credential("one", 10))
-    job = world.accept(9)
-    provider = world.providers["one"]
-    slow: list[bool] = []
-
-    def stall(_targets: object) -> None:
-        if not slow:
-            slow.append(True)
-            world.clock.advance(3)  # every later slot of the window is missed
-            world.tap.arm_at("pacer.reserve", error=Retriable)
-
-    provider.before = stall
-    with pytest.raises(Retriable):
-        world.send("one")
-    assert world.cells(job.id) == [(Cell.SENT, 1)] + [(Cell.QUEUED, 0)] * 8
-    world.settle()
-    assert world.counts(job.id) == {"sent": 9}
-    assert len(world.oracle.taken) == 9
-
-
-def test_ids_of_the_provider_are_kept(world: World) -> None:
-    job = world.accept(1)
-    world.providers["one"].script(address(0), [Accepted("their-id")])
-    world.run()
-    line = world.logs.line(world.job(job.id), 0, 0)
-    assert line is not None
-    assert [a.provider_message_id for a in line.attempts] == ["their-id"]
