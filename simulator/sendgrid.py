@@ -1,7 +1,7 @@
 """SendGrid v3: `POST /v3/mail/send` and the signed Event Webhook.
 
-Sources: twilio.com/docs/sendgrid/api-reference/mail-send (limits), …/mail-send/errors (messages),
-…/for-developers/tracking-events/event (events) and …/getting-started-event-webhook-security-features (signature).
+Sources: twilio.com/docs/sendgrid/for-developers/tracking-events/event (events) and
+…/getting-started-event-webhook-security-features (signature). What is checked of a mail stands in `sendgrid_mail`.
 """
 
 import base64
@@ -12,43 +12,12 @@ from typing import Any, Final
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from pydantic_core import from_json
 
 from simulator.keys import p256, spki
-from simulator.mail import render, valid
-from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
+from simulator.model import Answer, Context, Message, Mode, Reply, Request
+from simulator.sendgrid_mail import Wrong, error, messages
 
-HELP: Final = "http://sendgrid.com/docs/API_Reference/Web_API_v3/Mail/errors.html"
-JSON_TYPE: Final = [(b"content-type", b"application/json")]
 MAX_BODY: Final = 30 * 2**20
-MAX_RECIPIENTS: Final = 1000
-MAX_ARGS: Final = 10_000
-"""Bytes of all custom arguments that travel with one recipient."""
-
-RESERVED: Final = frozenset(
-    [
-        *("x-sg-id", "x-sg-eid", "received", "dkim-signature", "content-type", "content-transfer-encoding"),
-        *("to", "from", "subject", "reply-to", "cc", "bcc"),
-    ]
-)
-FIELDS: Final[Mapping[str, type]] = {
-    **dict.fromkeys(("personalizations", "reply_to_list", "content", "attachments", "categories"), list),
-    **dict.fromkeys(("from", "reply_to", "headers", "custom_args", "asm", "sections"), dict),
-    **dict.fromkeys(("mail_settings", "tracking_settings"), dict),
-    **dict.fromkeys(("subject", "template_id", "batch_id", "ip_pool_name"), str),
-    "send_at": int,
-}
-PERSONAL_FIELDS: Final[Mapping[str, type]] = {
-    **dict.fromkeys(("to", "cc", "bcc"), list),
-    **dict.fromkeys(("from", "headers", "substitutions", "dynamic_template_data", "custom_args"), dict),
-    "subject": str,
-    "send_at": int,
-}
-ROLES: Final = ("to", "cc", "bcc")
-JSON_NAMES: Final = {list: "array", dict: "object", str: "string", int: "integer"}
-REF_ARGS: Final = ("posthaste_ref", "ref")
-"""Names of the custom argument that carries our ref."""
-
 WORDS: Final = {
     "deliver": ("processed", "delivered"),
     "bounce": ("processed", "bounce"),
@@ -90,19 +59,6 @@ DETAILS: Final[Mapping[str, Mapping[str, str]]] = {
 """Our word → what SendGrid's event says."""
 
 
-class Wrong(Exception):
-    """A request SendGrid refuses with 400."""
-
-    def __init__(self, message: str, field: str | None = None, anchor: str = "") -> None:
-        super().__init__(message)
-        self.reply = _error(400, message, field, HELP + anchor if anchor else None)
-
-
-def _error(status: int, message: str, field: str | None = None, link: str | None = None) -> Reply:
-    body = {"errors": [{"message": message, "field": field, "help": link}]}
-    return Reply(status, list(JSON_TYPE), json.dumps(body, separators=(",", ":")).encode())
-
-
 class SendGrid:
     """The provider `sendgrid`; one signing key pair for all its credentials."""
 
@@ -120,33 +76,33 @@ class SendGrid:
     def receive(self, request: Request, context: Context) -> Answer:
         """Answer `POST /v3/mail/send`; see `Provider.receive`."""
         if request.path != "/v3/mail/send":
-            return Answer(_error(404, "Not Found"))
+            return Answer(error(404, "Not Found"))
         if request.method != "POST":
-            return Answer(_error(405, "method not allowed"))
+            return Answer(error(405, "method not allowed"))
         scheme, _, key = request.header(b"authorization").partition(" ")
         if scheme.lower() != "bearer" or key not in context.keys:
             return Answer(self.refusal(Mode.UNAUTHORIZED, 401, 0))
         if request.size > MAX_BODY:
-            return Answer(_error(413, "The JSON payload you have included in your request is too large."))
+            return Answer(error(413, "The JSON payload you have included in your request is too large."))
         if request.header(b"content-type").partition(";")[0].strip().lower() != "application/json":
-            return Answer(_error(415, "Content-Type should be application/json."))
+            return Answer(error(415, "Content-Type should be application/json."))
         try:
-            messages, sandbox = _messages(request, context)
+            found, sandbox = messages(request, context)
         except Wrong as e:
             return Answer(e.reply)
         if sandbox:
             return Answer(Reply(200))
-        return Answer(Reply(202, [(b"x-message-id", context.id.encode())]), messages)
+        return Answer(Reply(202, [(b"x-message-id", context.id.encode())]), found)
 
     def refusal(self, mode: Mode, status: int, retry_after: float) -> Reply:
         """Return SendGrid's answer for an injected fault; see `Provider.refusal`."""
         if mode is Mode.THROTTLED:
-            reply = _error(429, "too many requests")
+            reply = error(429, "too many requests")
             reply.headers.append((b"retry-after", f"{retry_after:g}".encode()))
             return reply
         if mode is Mode.UNAUTHORIZED:
-            return _error(401, "The provided authorization grant is invalid, expired, or revoked")
-        return _error(status, "Service Unavailable")
+            return error(401, "The provided authorization grant is invalid, expired, or revoked")
+        return error(status, "Service Unavailable")
 
     # The webhook
 
@@ -182,221 +138,6 @@ class SendGrid:
     def describe(self) -> dict[str, str]:
         """Return the public key: base64 of the DER SubjectPublicKeyInfo, as SendGrid's settings page shows it."""
         return {"webhook_public_key": spki(self._key)}
-
-
-# Checks, in the order in which a mail is read
-
-
-def _messages(request: Request, context: Context) -> tuple[list[Message], bool]:
-    """Return the recipients of a mail, and whether it is for the sandbox; raise `Wrong`."""
-    try:
-        mail = from_json(request.body, allow_inf_nan=False)
-    except ValueError:
-        raise Wrong("Bad Request") from None
-    if not isinstance(mail, dict):
-        raise Wrong("Bad Request")
-    _known(mail, FIELDS, "")
-    personalizations = mail.get("personalizations")
-    if not personalizations:
-        raise Wrong(
-            "The personalizations field is required and must have at least one personalization.",
-            "personalizations",
-            "#-Personalizations-Errors",
-        )
-    if len(personalizations) > MAX_RECIPIENTS:
-        raise Wrong(
-            f"The personalization block is limited to 1000 personalizations per API request. You have provided"
-            f" {len(personalizations)} personalizations. Please consider splitting this into multiple requests and"
-            " resending your request.",
-            "personalizations",
-            "#-Personalizations-Errors",
-        )
-    sender = _sender(mail)
-    content = _content(mail, sender, request.size)
-    if "headers" in mail:
-        _headers(mail["headers"], "headers")
-    seen: set[str] = set()
-    messages: list[Message] = []
-    for index, personal in enumerate(personalizations):
-        messages += _personalization(mail, personal, index, seen, content, context)
-        if len(messages) > MAX_RECIPIENTS:
-            raise Wrong(
-                "There is a limit of 1000 total recipients (to + cc + bcc) per request.",
-                "personalizations",
-                "#message.recipient-errors",
-            )
-    settings = mail.get("mail_settings")
-    return messages, settings == {"sandbox_mode": {"enable": True}}
-
-
-def _known(value: dict[str, Any], fields: Mapping[str, type], where: str) -> None:
-    """Refuse fields SendGrid does not know, and values of another JSON type."""
-    for name, item in value.items():
-        wanted = fields.get(name)
-        if wanted is None:
-            raise Wrong(f"Additional property {name} is not allowed", f"{where}{name}")
-        if not isinstance(item, wanted):
-            raise Wrong(f"Invalid type. Expected: {JSON_NAMES[wanted]}.", f"{where}{name}")
-
-
-def _texts(value: Mapping[str, Any], where: str) -> None:
-    """Refuse values that are not strings."""
-    for name, item in value.items():
-        if not isinstance(item, str):
-            raise Wrong("Invalid type. Expected: string.", f"{where}.{name}")
-
-
-def _sender(mail: dict[str, Any]) -> str:
-    sender = mail.get("from")
-    if not isinstance(sender, dict) or not sender.get("email"):
-        raise Wrong(
-            "The from object must be provided for every email send. It is an object that requires the email parameter,"
-            ' but may also contain a name parameter.  e.g. {"email" : "example@example.com"}  or'
-            ' {"email" : "example@example.com", "name" : "Example Recipient"}.',
-            "from.email",
-            "#message.from",
-        )
-    if not valid(sender["email"]):
-        raise Wrong("The from email does not contain a valid address.", "from.email", "#message.from")
-    for i, reply_to in enumerate([mail["reply_to"]] if "reply_to" in mail else mail.get("reply_to_list", [])):
-        if not isinstance(reply_to, dict) or not valid(reply_to.get("email")):
-            field = "reply_to.email" if "reply_to" in mail else f"reply_to_list.{i}.email"
-            raise Wrong("The reply_to email does not contain a valid address.", field, "#message.reply_to")
-    return str(sender["email"])
-
-
-def _content(mail: dict[str, Any], sender: str, size: int) -> Content:
-    parts = mail.get("content")
-    if not parts and not mail.get("template_id"):
-        raise Wrong(
-            "Unless a valid template_id is provided, the content parameter is required. There must be at least one"
-            " defined content block. We typically suggest both text/plain and text/html blocks are included, but only"
-            " one block is required.",
-            "content",
-            "#message.content",
-        )
-    bodies: dict[str, str] = {}
-    for i, part in enumerate(parts or []):
-        if not isinstance(part, dict) or not isinstance(part.get("type"), str) or not part["type"]:
-            raise Wrong("The content type is required for each content block.", f"content.{i}.type", "#message.content")
-        if not isinstance(part.get("value"), str) or not part["value"]:
-            raise Wrong(
-                "The content value must be a string at least one character in length.",
-                f"content.{i}.value",
-                "#message.content.value",
-            )
-        if (part["type"] == "text/plain" and i) or (part["type"] == "text/html" and set(bodies) - {"text/plain"}):
-            raise Wrong(
-                "If present, text/plain and text/html may only be provided once, text/plain first,"
-                " before any other type.",
-                f"content.{i}.type",
-                "#message.content.type",
-            )
-        bodies[part["type"]] = part["value"]
-    files = tuple(_attachment(a, i) for i, a in enumerate(mail.get("attachments", [])))
-    return Content(sender, bodies.get("text/html", ""), bodies.get("text/plain", ""), files, size)
-
-
-def _attachment(value: Any, i: int) -> str:
-    if not isinstance(value, dict) or not value.get("content") or not value.get("filename"):
-        raise Wrong(
-            "The attachment content and filename are required.", f"attachments.{i}.content", "#message.attachments"
-        )
-    return str(value["filename"])
-
-
-def _headers(value: dict[str, Any], where: str) -> None:
-    _texts(value, where)
-    for name in value:
-        if name.lower() in RESERVED:
-            raise Wrong(f"The header {name} is reserved and cannot be set.", where, "#message.headers")
-
-
-def _personalization(
-    mail: dict[str, Any], personal: Any, index: int, seen: set[str], content: Content, context: Context
-) -> list[Message]:
-    """Return the messages of one personalization; `seen`: lower-cased addresses of the whole call so far."""
-    where = f"personalizations.{index}"
-    if not isinstance(personal, dict) or not personal.get("to"):
-        raise Wrong(
-            "The to array is required for all personalization objects, and must have at least one email object with a"
-            " valid email address.",
-            f"{where}.to",
-            "#message.personalizations.to",
-        )
-    _known(personal, PERSONAL_FIELDS, f"{where}.")
-    subject = personal.get("subject") or mail.get("subject")
-    if not subject and not mail.get("template_id"):
-        raise Wrong(
-            "The subject is required. You can get around this requirement if you use a template with a subject defined"
-            " or if every personalization has a subject defined.",
-            "subject",
-            "#message.subject",
-        )
-    if "headers" in personal:
-        _headers(personal["headers"], f"{where}.headers")
-    headers = {**mail.get("headers", {}), **personal.get("headers", {})}
-    args = {**mail.get("custom_args", {}), **personal.get("custom_args", {})}
-    _fits(args, where)
-    values = _values(personal, where)
-    subject = render(subject or "", values)
-    ref = next((args[name] for name in REF_ARGS if name in args), "")
-    messages: list[Message] = []
-    here: set[str] = set()
-    for role in ROLES:
-        for i, person in enumerate(personal.get(role, ())):
-            address = person.get("email") if isinstance(person, dict) else None
-            if not isinstance(address, str) or not valid(address):
-                raise Wrong(
-                    "Does not contain a valid address.",
-                    f"{where}.{role}.{i}.email",
-                    f"#message.personalizations.{role}",
-                )
-            key = address.lower()
-            if key in seen:
-                raise _twice(address, f"{where}.{role}", here=key in here)
-            here.add(key)
-            seen.add(key)
-            messages.append(
-                Message(address, role, ref, subject, context.id, index, content, args, values, headers=headers)
-            )
-    return messages
-
-
-def _values(personal: dict[str, Any], where: str) -> dict[str, str]:
-    """Return tag → text: substitutions as they are, dynamic data as its placeholders."""
-    values: dict[str, str] = personal.get("substitutions", {})
-    _texts(values, f"{where}.substitutions")
-    if "dynamic_template_data" in personal:
-        values = dict(values)
-        for name, value in personal["dynamic_template_data"].items():
-            values["{{" + name + "}}"] = values["{{ " + name + " }}"] = str(value)
-    return values
-
-
-def _twice(address: str, where: str, *, here: bool) -> Wrong:
-    """Return the refusal of an address that was there before, in the same personalization (`here`) or another."""
-    if here:
-        text = (
-            "Each email address in the personalization block should be unique between to, cc, and bcc. We found the"
-            f" first duplicate instance of [{address}] in the {where} field."
-        )
-        return Wrong(text, where.rpartition(".")[0], "#message.recipient-errors")
-    text = (
-        "Each unique email address in the personalizations array should only be included once. You have included"
-        f" {address} more than once."
-    )
-    return Wrong(text, "personalizations", "#message.recipient-errors")
-
-
-def _fits(args: dict[str, Any], where: str) -> None:
-    _texts(args, f"{where}.custom_args")
-    # A character is at most six bytes of JSON: only long arguments need the exact size.
-    if 6 * sum(len(k) + len(v) + 1 for k, v in args.items()) <= MAX_ARGS:
-        return
-    if len(json.dumps(args, separators=(",", ":"), ensure_ascii=False).encode()) > MAX_ARGS:
-        message = "The custom_args of a personalization may not exceed 10000 bytes."
-        raise Wrong(message, f"{where}.custom_args", "#message.custom_args")
 
 
 PROVIDER: Final = SendGrid
