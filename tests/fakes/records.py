@@ -1,14 +1,12 @@
 """Jobs, chunks, contents and details in memory, and the transactions that tie ledgers and jobs together."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TypeVar
 
 from shared.adapters.dynamo import keys
 from shared.domain import ledger as rules
-from shared.domain.addresses import address_hash
 from shared.domain.archive import due
 from shared.domain.breaker import Breaker
 from shared.domain.chunks import Chunk
@@ -19,34 +17,20 @@ from shared.domain.jobs import Job, RetryRequest, StopReason, add_figures, stats
 from shared.domain.journal import Event
 from shared.domain.ledger import BY_KEYS, Ledger
 from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
-from shared.domain.suppressions import Reach
-from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Recent, Replay, Stored
+from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Replay, Stored
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.faults import Tap
 from tests.fakes.holders import Holders
 from tests.fakes.journal import FakeJournal
 from tests.fakes.ledgers import FakeLedgers
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Suppression:
-    """Why and since when an address is suppressed; `at` in Unix milliseconds, `job` where it came from."""
-
-    reason: str
-    at: int
-    job: str = ""
+from tests.fakes.suppressions import FakeSuppressions
 
 
-class FakeRecords:
+class FakeRecords(FakeSuppressions):
     """`ports.Records` in memory; thread-safe, atomic with the ledgers it is given.
 
     Attributes:
         stats: (account, day, channel, shard) → amounts.
-        suppressions: (account, reach, address key) → why.
-        suppressed_at: account → when an address was last suppressed, and when one unsubscribed.
-        recent_page: suppressions since a moment that are returned together.
         paused: accounts that an operator paused; an empty name pauses everything.
         journal: the events of all accounts.
         holders: which campaign holds which credential.
@@ -54,6 +38,7 @@ class FakeRecords:
     """
 
     def __init__(self, ledgers: FakeLedgers, tap: Tap | None = None, breakers: FakeBreakers | None = None) -> None:
+        super().__init__(ledgers.lock, tap or Tap())
         self.jobs: dict[str, Job] = {}
         self.chunks: dict[tuple[str, int], Chunk] = {}
         self.contents: dict[str, Content] = {}
@@ -61,9 +46,6 @@ class FakeRecords:
         self.feedback: dict[tuple[str, int, str], FeedbackDetail] = {}
         self.keys: dict[tuple[str, str], Idempotency] = {}
         self.stats: dict[tuple[str, str, str, int], Counter[str]] = {}
-        self.suppressions: dict[tuple[str, Reach, str], Suppression] = {}
-        self.suppressed_at: dict[str, dict[Reach, int]] = {}
-        self.recent_page = 4000
         self.paused: set[str] = set()
         self.looks: dict[str, int] = {}
         self.archive: int | None = None
@@ -72,15 +54,7 @@ class FakeRecords:
         self._makers: dict[tuple[str, str], str] = {}
         self._ledgers = ledgers
         self._breakers = breakers or FakeBreakers()
-        self._tap = tap or Tap()
         self.journal = FakeJournal(self._tap)
-
-    def _atomic(self, name: str, operation: Callable[[], T]) -> T:
-        def step() -> T:
-            with self._ledgers.lock:
-                return operation()
-
-        return self._tap(f"records.{name}", step)
 
     # Acceptance
 
@@ -388,40 +362,6 @@ class FakeRecords:
         for r, provider in enumerate(job.providers):
             for j, name in enumerate(BY_KEYS):
                 amounts[f"p.{provider}.{name}"] += delta[len(COUNT_KEYS) + r * len(BY_KEYS) + j]
-
-    # Suppressions
-
-    def suppress(
-        self, account: str, key: str, reason: str, now: int, *, reach: Reach = Reach.ALL, job: str = ""
-    ) -> None:
-        def add() -> None:
-            self.suppressions.setdefault((account, reach, key), Suppression(reason, now, job))
-            latest = self.suppressed_at.setdefault(account, {})
-            latest[reach] = max(now, latest.get(reach, 0))
-
-        self._atomic("suppress", add)
-
-    def allow(self, account: str, key: str, *, reach: Reach = Reach.ALL) -> bool:
-        return self._atomic("allow", lambda: self.suppressions.pop((account, reach, key), None) is not None)
-
-    def suppressed(
-        self, account: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
-    ) -> dict[str, Reach]:
-        def found() -> dict[str, Reach]:
-            there = [(r, k) for r in Reach for k in addresses if r in reaches and (account, r, k) in self.suppressions]
-            return {k: r for r, k in reversed(there)}
-
-        return self._atomic("suppressed", found)
-
-    def suppressed_since(self, account: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
-        def found() -> Recent:
-            mine = [(x.at, k) for (owner, r, k), x in self.suppressions.items() if (owner, r) == (account, reach)]
-            there = sorted((at, key) for at, key in mine if at >= since)
-            page = there[: self.recent_page]
-            more = len(page) < len(there)
-            return Recent([address_hash(key) for _, key in page], page[-1][0] if more else None)
-
-        return self._atomic("suppressed_since", found)
 
 
 def _allowed(stored: Job, read: Job, change: Change, now: int, reason: str) -> bool:

@@ -1,0 +1,78 @@
+"""Whom not to send to, in memory."""
+
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from shared.domain.addresses import address_hash
+from shared.domain.suppressions import Reach
+from shared.ports import Recent
+from tests.fakes.faults import Tap
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """Why and since when an address is suppressed; `at` in Unix milliseconds, `job` where it came from."""
+
+    reason: str
+    at: int
+    job: str = ""
+
+
+class FakeSuppressions:
+    """The part of `ports.Records` that knows who is suppressed and who has unsubscribed.
+
+    Attributes:
+        suppressions: (account, reach, address key) → why.
+        suppressed_at: account → when an address was last suppressed, and when one unsubscribed.
+        recent_page: suppressions since a moment that are returned together.
+    """
+
+    def __init__(self, lock: AbstractContextManager[object], tap: Tap) -> None:
+        self.suppressions: dict[tuple[str, Reach, str], Suppression] = {}
+        self.suppressed_at: dict[str, dict[Reach, int]] = {}
+        self.recent_page = 4000
+        self._lock = lock
+        self._tap = tap
+
+    def _atomic(self, name: str, operation: Callable[[], T]) -> T:
+        def step() -> T:
+            with self._lock:
+                return operation()
+
+        return self._tap(f"records.{name}", step)
+
+    def suppress(
+        self, account: str, key: str, reason: str, now: int, *, reach: Reach = Reach.ALL, job: str = ""
+    ) -> None:
+        def add() -> None:
+            self.suppressions.setdefault((account, reach, key), Suppression(reason, now, job))
+            latest = self.suppressed_at.setdefault(account, {})
+            latest[reach] = max(now, latest.get(reach, 0))
+
+        self._atomic("suppress", add)
+
+    def allow(self, account: str, key: str, *, reach: Reach = Reach.ALL) -> bool:
+        return self._atomic("allow", lambda: self.suppressions.pop((account, reach, key), None) is not None)
+
+    def suppressed(
+        self, account: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
+    ) -> dict[str, Reach]:
+        def found() -> dict[str, Reach]:
+            there = [(r, k) for r in Reach for k in addresses if r in reaches and (account, r, k) in self.suppressions]
+            return {k: r for r, k in reversed(there)}
+
+        return self._atomic("suppressed", found)
+
+    def suppressed_since(self, account: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
+        def found() -> Recent:
+            mine = [(x.at, k) for (owner, r, k), x in self.suppressions.items() if (owner, r) == (account, reach)]
+            there = sorted((at, key) for at, key in mine if at >= since)
+            page = there[: self.recent_page]
+            more = len(page) < len(there)
+            return Recent([address_hash(key) for _, key in page], page[-1][0] if more else None)
+
+        return self._atomic("suppressed_since", found)
