@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from pydantic import ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
 
 from functions.api.models import LINE, Input, Line, Moment, Query, Text
 
@@ -14,8 +14,19 @@ MIN_RATE: Final = 0.1
 """Messages per second. A slower campaign's slots are so long on its credential's clock that batches, also those of
 other accounts, would wait for more than ten seconds."""
 Cell = Annotated[str, StringConstraints(max_length=8192)]
-Value = Cell | int | float | None
-"""A cell of a list in JSON; null is an empty one."""
+
+
+def _sort(given: object) -> str:
+    if given is None:
+        return "<empty>"
+    return "<number>" if isinstance(given, int | float) and not isinstance(given, bool) else "<text>"
+
+
+Value = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[int | float, Tag("<number>")] | Annotated[None, Tag("<empty>")],
+    Discriminator(_sort),
+]
+"""A cell of a list in JSON; null is an empty one. One of over 8 KB concerns its row alone, as in a file."""
 
 
 class Saying(Input):

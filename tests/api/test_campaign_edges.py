@@ -13,6 +13,7 @@ from shared.domain.states import JobState
 from shared.engine.campaigns import CampaignControl, Sent
 from shared.engine.list_jobs import Order
 from tests.api.conftest import SENDER, Api
+from tests.api.lists import as_body
 from tests.api.test_campaigns import SAID, get
 from tests.fakes.clock import FakeClock
 
@@ -238,6 +239,23 @@ def test_names_of_a_list_in_json_are_those_of_its_columns_in_csv(api: Api) -> No
     twice = {"recipients": [{"recipient": "a@example.org"}, {"recipient": "b@example.org", "name": "x", "Name": "y"}]}
     got = api.call("PUT", f"/campaigns/{name}/recipients", twice)
     assert (got.status, got.fields) == (422, ["recipients.1"])
+
+
+def test_a_bad_cell_of_a_list_in_json_concerns_its_row_alone(api: Api) -> None:
+    name = api.campaign()
+    cells = ["Ann", "x" * 100_000, "a\0b", "x" * 8193, "x" * 8192, None]
+    upload = api.listed(name, *({"recipient": f"{i}@example.org", "name": x} for i, x in enumerate(cells)))
+    found = api.call("GET", f"/campaigns/{name}/uploads/{upload}").json
+    assert (found["state"], found["accepted"]) == ("ready", 3)
+    assert [(e["row"], e["code"]) for e in found["errors"]] == [
+        (2, "row_too_large"),
+        (3, "nul_byte"),
+        (4, "row_too_large"),
+    ]
+    wrong: tuple[Any, ...] = (True, ["x"], {})
+    for cell in wrong:
+        got = api.call("PUT", f"/campaigns/{name}/recipients", as_body([{"recipient": "a@example.org", "name": cell}]))
+        assert (got.status, got.fields) == (422, ["recipients.0.name"])
 
 
 def test_numbers_of_any_length_are_a_clear_answer(api: Api) -> None:
