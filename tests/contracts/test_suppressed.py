@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shared.adapters.dynamo import records as dynamo_records
+from shared.adapters.dynamo import suppressions
 from shared.adapters.dynamo.suppressions import Suppressions
 from shared.domain.addresses import address_hash
 from shared.domain.states import Cell
@@ -74,7 +74,7 @@ def test_a_claim_skips_who_is_suppressed_and_takes_others_instead(stores: Stores
 
 def test_a_long_log_is_read_page_by_page(moto_dynamo: Any, clock: FakeClock, monkeypatch: Any) -> None:
     stores = MotoStores(moto_dynamo, clock)
-    monkeypatch.setattr(dynamo_records, "SUPPRESSION_PAGES", 1)
+    monkeypatch.setattr(suppressions, "LOG_PAGES", 1)
     for i in range(4):
         stores.records.suppress(ACCOUNT, f"r{i}@example.com", "bounced " + 300_000 * "x", 1000 * i)
     seen: list[str] = []

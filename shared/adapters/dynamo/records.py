@@ -22,7 +22,6 @@ from shared.adapters.dynamo.codec import n, s
 from shared.adapters.dynamo.suppressions import Suppression
 from shared.contracts import INDEX_OPEN
 from shared.domain import ledger as rules
-from shared.domain.addresses import address_hash
 from shared.domain.breaker import Breaker
 from shared.domain.chunks import Chunk
 from shared.domain.content import Content
@@ -35,8 +34,6 @@ from shared.domain.suppressions import Reach
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Recent, Replay, Stored
 
 REMOVED: Final = " REMOVE open_pk, open_sk"
-SUPPRESSION_PAGES: Final = 2
-"""Pages of the log of suppressions, 1 MB or some 4,000 entries each, that are read in one go."""
 
 
 class DynamoRecords:
@@ -388,28 +385,8 @@ class DynamoRecords:
         self, account: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
     ) -> dict[str, Reach]:
         """Return which of the addresses, given as normalised keys, are suppressed or have unsubscribed."""
-        by_digest = {address_hash(k): k for k in addresses}
-        wanted = [keys.suppression(account, digest, reach) for reach in reaches for digest in by_digest]
-        lists = {keys.suppression(account, "", reach)["pk"]["S"]: reach for reach in reaches}
-        found = [(lists[x["pk"]["S"]], by_digest[x["sk"]["S"]]) for x in self._db.batch_get(self._records, wanted)]
-        return {k: reach for reach, k in sorted(found, key=lambda x: x[0] is Reach.ALL)}
+        return suppressions.among(self._db, self._records, account, addresses, reaches)
 
     def suppressed_since(self, account: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
         """Return what the log of suppressions says from a moment on, up to some thousand entries."""
-        query: Item = {
-            "KeyConditionExpression": "pk = :pk AND sk >= :since",
-            "ExpressionAttributeValues": {
-                ":pk": keys.suppression_log(account, 0, "", reach)["pk"],
-                ":since": s(f"{since:015d}"),
-            },
-            "ProjectionExpression": "sk",
-            "ConsistentRead": True,
-        }
-        entries: list[tuple[str, str]] = []
-        for _ in range(SUPPRESSION_PAGES):
-            page = self._db.call("query", TableName=self._records, **query)
-            entries += [(at, digest) for at, _, digest in (x["sk"]["S"].partition("#") for x in page["Items"])]
-            if "LastEvaluatedKey" not in page:
-                return Recent([digest for _, digest in entries], None)
-            query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
-        return Recent([digest for _, digest in entries], int(entries[-1][0]))
+        return suppressions.since(self._db, self._records, reach, account, since)

@@ -4,7 +4,7 @@ Each entry is two items: one under the hash of the normalised address, for "is i
 for lists and for senders that ask what is new. Both hold the address itself, since its owner may read the list.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -13,11 +13,13 @@ from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.domain.addresses import address_hash
 from shared.domain.suppressions import Reach
-from shared.ports import Clock
+from shared.ports import Clock, Recent
 
 BY_KEY: Final = 300
 """Up to this many addresses are looked up one by one (a unit each, 100 a call). For more, the first page of the
 suppressions, up to 1 MB or some 6,000 of them, is read in one call, and only those behind it are looked up."""
+LOG_PAGES: Final = 2
+"""Pages of the log, 1 MB or some 4,000 entries each, that are read in one go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,38 @@ def remove(db: Dynamo, table: str, reach: Reach, account: str, address_key: str)
                 raise
         else:
             return True
+
+
+def among(
+    db: Dynamo, table: str, account: str, addresses: Collection[str], reaches: Collection[Reach]
+) -> dict[str, Reach]:
+    """Return which of the addresses, given as normalised keys, have an entry, and in which list; of both, `ALL`."""
+    by_digest = {address_hash(k): k for k in addresses}
+    wanted = [keys.suppression(account, digest, reach) for reach in reaches for digest in by_digest]
+    lists = {keys.suppression(account, "", reach)["pk"]["S"]: reach for reach in reaches}
+    found = [(lists[x["pk"]["S"]], by_digest[x["sk"]["S"]]) for x in db.batch_get(table, wanted)]
+    return {k: reach for reach, k in sorted(found, key=lambda x: x[0] is Reach.ALL)}
+
+
+def since(db: Dynamo, table: str, reach: Reach, account: str, moment: int) -> Recent:
+    """Return what the log says from a moment on (Unix ms), up to LOG_PAGES."""
+    query: Item = {
+        "KeyConditionExpression": "pk = :pk AND sk >= :since",
+        "ExpressionAttributeValues": {
+            ":pk": keys.suppression_log(account, 0, "", reach)["pk"],
+            ":since": s(f"{moment:015d}"),
+        },
+        "ProjectionExpression": "sk",
+        "ConsistentRead": True,
+    }
+    entries: list[tuple[str, str]] = []
+    for _ in range(LOG_PAGES):
+        page = db.call("query", TableName=table, **query)
+        entries += [(at, digest) for at, _, digest in (x["sk"]["S"].partition("#") for x in page["Items"])]
+        if "LastEvaluatedKey" not in page:
+            return Recent([digest for _, digest in entries], None)
+        query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+    return Recent([digest for _, digest in entries], int(entries[-1][0]))
 
 
 class Suppressions:
