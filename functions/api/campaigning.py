@@ -42,6 +42,12 @@ def owned_template(call: Call[Any, Any], name: str, version: int | None = None) 
     return found
 
 
+def region_of(call: Call[Any, Any], campaign: Campaign) -> str:
+    """Return the country of numbers without a country code: the account's, empty if it has none or for e-mail."""
+    account = call.services.accounts.get(campaign.account) if campaign.channel != "email" else None
+    return account.region if account else ""
+
+
 def jobs_of(call: Call[Any, Any], campaign: Campaign) -> dict[str, Job]:
     """Return those of a campaign's jobs that are still there, by id."""
     return call.services.listing.jobs(campaign.jobs) if campaign.jobs else {}

@@ -269,6 +269,15 @@ def test_numbers_without_a_country_code_are_of_the_accounts_country(api: Api) ->
     assert read("region=FR") == (0, 1)
 
 
+def test_a_test_goes_to_a_number_of_the_accounts_country(api: Api) -> None:
+    name = api.campaign(channel="sms", template={"body": "Hi"})
+    body = {"recipient": "0151 23456789"}
+    assert api.call("POST", f"/campaigns/{name}/test", body).fields == ["recipient"]
+    api.services.accounts.set_region(api.account, "DE")
+    job = api.call("POST", f"/campaigns/{name}/test", body).json["job_id"]
+    assert api.call("GET", f"/batches/{job}/logs").json["items"][0]["recipient"] == "+4915123456789"
+
+
 # What it says
 
 

@@ -4,7 +4,7 @@ import math
 from typing import Final
 
 from functions.api.campaign_models import PreviewQuery, TestMessage
-from functions.api.campaigning import by_name, owned
+from functions.api.campaigning import by_name, owned, region_of
 from functions.api.http import Answer, answerable
 from functions.api.idempotency import earlier, fingerprint_of, idempotency_key, repeated
 from functions.api.preview_views import PreviewView, preview_view
@@ -82,7 +82,7 @@ def _single(call: Call[Nothing, TestMessage], campaign: Campaign) -> BatchReques
 
 def _recipient(call: Call[Nothing, TestMessage], campaign: Campaign) -> Recipient:
     """Return who gets the test; Problem if that is no recipient, or one who does not want it."""
-    found = recipients.reader(campaign.channel)(call.body.recipient)
+    found = recipients.reader(campaign.channel, region_of(call, campaign))(call.body.recipient)
     if isinstance(found, recipients.Fault):
         raise invalid("recipient", found.detail)
     address, identity, display = found

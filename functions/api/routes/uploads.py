@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from functions.api import cursors
 from functions.api.campaign_models import ListOptions, NewUpload, Recipients, UploadDone, Value
-from functions.api.campaigning import by_name, owned, refused
+from functions.api.campaigning import by_name, owned, refused, region_of
 from functions.api.http import Answer
 from functions.api.idempotency import earlier, record_of, repeated
 from functions.api.models import Paging
@@ -139,11 +139,8 @@ def _cell(value: Value) -> str:
 
 def _region(call: Call[Any, Any], campaign: Campaign, wanted: str | None) -> str:
     """Return the country of numbers without a country code: the call's, or the account's."""
-    if campaign.channel == "email":
-        return ""
-    if wanted is None:
-        account = call.services.accounts.get(campaign.account)
-        return account.region if account else ""
+    if wanted is None or campaign.channel == "email":
+        return region_of(call, campaign)
     try:
         recipients.reader(campaign.channel, wanted)
     except ValueError:
