@@ -1,66 +1,21 @@
 """Lists are read: the same whatever happens on the way, and what becomes of upload and campaign."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from shared.domain import chunks
-from shared.domain.campaigns import Message, Upload, UploadState
+from shared.domain.campaigns import Upload, UploadState
 from shared.domain.ledger import LedgerStatus
 from shared.domain.states import Cell
-from shared.domain.suppressions import Reach
-from shared.domain.uploads import Counts, PackedChunk, Problem
+from shared.domain.uploads import Counts
 from shared.engine import ingest as module
 from shared.engine.ingest import MAX_STARTS, Code, Did
 from shared.ports import Retriable
+from tests.engine.reading import DATA, ROWS, Frozen, plain, result, small
 from tests.fakes.faults import Crash, When
-from tests.fakes.intake import ACCOUNT, Intake
-
-ROWS = 60
-
-
-def line(i: int) -> str:
-    """A row: some are invalid, some duplicates."""
-    if i % 10 == 3:
-        return f"nobody,{i}"
-    return f"r{i - 5 if i % 10 == 9 else i}@example.com,Name {i}"
-
-
-DATA = ("recipient,name\n" + "".join(f"{line(i)}\n" for i in range(ROWS))).encode()
-
-
-def small(rate: float = 7 / 30) -> Intake:
-    """An intake whose chunks have 7 recipients and whose files come in blocks of 100 bytes."""
-    intake = Intake(rate)
-    intake.files.block = 100
-    return intake
-
-
-Result = tuple[list[tuple[str, tuple[int, ...]]], list[Any], list[Problem], Any]
-
-
-def result(intake: Intake, upload: Upload) -> Result:
-    """What is stored of a list, without its id and the numbers of its writes."""
-    end = intake.now(upload)
-    problems, more = intake.uploads.problems(end, after=0, limit=10_000)
-    assert more == 0
-    assert end.checkpoint is not None
-    ledgers = [(x.chunk, x.cells, x.lane, x.folded, x.status, x.limit, x.ttl) for x in intake.ledgers(upload)]
-    return (
-        [(x.digest, x.skipped) for x in intake.chunks(upload)],
-        ledgers,
-        problems,
-        (end.state, end.columns, end.skipped, end.checkpoint.counts, end.code),
-    )
-
-
-def plain(**options: Any) -> Result:
-    intake = small()
-    upload = intake.take(DATA, **options)
-    assert intake.serve() == [Did.READY]
-    return result(intake, upload)
+from tests.fakes.intake import Intake
 
 
 def test_a_list_becomes_chunks_ledgers_and_problems_and_its_campaign_is_ready() -> None:
@@ -202,23 +157,6 @@ def test_marks_come_in_pieces_that_say_what_they_hold(monkeypatch: pytest.Monkey
         assert data == whole[first * 8 : first * 8 + len(data)]
 
 
-class Frozen:
-    """An invocation that stands still at one of its calls until its lease is over, and then goes on."""
-
-    def __init__(self, intake: Intake, name: str, nth: int, meanwhile: Any, seconds: float = 1000) -> None:
-        self._left = nth
-        self._seconds = seconds
-        intake.tap.delay = lambda: self._look(intake, name, meanwhile)
-
-    def _look(self, intake: Intake, name: str, meanwhile: Any) -> None:
-        if len(intake.tap.calls) and intake.tap.calls[-1] == name:
-            self._left -= 1
-            if self._left == 0:
-                intake.tap.delay = lambda: None
-                intake.clock.advance(self._seconds)
-                meanwhile()
-
-
 @pytest.mark.parametrize("drop", [False, True])
 @pytest.mark.parametrize(
     "name", ["files.read", "uploads.store.chunk", "uploads.store.ledger", "uploads.note", "files.put", "uploads.save"]
@@ -293,54 +231,6 @@ def test_marks_that_went_with_their_time_fail_the_file() -> None:
     assert intake.now(upload).code == Code.FILE_CHANGED
 
 
-@pytest.mark.parametrize(
-    ("data", "code"),
-    [
-        (b"recipient\nnobody\n\nnothing\n", "no_valid_rows"),
-        (b"recipient\n", "no_rows"),
-        (b"\xef\xbb\xbf", "no_header"),
-        (b"name\nann\n", "missing_recipient"),
-        (b"recipient,a,a\nann@example.com,1,2\n", "duplicate_column"),
-        (b"Recipient, Name,NAME \nann@example.com,1,2\n", "duplicate_column"),
-        (b"recipient,\nann@example.com,1\n", "empty_column"),
-        (b"recipient;name\r\nann@example.com;Ann\r\n", "missing_recipient"),
-        (b"recipient," + b",".join(b"c%d" % i for i in range(64)) + b"\nann@example.com\n", "too_many_columns"),
-        (b"recipient," + b"x" * 40_000 + b"\nann@example.com,1\n", "invalid_header"),
-        (b"recipient," + b"x" * 600_000, "invalid_header"),
-        (b'recipient,"name\nann@example.com,Ann\n', "invalid_header"),
-        (b"recipient,na\0me\nann@example.com,Ann\n", "invalid_header"),
-        (b"recipient,n\xe9\nann@example.com,Ann\n", "invalid_header"),
-        ("recipient,name\nann@example.com,Ann\n".encode("utf-16"), "invalid_header"),
-        (b"recipient,name\rann@example.com,Ann\r", "invalid_header"),
-        (b"PK\x03\x04\x14\0\x06\0" + bytes(range(256)) * 40, "invalid_header"),
-    ],
-)
-def test_a_useless_file_says_why_and_leaves_the_list_that_was_ready(data: bytes, code: str) -> None:
-    intake = Intake()
-    intake.files.block = 1 << 16
-    before = intake.take(DATA)
-    intake.serve()
-    campaign = intake.uploads.campaigns[before.campaign]
-    upload = intake.take(data, campaign=campaign)
-    assert intake.serve() == [Did.FAILED]
-    end = intake.now(upload)
-    assert (end.state, end.code) == (UploadState.FAILED, code)
-    assert end.detail
-    after = intake.uploads.campaigns[campaign.id]
-    assert (after.uploading, after.ready, after.columns) == ("", before.id, campaign.columns)
-
-
-def test_a_campaign_without_its_credential_or_with_no_such_country_is_told() -> None:
-    intake = small()
-    for changes, options, code in (
-        ({"credential": "former"}, {}, "unknown_credential"),
-        ({"channel": "sms"}, {"region": "XX"}, "invalid_region"),
-    ):
-        upload = intake.take(DATA, campaign=intake.campaign(**changes), **options)
-        assert intake.serve() == [Did.FAILED]
-        assert intake.now(upload).code == code
-
-
 def test_what_can_never_be_read_is_given_up_in_the_end() -> None:
     intake = small()
     upload = intake.take(DATA)
@@ -397,151 +287,6 @@ def test_a_slow_credential_has_small_chunks_and_keeps_them_when_its_rate_changes
     assert result(intake, upload) == plain()
 
 
-# Whom not to send to
-
-
-def suppressing(intake: Intake, *addresses: str, reach: Reach = Reach.ALL) -> None:
-    for address in addresses:
-        intake.stores.records.suppress(ACCOUNT, address, "bounced", intake.clock.ms, reach=reach)
-        intake.clock.advance(1)
-
-
-def test_who_is_not_to_be_sent_to_is_skipped_with_the_first_reason_and_counted() -> None:
-    intake = small()
-    suppressing(intake, "r0@example.com", "r1@example.com", reach=Reach.CAMPAIGNS)
-    suppressing(intake, "r1@example.com", "r40@example.com", "elsewhere@example.com")
-    intake.stores.records.suppress("acc_other", "r2@example.com", "bounced", intake.clock.ms)
-    upload = intake.take(DATA)
-    assert intake.serve() == [Did.READY]
-    end = intake.now(upload)
-    assert end.skipped == {"suppressed": 2, "unsubscribed": 1}
-    people = [r for x in intake.chunks(upload) for r in chunks.unpack(x.data)]
-    skipped = {r.address: r.skip for r in people if r.skip}
-    assert skipped == {
-        "r0@example.com": "unsubscribed",
-        "r1@example.com": "suppressed",
-        "r40@example.com": "suppressed",
-    }
-    cells = [Cell(b & 15) for x in intake.ledgers(upload) for b in x.cells]
-    assert [c is Cell.SKIPPED for c in cells] == [bool(r.skip) for r in people]
-    assert end.checkpoint is not None
-    assert len(cells) == end.checkpoint.counts.accepted
-
-
-def test_a_list_of_nobody_to_send_to_is_read_and_its_ledgers_are_done() -> None:
-    intake = small()
-    suppressing(intake, "r0@example.com", "r1@example.com", reach=Reach.CAMPAIGNS)
-    upload = intake.take(b"recipient\nr0@example.com\nr1@example.com\n")
-    assert intake.serve() == [Did.READY]
-    assert intake.now(upload).skipped == {"unsubscribed": 2}
-    assert [x.status for x in intake.ledgers(upload)] == [LedgerStatus.DONE]
-
-
-@pytest.mark.parametrize("name", ["uploads.store.chunk", "uploads.store.ledger", "files.put", "uploads.save"])
-def test_counts_are_those_of_the_ledgers_even_if_somebody_is_suppressed_between_two_tries(name: str) -> None:
-    """What is counted as skipped is what the ledgers hold: else the job's counts would never add up."""
-    for nth in range(4):
-        intake = small()
-        upload = intake.take(DATA)
-        intake.tap.arm(nth, When.AFTER, where=lambda called: called == name)
-        with pytest.raises(Crash):
-            intake.work(upload)
-        suppressing(intake, *(f"r{i}@example.com" for i in range(ROWS)))
-        intake.clock.advance(1000)
-        assert intake.work(upload) is Did.READY
-        held = sum(len(x.having(Cell.SKIPPED)) for x in intake.ledgers(upload))
-        marked = sum(1 for x in intake.chunks(upload) for r in chunks.unpack(x.data) if r.skip)
-        skipped = intake.now(upload).skipped
-        assert skipped is not None
-        assert held == marked == sum(skipped.values()) > ROWS // 2, nth
-
-
-def test_suppressions_are_read_once_for_a_lease_and_only_hits_are_looked_up() -> None:
-    intake = small()
-    intake.stores.records.recent_page = 3
-    suppressing(intake, *(f"other{i}@example.com" for i in range(10)), "r4@example.com")
-    assert intake.stores.records.allow(ACCOUNT, "other3@example.com")
-    upload = intake.take(DATA)
-    before = len(intake.tap.calls)
-    intake.serve()
-    asked = intake.tap.calls[before:]
-    assert asked.count("records.suppressed_since") == 6, "five pages, each begun with the last of the one before"
-    assert asked.count("records.suppressed") == 2, "r4 stands in two chunks"
-    assert intake.now(upload).skipped == {"suppressed": 2}
-
-
-def test_of_an_account_with_very_many_suppressions_each_recipient_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shared.engine.unwanted.MOST", 4)
-    intake = small()
-    intake.stores.records.recent_page = 3
-    suppressing(intake, *(f"r{i}@example.com" for i in range(20)))
-    upload = intake.take(DATA)
-    intake.serve()
-    assert intake.now(upload).skipped == {"suppressed": 18}
-
-
-# Bad rows
-
-
-def bad_rows() -> Iterator[tuple[bytes, str]]:
-    yield b"nobody,x", "invalid_address"
-    yield b",x", "invalid_address"
-    yield b"a@example.com," + b"x" * 100_000, "row_too_large"
-    yield b"a@example.com," + b"x" * 600_000, "row_too_large"
-    yield b"a@example.com," + b"y," * 100, "row_too_large"
-    yield b"a@example.com,b,c", "wrong_field_count"
-    yield b"a@example.com", "wrong_field_count"
-    yield b"a@example.com,\0", "nul_byte"
-    yield b"a@example.com,\xff\xfe", "invalid_utf8"
-    yield b'a@example.com,"x', "unclosed_quote"
-    yield b"a@example.com,x\ry", "stray_carriage_return"
-
-
-@pytest.mark.promise(6)
-@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-def test_bad_rows_hold_nothing_up_and_are_told_one_by_one(end: bytes) -> None:
-    intake = Intake()
-    kinds = list(bad_rows())
-    good = b"".join(b"r%d@example.com,x" % i + end for i in range(300))
-    parts = [bad + end + end + good.replace(b"r", b"r%d" % i) + b" \t" + end for i, (bad, _) in enumerate(kinds)]
-    upload = intake.take(b"\xef\xbb\xbf" + end + b" Recipient ,Name" + end + b"".join(parts).removesuffix(end))
-    assert intake.serve() == [Did.READY]
-    end_of_it = intake.now(upload)
-    assert end_of_it.columns == ("recipient", "name")
-    assert end_of_it.checkpoint is not None
-    counts = end_of_it.checkpoint.counts
-    assert (counts.accepted, counts.invalid, counts.duplicates) == (300 * len(kinds), len(kinds), 0)
-    problems, _ = intake.uploads.problems(end_of_it, after=0, limit=100)
-    assert [(p.row, p.code) for p in problems] == [(1 + 301 * i, code) for i, (_, code) in enumerate(kinds)]
-    assert all(p.detail.endswith(".") and "example" not in p.detail for p in problems)
-    people = [r for x in intake.chunks(upload) for r in chunks.unpack(x.data)]
-    assert all(r.values == {"name": "x"} for r in people)
-
-
-def test_columns_that_no_placeholder_can_name_are_kept_beside_those_that_one_can() -> None:
-    intake = small()
-    text = "first name,RECIPIENT,größe,{{x}},unsubscribe_url\nAnn,a@example.com,M,1,https://example.com\n"
-    upload = intake.take(text.encode())
-    assert intake.serve() == [Did.READY]
-    (chunk,) = intake.chunks(upload)
-    (person,) = chunks.unpack(chunk.data)
-    assert person.address == "a@example.com"
-    assert list(person.values) == ["first name", "größe", "{{x}}", "unsubscribe_url"]
-    campaign = intake.uploads.campaigns[upload.campaign]
-    assert campaign.changed(0, message=Message("{{ name }}", "{{ recipient }}")).missing == ("name",)
-
-
-def test_a_list_of_too_many_is_refused_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shared.domain.ingest.MAX_LISTED", 40)
-    intake = small()
-    before = intake.take(b"recipient,name\na@example.com,Ann\n")
-    assert intake.serve() == [Did.READY]
-    upload = intake.take(DATA, campaign=intake.uploads.campaigns[before.campaign])
-    assert intake.serve() == [Did.FAILED]
-    assert (intake.now(upload).state, intake.now(upload).code) == (UploadState.FAILED, "too_many_rows")
-    assert intake.uploads.campaigns[upload.campaign].ready == before.id
-
-
 def test_a_list_whose_campaign_went_is_left_alone_for_good() -> None:
     for name, nth in (("files.read", 0), ("campaigns.get", 1)):
         intake = small()
@@ -550,16 +295,3 @@ def test_a_list_whose_campaign_went_is_left_alone_for_good() -> None:
         assert intake.work(upload) is Did.FAILED
         assert (intake.now(upload).state, intake.now(upload).code) == (UploadState.FAILED, "campaign_gone")
         assert list(intake.uploads.unread()) == []
-
-
-def test_a_malformed_number_holds_no_list_up() -> None:
-    intake = Intake()
-    upload = intake.take(
-        b"recipient\n+33612345678\n06 12\n0612345679\n", campaign=intake.campaign(channel="sms"), region="FR"
-    )
-    assert intake.serve() == [Did.READY]
-    (chunk,) = intake.chunks(upload)
-    assert isinstance(chunk, PackedChunk)
-    assert [r.address for r in chunks.unpack(chunk.data)] == ["+33612345678", "+33612345679"]
-    problems, _ = intake.uploads.problems(intake.now(upload), after=0, limit=9)
-    assert [(p.row, p.code) for p in problems] == [(2, "invalid_number")]

@@ -82,7 +82,7 @@ RECIPIENTS: Final = (
         "shared/engine/ingest.py",
         "heeded = reaches(unsubscribable=campaign is not None and campaign.unsubscribe)",
         "heeded = reaches(unsubscribable=False and campaign is not None)",
-        "tests/engine/test_ingest.py::test_who_is_not_to_be_sent_to_is_skipped_with_the_first_reason_and_counted",
+        "tests/engine/test_ingest_skips.py::test_who_is_not_to_be_sent_to_is_skipped_with_the_first_reason_and_counted",
     ),
     Mutant(
         "a batch that offers it asks nobody who has unsubscribed",
@@ -148,8 +148,8 @@ RECIPIENTS: Final = (
         "a formula stands in an export",
         10,
         "shared/domain/exports.py",
-        '    return f"\'{part}"\n',
-        "    return part\n",
+        '    return f"\'{lines}"\n',
+        "    return lines\n",
         "tests/domain/test_exports.py::test_what_a_spreadsheet_would_take_for_a_formula_is_guarded[=1+1]",
     ),
     Mutant(
