@@ -34,22 +34,21 @@ Stage = Annotated[
 ]
 Aws = Annotated[bool, typer.Option("--aws", help="Use the AWS account, even if a local cloud's settings are found.")]
 
-REFUSED: Final = frozenset(
-    {
-        "AccessDenied",
-        "AccessDeniedException",
-        "AuthFailure",
-        "ExpiredToken",
-        "ExpiredTokenException",
-        "InvalidClientTokenId",
-        "InvalidSignatureException",
-        "MissingAuthenticationTokenException",
-        "SignatureDoesNotMatch",
-        "UnauthorizedOperation",
-        "UnrecognizedClientException",
-    }
-)
-"""What AWS says to an identity that it does not know, or that may not do this."""
+FORBIDDEN: Final = frozenset({"AccessDenied", "AccessDeniedException", "AuthorizationError", "UnauthorizedOperation"})
+"""What AWS says to an identity that may not do this; SNS has a word of its own."""
+REFUSED: Final = FORBIDDEN | {
+    "AuthFailure",
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "InvalidClientTokenId",
+    "InvalidSignatureException",
+    "MissingAuthenticationTokenException",
+    "RequestExpired",
+    "RequestInTheFuture",
+    "SignatureDoesNotMatch",
+    "UnrecognizedClientException",
+}
+"""What AWS says to an identity that may not do this, or that it does not know."""
 
 
 @dataclass(frozen=True, slots=True)

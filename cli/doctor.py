@@ -1,24 +1,26 @@
 """`posthaste doctor`: what is wrong with an AWS account before a deploy, and with a deployment after it.
 
 Here AWS is asked; what the answers mean is decided in `cli.checks`. One check that cannot be made does not keep the
-others: what the identity may not look at is a warning, what a local cloud cannot know is said, and never called ok.
+others: what the identity may not look at, or who does not answer, is a warning; what a local cloud cannot know is said,
+and never called ok.
 """
 
 import json as codec
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import cached_property
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
 from cli.checks import Finding, Level, account, secrets, ses, stack
-from cli.deployment import OPS_OUTPUT, REFUSED, Aws, Deployment, Stage, aws_errors, deployment
-from cli.environment import URL, local_cloud
+from cli.deployment import OPS_OUTPUT, Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import ExitCode, Misused, NotFound
 from cli.output import Json, clean, emit, say, surroundings
+from cli.patient import FUNCTION, Patient, environment
 from cli.queues import rows as queue_rows
 from shared.contracts import (
     ENV_FEEDBACK_QUEUE_URL,
@@ -34,64 +36,11 @@ from shared.contracts import (
 from shared.domain.switches import EVERYTHING, Switch
 from shared.ports import Clock
 
-FUNCTION: Final = "AWS::Lambda::Function"
 WORKERS: Final = 8
 TIMEOUT: Final = 10.0
 """Seconds that the API may take to answer."""
 LOCAL_ONLY: Final = "cannot be known on the local cloud"
 MARKS: Final = {Level.OK: "ok", Level.WARNING: "warning", Level.ERROR: "ERROR", Level.SKIPPED: "-"}
-
-
-@dataclass(frozen=True)
-class Patient:
-    """What is looked at.
-
-    Attributes:
-        found: how to reach it.
-        settings: of cdk.json where there is one, else those that are deployed.
-        reserved: whether the lanes reserve their concurrency.
-        from_file: whether `settings` are those of cdk.json.
-        clock: time.
-        read: secrets by name; never shown.
-    """
-
-    found: Deployment
-    settings: Settings
-    reserved: bool
-    from_file: bool
-    clock: Clock
-    read: dict[str, str] = field(default_factory=dict, repr=False)
-
-    @cached_property
-    def environment(self) -> Mapping[str, str]:
-        """What is deployed, as a function of it sees it; empty if nothing is."""
-        return _environment(self.found)
-
-    @cached_property
-    def identity(self) -> Mapping[str, Any]:
-        """Who asks, and the answer's own headers."""
-        answer: Mapping[str, Any] = self.found.client("sts").get_caller_identity()
-        return answer
-
-    @cached_property
-    def url(self) -> str:
-        """The API's public address; empty if it is not known."""
-        local = local_cloud() if self.found.local else None
-        if local is not None:
-            return local.values.get(URL, "")
-        if self.settings.public_url:
-            return self.settings.public_url
-        return self.found.output("ApiUrl").rstrip("/") if self.environment else ""
-
-    def secret(self, name: str) -> str:
-        """Return a secret's text, empty if it has none; each is asked for once."""
-        if name not in self.read:
-            client = self.found.client("secretsmanager")
-            try:
-                self.read[name] = str(client.get_secret_value(SecretId=name).get("SecretString", ""))
-            except client.exceptions.ResourceNotFoundException:  # also: no value yet
-                self.read[name] = ""
-        return self.read[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +76,10 @@ def doctor(
 
     Nothing is changed, and nothing is sent. Exit code 1 if there is an error.
     """
-    found, settings_found = _patient(settings, stage, aws=aws, clock=surroundings(ctx).clock)
-    with aws_errors(found.where):
-        patient = settings_found()
-        findings = list(examine(patient, CHECKS))
+    clock = surroundings(ctx).clock
+    found, settings_found = _patient(settings, stage, aws=aws, clock=clock)
+    with aws_errors(found.where), _clock_blamed(clock):
+        findings = list(examine(settings_found(), CHECKS))
     errors = sum(x.level is Level.ERROR for x in findings)
     warnings = sum(x.level is Level.WARNING for x in findings)
     if json:
@@ -144,26 +93,41 @@ def doctor(
 
 
 def examine(patient: Patient, checks: Iterable[Check]) -> Iterator[Finding]:
-    """Make all checks that can be made."""
-    from botocore.exceptions import ClientError  # noqa: PLC0415 - loads botocore
+    """Make all checks that can be made.
 
+    Raises:
+        Exception: AWS does not know who asks, or nothing of it was reached: no check can be made.
+    """
+    from cli.checks.unasked import UNASKED, unasked, unreachable  # noqa: PLC0415 - loads botocore
+
+    answered = False
     for check in checks:
         if patient.found.local and not check.local:
             yield Finding(check.name, Level.SKIPPED, LOCAL_ONLY)
-        elif check.deployed and not patient.environment:
-            yield Finding(check.name, Level.SKIPPED, "nothing is deployed yet")
-        else:
-            try:
+            continue
+        try:
+            if check.deployed and not patient.environment:
+                yield Finding(check.name, Level.SKIPPED, "nothing is deployed yet")
+            else:
                 yield from check.look(patient)
-            except ClientError as error:
-                code, asked = error.response.get("Error", {}).get("Code", ""), error.operation_name
-                if code in REFUSED:
-                    says, do = f"you may not ask {asked} ({code})", "ask with an identity that may"
-                else:
-                    says, do = f"{asked} failed: {code}", "try again; if it stays so, look at the AWS Health Dashboard"
-                yield Finding(check.name, Level.WARNING, f"not checked: {says}", do)
-            except NotFound as error:
-                yield Finding(check.name, Level.WARNING, f"not checked: {error}")
+        except UNASKED as error:
+            if unreachable(error) and not answered:
+                raise
+            yield unasked(check.name, error)
+        answered = True
+
+
+@contextmanager
+def _clock_blamed(clock: Clock) -> Iterator[None]:
+    """Say so if AWS refuses all that is signed here since this machine's clock is wrong."""
+    from botocore.exceptions import ClientError  # noqa: PLC0415 - loads botocore
+
+    from cli.checks.unasked import blamed  # noqa: PLC0415
+
+    try:
+        yield
+    except ClientError as error:
+        raise blamed(error, clock) or error from None
 
 
 def _print(findings: Iterable[Finding]) -> None:
@@ -188,12 +152,12 @@ def _patient(file: Path | None, stage: str, *, aws: bool, clock: Clock) -> tuple
     def patient() -> Patient:
         if declared is not None:
             return Patient(found, declared[0], declared[1], from_file=True, clock=clock)
-        environment = _environment(found)
-        if not environment:
+        variables = environment(found)
+        if not variables:
             raise NotFound(
                 f"no stage {found.stage} in {found.where}, and no cdk.json of that stage: name it, --settings"
             )
-        return Patient(found, Settings.loads(environment[ENV_SETTINGS]), reserved=True, from_file=False, clock=clock)
+        return Patient(found, Settings.loads(variables[ENV_SETTINGS]), reserved=True, from_file=False, clock=clock)
 
     return found, patient
 
@@ -210,21 +174,6 @@ def _declared(path: Path) -> tuple[Settings, bool]:
     except SettingsError as error:
         raise Misused(f"{path}: {error}") from None
     return declared.settings, declared.reserved
-
-
-def _environment(found: Deployment) -> Mapping[str, str]:
-    functions = found.client("lambda")
-    try:
-        names = found.resources(FUNCTION)
-    except NotFound:
-        return {}
-    for name in names:
-        variables: Mapping[str, str] = (
-            functions.get_function_configuration(FunctionName=name).get("Environment", {}).get("Variables", {})
-        )
-        if ENV_SETTINGS in variables:
-            return variables
-    return {}
 
 
 # What asks AWS. Each returns what `cli.checks` makes of the answers.
@@ -288,9 +237,22 @@ def _secrets(patient: Patient) -> Iterator[Finding]:
         return
     stage = patient.settings.stage
     for credential in patient.settings.credentials:
-        text = patient.secret(secret_name(stage, credential.id))
-        yield from secrets.judge(credential, text, patient.url, patient.clock)
-    yield secrets.links(patient.secret(unsubscribe_secret_name(stage)))
+        name = secret_name(stage, credential.id)
+        judge = partial(secrets.judge, credential, url=patient.url, clock=patient.clock)
+        yield from _of_secret(patient, f"secret {credential.id}", name, judge)
+    yield from _of_secret(patient, "secret unsubscribe", unsubscribe_secret_name(stage), lambda x: [secrets.links(x)])
+
+
+def _of_secret(patient: Patient, check: str, name: str, judge: Callable[[str], Iterable[Finding]]) -> Iterable[Finding]:
+    """Judge one secret; that it cannot be read keeps no other."""
+    from botocore.exceptions import ClientError  # noqa: PLC0415 - loads botocore
+
+    from cli.checks.unasked import code_of, unasked  # noqa: PLC0415
+
+    try:
+        return judge(patient.secret(name))
+    except ClientError as error:
+        return [secrets.doomed(check, name) if code_of(error) == secrets.DOOMED else unasked(check, error)]
 
 
 def _ses(patient: Patient) -> Iterator[Finding]:
@@ -299,18 +261,28 @@ def _ses(patient: Patient) -> Iterator[Finding]:
     for c in patient.settings.credentials:
         if c.provider != "ses":
             continue
-        if patient.environment and secrets.own_keys(patient.secret(secret_name(patient.settings.stage, c.id))):
+        if patient.environment and _own_keys(patient, c):
             yield Finding(f"ses {c.id}", Level.SKIPPED, "its secret has keys of another account: look there")
         else:
             by_region.setdefault(c.region or here, []).append(c)
-    senders = _senders(patient) if by_region and patient.environment else set()
     for region, credentials in sorted(by_region.items()):
         client = patient.found.client("sesv2", region)
         yield from ses.account(client.get_account(), credentials, region)
+        senders = _senders(patient) if patient.environment else set()
         known = _all_identities(client)
         covering = {x for s in senders for x in ses.cover(s, {k["IdentityName"].lower() for k in known})}
         details = {name: client.get_email_identity(EmailIdentity=name) for name in sorted(covering)}
         yield from ses.identities(known, details, senders, region)
+
+
+def _own_keys(patient: Patient, credential: Credential) -> bool:
+    """Tell whether mail leaves another account; that of the deployment, if the secret cannot be read."""
+    from botocore.exceptions import ClientError  # noqa: PLC0415 - loads botocore
+
+    try:
+        return secrets.own_keys(patient.secret(secret_name(patient.settings.stage, credential.id)))
+    except ClientError:  # the check of secrets says so
+        return False
 
 
 def _senders(patient: Patient) -> set[str]:

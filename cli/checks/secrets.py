@@ -19,6 +19,9 @@ KEYLESS: Final = frozenset({"no_key", "no_topic"})
 ROLE: Final = "ses"
 """Its sender's role signs: an empty secret is all right."""
 
+DOOMED: Final = "InvalidRequestException"
+"""What Secrets Manager says to who reads a secret that is to be deleted."""
+
 
 class _Nowhere:
     """A transport whose every request surely did not leave."""
@@ -68,6 +71,12 @@ def judge(credential: Credential, text: str, url: str, clock: Clock) -> list[Fin
         path = WEBHOOK_PATH.format(provider=credential.provider, credential_id=credential.id)
         found.append(Finding(name, Level.ERROR, says, f"{do}; the provider posts to {url}{path}"))
     return found or [Finding(name, Level.OK, "complete" if fields else "empty, as its sender's role signs")]
+
+
+def doomed(check: str, name: str) -> Finding:
+    """Judge a secret that somebody has marked for deletion: nobody reads it, its sender as little."""
+    says = "it is marked for deletion and cannot be read: its function fails"
+    return Finding(check, Level.ERROR, says, f"aws secretsmanager restore-secret --secret-id {name}")
 
 
 def own_keys(text: str) -> bool:

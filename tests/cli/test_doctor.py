@@ -4,18 +4,22 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError, DataNotFoundError, EndpointConnectionError
 from botocore.stub import Stubber
 
 from cli import doctor
 from cli.checks import Finding, Level
-from cli.doctor import CHECKS, Check, Patient, examine
+from cli.doctor import CHECKS, Check, examine
 from cli.errors import NotFound
+from cli.patient import Patient
 from shared.contracts import ENV_FEEDBACK_QUEUE_URL, ENV_SETTINGS, Credential, Settings
+from shared.ports import Retriable
 from tests.cli.fakes import FakeClock, Run
 
 REGION = "eu-west-1"
@@ -173,6 +177,79 @@ def test_what_may_not_be_asked_or_fails_is_told_and_keeps_nothing_else(stage: St
     assert (failed.level, "GetAccount failed: InternalFailure" in failed.says) == (Level.WARNING, True)
     assert bootstrap.level is Level.ERROR
     assert [(x.check, x.level) for x in later] == [("secrets", Level.SKIPPED), ("ses events", Level.SKIPPED)]
+
+
+def raising(name: str, *errors: Exception, deployed: bool = False) -> Check:
+    def look(_patient: Patient) -> Iterator[Finding]:
+        yield Finding(name, Level.OK, "seen before")
+        raise errors[0]
+
+    return Check(name, look, deployed=deployed)
+
+
+def test_who_is_not_reached_or_says_no_keeps_no_other_check(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_kind: str) -> list[str]:
+        raise ClientError({"Error": {"Code": "AccessDenied"}}, "ListStackResources")
+
+    monkeypatch.setattr(stage, "resources", refuse)
+    away = EndpointConnectionError(endpoint_url="https://servicequotas")
+    sns = ClientError({"Error": {"Code": "AuthorizationError"}}, "ListSubscriptionsByTopic")
+    checks = [
+        Check("first", lambda _: [Finding("first", Level.OK, "fine")]),
+        raising("away", away),
+        raising("stack", deployed=True),
+        raising("sns", sns),
+        raising("engine", Retriable()),
+        raising("library", DataNotFoundError(data_path="x")),
+    ]
+    found = list(examine(stage.patient(), checks))
+    assert [(x.check, x.says) for x in found if x.level is Level.WARNING] == [
+        ("away", "not checked: nobody answers"),
+        ("stack", "not checked: you may not ask ListStackResources (AccessDenied)"),
+        ("sns", "not checked: you may not ask ListSubscriptionsByTopic (AuthorizationError)"),
+        ("engine", "not checked: nobody answers"),
+        ("library", "not checked: the AWS client failed: DataNotFoundError"),
+    ]
+    with pytest.raises(EndpointConnectionError):  # nothing is: that is one line, not as many as there are checks
+        list(examine(stage.patient(), [raising("first", away), *checks]))
+
+
+@pytest.mark.usefixtures("aws")
+def test_whom_aws_does_not_know_is_told_once_and_whether_it_is_the_clock(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = {"stage": "blue", "credentials": [], "routes": {}, "reserved": "none"}
+    (folder / "cdk.json").write_text(json.dumps({"context": {"posthaste": declared}}))
+    for ahead, says in ((0, "check the AWS identity"), (400, "clock is 400 s off AWS's")):
+        head = {"HTTPHeaders": {"date": format_datetime(datetime.fromtimestamp(FakeClock().now() + ahead, UTC))}}
+        answer = {"Error": {"Code": "SignatureDoesNotMatch"}, "ResponseMetadata": head}
+        monkeypatch.setattr(doctor, "CHECKS", (raising("x", ClientError(answer, "GetCallerIdentity")),))  # type: ignore[arg-type]
+        done = run("doctor")
+        assert (done.code, done.out, says in done.err, done.err.count("\n")) == (4, "", True, 1)
+
+
+def test_a_secret_that_cannot_be_read_keeps_no_other(stage: Stage) -> None:
+    variables = {ENV_SETTINGS: SETTINGS.dumps()}
+    stage.stub("lambda").add_response("get_function_configuration", {"Environment": {"Variables": variables}})
+    texts = stage.stub("secretsmanager")
+    texts.add_client_error("get_secret_value", "InvalidRequestException", "it was marked for deletion")
+    texts.add_client_error("get_secret_value", "AccessDeniedException")
+    doomed, denied = examine(stage.patient(), [x for x in CHECKS if x.name == "secrets"])
+    assert (doomed.check, doomed.level) == ("secret ses-main", Level.ERROR)
+    assert doomed.do == "aws secretsmanager restore-secret --secret-id posthaste-blue/credential/ses-main"
+    assert (denied.check, denied.level) == ("secret unsubscribe", Level.WARNING)
+    assert "GetSecretValue (AccessDeniedException)" in denied.says
+
+
+def test_ses_is_looked_at_by_who_may_not_read_its_secret(stage: Stage) -> None:
+    variables = {ENV_SETTINGS: SETTINGS.dumps()}
+    stage.stub("lambda").add_response("get_function_configuration", {"Environment": {"Variables": variables}})
+    stage.stub("secretsmanager").add_client_error("get_secret_value", "AccessDeniedException")
+    stage.stub("sesv2").add_response("get_account", {"ProductionAccessEnabled": False, "SendingEnabled": True})
+    stage.stub("sesv2").add_client_error("list_email_identities", "AccessDeniedException")
+    sandbox, *_, last = examine(stage.patient(), [x for x in CHECKS if x.name == "ses"])
+    assert (sandbox.level, "in the sandbox" in sandbox.says) == (Level.ERROR, True)
+    assert (last.level, "ListEmailIdentities" in last.says) == (Level.WARNING, True)
 
 
 def test_what_a_local_cloud_cannot_know_is_never_ok() -> None:

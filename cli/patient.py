@@ -1,0 +1,82 @@
+"""What `posthaste doctor` looks at: a deployment, or where it is to be, and what was found out about it so far."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+from cli.deployment import Deployment
+from cli.environment import URL, local_cloud
+from cli.errors import NotFound
+from shared.contracts import ENV_SETTINGS, Settings
+from shared.ports import Clock
+
+FUNCTION: Final = "AWS::Lambda::Function"
+
+
+@dataclass(frozen=True)
+class Patient:
+    """What is looked at.
+
+    Attributes:
+        found: how to reach it.
+        settings: of cdk.json where there is one, else those that are deployed.
+        reserved: whether the lanes reserve their concurrency.
+        from_file: whether `settings` are those of cdk.json.
+        clock: time.
+        read: secrets by name; never shown.
+    """
+
+    found: Deployment
+    settings: Settings
+    reserved: bool
+    from_file: bool
+    clock: Clock
+    read: dict[str, str] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def environment(self) -> Mapping[str, str]:
+        """What is deployed, as a function of it sees it; empty if nothing is."""
+        return environment(self.found)
+
+    @cached_property
+    def identity(self) -> Mapping[str, Any]:
+        """Who asks, and the answer's own headers."""
+        answer: Mapping[str, Any] = self.found.client("sts").get_caller_identity()
+        return answer
+
+    @cached_property
+    def url(self) -> str:
+        """The API's public address; empty if it is not known."""
+        local = local_cloud() if self.found.local else None
+        if local is not None:
+            return local.values.get(URL, "")
+        if self.settings.public_url:
+            return self.settings.public_url
+        return self.found.output("ApiUrl").rstrip("/") if self.environment else ""
+
+    def secret(self, name: str) -> str:
+        """Return a secret's text, empty if it has none; each is asked for once."""
+        if name not in self.read:
+            client = self.found.client("secretsmanager")
+            try:
+                self.read[name] = str(client.get_secret_value(SecretId=name).get("SecretString", ""))
+            except client.exceptions.ResourceNotFoundException:  # also: no value yet
+                self.read[name] = ""
+        return self.read[name]
+
+
+def environment(found: Deployment) -> Mapping[str, str]:
+    """Return the variables of a deployed function that has the settings; empty if nothing is deployed."""
+    functions = found.client("lambda")
+    try:
+        names = found.resources(FUNCTION)
+    except NotFound:
+        return {}
+    for name in names:
+        variables: Mapping[str, str] = (
+            functions.get_function_configuration(FunctionName=name).get("Environment", {}).get("Variables", {})
+        )
+        if ENV_SETTINGS in variables:
+            return variables
+    return {}
