@@ -1,7 +1,9 @@
 """What `posthaste doctor` looks at: each check is a pure function from what AWS answered to findings."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Level(StrEnum):
@@ -22,3 +24,12 @@ class Finding:
     level: Level
     says: str
     do: str = ""
+
+
+def confirmed(subscription: Mapping[str, Any]) -> bool:
+    """Tell whether SNS delivers to an item of `sns.list_subscriptions_by_topic`.
+
+    One that its owner has not confirmed yet (`PendingConfirmation`) or has ended (`Deleted`, as by the link at the end
+    of each mail) has that word in place of its ARN.
+    """
+    return str(subscription.get("SubscriptionArn", "")).startswith("arn:")

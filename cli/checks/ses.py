@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from cli.checks import Finding, Level
+from cli.checks import Finding, Level, confirmed
 from shared.contracts import Credential
 
 DAY: Final = 86_400
@@ -11,7 +11,6 @@ USED_UP: Final = 0.8
 """Share of the day's allowance from which on one should ask for more."""
 WANTED: Final = frozenset({"BOUNCE", "COMPLAINT", "DELIVERY", "REJECT"})
 """Events without which the engine does not learn what became of a message."""
-PENDING: Final = "PendingConfirmation"
 CONSOLE: Final = "in the SES console"
 
 
@@ -115,6 +114,6 @@ def events(
             )
             found.append(Finding(name, Level.ERROR, f"{says}: nobody learns what became of its mail", redeploy))
     mine = [x for x in subscriptions if x.get("Protocol") == "sqs" and x.get("Endpoint") == queue]
-    if not any(x.get("SubscriptionArn", PENDING) != PENDING for x in mine):
+    if not any(map(confirmed, mine)):
         found.append(Finding(name, Level.ERROR, "the feedback queue is not subscribed to SES's events", redeploy))
     return found or [Finding(name, Level.OK, f"events of {', '.join(sorted(sets))} reach the feedback queue")]

@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from cli.checks import Finding, Level
+from cli.checks import Finding, Level, confirmed
 from shared.contracts import Credential
 from shared.domain.breaker import Breaker, BreakerState
 from shared.domain.switches import Switches
 
-PENDING: Final = "PendingConfirmation"
 _OK: Final = 200
 
 
@@ -102,16 +101,17 @@ def alarms(
     if mute:
         says = f"{len(mute)} alarms tell nobody, {mute[0]} among them"
         found.append(Finding("alarms", Level.ERROR, says, "aws cloudwatch enable-alarm-actions, or npx cdk deploy"))
-    confirmed = [x for x in subscriptions if x.get("SubscriptionArn", PENDING) != PENDING]
+    told = sum(map(confirmed, subscriptions))
     if not subscriptions:
         do = "set alarm_email in cdk.json and deploy, or subscribe to the topic"
         found.append(Finding("alarms", Level.ERROR, "nobody is subscribed: alarms reach nobody", do))
-    elif not confirmed:
-        do = "let its owner follow the link in the mail of AWS Notifications"
-        found.append(Finding("alarms", Level.ERROR, "the subscription is not confirmed: alarms reach nobody", do))
+    elif not told:
+        says = "the subscription is not confirmed, or was ended by its owner: alarms reach nobody"
+        do = "let its owner follow the link in the mail of AWS Notifications, or subscribe again"
+        found.append(Finding("alarms", Level.ERROR, says, do))
     found += [
         Finding("alarms", Level.WARNING, f"{x['AlarmName']} fires: {x.get('StateReason', '')}", "docs/operations.md")
         for x in alarms
         if x.get("StateValue") == "ALARM"
     ]
-    return found or [Finding("alarms", Level.OK, f"{len(alarms)}, none fires, {len(confirmed)} told")]
+    return found or [Finding("alarms", Level.OK, f"{len(alarms)}, none fires, {told} told")]

@@ -150,7 +150,8 @@ def test_events_of_ses_must_reach_the_feedback_queue() -> None:
         assert of({**whole, **broken}, subscription) == [ERROR]
     assert of(whole) == [ERROR]
     assert of(whole, {**subscription, "Endpoint": "other"}) == [ERROR]
-    assert of(whole, {**subscription, "SubscriptionArn": "PendingConfirmation"}) == [ERROR]
+    for word in ("PendingConfirmation", "Deleted"):
+        assert of(whole, {**subscription, "SubscriptionArn": word}) == [ERROR]
 
 
 PUBLIC = base64.b64encode(
@@ -264,6 +265,9 @@ def test_alarms_must_reach_somebody() -> None:
 
     assert of(alarm, someone) == [OK]
     assert of(None, someone) == [ERROR]
-    assert of(alarm) == of(alarm, {**someone, "SubscriptionArn": "PendingConfirmation"}) == [ERROR]
+    assert of(alarm) == [ERROR]
+    for word in ("PendingConfirmation", "Deleted"):
+        assert of(alarm, {**someone, "SubscriptionArn": word}) == [ERROR]
+        assert of(alarm, {**someone, "SubscriptionArn": word}, someone) == [OK]
     assert of({**alarm, "ActionsEnabled": False}, someone) == of({**alarm, "AlarmActions": []}, someone) == [ERROR]
     assert of({**alarm, "StateValue": "ALARM", "StateReason": "too many"}, someone) == [WARNING]
