@@ -200,3 +200,11 @@ def retry(ctx: typer.Context, campaign: CampaignId, include: jobs.Include = None
     Messages whose fate is unknown are sent again only with --include unknown: some may arrive twice.
     """
     jobs.again(ctx, "campaign", campaign, _path(campaign), "retry", jobs.to_include(include), json=json)
+
+
+@app.command("override-bounce-guard")
+def override_guard(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
+    """Take the bounce guard off a campaign, for good. What it has stopped is resumed by you."""
+    answer = connect(ctx).post(_path(campaign, "/override-bounce-guard"), again=True)
+    text = f"campaign {campaign} is sent whatever bounces; go on:  posthaste campaign resume {campaign}"
+    jobs.told(answer, json=json, text=text)

@@ -15,11 +15,12 @@ from typing import Any, Final
 import typer
 
 from cli.client import Api, path_of
-from cli.errors import ExitCode, Failed
+from cli.errors import ExitCode, Failed, Unreachable
 from cli.meters import Meter, meter, size_of
 from cli.output import Surroundings, emit, say, table, tell
 from cli.transfer import upload
 from cli.watch import QUICK, QUICK_POLLS, SLOW, Bars, Progress, as_json, as_lines, watch
+from shared.domain.jobs import StopReason
 from shared.domain.states import MessageState
 
 SHOWN: Final = 10
@@ -71,8 +72,12 @@ class Runner:
 
     def follow(self, campaign: str, job: str) -> ExitCode:
         """Watch a campaign's job until it is LOGGED; 0 if everything was sent or delivered, 1 if not."""
+        choice = "continue"
         while True:
             try:
+                if choice == "stop":
+                    self._api.post(path_of("jobs", job, "/stop"), again=True)
+                    tell("stopping: messages that are with a provider already are waited for")
                 return self._summed_up(campaign, self._watched(campaign, job))
             except KeyboardInterrupt:
                 again = f"posthaste campaign watch {campaign}"
@@ -80,9 +85,6 @@ class Runner:
                 if choice == "leave":
                     tell(f"no longer watching; the campaign goes on. Again: {again}")
                     raise
-                if choice == "stop":
-                    self._api.post(path_of("jobs", job, "/stop"), again=True)
-                    tell("stopping: messages that are with a provider already are waited for")
 
     def _created(self, body: Mapping[str, Any]) -> str:
         answer = self._api.post("/campaigns", _json(body), key=_key())
@@ -125,7 +127,11 @@ class Runner:
     def _sent(self, campaign: str, rate: float) -> str:
         body = {"rate": rate} if rate else {}
         path = path_of("campaigns", campaign, "/send")
-        answer = self._api.post(path, _json(body), key=_key())
+        try:
+            answer = self._api.post(path, _json(body), key=_key())
+        except (KeyboardInterrupt, Unreachable):
+            tell(f"it may be sending already, and another run would send it again: posthaste campaign show {campaign}")
+            raise
         self._tell(f"sending; posthaste campaign stop {campaign} stops it", answer)
         return str(answer.get("job_id", ""))
 
@@ -161,7 +167,11 @@ class Runner:
         if not self._json:
             figures = ", ".join(f"{n:,} {state}" for state, n in counts.items() if n)
             say(f"campaign {campaign} is {last.state}: {figures or 'no messages'}")
-            if left:
+            if left and last.stop_reason == StopReason.BOUNCE_GUARD:
+                say(f"{left:,} are not sent: too many bounced. If you know better:")
+                say(f"  posthaste campaign override-bounce-guard {campaign}")
+                say(f"  posthaste campaign resume {campaign}")
+            elif left:
                 say(f"{left:,} are not sent; go on:  posthaste campaign resume {campaign}")
             elif bad:
                 say(f"what went wrong:  posthaste campaign logs {campaign} --state {next(iter(bad))}")

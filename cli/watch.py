@@ -45,6 +45,7 @@ class Progress:
         waiting_for: why it does not go on, or empty.
         rate: messages per second that it may send, 0 if that is not known.
         eta: when its last message goes out, as the API says, or empty.
+        stop_reason: why it was last stopped, or empty.
     """
 
     state: str
@@ -52,6 +53,7 @@ class Progress:
     waiting_for: str = ""
     rate: float = field(default=0.0, compare=False)
     eta: str = field(default="", compare=False)
+    stop_reason: str = field(default="", compare=False)
 
     @property
     def total(self) -> int:
@@ -82,6 +84,7 @@ class Progress:
             clean(waiting) if waiting else "",
             float(rate) if isinstance(rate, int | float) else 0.0,
             clean(eta) if eta else "",
+            clean(answer.get("stop_reason") or ""),
         )
 
 

@@ -110,6 +110,20 @@ def test_the_exit_code_tells_whether_all_was_sent(
     assert said in done.out
 
 
+def test_a_stop_by_the_bounce_guard_is_told_with_the_way_round_it(run: Run, api: FakeApi) -> None:
+    stopped = job_view("LOGGED", delivered=60, failed=11, queued=29) | {"stop_reason": "bounce_guard"}
+    api.answers(*whole(api, sent(), Answer(stopped)))
+    done = run("campaign", "run", "list.csv", *MAIL, "--yes")
+    assert done.code == 1
+    assert "29 are not sent: too many bounced" in done.out
+    assert f"posthaste campaign override-bounce-guard {CAMPAIGN}" in done.out
+    api.asked.clear()
+    api.given.clear()
+    api.answers(campaign("LOGGED", bounce_guard=False))
+    assert "whatever bounces" in run("campaign", "override-bounce-guard", CAMPAIGN).out
+    assert api.asked[0].path == f"/campaigns/{CAMPAIGN}/override-bounce-guard"
+
+
 def test_a_terminal_is_asked_and_no_sends_nothing(run: Run, api: FakeApi) -> None:
     api.answers(*whole(api))
     done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="n\n")
@@ -220,6 +234,20 @@ def test_ctrl_c_before_the_question_sends_nothing(run: Run, api: FakeApi, clock:
     assert not any(asked.path.endswith("/send") for asked in api.asked)
 
 
+@pytest.mark.parametrize("ends", ["ctrl-c", "lost"])
+def test_a_send_that_nobody_knows_of_is_not_run_again_blindly(
+    run: Run, api: FakeApi, clock: FakeClock, ends: str
+) -> None:
+    interrupted(clock, *([2] if ends == "ctrl-c" else []))
+    api.answers(*whole(api, Answer(status=503, drop=True)))
+    done = run("campaign", "run", "list.csv", *MAIL, "--yes")
+    assert done.code == (130 if ends == "ctrl-c" else 5)
+    assert f"it may be sending already, and another run would send it again: posthaste campaign show {CAMPAIGN}" in (
+        done.err
+    )
+    assert "nothing was sent" not in done.err
+
+
 def test_ctrl_c_in_a_pipe_ends_the_watching_alone(run: Run, api: FakeApi, clock: FakeClock) -> None:
     interrupted(clock, 2)
     api.answers(*whole(api, sent(), job("SENDING", sending=1)))
@@ -248,6 +276,15 @@ def test_ctrl_c_on_a_terminal_can_be_taken_back_or_leave_it_running(run: Run, ap
     assert done.err.count("[s] stop it, [l] leave it running, [c] continue watching") == 2
     assert "the campaign goes on" in done.err
     assert not any(asked.path.endswith("/stop") for asked in api.asked)
+
+
+def test_ctrl_c_while_it_is_being_stopped_asks_again(run: Run, api: FakeApi, clock: FakeClock) -> None:
+    interrupted(clock, 2, 3)
+    api.answers(*whole(api, sent(), job("SENDING", sending=1), Answer(drop=True)))
+    done = run("campaign", "run", "list.csv", *MAIL, "--yes", terminal=True, input="s\nl\n")
+    assert done.code == 130
+    assert "the campaign goes on" in done.err
+    assert [a.path for a in api.asked][-1] == f"/jobs/{JOB}/stop"
 
 
 def test_a_second_ctrl_c_at_the_question_leaves_it_running(run: Run, api: FakeApi, clock: FakeClock) -> None:
