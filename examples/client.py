@@ -1,68 +1,51 @@
-"""A client of Posthaste that needs nothing but Python: what it sends is sent once, however often it is run.
+"""A client in standard Python: what it sends is sent once, however often it is run, at once or after a crash.
 
-    POSTHASTE_URL=https://… POSTHASTE_API_KEY=ph_live_… python examples/client.py invoice-2026-0042 ann@example.com
-
-The Idempotency-Key is the name of what happened in your business, kept where that is kept: not a random text, which a
-restart forgets. Who was interrupted at any point, or is run twice at once, asks again and gets the first answer.
+POSTHASTE_URL=https://… POSTHASTE_API_KEY=ph_live_… python examples/client.py invoice-2026-0042 ann@example.com
 """
 
-import http.client
 import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
 
-PAUSES = (1, 2, 4, 8, 16)  # seconds before each repeat
-TIMEOUT = 35  # seconds; the API itself gives up after 30
+PAUSES = (1, 2, 4, 8, 16)  # seconds before each repeat, unless the API says how many
 
 
 class Refused(Exception):
-    """The API understood the request and will not do it: a problem of RFC 9457, whose `code` is stable."""
+    """The status and text of an answer: a problem of RFC 9457, whose `code` is stable."""
 
 
 class Posthaste:
     """One API and one key. It never follows a redirect: the key is for one address."""
 
-    def __init__(self, url: str, key: str, pause: Callable[[float], object] = time.sleep) -> None:
-        self.url, self.key, self.pause = urlsplit(url.rstrip("/")), key, pause
+    def __init__(self, url: str, key: str, pause: Any = time.sleep) -> None:
+        self.url, self.pause = urlsplit(url.rstrip("/")), pause
+        self.headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", "Connection": "close"}
 
-    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """Call until there is an answer: a lost one, 429 and 5xx are asked again, by the very same request."""
-        pauses = iter(PAUSES)
-        while True:
-            told: str | None = None
-            error: Exception
-            try:
-                status, told, answer = self._once(method, path, body, headers)
-                if status < http.HTTPStatus.BAD_REQUEST:
-                    return answer
-                error = Refused(status, answer)
-                if status != http.HTTPStatus.TOO_MANY_REQUESTS and status < http.HTTPStatus.INTERNAL_SERVER_ERROR:
-                    raise error
-            except (OSError, http.client.HTTPException, ValueError) as lost:  # nobody knows whether it was done
-                error = lost
-            pause = next(pauses, None)
-            if pause is None:
-                raise error
-            self.pause(float(told or pause))
-
-    def _once(self, method: str, path: str, body: Any, headers: dict[str, str]) -> tuple[int, str | None, Any]:
-        kind = http.client.HTTPSConnection if self.url.scheme == "https" else http.client.HTTPConnection
-        connection = kind(self.url.netloc, timeout=TIMEOUT)
-        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json", **headers}
+    def call(self, method: str, path: str, body: Any = None, event: str | None = None, repeats: int = 0) -> Any:
+        """Ask; and again, by the very same request and five times at most, where the answer is lost, 429 or 5xx."""
+        connection = (HTTPSConnection if self.url.scheme == "https" else HTTPConnection)(self.url.netloc, timeout=35)
+        headers = self.headers if event is None else {**self.headers, "Idempotency-Key": event}
         try:
-            connection.request(method, self.url.path + path, json.dumps(body) if body else None, headers)
+            connection.request(method, self.url.path + path, body and json.dumps(body), headers)
             answer = connection.getresponse()
-            return answer.status, answer.getheader("Retry-After"), json.loads(answer.read())
-        finally:
-            connection.close()
+            text, status, wait = answer.read(), answer.status, answer.getheader("Retry-After", "")
+            error: Exception = Refused(status, text.decode(errors="replace"))
+        except (OSError, HTTPException) as lost:  # nobody knows whether it was done
+            status, wait, error = 0, "", lost
+        if status in range(200, 300):
+            return json.loads(text)
+        if repeats == len(PAUSES) or status not in (0, 429, 500, 502, 503, 504):
+            raise error
+        self.pause(int(wait) if wait.isdecimal() else PAUSES[repeats])
+        return self.call(method, path, body, event, repeats + 1)
 
     def send(self, event: str, batch: dict[str, Any]) -> Any:
-        """Send a batch for something that happened: once, whoever asks and how often. Returns its ids."""
-        return self.call("POST", "/batches", batch, **{"Idempotency-Key": event})
+        """Send a batch for what happened, once: by its name in your business, as a restart forgets a random text."""
+        return self.call("POST", "/batches", batch, event)
 
     def finished(self, job: str) -> Any:
         """Wait until a job is LOGGED: each message has its end, or its provider has yet to tell. Returns the job."""
@@ -72,7 +55,6 @@ class Posthaste:
 
 
 if __name__ == "__main__":
-    happened, to = sys.argv[1:]
     posthaste = Posthaste(os.environ["POSTHASTE_URL"], os.environ["POSTHASTE_API_KEY"])
-    mail = {"from": "billing@example.com", "to": [to], "subject": f"Your {happened}", "text": "Dear customer, …"}
-    print(posthaste.finished(posthaste.send(happened, mail)["job_id"])["counts"])
+    mail = {"from": "billing@example.com", "to": sys.argv[2:], "subject": f"Your {sys.argv[1]}", "text": "Hello, …"}
+    print(posthaste.finished(posthaste.send(sys.argv[1], mail)["job_id"])["counts"])

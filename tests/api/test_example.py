@@ -1,6 +1,8 @@
 """The example client sends once: through lost answers, a busy server and repeats by who was killed in between."""
 
 import json
+import re
+import sys
 import threading
 from collections.abc import Iterator
 from http.client import RemoteDisconnected
@@ -11,6 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from examples.client import PAUSES, Posthaste, Refused
+from infra.settings import ROOT
 from tests.api.conftest import SENDER, Api
 
 BATCH = {"from": SENDER, "to": ["a@example.org"], "subject": "Hello", "text": "Hello!"}
@@ -30,6 +33,8 @@ class Line:
                 fault = line.faults.pop(0) if line.faults else ""
                 if fault == "busy":
                     return self.answer(429, '{"code": "too_many_requests"}', {"Retry-After": "7"})
+                if fault == "down":
+                    return self.answer(503, "<html>", {"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"})
                 path = urlsplit(self.path).path.removeprefix("/stage")
                 got = api.call(self.command, path, body or None, key="", headers=dict(self.headers))
                 line.answers.append((got.status, got.headers.get("idempotency-replayed")))
@@ -100,6 +105,8 @@ def test_what_the_api_refuses_is_not_asked_again(api: Api, line: Line) -> None:
     posthaste.send("a", BATCH)
     with pytest.raises(Refused, match="idempotency_mismatch"):
         posthaste.send("a", {**BATCH, "subject": "Another"})
+    with pytest.raises(Refused, match="bad_idempotency_key"):
+        posthaste.send("", BATCH)
 
 
 def test_it_gives_up_in_the_end(api: Api, line: Line) -> None:
@@ -108,3 +115,18 @@ def test_it_gives_up_in_the_end(api: Api, line: Line) -> None:
     with pytest.raises(RemoteDisconnected):
         Posthaste(line.url, api.key, slept.append).send("a", BATCH)
     assert slept == list(PAUSES)
+
+
+def test_what_stands_in_front_of_the_api_is_not_taken_for_it(api: Api, line: Line) -> None:
+    slept: list[float] = []
+    line.faults = ["down"] * 10
+    with pytest.raises(Refused, match=r"503, '<html>'"):
+        Posthaste(line.url, api.key, slept.append).send("a", BATCH)
+    assert slept == list(PAUSES)
+
+
+def test_it_fits_a_page_and_needs_nothing_but_python() -> None:
+    text = (ROOT / "examples" / "client.py").read_text("utf-8")
+    assert len(text.splitlines()) <= 60
+    imports = re.findall(r"^(?:import|from) (\w+)", text, re.MULTILINE)
+    assert set(imports) <= sys.stdlib_module_names
