@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from shared.domain.exports import DAY_MS
 from shared.domain.jobs import Job
+from shared.domain.times import DAY_MS
 
 PREFIX: Final = "archive/"
 """What the names of archived files begin with."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-DAY_MS: Final = 86_400_000
+from shared.domain.times import DAY_MS
+
 USABLE_MS: Final = 6 * DAY_MS
 """Milliseconds for which an export is given out; the bucket keeps it a day longer, for who is still fetching it."""
 SETTLED_MS: Final = 120_000
@@ -28,11 +29,15 @@ COLUMNS: Final = (
 )
 PREFIX: Final = "list."
 """What the names of a list's own columns begin with, so that they never clash with COLUMNS or with later ones."""
-_STARTS: Final = "=+@\t\r\n\uff1d\uff0b\uff0d\uff20-"
+_SIGNS: Final = "=+@\t\uff1d\uff0b\uff0d\uff20-"
+_STARTS: Final = "\r\n" + _SIGNS
 """What a formula begins with; some spreadsheets take the full-width forms of the first four, too."""
-_GUARDED: Final = frozenset(_STARTS + "'")
-_FORMULA: Final = re.compile(f"'*[{_STARTS}]")
-_NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d+)?")
+_GUARDED: Final = frozenset(_STARTS + "'\"")
+_FORMULA: Final = re.compile(f"['\"]*[{_STARTS}]")
+_DIGITS: Final = r"[+-]?\d+(?:\.\d+)?"
+_NUMBER: Final = re.compile(_DIGITS)
+_LATER: Final = re.compile(f"(?<=[\r\n])(?!{_DIGITS}(?:[\r\n]|$))(?=['\"]*[{_SIGNS}])")
+"""Where a later line begins like a formula."""
 
 
 class ExportState(StrEnum):
@@ -112,18 +117,20 @@ class Export:
 def guard(cell: str) -> str:
     """Return a cell that no spreadsheet takes for a formula: what begins like one gets an apostrophe before it.
 
-    So does each part behind a semicolon: a spreadsheet of a country that writes `1,5` parts cells there, whatever the
-    file says. A plain number, so a phone number, stays as it is. What begins with apostrophes and would then look
-    guarded gets one more, so that taking one from whatever looks guarded gives the original. Source: OWASP, "CSV
-    Injection".
+    So does each part behind a semicolon, and each line in it: a spreadsheet of a country that writes `1,5` parts cells
+    there, whatever the file says, and where it parts cells elsewhere than we do no quote keeps a cell's lines together.
+    Quotes do not hide a beginning, since it takes them away. A plain number, so a phone number, stays as it is. What
+    begins with apostrophes and would then look guarded gets one more, so that taking one from whatever looks guarded
+    gives the original. Source: OWASP, "CSV Injection".
     """
     return ";".join(map(_guarded, cell.split(";"))) if ";" in cell else _guarded(cell)
 
 
 def _guarded(part: str) -> str:
+    lines = _LATER.sub("'", part) if "\n" in part or "\r" in part else part
     if not part or part[0] not in _GUARDED or not _FORMULA.match(part) or _NUMBER.fullmatch(part):
-        return part
-    return f"'{part}"
+        return lines
+    return f"'{lines}"
 
 
 def rows(lines: Iterable[Sequence[str | int]]) -> bytes:
@@ -134,5 +141,5 @@ def rows(lines: Iterable[Sequence[str | int]]) -> bytes:
 
 
 def header(columns: Sequence[str]) -> bytes:
-    """Return the first row, behind the mark by which spreadsheets know UTF-8. `columns`: the lists' own."""
-    return b"\xef\xbb\xbf" + rows([[*COLUMNS, *(PREFIX + c for c in columns)]])
+    """Return the first row, behind the mark by which spreadsheets know UTF-8. `columns`: the lists' own, unguarded."""
+    return b"\xef\xbb\xbf" + rows([[*COLUMNS, *(guard(PREFIX + c) for c in columns)]])

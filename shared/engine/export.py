@@ -7,7 +7,7 @@ that counts, and then the file is made anew.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -17,9 +17,11 @@ from typing import Final
 from shared.contracts import export as message
 from shared.domain import exports as sheet
 from shared.domain.chunks import Recipient
-from shared.domain.exports import DAY_MS, Export, ExportState, guard
+from shared.domain.exports import Export, ExportState, guard
 from shared.domain.ids import new_id
 from shared.domain.jobs import Job
+from shared.domain.outcomes import ERASED
+from shared.domain.times import DAY_MS
 from shared.engine.logs import LogLine, Logs
 from shared.ports import Clock, Exports, FileChanged, Multipart, Queue, Records, Retriable
 
@@ -241,14 +243,20 @@ class _Run:
         return job
 
     def _columns(self) -> tuple[str, ...]:
-        """Return the columns of all lists; each recipient of a list has all of its columns."""
-        found: dict[str, None] = {}
-        for name in self.held.jobs:
-            first = self._parts.records.chunk(name, 0)
-            if first is None:
-                raise _Gone
-            found.update(dict.fromkeys(first.recipients[0].values))
-        return tuple(found)
+        """Return the columns of all lists, each once."""
+        return tuple(dict.fromkeys(column for name in self.held.jobs for column in self._of_list(name)))
+
+    def _of_list(self, name: str) -> Iterable[str]:
+        """Return the columns of one list: each of its recipients has all of them, but for who was erased."""
+        number = 0
+        while (chunk := self._parts.records.chunk(name, number)) is not None:
+            known = next((r.values for r in chunk.recipients if r.skip != ERASED), None)
+            if known is not None:
+                return known
+            number += 1
+        if not number:
+            raise _Gone
+        return ()
 
     def _save(self, **changes: object) -> None:
         new = self.held.changed(**{"until": self._now() + LEASE_MS, **changes})

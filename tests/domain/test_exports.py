@@ -26,13 +26,43 @@ def test_other_cells_and_plain_numbers_stay(cell: str) -> None:
     assert guard(cell) == cell
 
 
-@given(st.text(alphabet="'=+-@\t\r\n1.a ;", max_size=8))
+@pytest.mark.parametrize(
+    ("cell", "guarded"),
+    [
+        ("Ann\n=1+1", "Ann\n'=1+1"),
+        ("Ann\r\n@SUM(A1)\r\nx", "Ann\r\n'@SUM(A1)\r\nx"),
+        ("a;b\n'+1 2\n", "a;b\n''+1 2\n"),
+        ('"=1+1', "'\"=1+1"),
+        ("Ann\n\"'=1", "Ann\n'\"'=1"),
+        ("-5\n*2", "'-5\n*2"),
+        ("Ulm\n+49731123\n\n-5", "Ulm\n+49731123\n\n-5"),
+        ('"quoted"\nAnn', '"quoted"\nAnn'),
+    ],
+)
+def test_neither_quotes_nor_line_breaks_bring_a_formula_in(cell: str, guarded: str) -> None:
+    """A spreadsheet that parts cells at semicolons sees no quote of ours where it looks for one."""
+    assert guard(cell) == guarded
+
+
+SIGNS = "=+@\t-"
+
+
+def original(cell: str) -> str:
+    """Take the apostrophe from each part that looks guarded, as docs/exports.md says."""
+    parts = []
+    for part in cell.split(";"):
+        first = part[1:] if re.match(f"'['\"]*[\r\n{SIGNS}]", part) else part
+        parts.append(re.sub(f"(?<=[\r\n])'(?=['\"]*[{SIGNS}])", "", first))
+    return ";".join(parts)
+
+
+@given(st.text(alphabet="'\"=+-@\t\r\n1.a ;", max_size=10))
 def test_taking_an_apostrophe_from_what_looks_guarded_gives_the_original(cell: str) -> None:
-    parts = guard(cell).split(";")
-    looks = [p.startswith("'") and p.lstrip("'")[:1] in tuple("=+-@\t\r\n") for p in parts]
-    assert ";".join(p[1:] if guarded else p for p, guarded in zip(parts, looks, strict=True)) == cell
+    assert original(guard(cell)) == cell
     number = re.compile(r"[+-]?\d+(\.\d+)?")
-    assert not any(p[:1] in tuple("=+-@\t\r\n") and p and not number.fullmatch(p) for p in parts)
+    starts = [line.lstrip('"') for part in guard(cell).split(";") for line in re.split("[\r\n]", part)]
+    assert not any(x[:1] in tuple(SIGNS) and x and not number.fullmatch(x) for x in starts)
+    assert not any(part[:1] in tuple("\r\n") and part for part in guard(cell).split(";"))
 
 
 @given(st.lists(st.lists(st.text(alphabet=st.characters(codec="utf-8")), min_size=2, max_size=3), max_size=5))
@@ -46,6 +76,10 @@ def test_the_lists_columns_never_clash_with_ours() -> None:
     assert found == [*COLUMNS, "list.state", "list.recipient", "list.list.state", "list.first_name"]
     assert len(set(found)) == len(found)
     assert not any(c.startswith(PREFIX) for c in COLUMNS)
+
+
+def test_names_of_columns_are_guarded_too() -> None:
+    assert next(csv.reader([header(["x;=1+1"]).decode("utf-8-sig")]))[-1] == "list.x;'=1+1"
 
 
 def export(**changes: object) -> Export:

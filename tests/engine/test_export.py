@@ -12,6 +12,7 @@ import pytest
 
 from shared.domain import chunks as chunking
 from shared.domain.chunks import Recipient
+from shared.domain.erasure import BLANK
 from shared.domain.exports import SETTLED_MS, USABLE_MS, Export, ExportState
 from shared.domain.jobs import Job
 from shared.domain.outcomes import Rejected
@@ -131,6 +132,21 @@ def test_the_jobs_of_a_campaign_follow_one_another_and_share_columns(bench: Benc
     assert [r["list.city"] for r in found] == ["Ulm"] * 3 + [""] * 3
     assert [r["list.state"] for r in found] == [""] * 3 + ["'=1+1"] * 3
     assert [r["state"] for r in found] == ["queued"] * 6
+
+
+def test_a_list_s_columns_outlast_its_first_recipients(bench: Bench) -> None:
+    """Who was erased has no values left; the others' are there all the same."""
+    job = bench.world.accept(people(5))
+    records: Any = bench.world.records
+    for number, gone in ((0, 2), (1, 1)):
+        chunk = records.chunks[job.id, number]
+        records.chunks[job.id, number] = replace(chunk, recipients=(BLANK,) * gone + chunk.recipients[gone:])
+    found = bench.made(job)
+    assert [(r["recipient"], r["list.n"]) for r in found] == [
+        *[("erased", "")] * 3,
+        ("r3@example.com", "3"),
+        ("r4@example.com", "4"),
+    ]
 
 
 def test_it_is_given_again_until_its_jobs_move_on(bench: Bench) -> None:
