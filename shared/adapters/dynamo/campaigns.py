@@ -5,7 +5,6 @@ from typing import Final
 from shared.adapters.dynamo import campaign_codec, codec, contents, folding, journal, keys, once
 from shared.adapters.dynamo.campaign_codec import campaign_item, campaign_update, listed, mine_pk, upload_update
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
-from shared.adapters.dynamo.codec import n
 from shared.adapters.dynamo.listing import entries
 from shared.domain.campaigns import Campaign, Upload, UploadState
 from shared.domain.content import Content
@@ -70,17 +69,7 @@ class DynamoCampaigns:
 
     def delete(self, campaign: Campaign) -> bool:
         """Remove a campaign if it is as read; what was read of its lists goes by TTL."""
-        try:
-            self._db.call(
-                "delete_item",
-                TableName=self._table,
-                Key=keys.campaign(campaign.id),
-                ConditionExpression="attribute_not_exists(pk) OR version = :version",
-                ExpressionAttributeValues={":version": n(campaign.version)},
-            )
-        except ConditionFailed:
-            return False
-        return True
+        return self._db.delete_at(self._table, keys.campaign(campaign.id), campaign.version)
 
     def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Listed], str]:
         """Return some of the account's campaigns, newest first; one query and one read per 100."""

@@ -112,6 +112,20 @@ class Dynamo:
             **{"ConsistentRead": True, **kwargs},
         )
 
+    def delete_at(self, table: str, key: Mapping[str, Any], version: int) -> bool:
+        """Remove an item that is at a version; False if it is at another. One that has gone counts as removed."""
+        try:
+            self.call(
+                "delete_item",
+                TableName=table,
+                Key=key,
+                ConditionExpression="attribute_not_exists(pk) OR version = :version",
+                ExpressionAttributeValues={":version": {"N": str(version)}},
+            )
+        except ConditionFailed:
+            return False
+        return True
+
     def batch_get(self, table: str, keys: Sequence[Mapping[str, Any]], *, consistent: bool = True) -> list[Item]:
         """Return the items there are, in no order."""
         found: list[Item] = []

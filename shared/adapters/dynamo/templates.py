@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from shared.adapters.dynamo import keys, once
-from shared.adapters.dynamo.client import BATCH_WRITE, Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import BATCH_WRITE, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import binary, n, number, s, text
 from shared.adapters.dynamo.listing import entries
 from shared.domain.campaigns import Message, StoredTemplate
@@ -92,15 +92,7 @@ class DynamoTemplates:
 
     def delete(self, template: StoredTemplate) -> bool:
         """Remove a template if it is as read, then its versions; those that a fault leaves behind nobody can name."""
-        try:
-            self._db.call(
-                "delete_item",
-                TableName=self._table,
-                Key=keys.template(template.id),
-                ConditionExpression="attribute_not_exists(pk) OR version = :version",
-                ExpressionAttributeValues={":version": n(template.version)},
-            )
-        except ConditionFailed:
+        if not self._db.delete_at(self._table, keys.template(template.id), template.version):
             return False
         wanted = [keys.template_version(template.id, v) for v in range(1, template.version + 1)]
         for start in range(0, len(wanted), BATCH_WRITE):
