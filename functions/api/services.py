@@ -15,7 +15,7 @@ from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.stats import Stats
 from shared.adapters.dynamo.suppressions import Suppressions
 from shared.bootstrap import Deployment
-from shared.contracts import ENV_OPS_TABLE, Settings
+from shared.contracts import Settings
 from shared.engine.accept import Acceptor
 from shared.engine.circuits import Circuits
 from shared.engine.control import JobControl
@@ -88,7 +88,7 @@ def build(deployment: Deployment) -> ApiServices:
         stats=Stats(client, table, clock),
         listing=Listing(client, table, clock),
         answers=Answers(client, table, clock),
-        credentials=CredentialStates(client, deployment.env[ENV_OPS_TABLE], clock),
+        credentials=CredentialStates(client, deployment.ops_table, clock),
         records=records,
         acceptor=Acceptor(
             records=records,

@@ -65,6 +65,11 @@ class Deployment:
         """The name of the table `records`."""
         return self.env[contracts.ENV_RECORDS_TABLE]
 
+    @property
+    def ops_table(self) -> str:
+        """The name of the table `ops`."""
+        return self.env[contracts.ENV_OPS_TABLE]
+
     @cached_property
     def aws(self) -> Aws:
         """What makes AWS clients."""
@@ -78,7 +83,7 @@ class Deployment:
     @cached_property
     def ledgers(self) -> DynamoLedgers:
         """The ledger store."""
-        return DynamoLedgers(self.dynamo, self.env[contracts.ENV_OPS_TABLE])
+        return DynamoLedgers(self.dynamo, self.ops_table)
 
     @cached_property
     def blobs(self) -> "S3Blobs":
@@ -93,7 +98,7 @@ class Deployment:
         return DynamoRecords(
             self.dynamo,
             records=self.records_table,
-            ops=self.env[contracts.ENV_OPS_TABLE],
+            ops=self.ops_table,
             blobs=self.blobs,
             archive=self._archive,
         )
@@ -108,22 +113,30 @@ class Deployment:
         """The lanes' queues."""
         from shared.adapters.sqs import SqsLanes  # noqa: PLC0415
 
-        declared = [*(c.id for c in self.settings.credentials), contracts.TEST_CREDENTIAL]
-        return SqsLanes(self.sqs, self.env[contracts.ENV_LANE_URL_PREFIX], declared, self.clock)
+        return SqsLanes(self.sqs, self.env[contracts.ENV_LANE_URL_PREFIX], self._served, self.clock)
+
+    @property
+    def _served(self) -> list[str]:
+        """The credentials that have a lane: those declared, and that of test keys."""
+        return [*(c.id for c in self.settings.credentials), contracts.TEST_CREDENTIAL]
+
+    def _queue(self, variable: str) -> "SqsQueue":
+        """Return the queue whose URL stands in a variable of the environment."""
+        from shared.adapters.sqs import SqsQueue  # noqa: PLC0415
+
+        return SqsQueue(self.sqs, self.env[variable], self.clock)
 
     @cached_property
     def feedback(self) -> "SqsQueue":
         """The feedback queue."""
-        from shared.adapters.sqs import SqsQueue  # noqa: PLC0415
-
-        return SqsQueue(self.sqs, self.env[contracts.ENV_FEEDBACK_QUEUE_URL], self.clock)
+        return self._queue(contracts.ENV_FEEDBACK_QUEUE_URL)
 
     @cached_property
     def pacer(self) -> "DynamoPacer":
         """The credentials' slots."""
         from shared.adapters.dynamo.pacer import DynamoPacer  # noqa: PLC0415
 
-        return DynamoPacer(self.dynamo, self.env[contracts.ENV_OPS_TABLE], self.clock)
+        return DynamoPacer(self.dynamo, self.ops_table, self.clock)
 
     @cached_property
     def secrets(self) -> "Secrets":
@@ -150,7 +163,7 @@ class Deployment:
         from shared.adapters.dynamo.breakers import DynamoBreakers  # noqa: PLC0415
         from shared.engine.circuits import Circuits  # noqa: PLC0415
 
-        breakers = DynamoBreakers(self.dynamo, self.env[contracts.ENV_OPS_TABLE])
+        breakers = DynamoBreakers(self.dynamo, self.ops_table)
         return Circuits(breakers=breakers, clock=self.clock, rng=self.rng)
 
     @cached_property
@@ -180,7 +193,6 @@ class Deployment:
         from shared.adapters.dynamo.agenda import DynamoAgenda  # noqa: PLC0415
         from shared.adapters.scheduler import CONFIG as PATIENCE  # noqa: PLC0415
         from shared.adapters.scheduler import EventBridgeScheduler  # noqa: PLC0415
-        from shared.adapters.sqs import SqsQueue  # noqa: PLC0415
         from shared.engine.schedules import Schedules  # noqa: PLC0415
 
         scheduler = EventBridgeScheduler(
@@ -193,7 +205,7 @@ class Deployment:
             records=self.records,
             agenda=DynamoAgenda(self.dynamo, self.records_table),
             scheduler=scheduler,
-            due_queue=SqsQueue(self.sqs, self.env[contracts.ENV_DUE_QUEUE_URL], self.clock),
+            due_queue=self._queue(contracts.ENV_DUE_QUEUE_URL),
             clock=self.clock,
         )
 
@@ -224,13 +236,11 @@ class Deployment:
         """Uploaded lists."""
         from shared.adapters.dynamo.uploads import DynamoUploads  # noqa: PLC0415
 
-        return DynamoUploads(self.dynamo, records=self.records_table, ops=self.env[contracts.ENV_OPS_TABLE])
+        return DynamoUploads(self.dynamo, records=self.records_table, ops=self.ops_table)
 
     @cached_property
     def _ingest_queue(self) -> "SqsQueue":
-        from shared.adapters.sqs import SqsQueue  # noqa: PLC0415
-
-        return SqsQueue(self.sqs, self.env[contracts.ENV_INGEST_QUEUE_URL], self.clock)
+        return self._queue(contracts.ENV_INGEST_QUEUE_URL)
 
     @cached_property
     def uploading(self) -> "Uploading":
@@ -306,9 +316,7 @@ class Deployment:
 
     @cached_property
     def _export_queue(self) -> "SqsQueue":
-        from shared.adapters.sqs import SqsQueue  # noqa: PLC0415
-
-        return SqsQueue(self.sqs, self.env[contracts.ENV_EXPORT_QUEUE_URL], self.clock)
+        return self._queue(contracts.ENV_EXPORT_QUEUE_URL)
 
     @cached_property
     def logger(self) -> "Logger":
@@ -350,8 +358,7 @@ class Deployment:
         """Every partition of the index `open` that has jobs."""
         from shared.adapters.dynamo.roster import OpenSlots, Roster  # noqa: PLC0415
 
-        declared = [*(c.id for c in self.settings.credentials), contracts.TEST_CREDENTIAL]
-        return OpenSlots(Roster(self.dynamo, self.env[contracts.ENV_OPS_TABLE]), declared)
+        return OpenSlots(Roster(self.dynamo, self.ops_table), self._served)
 
     @cached_property
     def sweeper(self) -> "Sweeper":
@@ -367,7 +374,7 @@ class Deployment:
         return Sweeper(
             records=self.records,
             ledgers=self.ledgers,
-            holds=DynamoHolds(self.dynamo, records=self.records_table, ops=self.env[contracts.ENV_OPS_TABLE]),
+            holds=DynamoHolds(self.dynamo, records=self.records_table, ops=self.ops_table),
             lanes=self.lanes,
             planner=self.planner,
             recovery=self.recovery,
