@@ -7,9 +7,10 @@ from typing import Any, Final
 from functions.api.http import Answer
 from functions.api.problems import Problem
 from functions.api.routing import Call
+from shared.domain.times import DAY_MS
 from shared.ports import Idempotency, Mismatch, Replay
 
-KEY_LIFE_MS: Final = 86_400_000
+KEY_LIFE_MS: Final = DAY_MS
 """How long the answer of a request that sends nothing is kept."""
 _KEY: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?")
 

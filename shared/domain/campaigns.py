@@ -12,10 +12,9 @@ from enum import StrEnum
 from typing import Any, Final
 
 from shared.domain.content import Mailbox
-from shared.domain.templates import RECIPIENT, Kind, Template, variables
+from shared.domain.templates import RECIPIENT, UNSUBSCRIBE_URL, Kind, Template, variables
 from shared.domain.uploads import Checkpoint
 
-DAY_MS: Final = 86_400_000
 USE_WITHIN_DAYS: Final = 30
 """Days after its upload within which a list's sending must begin; its recipients are kept that long, and from then on
 as long as a job's."""
@@ -25,8 +24,6 @@ MAX_VERSIONS: Final = 1000
 """Versions of a stored template."""
 MAX_PACKED: Final = 300_000
 """Bytes of a campaign's templates, compressed: they stand in its item."""
-UNSUBSCRIBE_URL: Final = "unsubscribe_url"
-"""The variable that needs no column where an unsubscription is offered: the link of who no longer wants the mail."""
 
 
 @dataclass(frozen=True, slots=True)

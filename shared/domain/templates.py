@@ -20,6 +20,8 @@ from typing import Final
 
 RECIPIENT: Final = "recipient"
 """The variable that always has a value: the recipient's address or number."""
+UNSUBSCRIBE_URL: Final = "unsubscribe_url"
+"""The variable that has one where an unsubscription is offered: the link of who no longer wants the mail."""
 MAX_BYTES: Final = 1024 * 1024
 """Of a template in UTF-8; mailbox providers cut HTML at about 100 KB already."""
 MAX_VARIABLES: Final = 200

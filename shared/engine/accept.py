@@ -15,11 +15,11 @@ from shared.domain.ids import new_id
 from shared.domain.jobs import Job, Policy, first_credential
 from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.states import COUNT_KEYS, JobState
+from shared.domain.times import DAY_MS
 from shared.engine.circuits import Circuits
 from shared.engine.schedules import Schedules
 from shared.ports import Clock, Idempotency, Lanes, Mismatch, Records, Replay, Retriable
 
-DAY_MS: Final = 86_400_000
 KEY_LIFE_MS: Final = DAY_MS
 """How long an idempotency key is kept past the last scheduled send."""
 _LOG: Final = logging.getLogger(__name__)

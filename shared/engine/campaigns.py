@@ -11,11 +11,12 @@ from enum import StrEnum
 from typing import Any, Final
 
 from shared.contracts import Settings
-from shared.domain.campaigns import DAY_MS, MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
+from shared.domain.campaigns import MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
 from shared.domain.content import Content
 from shared.domain.jobs import Job
 from shared.domain.journal import SYSTEM, Act, audited
 from shared.domain.states import JobState
+from shared.domain.times import DAY_MS
 from shared.engine.accept import KEY_LIFE_MS
 from shared.engine.control import RETRY_AFTER, JobControl, NotNow, Resumed
 from shared.engine.list_jobs import Order, answer_of, content_of, job_of

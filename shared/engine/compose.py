@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.domain import sms
-from shared.domain.campaigns import UNSUBSCRIBE_URL
 from shared.domain.chunks import Recipient
 from shared.domain.content import Content
 from shared.domain.jobs import Job
 from shared.domain.plain_text import text_template
-from shared.domain.templates import RECIPIENT, InvalidTemplateError, Kind, Template, variables
+from shared.domain.templates import RECIPIENT, UNSUBSCRIBE_URL, InvalidTemplateError, Kind, Template, variables
 from shared.domain.unsubscribe import Unsubscription
 from shared.ports import Links
 

@@ -10,12 +10,13 @@ from shared.domain.jobs import Job, RetryRequest, StopReason
 from shared.domain.journal import SYSTEM, Act, Event, audited
 from shared.domain.ledger import Ledger
 from shared.domain.states import Cell, Change, JobState
+from shared.domain.times import DAY_MS
 from shared.engine.plan import Planner
 from shared.engine.retry import Retrier
 from shared.engine.schedules import Schedules
 from shared.ports import Clock, LedgerStore, Records, Retriable
 
-MIN_LIFE_MS: Final = 15 * 86_400_000
+MIN_LIFE_MS: Final = 15 * DAY_MS
 """Retention that must be left for a resume or a retry: its feedback needs the items."""
 RETRY_AFTER: Final = 5
 """Seconds a client is asked to wait while a job is on its way to LOGGED."""

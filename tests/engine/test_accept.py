@@ -6,7 +6,7 @@ import pytest
 from shared.contracts import pointer
 from shared.domain.ledger import LedgerStatus
 from shared.domain.states import JobState
-from shared.engine.accept import DAY_MS
+from shared.domain.times import DAY_MS
 from shared.ports import Mismatch, Replay, Retriable
 from tests.fakes.faults import When
 from tests.fakes.world import ACCOUNT, World, credential, recipients

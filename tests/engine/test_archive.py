@@ -9,8 +9,9 @@ import pytest
 
 from shared.domain import chunks as chunking
 from shared.domain.archive import export_id, file
-from shared.domain.exports import DAY_MS, ExportState
+from shared.domain.exports import ExportState
 from shared.domain.jobs import Job
+from shared.domain.times import DAY_MS
 from shared.engine.archive import LOST_MS, Archiver
 from shared.engine.export import LEASE_MS, UPLOAD_MS, Did
 from tests.engine.test_export import Bench, expected, people
