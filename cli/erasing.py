@@ -143,7 +143,7 @@ def _going_on() -> Iterator[list[str]]:
     place = [""]
     try:
         yield place
-    except BaseException:
+    except BaseException:  # Ctrl-C, too; it is raised again
         if place[0]:
             tell(f"not done; what was done stays done. Go on with the same command and  --from {place[0]}")
         raise

@@ -59,7 +59,7 @@ class Commands(TyperGroup):
             code = _usage(error)
         except typer.Abort:
             code = ExitCode.INTERRUPTED
-        except Exception as error:
+        except Exception as error:  # a fault of ours: one line instead of a traceback, and exit code 1
             if os.environ.get(ENV_DEBUG):
                 raise
             tell(f"error: an unexpected {type(error).__name__}: {ENV_DEBUG}=1 shows where; please report it")

@@ -54,6 +54,6 @@ def _named(job: str) -> Iterator[None]:
     with logs.about(logger, job):
         try:
             yield
-        except Exception:
+        except Exception:  # whatever it is, it is raised again: the stream repeats the batch
             logger.exception("not folded")
             raise

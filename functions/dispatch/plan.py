@@ -32,9 +32,9 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
         with logs.about(logger, job):
             try:
                 planned += [started.id for started in d.planner.react(job)]
-            except Exception:
+            except Exception:  # whatever it is, it is raised again: the stream repeats the batch
                 logger.exception("not planned")
-                raise  # the stream repeats the batch
+                raise
     for switch in _taken_back(images):
         deadline = d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN
         woken = d.waker.wake(switch, deadline=deadline)

@@ -33,7 +33,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
             pointer = json.loads(record["body"])
             logs.begin(logger, pointer["job"])
             return f"{pointer['job']}-{pointer['chunk']}", work(pointer)
-        except Exception:
+        except Exception:  # reported, logged and delivered again; the other pointer is not to fail with it
             logger.exception("pointer failed", message_id=record["messageId"])
             return None
 

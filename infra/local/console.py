@@ -26,7 +26,7 @@ def step(title: str) -> Iterator[None]:
         print(f"[{begun - _START:6.1f} s] {title} …", end="\r", flush=True)
     try:
         yield
-    except BaseException:
+    except BaseException:  # Ctrl-C, too; it is raised again
         say(f"[{time.monotonic() - _START:6.1f} s] {title}: failed")
         raise
     now = time.monotonic()
