@@ -89,10 +89,11 @@ class Route(Generic[Q, B]):
         if self.body is Nothing and request.method in {"GET", "DELETE"}:
             return self.body()
         kind = media_type(request)
-        if request.body and kind in self.media:
+        if kind in self.media:
             return self.body.model_construct()
         if request.body and kind not in {"", "application/json"}:
-            raise Problem("unsupported_media_type")
+            taken = " or ".join(("application/json", *self.media))
+            raise Problem("unsupported_media_type", f"The body has to be {taken}.")
         if not request.body and not self.body_required:
             return self.body()
         try:
