@@ -125,7 +125,7 @@ class Ingestion:
         lease = _Lease(self, held, stop=deadline - min(LAST_SECONDS, (deadline - now) / 4))
         try:
             return lease.run()
-        except Exception:  # whatever it is, it is raised again; until then the list would wait for its lease to run out
+        except Exception:  # whatever it is, it is raised again; the list waits longer after each
             lease.wait(seconds=min(3600, 30 * 2**lease.held.starts))
             raise
 
