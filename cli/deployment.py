@@ -149,9 +149,20 @@ class Deployment:
                 return str(output["OutputValue"])
         raise NotFound(f"stack {stack} in {self.where} has no output {name}: deploy this version of Posthaste")
 
-    def client(self, service: str, region: str | None = None) -> Any:
-        """Return a client of an AWS service by its name, in another region than the deployment's if one is named."""
-        return self.session.client(service, region_name=region, **self.options)  # type: ignore[call-overload]
+    def client(self, service: str, region: str | None = None, *, patience: int = 0) -> Any:
+        """Return a client of an AWS service.
+
+        Args:
+            service: its name.
+            region: another than the deployment's.
+            patience: seconds that an answer may take, if it is more than the usual.
+        """
+        options = dict(self.options)
+        if patience:
+            from botocore.config import Config  # noqa: PLC0415 - see above
+
+            options["config"] = options["config"].merge(Config(read_timeout=patience))
+        return self.session.client(service, region_name=region, **options)  # type: ignore[call-overload]
 
     @contextmanager
     def _stack_there(self) -> Iterator[None]:

@@ -24,6 +24,8 @@ ATTRIBUTE_BYTES: Final = 200
 MAX_RECORDS: Final = 1000
 """Records that one call reads from a stream."""
 MAX_READS: Final = 50
+PATIENCE: Final = 75
+"""Seconds that an invocation may take: more than the functions' time-out, or who asks would ask again meanwhile."""
 MAX_STALE: Final = 100
 """Receives in a row that bring nothing but what was left before: so many messages are left that all of them come again
 before the end is seen."""
@@ -32,6 +34,7 @@ UNREADABLE: Final = "not a message of this queue"
 NO_BATCH: Final = "it names no batch of a stream"
 TOO_OLD: Final = "its records are older than the 24 hours for which the stream keeps them"
 NO_STREAM: Final = "its stream or shard is gone"
+NOT_WHOLE: Final = "not all of its records could be read: try again"
 HOPELESS: Final = frozenset({UNREADABLE, NO_BATCH, TOO_OLD, NO_STREAM})
 """Why nobody can ever work on a message again; only such a one may be discarded."""
 
@@ -180,6 +183,26 @@ def parts(letters: Sequence[Letter]) -> list[list[Letter]]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Records of a stream: those of a shard from the sequence number `first` to `last`."""
+
+    stream: str
+    shard: str
+    first: str
+    last: int
+
+
+def _batch_of(body: str) -> Batch | None:
+    """Return the batch that a report names; None if it names none."""
+    try:
+        raw = json.loads(body)["DDBStreamBatchInfo"]
+        first = int(raw["startSequenceNumber"])
+        return Batch(str(raw["streamArn"]), str(raw["shardId"]), str(first), int(raw["endSequenceNumber"]))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
 class Again:
     """Does again what a report says has failed: a batch of a stream is read and handed over again, the sweeper runs.
 
@@ -189,7 +212,7 @@ class Again:
     """
 
     def __init__(self, found: Deployment, kind: str) -> None:
-        self._functions = found.client("lambda")
+        self._functions = found.client("lambda", patience=PATIENCE)
         self._streams = found.client("dynamodbstreams")
         self._deployment = found
         self._kind = kind
@@ -208,46 +231,51 @@ class Again:
 
     def _one(self, letter: Letter) -> str:
         """Have a batch worked on again; return why not, or an empty text."""
-        batch = json.loads(letter.body).get("DDBStreamBatchInfo")
-        if not isinstance(batch, dict):
+        batch = _batch_of(letter.body)
+        if batch is None:
             return NO_BATCH
         try:
-            return self._batch(batch)
+            return self._do(batch)
         except self._streams.exceptions.TrimmedDataAccessException:
             return TOO_OLD
         except self._streams.exceptions.ResourceNotFoundException:
             return NO_STREAM
 
-    def _batch(self, batch: Mapping[str, Any]) -> str:
-        stream, fault = batch["streamArn"], ""
-        for source in self._functions.list_event_source_mappings(EventSourceArn=stream)["EventSourceMappings"]:
+    def _do(self, batch: Batch) -> str:
+        sources = self._functions.list_event_source_mappings(EventSourceArn=batch.stream)["EventSourceMappings"]
+        records = self._records(batch) if sources else []
+        if not sources or records is None:
+            return NOT_WHOLE if sources else NO_STREAM
+        fault = ""
+        for source in sources:
             patterns = [json.loads(f["Pattern"]) for f in source.get("FilterCriteria", {}).get("Filters", [])]
-            records = [r for r in self._records(batch) if not patterns or any(matches(p, r) for p in patterns)]
-            if records:
-                answer = self._invoke(source["FunctionArn"], {"Records": [event(r, stream) for r in records]})
+            some = [r for r in records if not patterns or any(matches(p, r) for p in patterns)]
+            if some:
+                answer = self._invoke(source["FunctionArn"], {"Records": [event(r, batch.stream) for r in some]})
                 fault = fault or answer
         return fault
 
-    def _records(self, batch: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        """Read a batch from its stream: the records from its first sequence number to its last."""
-        last = int(batch["endSequenceNumber"])
+    def _records(self, batch: Batch) -> list[Mapping[str, Any]] | None:
+        """Read a batch from its stream; None if its end did not come."""
         place = self._streams.get_shard_iterator(
-            StreamArn=batch["streamArn"],
-            ShardId=batch["shardId"],
+            StreamArn=batch.stream,
+            ShardId=batch.shard,
             ShardIteratorType="AT_SEQUENCE_NUMBER",
-            SequenceNumber=batch["startSequenceNumber"],
+            SequenceNumber=batch.first,
         )["ShardIterator"]
         records: list[Mapping[str, Any]] = []
         for _ in range(MAX_READS):
             page = self._streams.get_records(ShardIterator=place, Limit=MAX_RECORDS)
             for record in page["Records"]:
-                if int(record["dynamodb"]["SequenceNumber"]) > last:
+                number = int(record["dynamodb"]["SequenceNumber"])
+                if number <= batch.last:
+                    records.append(record)
+                if number >= batch.last:
                     return records
-                records.append(record)
             place = page.get("NextShardIterator")
-            if not place or (records and int(records[-1]["dynamodb"]["SequenceNumber"]) >= last):
+            if not place:
                 break
-        return records
+        return None
 
     def _sweeper(self) -> str:
         for name in self._deployment.resources("AWS::Lambda::Function"):
@@ -257,7 +285,11 @@ class Again:
 
     def _invoke(self, function: str, payload: Mapping[str, Any]) -> str:
         """Run a function; return how it failed, or an empty text."""
-        answer = self._functions.invoke(FunctionName=function, Payload=json.dumps(payload).encode())
+        faults = self._functions.exceptions
+        try:
+            answer = self._functions.invoke(FunctionName=function, Payload=json.dumps(payload).encode())
+        except (faults.TooManyRequestsException, faults.RequestTooLargeException) as error:
+            return f"Lambda did not take it: {error.response['Error']['Code']}"
         if not answer.get("FunctionError"):
             return ""
         said = json.loads(answer["Payload"].read() or b"{}")

@@ -191,3 +191,10 @@ def test_a_prompt_shows_nothing_of_the_secret(local: dict[str, Any]) -> None:
     assert b"stored" in shown.getvalue()
     assert b"hush" not in shown.getvalue() + prompt + rest
     assert json.loads(stored_secret(**local) or "") == {"api_key": "SG.hush"}
+
+
+@pytest.mark.usefixtures("aws")
+def test_who_asks_for_long_work_waits_for_it() -> None:
+    found = deployment("blue", aws=False)
+    usual, patient = (found.client("lambda", patience=n).meta.config for n in (0, 75))
+    assert (usual.read_timeout, patient.read_timeout, patient.connect_timeout) == (20, 75, usual.connect_timeout)

@@ -10,9 +10,10 @@ import pytest
 from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
-from cli import deadletters
+from cli import deadletters, redrive
 from cli.deadletters import Errors
 from cli.redrive import Again, matches
+from infra.dispatch import SECONDS
 from shared import contracts
 from shared.contracts import LOG_STREAM_FILTER
 from tests.cli.fakes import letter, report
@@ -28,7 +29,8 @@ class Answers:
     def __init__(self) -> None:
         self.stubs = {name: Stubber(boto3.client(name, REGION)) for name in ("lambda", "dynamodbstreams", "logs")}
 
-    def client(self, service: str) -> Any:
+    def client(self, service: str, *, patience: int = 0) -> Any:
+        assert service != "lambda" or patience > SECONDS, "an invocation takes as long as its function may"
         return self.stubs[service].client
 
     def answer(self, service: str, method: str, answer: Any, asked: Any = None) -> None:
@@ -83,6 +85,26 @@ def test_a_batch_that_fails_again_stays_reported_and_keeps_no_other(answers: Ans
     no_batch = json.dumps({"requestContext": {"condition": "x"}})
     found = again([letter(report(), "a"), letter(report(), "b"), letter(no_batch, "c")])
     assert found == {"a": "log failed again (KeyError): see its log", "c": "it names no batch of a stream"}
+
+
+def test_a_batch_that_is_not_handed_over_whole_stays_reported(answers: Answers) -> None:
+    """Its end did not come; Lambda is busy; nobody reads that stream any more; no batch is named."""
+    mapping = {"FunctionArn": "arn:aws:lambda:us-east-1:123456789012:function:log"}
+    for last in (2, 3):
+        answers.answer("lambda", "list_event_source_mappings", {"EventSourceMappings": [mapping]})
+        answers.answer("dynamodbstreams", "get_shard_iterator", {"ShardIterator": "here"})
+        one = {"eventName": "MODIFY", "dynamodb": {"SequenceNumber": f"10000000000000000000{last}"}}
+        answers.answer("dynamodbstreams", "get_records", {"Records": [one]})
+    answers.stubs["lambda"].add_client_error("invoke", "TooManyRequestsException")
+    answers.answer("lambda", "list_event_source_mappings", {"EventSourceMappings": []})
+    again = Again(answers, "log")  # type: ignore[arg-type]  # the part of a deployment that it uses
+    found = again([*(letter(report(), name) for name in "abc"), letter(report(endSequenceNumber="x"), "d")])
+    assert found == {
+        "a": redrive.NOT_WHOLE,
+        "b": "Lambda did not take it: TooManyRequestsException",
+        "c": redrive.NO_STREAM,
+        "d": redrive.NO_BATCH,
+    }
 
 
 def test_records_that_the_stream_no_longer_keeps_stay_reported(answers: Answers) -> None:
