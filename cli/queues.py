@@ -23,7 +23,7 @@ from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import ExitCode, NotFound
 from cli.meters import meter
 from cli.output import Json, emit, moment, say, surroundings, table, tell
-from cli.redrive import HOLD_SECONDS, Again, Redrive, Resend
+from cli.redrive import HOLD_SECONDS, Again, Redrive, Resend, Tally
 from shared.contracts import prefix
 from shared.domain.journal import EVERYONE, Act, audited, operator
 from shared.ports import Clock
@@ -94,10 +94,12 @@ def redrive(
         place = _place(found, queue)
         reader = Reader.of(found)
         count = _counts(found.client("sqs"), place.dead)["waiting"]
-        letters = _look(found, place, show) if dry_run or not json else []
+        letters = _look(found, place, show) if dry_run or not (json and count) else []
         if not json or dry_run:
             _show(letters, [_row(place, reader, x, e) for x, e in _errors(found, place, letters)], count, json=json)
         if dry_run or not (count or letters):
+            if json and not dry_run:
+                emit(_done(place, Tally()))
             return
         if around.terminal and not (yes or json) and not typer.confirm(f"Redrive {place.name}?", err=True):
             raise typer.Exit(ExitCode.FAILED)
@@ -124,9 +126,10 @@ def _move(
         meter(f"redriving {place.name}", terminal=around.terminal, quiet=json) as shown,
     ):
         work.go(limit, lambda n: shown(min(1.0, n / max(1, expected)), f"{n:,}"))
-    left = [{"message_id": x.id, "since": moment(x.sent_at), "why": why} for x, why in work.tally.left]
+    done = _done(place, work.tally)
+    left = done["left"]
     if json:
-        emit({"queue": place.name, "moved": work.tally.moved, "discarded": work.tally.discarded, "left": left})
+        emit(done)
     else:
         discarded = f", {work.tally.discarded:,} discarded" if discard else ""
         say(f"{place.name}: {work.tally.moved:,} redriven{discarded}, {len(left):,} left")
@@ -134,6 +137,12 @@ def _move(
             table(("message_id", "since", "why"), left, empty="")
     if left:
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _done(place: Place, tally: Tally) -> dict[str, Any]:
+    """Return what a run did, as JSON shows it."""
+    left = [{"message_id": x.id, "since": moment(x.sent_at), "why": why} for x, why in tally.left]
+    return {"queue": place.name, "moved": tally.moved, "discarded": tally.discarded, "left": left}
 
 
 @contextmanager

@@ -199,6 +199,15 @@ def test_somebody_who_is_asked_and_says_no_moves_nothing(run: Run) -> None:
 
 
 @stacked
+def test_an_empty_queue_is_told_to_programs_as_to_people_and_noted_nowhere(run: Run) -> None:
+    done = run("redrive", LANE, "--json")
+    assert (done.code, done.json) == (0, {"queue": LANE, "moved": 0, "discarded": 0, "left": []})
+    assert run("redrive", LANE, "--dry-run", "--json").json == {"dead": 0, "items": []}
+    assert "nothing is dead" in run("redrive", LANE, "--yes").err
+    assert noted() == []
+
+
+@stacked
 def test_an_unknown_queue_is_told_with_those_there_are(run: Run) -> None:
     done = run("redrive", "nowhere")
     assert done.code == 3
