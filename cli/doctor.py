@@ -19,7 +19,7 @@ import typer
 from cli.checks import Finding, Level, account, secrets, ses, stack
 from cli.deployment import OPS_OUTPUT, Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import ExitCode, Misused, NotFound
-from cli.output import Json, clean, emit, say, surroundings
+from cli.output import Json, clean, counted, emit, say, surroundings
 from cli.patient import FUNCTION, Patient, environment
 from cli.queues import rows as queue_rows
 from shared.contracts import (
@@ -87,7 +87,8 @@ def doctor(
         emit({"stage": found.stage, "where": found.where, "errors": errors, "warnings": warnings, "items": items})
     else:
         _print([x for x in findings if not quiet or x.level in (Level.WARNING, Level.ERROR)])
-        say(f"{len(findings)} findings at stage {found.stage}, {found.where}: {errors} errors, {warnings} warnings")
+        known = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
+        say(f"{counted(len(findings), 'finding')} at stage {found.stage}, {found.where}: {known}")
     if errors:
         raise typer.Exit(ExitCode.FAILED)
 
@@ -356,10 +357,12 @@ def _breakers(patient: Patient) -> list[Finding]:
 
 def _switches(patient: Patient) -> list[Finding]:
     asked = {c.id: Switch(credential=c.id) for c in patient.settings.credentials}
-    stand = patient.found.switchboard(patient.clock).read(EVERYTHING, *asked.values())
+    held = {x.id: Switch(account=x.id) for x in patient.found.accounts(patient.clock).list_accounts() if x.paused}
+    stand = patient.found.switchboard(patient.clock).read(EVERYTHING, *asked.values(), *held.values())
     known = {name: (stand[switch].switches, stand[switch].reason) for name, switch in asked.items()}
     above = stand[EVERYTHING]
-    return stack.switches((above.switches.paused, above.reason), patient.settings.credentials, known)
+    paused = {name: stand[switch].reason for name, switch in held.items()}
+    return stack.switches((above.switches.paused, above.reason), patient.settings.credentials, known, paused)
 
 
 def _alarms(patient: Patient) -> list[Finding]:

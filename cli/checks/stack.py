@@ -72,9 +72,19 @@ def breakers(known: Mapping[str, Breaker]) -> list[Finding]:
 
 
 def switches(
-    everything: tuple[bool, str], credentials: Sequence[Credential], known: Mapping[str, tuple[Switches, str]]
+    everything: tuple[bool, str],
+    credentials: Sequence[Credential],
+    known: Mapping[str, tuple[Switches, str]],
+    accounts: Mapping[str, str],
 ) -> list[Finding]:
-    """Judge the kill switches: of everything, paused and why; of each credential, its switches and why."""
+    """Judge the kill switches.
+
+    Args:
+        everything: whether it is paused, and why.
+        credentials: as declared.
+        known: credential → its switches, and why.
+        accounts: those that are paused → why. A suspended one is no finding: that is meant to last.
+    """
     found = []
     if everything[0]:
         says = f"everything is paused ({everything[1]}): nothing is sent"
@@ -87,6 +97,10 @@ def switches(
         elif switched.within(c.rate) < c.rate:
             says = f"{c.id} is slowed to {switched.within(c.rate):g} of {c.rate:g} messages a second"
             found.append(Finding("switches", Level.WARNING, says, f"posthaste rate reset {c.id}"))
+    found += [
+        Finding("switches", Level.WARNING, f"{name} is paused ({why})", f"posthaste resume --account {name}")
+        for name, why in sorted(accounts.items())
+    ]
     return found or [Finding("switches", Level.OK, "nothing is paused or slowed")]
 
 

@@ -243,12 +243,13 @@ def test_dead_letters_and_breakers() -> None:
 
 def test_what_is_paused_or_slowed_is_told() -> None:
     quiet = {"one": (Switches(), ""), "two": (Switches(rate=9.0), "")}  # above what is declared: in force is that
-    assert levels(stack.switches((False, ""), [ONE, TWO], quiet)) == [OK]
-    assert levels(stack.switches((True, "fire"), [ONE, TWO], quiet)) == [WARNING]
+    assert levels(stack.switches((False, ""), [ONE, TWO], quiet, {})) == [OK]
+    assert levels(stack.switches((True, "fire"), [ONE, TWO], quiet, {})) == [WARNING]
     held = {"one": (Switches(paused=True), "bounces"), "two": (Switches(rate=1.0), "")}
-    paused, slowed = stack.switches((False, ""), [ONE, TWO], held)
+    paused, slowed, account = stack.switches((False, ""), [ONE, TWO], held, {"acc_a": "spam"})
     assert (paused.says, paused.do) == ("one is paused (bounces)", "posthaste resume --credential one")
     assert slowed.says == "two is slowed to 1 of 5 messages a second"
+    assert (account.says, account.do) == ("acc_a is paused (spam)", "posthaste resume --account acc_a")
 
 
 def test_keys_of_ones_own_are_seen() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import boto3
 import pytest
 
+from cli import doctor
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.journal import DynamoJournal
 from shared.adapters.dynamo.pacer import DynamoPacer
@@ -100,6 +101,23 @@ def test_an_account_is_paused_by_its_name_and_told_so_in_its_own_log(run: Run) -
         ("account.resumed", account),
     ]
     assert told() == []
+
+
+def test_the_doctor_names_every_pause_there_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    account = run("account", "create", "Ann", "--json").json["account_id"]
+    run("pause", "--account", account, "--reason", "spam wave")
+    run("pause", "--credential", "mail", "--reason", "blocklisted")
+    run("rate", "set", "texts", "0.1")
+    monkeypatch.setattr(doctor, "CHECKS", [x for x in doctor.CHECKS if x.name == "switches"])
+    done = run("doctor", "--json")
+    assert (done.code, [x["says"] for x in done.json["items"]]) == (
+        0,
+        [
+            "mail is paused (blocklisted)",
+            "texts is slowed to 0.1 of 0.5 messages a second",
+            f"{account} is paused (spam wave)",
+        ],
+    )
 
 
 def test_everything_is_paused_and_who_resumes_a_part_is_reminded(run: Run) -> None:
