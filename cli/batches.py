@@ -11,7 +11,7 @@ from cli import jobs
 from cli.client import Api, connect, path_of
 from cli.errors import Misused, Unreachable
 from cli.files import text_of
-from cli.output import Json, emit, say, surroundings, tell
+from cli.output import Json, counted, emit, say, surroundings, tell
 from cli.watch import Bars, Progress, as_json, as_lines, watch
 
 app = typer.Typer(help="Batches: one e-mail, many recipients.", no_args_is_help=True)
@@ -73,8 +73,11 @@ def send(
     if json:
         emit(answer)
     else:
-        parts = [f"{answer[name]:,} {name}" for name in ("skipped", "duplicates") if answer.get(name)]
-        say(f"batch {batch_id} accepted: {answer.get('recipients', 0):,} recipients" + "".join(f", {p}" for p in parts))
+        skipped, duplicates = answer.get("skipped"), answer.get("duplicates")
+        parts = [counted(answer.get("recipients", 0), "recipient")]
+        parts += [f"{skipped:,} skipped"] if skipped else []
+        parts += [counted(duplicates, "duplicate")] if duplicates else []
+        say(f"batch {batch_id} accepted: {', '.join(parts)}")
     if follow:
         _follow(ctx, api, batch_id, json=json)
     elif not json:
@@ -101,7 +104,7 @@ def _follow(ctx: typer.Context, api: Api, batch_id: str, *, json: bool) -> None:
             with Bars(batch_id, around.clock) as bars:
                 watch(read, bars, around.clock)
         else:
-            watch(read, as_lines, around.clock)
+            watch(read, as_lines(around.clock), around.clock)
     except KeyboardInterrupt:
         tell(f"no longer watching; the job goes on. Again: posthaste batch watch {batch_id}")
         raise

@@ -10,7 +10,7 @@ import typer
 from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import Misused
 from cli.meters import meter
-from cli.output import Json, emit, say, surroundings, table, tell
+from cli.output import Json, counted, emit, say, surroundings, table, tell
 from shared.contracts import ENV_BUCKET
 from shared.domain import recipients
 from shared.domain.accounts import is_account_id
@@ -65,7 +65,7 @@ def erase(
             def reached(after: str, items: int) -> None:
                 nonlocal read
                 place[0], read = after, read + items
-                shown(0.0 if after else 1.0, f"{read:,} items")
+                shown(0.0 if after else 1.0, counted(read, "item"))
 
             eraser.scan(begin, reached)
         with meter("archive", terminal=around.terminal, quiet=json) as shown:
@@ -97,8 +97,8 @@ def _estimate(size: int) -> str:
 
     units, minutes = size // UNIT_BYTES + 1, size // RATE_BYTES // 60 + 1
     return (
-        f"lists of recipients are found by reading the table: {size / 1e6:,.0f} MB, about {units:,} read units and "
-        f"{minutes:,} minutes"
+        f"lists of recipients are found by reading the table: {size / 1e6:,.0f} MB, about "
+        f"{counted(units, 'read unit')} and {counted(minutes, 'minute')}"
     )
 
 
@@ -159,6 +159,7 @@ def _show(eraser: "Eraser", *, dry: bool, json: bool) -> None:
     rows = [{"what": kind, "count": count} for kind, count in sorted(report.erased.items())]
     table(("count", "what"), rows, empty="nothing was found")
     if report.jobs:
-        say(f"in {len(report.jobs):,} jobs of {', '.join(sorted(report.accounts))}" + (" (dry run)" if dry else ""))
+        jobs = counted(len(report.jobs), "job")
+        say(f"in {jobs} of {', '.join(sorted(report.accounts))}" + (" (dry run)" if dry else ""))
     for sentence in kept:
         tell(f"kept: {sentence}")

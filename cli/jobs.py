@@ -7,7 +7,7 @@ import typer
 
 from cli.client import connect
 from cli.errors import Misused
-from cli.output import emit, say, table, tell
+from cli.output import counted, emit, say, table, tell
 from shared.domain.states import MessageState, Status
 
 PAGE: Final = "1000"
@@ -80,7 +80,8 @@ def again(ctx: typer.Context, kind: str, name: str, path: str, word: str, body: 
     if answer.get("messages") == 0:
         text = f"{kind} {name}: nothing to send"
     else:
-        text = f"{kind} {name}: {answer.get('messages', 0):,} messages queued again; posthaste {kind} watch {name}"
+        queued = counted(answer.get("messages", 0), "message")
+        text = f"{kind} {name}: {queued} queued again; posthaste {kind} watch {name}"
     told(answer, json=json, text=text)
 
 

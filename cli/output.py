@@ -69,6 +69,11 @@ def table(columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, empty
         say("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, whose plural ends with `s`: `1 message`, `2,000 messages`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def moment(milliseconds: int) -> str | None:
     """Return Unix milliseconds as RFC 3339 UTC in whole seconds; None for 0, which stands for never."""
     if not milliseconds:

@@ -17,7 +17,7 @@ import typer
 from cli.client import Api, path_of
 from cli.errors import ExitCode, Failed, Unreachable
 from cli.meters import Meter, meter, size_of
-from cli.output import Surroundings, emit, say, table, tell
+from cli.output import Surroundings, counted, emit, say, table, tell
 from cli.transfer import upload
 from cli.watch import QUICK, QUICK_POLLS, SLOW, Bars, Progress, as_json, as_lines, watch
 from shared.domain.jobs import StopReason
@@ -62,7 +62,7 @@ class Runner:
             accepted = self._listed(campaign, plan)
             if not self._json:
                 show_preview(self._api, campaign)
-            if ask and not typer.confirm(f"Send {accepted:,} messages?", err=True):
+            if ask and not typer.confirm(f"Send {counted(accepted, 'message')}?", err=True):
                 tell(_kept(campaign))
                 return ExitCode.FAILED
         except (KeyboardInterrupt, typer.Abort):
@@ -144,7 +144,7 @@ class Runner:
         if self._json:
             return watch(read, as_json(job, "job_id"), self._around.clock)
         if not self._terminal:
-            return watch(read, as_lines, self._around.clock)
+            return watch(read, as_lines(self._around.clock), self._around.clock)
         with Bars(campaign, self._around.clock) as bars:
             return watch(read, bars, self._around.clock)
 
@@ -189,7 +189,8 @@ class Runner:
 
 def show_problems(upload: Mapping[str, Any]) -> None:
     """Print what became of a list's rows, and its first problems."""
-    say(f"{upload.get('accepted') or 0:,} recipients of {upload.get('rows') or 0:,} rows{_aside(upload)}")
+    accepted = counted(upload.get("accepted") or 0, "recipient")
+    say(f"{accepted} of {counted(upload.get('rows') or 0, 'row')}{_aside(upload)}")
     errors = upload.get("errors")
     rows = [e for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
     if rows:
@@ -222,7 +223,7 @@ def _aside(upload: Mapping[str, Any]) -> str:
 
 
 def _figures(upload: Mapping[str, Any]) -> str:
-    return f"{upload.get('rows') or 0:,} rows{_aside(upload)}"
+    return f"{counted(upload.get('rows') or 0, 'row')}{_aside(upload)}"
 
 
 def _kept(campaign: str) -> str:

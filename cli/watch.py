@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.errors import Failed
-from cli.output import clean, emit, say
+from cli.output import clean, counted, emit, say
 from shared.domain.states import JobState, MessageState
 from shared.ports import Clock
 
@@ -153,12 +153,16 @@ def as_json(batch_id: str, name: str = "batch_id") -> Screen:
     return show
 
 
-def as_lines(progress: Progress) -> None:
-    """Print one line per change, for logs and pipes."""
-    figures = "  ".join(f"{state} {n:,}" for state, n in progress.counts.items() if n)
-    waits = f"  (waiting for: {progress.waiting_for})" if progress.waiting_for else ""
-    ends = f"  (ends about {progress.eta})" if progress.eta else ""
-    say(f"{progress.state:8}  {figures}{waits}{ends}")
+def as_lines(clock: Clock) -> Screen:
+    """Return a screen that prints one line per change, for logs and pipes."""
+
+    def show(progress: Progress) -> None:
+        figures = "  ".join(f"{state} {n:,}" for state, n in progress.counts.items() if n)
+        waits = f"  (waiting for: {progress.waiting_for})" if progress.waiting_for else ""
+        ends = f"  (ends about {by_the_clock(progress.eta, clock.now())})" if progress.eta else ""
+        say(f"{progress.state:8}  {figures}{waits}{ends}")
+
+    return show
 
 
 class Bars:
@@ -194,4 +198,5 @@ class Bars:
         end = f"ends about {by_the_clock(progress.eta, self._clock.now())}" if progress.eta else ""
         if pace or end:
             bars.add_row(Text(""), Text(", ".join(x for x in (pace, end) if x)))
-        return Group(Text(f"{self._title}  {progress.state}  {progress.total:,} messages{waits}", style="bold"), bars)
+        total = counted(progress.total, "message")
+        return Group(Text(f"{self._title}  {progress.state}  {total}{waits}", style="bold"), bars)

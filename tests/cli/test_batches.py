@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cli.watch import by_the_clock
+from cli.watch import Progress, as_lines, by_the_clock
 from tests.cli.fakes import API_KEY, Answer, FakeApi, FakeClock, Run
 
 ACCEPTED = {"batch_id": "b1", "job_id": "b1", "state": "READY", "recipients": 1003, "duplicates": 3, "skipped": 12}
@@ -380,9 +380,13 @@ def test_the_reader_of_a_pipe_may_leave(api: FakeApi) -> None:
     assert b"Traceback" not in err
 
 
-def test_an_end_is_shown_by_the_users_clock() -> None:
+def test_an_end_is_shown_by_the_users_clock(capsys: pytest.CaptureFixture[str]) -> None:
     then = datetime(2026, 11, 20, 13, 5, 9).astimezone()
     moment = then.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     assert by_the_clock(moment, then.timestamp() - 60) == "13:05:09"
     assert by_the_clock(moment, then.timestamp() - 86_400) == "2026-11-20 13:05"
     assert by_the_clock("soon", 0) == "soon"
+    clock = FakeClock()
+    clock.time = then.timestamp() - 60
+    as_lines(clock)(Progress("SENDING", {"queued": 1}, eta=moment))
+    assert capsys.readouterr().out == "SENDING   queued 1  (ends about 13:05:09)\n"

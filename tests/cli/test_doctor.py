@@ -273,7 +273,7 @@ def test_the_command_reads_cdk_json_and_exits_with_1_on_errors(
     ok, bad = Finding("a", Level.OK, "fine"), Finding("b", Level.ERROR, "broken", "mend it")
     monkeypatch.setattr(doctor, "CHECKS", (Check("x", lambda p: seen.append(p) or [ok], local=True),))  # type: ignore[func-returns-value]
     done = run("doctor")
-    assert (done.code, "1 findings at stage blue, AWS us-east-1: 0 errors" in done.out) == (0, True)
+    assert (done.code, "1 finding at stage blue, AWS us-east-1: 0 errors" in done.out) == (0, True)
     assert (seen[0].settings.stage, seen[0].reserved, seen[0].from_file) == ("blue", False, True)
     monkeypatch.setattr(doctor, "CHECKS", given(ok, bad))
     done = run("doctor", "--json")

@@ -28,7 +28,7 @@ def test_what_was_found_and_what_stays_is_said_and_who_did_it_is_kept(run: Run, 
     account = suppressed(clock)
     asked = run("erase", PERSON, input="n\n")
     assert asked.code == 130
-    assert "read units" in asked.err
+    assert "0 MB, about 1 read unit and 1 minute\n" in asked.err
     assert PERSON.lower() in everything_stored()
     looked = run("erase", PERSON, "--dry-run", "--json").json
     assert (looked["dry_run"], looked["erased"]) == (True, {"suppressions hashed": 1})
