@@ -125,10 +125,3 @@ def _message(reader: IO[bytes], answer: Callable[[str], bytes], *, told: bool) -
         if told and len(body) > 64:
             answer("BODY")
     return body
-
-
-def closed_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        port: int = sock.getsockname()[1]
-    return port

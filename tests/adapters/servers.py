@@ -11,6 +11,14 @@ from contextlib import contextmanager
 OK = b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\nX-Message-Id: abc\r\n\r\nok"
 
 
+@contextmanager
+def refusing() -> Iterator[int]:
+    """A port that refuses connections: bound, so that nobody else can have it, and not listened on."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        yield sock.getsockname()[1]
+
+
 class Conversation:
     """One accepted connection, seen by the server."""
 

@@ -9,7 +9,7 @@ from shared.adapters.http_answer import MAX_BODY
 from shared.ports import AnswerLost, NoTime, NotSent
 from tests.adapters.conftest import ShiftedClock
 from tests.adapters.posting import BODY, WiredClient, post, reset
-from tests.adapters.servers import OK, Conversation, serving
+from tests.adapters.servers import OK, Conversation, refusing, serving
 
 
 @pytest.fixture(params=[HttpClient, WiredClient])
@@ -162,9 +162,7 @@ def test_a_boundless_answer_is_not_read(client: HttpClient, answer: bytes) -> No
 
 
 def test_refused(client: HttpClient) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        port = sock.getsockname()[1]
-    with pytest.raises(NotSent, match="connection_refused") as caught:
+    with refusing() as port, pytest.raises(NotSent, match="connection_refused") as caught:
         post(client, f"http://127.0.0.1:{port}/")
     assert not isinstance(caught.value, NoTime)
 

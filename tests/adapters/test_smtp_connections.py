@@ -16,8 +16,8 @@ from shared.domain.smtp import Relay, Reply, Step, Tls
 from shared.ports import Interrupted, NoTime, NotSent
 from tests import certificates
 from tests.adapters.conftest import ShiftedClock
-from tests.adapters.relays import Say, closed_port, drop, hang, relay, reset
-from tests.adapters.servers import Conversation, Server, serving
+from tests.adapters.relays import Say, drop, hang, relay, reset
+from tests.adapters.servers import Conversation, Server, refusing, serving
 from tests.adapters.submitting import MAIL, PIPELINING, submit
 
 
@@ -175,8 +175,8 @@ def test_a_password_is_shown_nowhere() -> None:
 
 
 def test_refused(client: SmtpClient) -> None:
-    with pytest.raises(NotSent, match="connection_refused") as caught:
-        submit(client, Relay("127.0.0.1", closed_port(), Tls.NONE))
+    with refusing() as port, pytest.raises(NotSent, match="connection_refused") as caught:
+        submit(client, Relay("127.0.0.1", port, Tls.NONE))
     assert not isinstance(caught.value, (NoTime, Interrupted))
 
 

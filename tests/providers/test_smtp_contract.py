@@ -12,7 +12,7 @@ from shared.adapters.smtp import SmtpClient
 from shared.ports import Provider, Resolver
 from shared.providers import registry
 from shared.providers.registry import Needs
-from tests.adapters.relays import closed_port
+from tests.adapters.servers import refusing
 from tests.providers.contract import CASES, Case, check_case, check_many, check_refused_together
 from tests.providers.relay import NEVER, PASSWORD, USER, Faults, RelayServer
 
@@ -57,11 +57,12 @@ class RelayBench:
     def bring(self, case: str) -> Iterator[None]:
         self.relay.faults = FAULTS.get(case, Faults())
         usual = self.provider
-        if case == "unauthorized":
-            self.provider = self.made(self.relay.port, "wrong")
-        elif case == "refused_connection":
-            self.provider = self.made(closed_port(), PASSWORD)
-        yield
+        with refusing() as closed:
+            if case == "unauthorized":
+                self.provider = self.made(self.relay.port, "wrong")
+            elif case == "refused_connection":
+                self.provider = self.made(closed, PASSWORD)
+            yield
         self.relay.faults = Faults()
         self.provider = usual
 
