@@ -5,7 +5,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from tests.crash.taps import KILLED
 from tests.fakes.forks import run as run_forked
 from tests.fakes.tables import create_tables
 
+ROOT: Final = Path(__file__).resolve().parents[2]
 WORKERS: Final = 2
 LIMIT: Final = 60.0
 """Seconds that one process may take."""
@@ -45,37 +45,17 @@ class Cell:
 
 @contextmanager
 def moto_server() -> Iterator[str]:
-    """Run moto as a server of its own and yield its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    """Run moto as a server of its own and yield its address; whoever connects before it is ready waits."""
     with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output)
+        with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+            port, inherited = listener.getsockname()[1], listener.fileno()
+            command = [sys.executable, "-m", "tests.crash.aws", str(inherited)]
+            process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output, pass_fds=(inherited,))
         try:
-            _await_port(port, process)
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
             process.wait()
-
-
-def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + 30
-    while time.monotonic() < end and process.poll() is None:
-        with socket.socket() as s:
-            s.settimeout(0.2)
-            if s.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        select_pause(0.05)
-    raise MatrixError("moto did not start")
-
-
-def select_pause(seconds: float) -> None:
-    """Wait without pretending that anything is certain afterwards: the caller looks again."""
-    import select  # noqa: PLC0415 - only here
-
-    select.select([], [], [], seconds)
 
 
 class Cloud:
