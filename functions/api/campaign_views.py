@@ -45,7 +45,10 @@ class CampaignView(CampaignItem):
     """A campaign."""
 
     template: SayingView
-    variables: list[str] = Field(description="Of its template, in the order of their appearance.")
+    variables: list[str] = Field(
+        description="Of its template, in the order of their appearance: the columns that a list needs besides "
+        "`recipient`."
+    )
     missing: list[str] = Field(description="Variables for which its list has no column; it is not sent until it fits.")
 
 
