@@ -11,7 +11,7 @@ from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
 from cli.output import Json, emit, moment, say, surroundings, table
 from shared.domain.accounts import MAX_NAME, is_account_id
-from shared.domain.journal import operator
+from shared.domain.journal import has_address, operator
 
 if TYPE_CHECKING:
     from shared.adapters.dynamo.accounts import Accounts
@@ -144,7 +144,7 @@ def suspend_account(
 ) -> None:
     """Suspend an account: it sends nothing more, and its keys only read. What it has accepted waits."""
     told = reason.strip()
-    if not told or len(told) > MAX_REASON or not told.isprintable() or "@" in told:
+    if not told or len(told) > MAX_REASON or not told.isprintable() or has_address(told):
         raise Misused(f"a reason has 1 to {MAX_REASON} printable characters, and no address in it")
     with opened(ctx, stage, aws=aws) as desk:
         owner = resolve(desk.accounts, account)

@@ -18,6 +18,8 @@ EVERYONE: Final = "*"
 MAX_ID: Final = 64
 """Characters of an id."""
 _KIND: Final = re.compile(r"[a-z_]+\.[a-z_]+")
+_ADDRESS: Final = re.compile(r"@|\+[0-9][0-9 ()./-]{5}")
+"""An e-mail address has an `@`, a number that a text can be sent to begins with `+` and its country."""
 
 
 class Log(StrEnum):
@@ -101,10 +103,17 @@ class Event:
         return json.dumps(dict(self.data), ensure_ascii=False, separators=(",", ":"))
 
 
+def has_address(text: str) -> bool:
+    """Tell whether an e-mail address or a phone number may stand in a text."""
+    return _ADDRESS.search(text) is not None
+
+
 def audited(
     account: str, at: int, name: str, act: str, actor: str, data: Mapping[str, str | int] | None = None
 ) -> Event:
-    """Return an entry of the audit log alone; arguments as of Event."""
+    """Return an entry of the audit log alone; arguments as of Event, which no phone number may stand in either."""
+    if any(map(has_address, map(str, (data or {}).values()))):
+        raise ValueError("an event names no address")
     return Event(account, at, name, act, actor, data or {}, logs=(Log.AUDIT,))
 
 

@@ -158,7 +158,7 @@ def test_an_account_is_suspended_once_and_for_a_reason_without_an_address(run: R
     assert first == {"account_id": account, "suspended": True, "changed": True}
     assert "already" in run("account", "suspend", account).out
     assert run("account", "list", "--json").json["items"][0]["suspended"] is True
-    for reason in (" ", "x" * 101, "a\x1bb", "of ann@example.org"):
+    for reason in (" ", "x" * 101, "a\x1bb", "of ann@example.org", "ann, +49 30 5550123"):
         refused = run("account", "suspend", account, "--reason", reason)
         assert refused.code == 2
         assert "ann" not in refused.err

@@ -157,6 +157,7 @@ WRONG = (
     (("pause", "--credential", "nobody"), 3),
     (("pause", "--account", "acc_000000000000"), 3),
     (("pause", "--all", "--reason", "ann@example.com asked"), 2),
+    (("pause", "--all", "--reason", "asked by +12025550123"), 2),
     (("pause", "--all", "--reason", LONG), 2),
     (("pause", "--all", "--reason", " "), 2),
     (("rate", "set", "mail", "100.5"), 2),
