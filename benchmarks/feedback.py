@@ -29,7 +29,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 import functions  # noqa: F401 - the garbage collector is set as in a function
-from benchmarks.answers import Answer, NoBlobs
+from benchmarks.answers import ENVIRONMENT, Answer, NoBlobs
 from benchmarks.machine import REFERENCE_S, calibrate
 from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
@@ -201,7 +201,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--profile", action="store_true", help="print where the time goes")
     options = parser.parse_args()
-    os.environ |= {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench", "AWS_DEFAULT_REGION": "us-east-1"}
+    os.environ |= ENVIRONMENT
     os.environ["POWERTOOLS_LOG_LEVEL"] = "WARNING"
     logging.getLogger("botocore").setLevel(logging.WARNING)
     once, far = prepare()

@@ -5,11 +5,9 @@ anywhere leaves a checkpoint from which the next one makes the same. Who has los
 checkpoint, and until then replaces nothing that counts. Source: docs/uploads.md, docs/adr/0036.
 """
 
-import gc
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -177,8 +175,7 @@ class _Lease:
         rows = Ingest(options, mark, marks, skips=self._skips)
         start = mark.position.offset if mark else 0
         for block in self._parts.files.read(held.blob, etag=held.etag, start=start):
-            with _uncollected():
-                step = rows.feed(block)
+            step = rows.feed(block)
             if rows.fault:
                 break
             if not self._save(step):
@@ -270,18 +267,6 @@ class _Lease:
             owner="", until=0, finished_at=now, state=UploadState.FAILED, code=code.value, detail=_DETAILS[code]
         )
         return Did.FAILED if self._parts.uploads.save(self.held, ended) else Did.LOST
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Leave cyclic garbage alone for a block's time, in which there is none: looking for it takes a sixth of that."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _freed(campaign: Campaign, ended: Upload, now: int) -> Campaign:
