@@ -57,6 +57,8 @@ class Lease:
     ledger: Ledger
     relayed: bool
     results: list[Entry] = field(default_factory=list)
+    noted: bool = False
+    """A detail holds these results."""
     requeued: list[int] = field(default_factory=list)
     unwanted: list[int] = field(default_factory=list)
     """Who has told the provider to send no more, and is not suppressed yet."""
@@ -152,9 +154,9 @@ class Lease:
     def merged(self, claimed: Ledger) -> None:
         """Go on from a claim, which merged the last results; the next detail says whom it skipped as suppressed.
 
-        A crash before that loses the reason alone.
+        Who takes over after a crash before that looks for the reason again.
         """
-        self.results = []
+        self.results, self.noted = [], False
         for i, code in sorted((self.suppressed or {}).items()):
             before, attempt = self.ledger.cell(i)
             if before is Cell.QUEUED and claimed.cell(i)[0] is Cell.SKIPPED:

@@ -1,7 +1,7 @@
 """Taking over what a crash left, and the delays of passes, used by worker, finaliser and sweeper alike (L4, L5)."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 from uuid import uuid4
@@ -14,6 +14,7 @@ from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.outcomes import Entry, Kind
 from shared.domain.passes import Passing, Past
 from shared.domain.states import ACTIVE, Cell
+from shared.domain.suppressions import Reach
 from shared.engine.circuits import Circuits
 from shared.ports import Clock, Lanes, LedgerStore, Records
 
@@ -88,7 +89,7 @@ class Recovery:
             return None
         proof = self._records.detail(expired.job, expired.chunk, expired.epoch, expired.seq)
         if proof is None:
-            self._note_loss(expired)
+            self._note_loss(job, expired)
         entries = {e.index: e for e in proof.entries} if proof else {}
         new = self._ledgers.take_over(expired, entries, self.passing(job.route))
         if new is None:
@@ -118,9 +119,10 @@ class Recovery:
         self.point(job, new)
         return True
 
-    def _note_loss(self, expired: Ledger) -> None:
-        claimed = expired.having(Cell.CLAIMED)
-        if claimed:
+    def _note_loss(self, job: Job, expired: Ledger) -> None:
+        lost = (Entry(i, expired.cells[i] >> 4, Kind.UNKNOWN, code="worker_lost") for i in expired.having(Cell.CLAIMED))
+        entries = (*lost, *self._left_out(job, expired))
+        if entries:
             self._records.put_detail(
                 Detail(
                     job=expired.job,
@@ -129,11 +131,28 @@ class Recovery:
                     seq=expired.seq,
                     at=expired.until,
                     credential=expired.lane,
-                    entries=tuple(Entry(i, expired.cells[i] >> 4, Kind.UNKNOWN, code="worker_lost") for i in claimed),
+                    entries=entries,
                     ttl=expired.ttl,
                 ),
                 if_absent=True,
             )
+
+    def _left_out(self, job: Job, expired: Ledger) -> Iterator[Entry]:
+        """Yield why a window without a detail skipped recipients at its claim, as its own detail would have said.
+
+        Who has been allowed again since stays without a reason.
+        """
+        skipped = expired.having(Cell.SKIPPED)
+        chunk = self._records.chunk(expired.job, expired.chunk) if skipped else None
+        silent = {i: chunk.recipients[i].key for i in skipped if not chunk.recipients[i].skip} if chunk else {}
+        if silent:
+            windows, _ = self._records.details(expired.job, expired.chunk)
+            for entry in (e for w in windows for e in w.entries if e.kind is Kind.INVALID):
+                silent.pop(entry.index, None)
+        found = self._records.suppressed(job.account, set(silent.values()), tuple(Reach)) if silent else {}
+        for i, key in silent.items():
+            if key in found:
+                yield Entry(i, expired.cells[i] >> 4, Kind.INVALID, code=found[key].code)
 
     def point(self, job: Job, ledger: Ledger) -> bool:
         """Send an idle ledger's pointer, delayed until it is due, if its job is active."""

@@ -5,6 +5,7 @@ ended before anything else is written. The crash of a worker leaves at most that
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from enum import Enum
 from typing import Final
 
@@ -123,6 +124,8 @@ class Sender:
                 if not self._windows(lease, turn, deadline):
                     return Did.NOTHING
         except Retriable:
+            with suppress(Retriable):  # what was sent counts for more than its detail
+                self._note(lease)
             self._release(lease)  # what was sent is known here: it must not become unknown for a hiccup of the store
             raise
         finally:
@@ -227,11 +230,16 @@ class Sender:
                 call_timeout=self._call_timeout,
             )
             window.call(parcels, slots)
-            if lease.results:  # the detail comes before the compare-and-swap that merges its results
-                self._records.put_detail(lease.detail(self._credential.id, self._clock.now()))
+            self._note(lease)
             self._suppress(lease)
             if lease.requeued or not indices:
                 return True
+
+    def _note(self, lease: Lease) -> None:
+        """Put the last window's detail, once: it comes before the compare-and-swap that merges its results."""
+        if lease.results and not lease.noted:
+            self._records.put_detail(lease.detail(self._credential.id, self._clock.now()))
+            lease.noted = True
 
     def _leaves(self, lease: Lease) -> bool:
         lease.leave = self._gate.bars(lease.ledger.owner)

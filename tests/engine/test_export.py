@@ -142,7 +142,7 @@ def test_a_list_s_columns_outlast_its_first_recipients(bench: Bench) -> None:
         chunk = records.chunks[job.id, number]
         records.chunks[job.id, number] = replace(chunk, recipients=(BLANK,) * gone + chunk.recipients[gone:])
     found = bench.made(job)
-    assert [(r["recipient"], r["list.n"]) for r in found] == [
+    assert [(r["recipient"], r.get("list.n")) for r in found] == [
         *[("erased", "")] * 3,
         ("r3@example.com", "3"),
         ("r4@example.com", "4"),

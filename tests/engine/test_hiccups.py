@@ -3,6 +3,7 @@
 import pytest
 
 from shared.domain.states import Cell
+from shared.engine.logs import Filter
 from shared.ports import Retriable
 from tests.fakes.faults import When, is_store
 from tests.fakes.world import World, credential
@@ -20,6 +21,8 @@ def test_a_hiccup_of_the_store_makes_nothing_unknown_or_double(nth: int, when: W
     assert world.tap.fired == 1
     assert world.oracle.times(job.id) == {(0, i): 1 for i in range(12)}
     assert world.counts(job.id) == {"sent": 12}
+    lines, _ = world.logs.lines(job, Filter())
+    assert [[a.provider_message_id != "" for a in line.attempts] for line in lines] == [[True]] * 12
     world.check()
 
 
@@ -43,3 +46,5 @@ def test_a_reservation_that_fails_in_mid_window_makes_nothing_unknown() -> None:
     world.settle()
     assert world.counts(job.id) == {"sent": 9}
     assert len(world.oracle.taken) == 9
+    lines, _ = world.logs.lines(job, Filter())
+    assert [[a.outcome for a in line.attempts] for line in lines] == [["accepted"]] * 9

@@ -69,6 +69,23 @@ RECIPIENTS: Final = (
         "tests/engine/test_unsubscribed.py::test_who_unsubscribes_amid_a_slow_lease_is_left_out_of_its_rest",
     ),
     Mutant(
+        "why somebody was left out dies with the process",
+        11,
+        "shared/engine/recover.py",
+        "entries = (*lost, *self._left_out(job, expired))",
+        "entries = tuple(lost)",
+        "tests/engine/test_suppressed.py::test_a_crash_loses_not_even_the_reason[before]",
+    ),
+    Mutant(
+        "a hiccup of the store loses what was known of a window",
+        3,
+        "shared/engine/send.py",
+        "            with suppress(Retriable):  # what was sent counts for more than its detail\n"
+        "                self._note(lease)\n",
+        "",
+        "tests/engine/test_hiccups.py::test_a_reservation_that_fails_in_mid_window_makes_nothing_unknown",
+    ),
+    Mutant(
         "a claim looks only since the list was sent, not since it was read",
         11,
         "shared/engine/suppressed.py",
@@ -151,6 +168,22 @@ RECIPIENTS: Final = (
         '    return f"\'{lines}"\n',
         "    return lines\n",
         "tests/domain/test_exports.py::test_what_a_spreadsheet_would_take_for_a_formula_is_guarded[=1+1]",
+    ),
+    Mutant(
+        "the columns of an export are those of whoever stands first",
+        3,
+        "shared/engine/export.py",
+        "known = next((r.values for r in chunk.recipients if r.skip != ERASED), None)",
+        "known = next((r.values for r in chunk.recipients), None)",
+        "tests/engine/test_export.py::test_a_list_s_columns_outlast_its_first_recipients",
+    ),
+    Mutant(
+        "a line break brings a formula into an export",
+        10,
+        "shared/domain/exports.py",
+        """lines = _LATER.sub("'", part) if""",
+        "lines = part if",
+        "tests/domain/test_exports.py::test_taking_an_apostrophe_from_what_looks_guarded_gives_the_original",
     ),
     Mutant(
         "two who ask at once have two exports made",
