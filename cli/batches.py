@@ -110,38 +110,7 @@ def _follow(ctx: typer.Context, api: Api, batch_id: str, *, json: bool) -> None:
         raise
 
 
-@app.command()
-def logs(
-    ctx: typer.Context,
-    batch_id: BatchId,
-    state: jobs.State = None,
-    status: jobs.OfStatus = None,
-    recipient: jobs.Recipient = "",
-    json: Json = False,
-) -> None:
-    """Show what became of each message, in list order. --json: one line per message."""
-    jobs.show_log(ctx, _path(batch_id, "/logs"), state=state, status=status, recipient=recipient, json=json)
-
-
-@app.command()
-def stop(ctx: typer.Context, batch_id: BatchId, json: Json = False) -> None:
-    """Stop a batch: what has not been handed to a provider stays queued. A finished one stays as it is."""
-    jobs.stop(ctx, "batch", batch_id, _path(batch_id), json=json)
-
-
-@app.command()
-def resume(ctx: typer.Context, batch_id: BatchId, json: Json = False) -> None:
-    """Send what a stopped batch has not sent."""
-    jobs.again(ctx, "batch", batch_id, _path(batch_id), "resume", json=json)
-
-
-@app.command()
-def retry(ctx: typer.Context, batch_id: BatchId, include: jobs.Include = None, json: Json = False) -> None:
-    """Send again what was not sent, or failed and may be tried again; never what bounced for good.
-
-    Messages whose fate is unknown are sent again only with --include unknown: some may arrive twice.
-    """
-    jobs.again(ctx, "batch", batch_id, _path(batch_id), "retry", jobs.to_include(include), json=json)
+jobs.add_to(app, "batch", "batches", log="/logs")
 
 
 def _body_of_file(name: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from cli.client import connect, path_of
 from cli.errors import ExitCode, Failed, Misused
 from cli.files import text_of
 from cli.messages import Channel, From, ReplyTo, Subject, TextFile, saying
-from cli.output import Json, emit, say, surroundings, table, tell
+from cli.output import Json, emit, say, surroundings, tables
 from cli.running import Plan, Runner, show_preview
 from cli.transfer import measured
 
@@ -98,16 +98,7 @@ def _end(code: ExitCode) -> None:
 @app.command("list")
 def list_campaigns(ctx: typer.Context, json: Json = False) -> None:
     """List the account's campaigns, newest first."""
-    shown = 0
-    for items in connect(ctx).pages("/campaigns", {"limit": jobs.PAGE}):
-        if json:
-            for item in items:
-                emit(item)
-        elif items:
-            table(COLUMNS, [{c: item.get(c) for c in COLUMNS} for item in items], empty="", header=not shown)
-        shown += len(items)
-    if not shown:
-        tell("no campaigns")
+    tables(COLUMNS, connect(ctx).pages("/campaigns", {"limit": jobs.PAGE}), json=json, empty="no campaigns")
 
 
 @app.command()
@@ -156,50 +147,11 @@ def problems(
     json: Json = False,
 ) -> None:
     """Show which rows of a list are invalid or duplicates, and why; the first 1,000 of each are kept."""
-    shown = 0
-    for rows in connect(ctx).pages(_path(campaign, path_of("uploads", upload)), {"limit": jobs.PAGE}, items="errors"):
-        if json:
-            for row in rows:
-                emit(row)
-        elif rows:
-            table(PROBLEM, [{c: row.get(c) for c in PROBLEM} for row in rows], empty="", header=not shown)
-        shown += len(rows)
-    if not shown:
-        tell("no problems")
+    found = connect(ctx).pages(_path(campaign, path_of("uploads", upload)), {"limit": jobs.PAGE}, items="errors")
+    tables(PROBLEM, found, json=json, empty="no problems")
 
 
-@app.command()
-def logs(
-    ctx: typer.Context,
-    campaign: CampaignId,
-    state: jobs.State = None,
-    status: jobs.OfStatus = None,
-    recipient: jobs.Recipient = "",
-    json: Json = False,
-) -> None:
-    """Show what became of each message, in list order. --json: one line per message."""
-    jobs.show_log(ctx, _path(campaign, "/messages"), state=state, status=status, recipient=recipient, json=json)
-
-
-@app.command()
-def stop(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
-    """Stop a campaign: what has not been handed to the provider stays queued."""
-    jobs.stop(ctx, "campaign", campaign, _path(campaign), json=json)
-
-
-@app.command()
-def resume(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
-    """Send what a stopped campaign has not sent."""
-    jobs.again(ctx, "campaign", campaign, _path(campaign), "resume", json=json)
-
-
-@app.command()
-def retry(ctx: typer.Context, campaign: CampaignId, include: jobs.Include = None, json: Json = False) -> None:
-    """Send again what was not sent, or failed and may be tried again; never what bounced for good.
-
-    Messages whose fate is unknown are sent again only with --include unknown: some may arrive twice.
-    """
-    jobs.again(ctx, "campaign", campaign, _path(campaign), "retry", jobs.to_include(include), json=json)
+jobs.add_to(app, "campaign", "campaigns", log="/messages")
 
 
 @app.command("override-bounce-guard")

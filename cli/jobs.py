@@ -1,17 +1,19 @@
-"""What the commands of batches and campaigns have in common: a job's log, stop, resume and retry."""
+"""What batches and campaigns can both be told: a job's log, stop, resume and retry."""
 
 import json as codec
 from typing import Annotated, Any, Final
 
 import typer
 
-from cli.client import connect
+from cli.client import connect, path_of
 from cli.errors import Misused
-from cli.output import counted, emit, say, table, tell
+from cli.output import Json, counted, emit, say, tables
 from shared.domain.states import MessageState, Status
 
 PAGE: Final = "1000"
+LOG: Final = ("message", "state", "attempts", "recipient", "providers", "error")
 
+Name = Annotated[str, typer.Argument(metavar="ID", help="Its id.")]
 State = Annotated[list[MessageState] | None, typer.Option(help="Only messages in this state. Repeatable.")]
 OfStatus = Annotated[Status | None, typer.Option(help="Only messages of this status.")]
 Recipient = Annotated[str, typer.Option(metavar="ADDRESS", help="Only messages to this address.")]
@@ -21,33 +23,68 @@ Include = Annotated[
 ]
 
 
-def show_log(
-    ctx: typer.Context,
-    path: str,
-    *,
-    state: list[MessageState] | None,
-    status: Status | None,
-    recipient: str,
-    json: bool,
-) -> None:
-    """Print what became of each message, in list order."""
-    query = {
-        "limit": PAGE,
-        "state": ",".join(state or ()),
-        "status": status.value if status else "",
-        "recipient": recipient,
-    }
-    columns = ("message", "state", "attempts", "recipient", "providers", "error")
-    shown = 0
-    for lines in connect(ctx).pages(path, {k: v for k, v in query.items() if v}):
-        if json:
-            for line in lines:
-                emit(line)
-        elif lines:
-            table(columns, [_shown(line) for line in lines], empty="", header=not shown)
-        shown += len(lines)
-    if not shown:
-        tell("no such messages" if state or status or recipient else "no messages")
+def add_to(app: typer.Typer, kind: str, root: str, *, log: str) -> None:
+    """Add these commands to those of a kind of job.
+
+    Args:
+        app: the commands of the kind.
+        kind: `batch` or `campaign`.
+        root: where they stand in the API.
+        log: what follows the path of one to its messages.
+    """
+
+    def again(ctx: typer.Context, name: str, rest: str, body: bytes = b"{}", *, json: bool) -> None:
+        """Resume or retry.
+
+        Not repeated when the answer is lost: the first request may have been heard, and the second would be refused.
+        """
+        answer = connect(ctx).post(path_of(root, name, rest), body, again=False)
+        if answer.get("messages") == 0:
+            text = f"{kind} {name}: nothing to send"
+        else:
+            queued = counted(answer.get("messages", 0), "message")
+            text = f"{kind} {name}: {queued} queued again; posthaste {kind} watch {name}"
+        told(answer, json=json, text=text)
+
+    @app.command()
+    def logs(
+        ctx: typer.Context,
+        name: Name,
+        state: State = None,
+        status: OfStatus = None,
+        recipient: Recipient = "",
+        json: Json = False,
+    ) -> None:
+        """Show what became of each message, in list order. --json: one line per message."""
+        query = {
+            "limit": PAGE,
+            "state": ",".join(state or ()),
+            "status": status.value if status else "",
+            "recipient": recipient,
+        }
+        found = connect(ctx).pages(path_of(root, name, log), {k: v for k, v in query.items() if v})
+        empty = "no such messages" if state or status or recipient else "no messages"
+        tables(LOG, found, json=json, empty=empty, row=_shown)
+
+    @app.command(
+        help=f"Stop a {kind}: what has not been handed to a provider stays queued. A finished one stays as it is."
+    )
+    def stop(ctx: typer.Context, name: Name, json: Json = False) -> None:
+        answer = connect(ctx).post(path_of(root, name, "/stop"), again=True)
+        text = f"{kind} {name} is {answer.get('state')}; go on:  posthaste {kind} resume {name}"
+        told(answer, json=json, text=text)
+
+    @app.command(help=f"Send what a stopped {kind} has not sent.")
+    def resume(ctx: typer.Context, name: Name, json: Json = False) -> None:
+        again(ctx, name, "/resume", json=json)
+
+    @app.command()
+    def retry(ctx: typer.Context, name: Name, include: Include = None, json: Json = False) -> None:
+        """Send again what was not sent, or failed and may be tried again; never what bounced for good.
+
+        Messages whose fate is unknown are sent again only with --include unknown: some may arrive twice.
+        """
+        again(ctx, name, "/retry", _to_include(include), json=json)
 
 
 def _shown(line: dict[str, Any]) -> dict[str, Any]:
@@ -65,27 +102,7 @@ def _shown(line: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def stop(ctx: typer.Context, kind: str, name: str, path: str, *, json: bool) -> None:
-    """Stop a job; what has not been handed to a provider stays queued."""
-    answer = connect(ctx).post(f"{path}/stop", again=True)
-    told(answer, json=json, text=f"{kind} {name} is {answer.get('state')}; go on:  posthaste {kind} resume {name}")
-
-
-def again(ctx: typer.Context, kind: str, name: str, path: str, word: str, body: bytes = b"{}", *, json: bool) -> None:
-    """Resume or retry.
-
-    Not repeated when the answer is lost: the first request may have been heard, and the second would be refused.
-    """
-    answer = connect(ctx).post(f"{path}/{word}", body, again=False)
-    if answer.get("messages") == 0:
-        text = f"{kind} {name}: nothing to send"
-    else:
-        queued = counted(answer.get("messages", 0), "message")
-        text = f"{kind} {name}: {queued} queued again; posthaste {kind} watch {name}"
-    told(answer, json=json, text=text)
-
-
-def to_include(include: list[str] | None) -> bytes:
+def _to_include(include: list[str] | None) -> bytes:
     """Return the body of a retry; Misused if a word is unknown."""
     wanted = include or []
     if set(wanted) - {"unsent", "failed", "unknown"}:

@@ -3,9 +3,9 @@
 Text from the outside (names, providers' words) is printed without control characters: no terminal obeys it.
 """
 
-import json
+import json as codec
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
@@ -54,7 +54,7 @@ def tell(text: str) -> None:
 
 def emit(document: Any) -> None:
     """Print one JSON document on one line; non-ASCII text is escaped, so that any terminal and locale takes it."""
-    print(json.dumps(document, separators=(", ", ": ")), flush=True)
+    print(codec.dumps(document, separators=(", ", ": ")), flush=True)
 
 
 def table(columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, empty: str, header: bool = True) -> None:
@@ -67,6 +67,36 @@ def table(columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, empty
     widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
     for line in cells:
         say("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def tables(
+    columns: Sequence[str],
+    pages: Iterable[Sequence[Mapping[str, Any]]],
+    *,
+    json: bool,
+    empty: str,
+    row: Callable[[Any], Mapping[str, Any]] = dict,
+) -> None:
+    """Print items page by page, as they come: one JSON document each, or tables below one header.
+
+    Args:
+        columns: of a table; an item that lacks one has an empty cell.
+        pages: the items.
+        json: print the items themselves.
+        empty: goes to stderr if there are none.
+        row: what a table shows of an item.
+    """
+    shown = 0
+    for items in pages:
+        if json:
+            for item in items:
+                emit(item)
+        elif items:
+            rows = [{column: cells.get(column) for column in columns} for cells in map(row, items)]
+            table(columns, rows, empty="", header=not shown)
+        shown += len(items)
+    if not shown:
+        tell(empty)
 
 
 def counted(number: int, noun: str) -> str:

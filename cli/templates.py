@@ -12,7 +12,7 @@ from cli.client import connect, path_of
 from cli.errors import Misused
 from cli.files import text_of
 from cli.messages import Channel, From, ReplyTo, Subject, TextFile, saying
-from cli.output import Json, emit, say, table, tell
+from cli.output import Json, emit, say, tables
 
 app = typer.Typer(help="Templates: messages with placeholders, kept for campaigns.", no_args_is_help=True)
 
@@ -23,16 +23,7 @@ TemplateId = Annotated[str, typer.Argument(metavar="ID", help="The template's id
 @app.command("list")
 def list_templates(ctx: typer.Context, json: Json = False) -> None:
     """List the account's templates, newest first."""
-    shown = 0
-    for items in connect(ctx).pages("/templates", {"limit": jobs.PAGE}):
-        if json:
-            for item in items:
-                emit(item)
-        elif items:
-            table(COLUMNS, [{c: item.get(c) for c in COLUMNS} for item in items], empty="", header=not shown)
-        shown += len(items)
-    if not shown:
-        tell("no templates")
+    tables(COLUMNS, connect(ctx).pages("/templates", {"limit": jobs.PAGE}), json=json, empty="no templates")
 
 
 @app.command()
