@@ -1,21 +1,12 @@
-"""A clock that can be put forward, and a certificate for loopback."""
+"""A clock that can be put forward and stopped, and a certificate for loopback."""
 
 import ssl
 from pathlib import Path
 
 import pytest
 
-from shared.adapters.clock import SystemClock
 from tests import certificates
-
-
-class ShiftedClock(SystemClock):
-    """The system's clock, that a test can put forward."""
-
-    ahead = 0.0
-
-    def now(self) -> float:
-        return super().now() + self.ahead
+from tests.fakes.shifted import ShiftedClock
 
 
 @pytest.fixture

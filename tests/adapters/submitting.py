@@ -9,7 +9,7 @@ from tests.adapters.servers import Server
 MAIL = Mail("news@sender.example", ("ann@example.com",), (b"Subject: x\r\n", b"\r\n.dot\r\nend\r\n"))
 WIRE = b"Subject: x\r\n\r\n..dot\r\nend\r\n.\r\n"
 SOON = 0.3
-"""Seconds: enough for a conversation on loopback, and nobody waits for long."""
+"""Seconds that a server is waited for that says nothing more."""
 
 PIPELINING = pytest.mark.parametrize("extensions", ["", "PIPELINING"])
 

@@ -117,6 +117,18 @@ def test_contents_of_every_size_come_back(
     assert (loaded.content, loaded.chunk) == (content, parts.chunks[-1])
 
 
+@pytest.mark.parametrize(("hours", "folder"), [(0, 1), (24, 1), (25, 8), (24 * 31, 31), (24 * 366, 366)])
+def test_a_large_content_stands_where_it_goes_after_its_job(
+    stores: MotoStores, clock: FakeClock, hours: int, folder: int
+) -> None:
+    parts = Parts(clock)
+    job = replace(parts.job, not_before=parts.job.created_at + hours * 3_600_000 if hours else 0)
+    large = Content(Mailbox("a@example.com"), "Hello", text=_incompressible("x" * 600_000))
+    stores.records.accept(job, parts.chunks, parts.ledgers, large, None)
+    assert set(stores.blobs.items) == {f"contents/{folder}/{job.id}"}
+    assert stores.records.content(job.id) == large
+
+
 def _incompressible(text: str) -> str:
     """Scramble a text so that zlib finds nothing in it; deterministic."""
     out = bytearray()

@@ -1,15 +1,16 @@
 import socket
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 from shared.adapters.clock import SystemClock
-from shared.adapters.http import HttpClient
+from shared.adapters.http import READ_TIMEOUT, HttpClient
 from shared.adapters.http_answer import MAX_BODY
 from shared.ports import AnswerLost, NoTime, NotSent
-from tests.adapters.conftest import ShiftedClock
 from tests.adapters.posting import BODY, WiredClient, post, reset
 from tests.adapters.servers import OK, Conversation, refusing, serving
+from tests.fakes.shifted import ShiftedClock
 
 
 @pytest.fixture(params=[HttpClient, WiredClient])
@@ -83,35 +84,41 @@ def test_a_lost_answer_is_told_and_the_request_arrives_once(
     assert server.connections == 1
 
 
-def test_no_answer_in_time_is_an_answer_lost(client: HttpClient) -> None:
+def test_no_answer_in_time_is_an_answer_lost(client: HttpClient, clock: ShiftedClock) -> None:
+    heard = threading.Event()
+
     def talk(c: Conversation) -> None:
         c.hear()
+        clock.go()
+        heard.set()
         c.server.over.wait(10)
 
     with serving(talk) as server:
-        with pytest.raises(AnswerLost, match="read_timeout"):
+        with clock.stopped(), pytest.raises(AnswerLost, match="read_timeout"):
             post(client, server.url, seconds=0.2)
+        assert heard.wait(10)
         assert len(server.requests) == 1
 
 
-def test_a_dripping_answer_ends_at_the_deadline(client: HttpClient) -> None:
+def test_a_dripping_answer_ends_at_the_deadline(client: HttpClient, clock: ShiftedClock) -> None:
     def talk(c: Conversation) -> None:
         c.hear()
+        clock.go()
         while not c.server.over.wait(0.02):
             c.say(b"x")
 
     with serving(talk) as server:
         begun = SystemClock().now()
-        with pytest.raises(AnswerLost, match="read_timeout"):
+        with clock.stopped(), pytest.raises(AnswerLost, match="read_timeout"):
             post(client, server.url, seconds=0.3)
-        assert SystemClock().now() - begun < 3
+        assert SystemClock().now() - begun < READ_TIMEOUT / 2, "it ended at another time limit"
 
 
-def test_a_server_that_does_not_read_ends_as_an_answer_lost(client: HttpClient) -> None:
+def test_a_server_that_does_not_read_ends_as_an_answer_lost(client: HttpClient, clock: ShiftedClock) -> None:
     def talk(c: Conversation) -> None:
         c.server.over.wait(10)
 
-    with serving(talk) as server, pytest.raises(AnswerLost, match="write_timeout"):
+    with serving(talk) as server, clock.stopped(), pytest.raises(AnswerLost, match="write_timeout"):
         post(client, server.url, seconds=0.5, body=b"x" * 50_000_000)
 
 

@@ -13,9 +13,9 @@ from shared.adapters import http as under_test
 from shared.adapters.http import HttpClient
 from shared.ports import AnswerLost, NotSent
 from tests import certificates
-from tests.adapters.conftest import ShiftedClock
 from tests.adapters.posting import WiredClient, post, reset
 from tests.adapters.servers import OK, Conversation, answering, serving
+from tests.fakes.shifted import ShiftedClock
 
 
 @pytest.fixture(params=[HttpClient, WiredClient])
@@ -25,24 +25,27 @@ def client(request: pytest.FixtureRequest, clock: ShiftedClock) -> Iterator[Http
     made.close()
 
 
+def has_news(client: HttpClient) -> bool:
+    """Tell, once it is so, that something has come on the one idle connection: its end, or what nobody asked for."""
+    ((connection,),) = client._idle.values()
+    return bool(connection.poll.poll(10_000))
+
+
 # Connections that do not live for ever
 
 
 def test_a_connection_the_server_closed_is_replaced_without_a_word(client: HttpClient) -> None:
-    closed = threading.Event()
-
     def talk(c: Conversation) -> None:
         if c.number == 1:
             c.hear()
             c.say(OK)
             c.sock.close()
-            closed.set()
         else:
             answering()(c)
 
     with serving(talk) as server:
         post(client, server.url)
-        assert closed.wait(5)
+        assert has_news(client)
         for _ in range(3):
             assert post(client, server.url).status == 202
     assert (server.connections, len(server.requests)) == (2, 4)
@@ -55,19 +58,20 @@ def test_a_connection_on_which_the_server_said_something_unasked_is_replaced(cli
         c.hear()
         c.say(OK)
         if c.number == 1:
+            assert said.wait(10)
             c.say(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
-            said.set()
         c.server.over.wait(10)
 
     with serving(talk) as server:
         assert post(client, server.url).status == 202
-        assert said.wait(5)
+        said.set()
+        assert has_news(client)
         assert post(client, server.url).status == 202
     assert server.connections == 2
 
 
 def test_a_connection_idle_for_long_is_not_trusted(client: HttpClient, clock: ShiftedClock) -> None:
-    with serving() as server:
+    with serving() as server, clock.stopped():
         post(client, server.url)
         clock.ahead += under_test.IDLE_SECONDS - 1
         post(client, server.url)

@@ -12,8 +12,8 @@ from shared.adapters.http import IDLE_SECONDS, HttpClient, Origin
 from shared.adapters.http_wire import Wire
 from shared.ports import AnswerLost, NoTime, Request, Response
 from tests import certificates
-from tests.adapters.conftest import ShiftedClock
 from tests.adapters.servers import OK, Conversation, Server, answering, serving
+from tests.fakes.shifted import ShiftedClock
 
 Answers = list[Response | AnswerLost]
 
@@ -136,14 +136,12 @@ def test_leaving_waits_for_every_answer(client: HttpClient) -> None:
 @pytest.mark.parametrize("rested", [False, True])
 def test_a_connection_that_the_server_closed_is_not_used(client: HttpClient, *, rested: bool) -> None:
     close = threading.Event()
-    closed = threading.Event()
 
     def talk(c: Conversation) -> None:
         c.hear()
         c.say(OK)
         assert close.wait(10)
         c.sock.close()
-        closed.set()
 
     answers: Answers = []
     with serving(talk) as server:
@@ -152,7 +150,7 @@ def test_a_connection_that_the_server_closed_is_not_used(client: HttpClient, *, 
             assert wire.begin(request(client, server), answers.append)
             wire.join()
             close.set()
-            assert closed.wait(10)
+            assert wait_for_bytes(wire)
             wire.rest(client.now() + (0.02 if rested else 0.002))
             assert not wire.begin(request(client, server), answers.append)
         assert (statuses(answers), len(server.requests), idle(client)) == ([202], 1, 0)
@@ -204,10 +202,11 @@ def wait_for_bytes(wire: Wire) -> bool:
     return bool(wire._selector.select(10))
 
 
-def test_each_call_has_its_own_deadline(client: HttpClient) -> None:
+def test_each_call_has_its_own_deadline(client: HttpClient, clock: ShiftedClock) -> None:
     def talk(c: Conversation) -> None:
         heard = c.hear()
         if heard.endswith(b"slow"):
+            clock.go()
             c.server.over.wait(10)
         else:
             c.say(OK)
@@ -217,7 +216,7 @@ def test_each_call_has_its_own_deadline(client: HttpClient) -> None:
     quick: Answers = []
     with serving(talk) as server:
         connect(client, server, 2)
-        with Wire(client) as wire:
+        with clock.stopped(), Wire(client) as wire:
             assert wire.begin(request(client, server, b"slow", seconds=0.2), slow.append)
             assert wire.begin(request(client, server, b"quick"), quick.append)
         assert (statuses(slow), statuses(quick)) == (["read_timeout"], [202])
@@ -253,14 +252,14 @@ def test_a_request_that_the_socket_takes_in_pieces_arrives_whole(client: HttpCli
     assert server.requests[0].partition(b"\r\n\r\n")[2] == body
 
 
-def test_a_server_that_does_not_read_is_an_answer_lost(client: HttpClient) -> None:
+def test_a_server_that_does_not_read_is_an_answer_lost(client: HttpClient, clock: ShiftedClock) -> None:
     def talk(c: Conversation) -> None:
         c.server.over.wait(10)
 
     answers: Answers = []
     with serving(talk) as server:
         narrow(client, connect(client, server))
-        with Wire(client) as wire:
+        with Wire(client) as wire, clock.stopped():
             assert wire.begin(request(client, server, b"x" * 65_000, seconds=0.2), answers.append)
         assert statuses(answers) in (["write_timeout"], ["read_timeout"])
         assert idle(client) == 0

@@ -12,10 +12,10 @@ from shared.adapters.smtp_session import MAX_REPLY
 from shared.domain.smtp import Relay, Reply, Step, Tls
 from shared.ports import AnswerLost, Interrupted, NoTime, NotSent, Unfit
 from tests import certificates
-from tests.adapters.conftest import ShiftedClock
 from tests.adapters.relays import Say, drip, drop, half, hang, relay, reset
 from tests.adapters.servers import Conversation, serving
 from tests.adapters.submitting import MAIL, PIPELINING, SOON, WIRE, submit
+from tests.fakes.shifted import ShiftedClock
 
 
 @pytest.fixture
@@ -49,6 +49,18 @@ def test_it_makes_one_transaction(client: SmtpClient, extensions: str) -> None:
     ]
 
 
+def timed(say: Say, clock: ShiftedClock) -> Say:
+    """Have time pass from here on, if it is time that decides."""
+    if say not in (hang, drip):
+        return say
+
+    def action(c: Conversation) -> bytes | None:
+        clock.go()
+        return say(c) if callable(say) else say
+
+    return action
+
+
 # Broken before the end of the message is written: surely not sent
 
 BEFORE = ["GREETING", "EHLO", "MAIL", "RCPT", "DATA"]
@@ -71,11 +83,11 @@ BROKEN: dict[str, tuple[Say, str]] = {
 @pytest.mark.parametrize("step", BEFORE)
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_conversation_broken_before_the_message_is_surely_not_sent(
-    client: SmtpClient, step: str, how: str, extensions: str
+    client: SmtpClient, clock: ShiftedClock, step: str, how: str, extensions: str
 ) -> None:
     say, code = BROKEN[how]
-    with serving(relay(extensions=extensions, say={step: say})) as server:
-        with pytest.raises(NotSent, match=code) as caught:
+    with serving(relay(extensions=extensions, say={step: timed(say, clock)})) as server:
+        with clock.stopped(), pytest.raises(NotSent, match=code) as caught:
             submit(client, server, seconds=SOON if say in (hang, drip) else 10)
         assert isinstance(caught.value, Interrupted) is (step in ("MAIL", "RCPT", "DATA"))
         assert not isinstance(caught.value, NoTime)
@@ -87,11 +99,11 @@ def test_a_conversation_broken_before_the_message_is_surely_not_sent(
 @pytest.mark.parametrize("how", [drop, reset, hang])
 @pytest.mark.parametrize("tls", [Tls.NONE, Tls.STARTTLS])
 def test_a_conversation_broken_within_the_message_is_surely_not_sent(
-    client: SmtpClient, server_tls: ssl.SSLContext, how: Say, tls: Tls
+    client: SmtpClient, clock: ShiftedClock, server_tls: ssl.SSLContext, how: Say, tls: Tls
 ) -> None:
     long = replace(MAIL, data=(b"x" * 70 + b"\r\n",) * 300_000)
     with serving(relay(extensions="STARTTLS", tls=server_tls, say={"BODY": how})) as server:
-        with pytest.raises(Interrupted, match=r"connection_reset|write_timeout"):
+        with clock.stopped(), pytest.raises(Interrupted, match=r"connection_reset|write_timeout"):
             submit(client, Relay("127.0.0.1", server.port, tls), long, seconds=SOON if how is hang else 10)
         assert server.requests == []
 
@@ -116,11 +128,11 @@ AFTER: dict[str, tuple[Say, str]] = {**BROKEN, "asks for more": (b"354 more\r\n"
 @pytest.mark.parametrize("tls", [Tls.NONE, Tls.STARTTLS])
 @pytest.mark.parametrize("how", AFTER)
 def test_a_reply_lost_after_the_message_is_told_and_it_arrives_once(
-    client: SmtpClient, server_tls: ssl.SSLContext, how: str, tls: Tls
+    client: SmtpClient, clock: ShiftedClock, server_tls: ssl.SSLContext, how: str, tls: Tls
 ) -> None:
     say, code = AFTER[how]
-    with serving(relay(extensions="STARTTLS", tls=server_tls, say={"END": say})) as server:
-        with pytest.raises(AnswerLost, match=code):
+    with serving(relay(extensions="STARTTLS", tls=server_tls, say={"END": timed(say, clock)})) as server:
+        with clock.stopped(), pytest.raises(AnswerLost, match=code):
             submit(client, Relay("127.0.0.1", server.port, tls), seconds=SOON if say in (hang, drip) else 10)
         assert server.requests == [WIRE]
         assert server.connections == 1

@@ -15,10 +15,10 @@ from shared.adapters.smtp_session import Session
 from shared.domain.smtp import Relay, Reply, Step, Tls
 from shared.ports import Interrupted, NoTime, NotSent
 from tests import certificates
-from tests.adapters.conftest import ShiftedClock
 from tests.adapters.relays import Say, drop, hang, relay, reset
 from tests.adapters.servers import Conversation, Server, refusing, serving
 from tests.adapters.submitting import MAIL, PIPELINING, submit
+from tests.fakes.shifted import ShiftedClock
 
 
 @pytest.fixture
@@ -100,13 +100,14 @@ def test_a_certificate_that_is_not_trusted_or_of_another_name(
         assert server.requests == []
 
 
-def test_a_handshake_that_hangs(client: SmtpClient) -> None:
+def test_a_handshake_that_hangs(client: SmtpClient, clock: ShiftedClock) -> None:
     def silent(c: Conversation) -> None:
         c.say(b"220 go\r\n")
         hang(c)
 
     with (
         serving(relay(extensions="STARTTLS", say={"STARTTLS": silent})) as server,
+        clock.stopped(),
         pytest.raises(NotSent, match="tls_timeout"),
     ):
         submit(client, Relay("127.0.0.1", server.port, Tls.STARTTLS), seconds=0.3)
@@ -245,7 +246,7 @@ def test_a_connection_idle_for_long_is_ended_politely(client: SmtpClient, clock:
     def bye(c: Conversation) -> None:
         quit_said.set()
 
-    with serving(relay(first={"QUIT": bye})) as server:
+    with serving(relay(first={"QUIT": bye})) as server, clock.stopped():
         submit(client, server)
         clock.ahead += under_test.IDLE_SECONDS - 1
         submit(client, server)
