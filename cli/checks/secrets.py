@@ -18,6 +18,8 @@ KEYLESS: Final = frozenset({"no_key", "no_topic"})
 """What a reader of webhooks says that believes no post at all."""
 ROLE: Final = "ses"
 """Its sender's role signs: an empty secret is all right."""
+PAIR: Final = ("access_key_id", "secret_access_key")
+"""With both of them a secret of SES signs instead of the role."""
 
 DOOMED: Final = "InvalidRequestException"
 """What Secrets Manager says to who reads a secret that is to be deleted."""
@@ -63,6 +65,9 @@ def judge(credential: Credential, text: str, url: str, clock: Clock) -> list[Fin
     if found:
         return found
     do = f"posthaste credential set {credential.id}, with all its fields"
+    if credential.provider == ROLE and sum(_has(fields, x) for x in PAIR) == 1:
+        says = f"of {' and '.join(PAIR)} it has one: its sender's role signs, and mail leaves this account"
+        found.append(Finding(name, Level.ERROR, says, do))
     if lacking := _lacking(credential, fields, url or "https://unknown.invalid", clock):
         says = f"its sender would refuse every message ({lacking})"
         found.append(Finding(name, Level.ERROR, says, do))
@@ -82,9 +87,14 @@ def doomed(check: str, name: str) -> Finding:
 def own_keys(text: str) -> bool:
     """Tell whether a secret of SES has access keys, which may be those of another account."""
     try:
-        return bool(json.loads(text or "{}").get("access_key_id"))
+        fields = json.loads(text or "{}")
+        return all(_has(fields, x) for x in PAIR)
     except (ValueError, AttributeError):
         return False
+
+
+def _has(fields: Mapping[str, Any], name: str) -> bool:
+    return bool(str(fields.get(name, "")).strip())
 
 
 def links(text: str) -> Finding:

@@ -252,9 +252,14 @@ def test_what_is_paused_or_slowed_is_told() -> None:
     assert (account.says, account.do) == ("acc_a is paused (spam)", "posthaste resume --account acc_a")
 
 
-def test_keys_of_ones_own_are_seen() -> None:
-    assert secrets.own_keys('{"access_key_id": "AKIA"}')
-    assert not any(secrets.own_keys(text) for text in ("", "{}", "[]", "x", '{"access_key_id": ""}'))
+def test_keys_of_ones_own_are_seen_and_half_of_them_is_an_error() -> None:
+    pair = {"access_key_id": "AKIA", "secret_access_key": "hush"}
+    assert secrets.own_keys(json.dumps(pair))
+    assert not any(secrets.own_keys(text) for text in ("", "{}", "[]", "x", '{"access_key_id": "AKIA"}'))
+    assert levels(secrets.judge(ONE, json.dumps(pair), "https://mail.example.com", FakeClock())) == [OK]
+    for name in pair:
+        half = secrets.judge(ONE, json.dumps({**pair, name: " "}), "https://mail.example.com", FakeClock())
+        assert (levels(half), "role signs" in half[0].says, "hush" in str(half)) == ([ERROR], True, False)
 
 
 def test_alarms_must_reach_somebody() -> None:
