@@ -81,15 +81,21 @@ def _reason(text: str) -> str:
     return trimmed
 
 
-def _switch(ctx: typer.Context, board: Board, credential: str, account: str, *, everything: bool) -> Switch:
-    if bool(credential) + bool(account) + everything != 1:
-        raise Misused("say what: one of --credential ID, --account ACCOUNT and --all")
-    if credential:
-        board.declared(credential)
-        return Switch(credential=credential)
-    if account:
-        return Switch(account=resolve(board.found.accounts(surroundings(ctx).clock), account))
-    return EVERYTHING
+@contextmanager
+def _turning(
+    ctx: typer.Context, stage: str, credential: str, account: str, *, everything: bool, aws: bool
+) -> Iterator[tuple[Board, Switch]]:
+    """Open the board, and find the switch that the options name."""
+    with _opened(ctx, stage, aws=aws) as board, _checked():
+        if bool(credential) + bool(account) + everything != 1:
+            raise Misused("say what: one of --credential ID, --account ACCOUNT and --all")
+        switch = EVERYTHING
+        if credential:
+            board.declared(credential)
+            switch = Switch(credential=credential)
+        elif account:
+            switch = Switch(account=resolve(board.found.accounts(surroundings(ctx).clock), account))
+        yield board, switch
 
 
 def _name(switch: Switch) -> str:
@@ -115,8 +121,7 @@ def pause(
 ) -> None:
     """Pause a credential, an account, or everything: at most one window more goes out, and what waits is kept."""
     why = _reason(reason)
-    with _opened(ctx, stage, aws=aws) as board, _checked():
-        switch = _switch(ctx, board, credential, account, everything=everything)
+    with _turning(ctx, stage, credential, account, everything=everything, aws=aws) as (board, switch):
         changed = board.switches.pause(switch, by=board.by, reason=why)
         stands = board.switches.read(switch)[switch]
     if json:
@@ -141,8 +146,7 @@ def resume(
 ) -> None:
     """End a pause: what waits goes on within seconds. `--all` ends that of everything, not those of single ones."""
     why = _reason(reason)
-    with _opened(ctx, stage, aws=aws) as board, _checked():
-        switch = _switch(ctx, board, credential, account, everything=everything)
+    with _turning(ctx, stage, credential, account, everything=everything, aws=aws) as (board, switch):
         changed = board.switches.resume(switch, by=board.by, reason=why)
         above = board.switches.read(EVERYTHING)[EVERYTHING]
     if json:
