@@ -74,6 +74,7 @@ class Storage(Construct):
                 ),
                 LifecycleRule(id="uploads", prefix=UPLOADS, expiration=Duration.days(deployment.uploads_days)),
                 LifecycleRule(id="exports", prefix=EXPORTS, expiration=Duration.days(EXPORTS_DAYS)),
+                *_contents(deployment),
                 *archive,
             ],
         )
@@ -96,6 +97,19 @@ class Storage(Construct):
             deletion_protection=deployment.stage.startswith("prod"),
             removal_policy=deployment.removal,
         )
+
+
+def _contents(deployment: Deployment) -> list[LifecycleRule]:
+    """Return what deletes large contents when their jobs have gone, each folder by the longest wait in it.
+
+    The rule of the whole folder is for whatever stands in none of them: where two fit, S3 takes the shorter.
+    """
+    kept, *_, longest = deployment.settings.kept_days, *contracts.CONTENT_WAITS
+    folders = {f"{contracts.CONTENTS}{days}/": days for days in contracts.CONTENT_WAITS[:-1]}
+    return [
+        LifecycleRule(id=prefix.replace("/", "-").rstrip("-"), prefix=prefix, expiration=Duration.days(kept + days))
+        for prefix, days in {**folders, contracts.CONTENTS: longest}.items()
+    ]
 
 
 def _text(name: str) -> Attribute:

@@ -37,6 +37,12 @@ INDEX_OPEN_PROJECTION: Final = ("not_before", "campaign", "job")
 INDEX_MINE: Final = "mine"
 """Index `open`: keys `open_pk`, `open_sk`; index `mine`: keys `mine_pk`, `mine_sk`, keys only."""
 
+CONTENTS: Final = "contents/"
+"""Where the bucket has contents that are too large for an item."""
+CONTENT_WAITS: Final = (1, 8, 31, 92, 366)
+"""Days. A large content stands in the folder of the first of these within which its job's time comes, and goes as long
+after that as jobs are kept: a bucket's rules know of a file nothing but its age and its folder."""
+
 TEST_CREDENTIAL: Final = "test"
 """The built-in credential of test keys: every deployment has its lane, no setting names it."""
 TEST_RATE: Final = 500
@@ -45,6 +51,8 @@ MIN_RATE: Final = 0.02
 """Messages per second, the least that a credential sends: one in 50 s. A sender lives for two minutes and has to wait
 for its slot, and a message that counts as several, or a rate that is raised again, waits for as many of these."""
 
+MIN_JOBS_DAYS: Final = 30
+"""Days that a job is kept at least, whatever the settings say: it may wait, be retried and hear of its messages."""
 FEEDBACK_TIMEOUT: Final = 72 * 3600
 """Seconds that a provider has by default to say what became of a message: they try to deliver for three days."""
 
@@ -153,6 +161,11 @@ class Settings:
     archive_days: int = 0
     """For how long the archive of a job is kept; 0: none is made."""
     extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def kept_days(self) -> int:
+        """Days that a job is kept from acceptance, or from the time that it waits for."""
+        return max(MIN_JOBS_DAYS, self.jobs_days)
 
     def credential(self, credential_id: str) -> Credential:
         """Return a declared (or the built-in test) credential; KeyError if there is none."""

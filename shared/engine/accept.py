@@ -97,7 +97,7 @@ class Acceptor:
         now = int(self._clock.now() * 1000)
         due = max(now, request.not_before)
         job_id = new_id(now)
-        ttl = (due + max(30, self._settings.jobs_days) * DAY_MS) // 1000
+        ttl = (due + self._settings.kept_days * DAY_MS) // 1000
         parts = self._split(request)
         chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(parts)]
         usable = self._circuits.open_to(request.route)

@@ -170,7 +170,7 @@ class Uploading:
     def _upload(self, campaign: Campaign, region: str, *, drop_duplicates: bool) -> Upload:
         now = self._now()
         name = new_id(now)
-        days = USE_WITHIN_DAYS + max(30, self._settings.jobs_days)
+        days = USE_WITHIN_DAYS + self._settings.kept_days
         return Upload(
             id=name,
             campaign=campaign.id,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from functions.api.composing import FUTURE
 from infra.lint import synthesise
 from shared import contracts
 from tests.infra.conftest import LINK_KEYS_ID, SENDERS, TABLES, deployment
@@ -81,6 +82,16 @@ def test_bucket(template: Template) -> None:
     assert rules["leftovers"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
     assert "Prefix" not in rules["leftovers"]
     assert (rules["uploads"]["Prefix"], rules["uploads"]["ExpirationInDays"]) == ("uploads/", 7)
+
+
+def test_large_contents_go_with_their_jobs_and_no_sooner(template: Template) -> None:
+    """Jobs are kept for 30 days after the time that they waited for; where two rules fit, S3 takes the shorter."""
+    (bucket,) = template.of("S3::Bucket").values()
+    rules = {r["Prefix"]: r["ExpirationInDays"] for r in bucket["LifecycleConfiguration"]["Rules"] if "Prefix" in r}
+    folders = {f"contents/{wait}/": 30 + wait for wait in (1, 8, 31, 92)}
+    assert {p: d for p, d in rules.items() if p.startswith("contents")} == {**folders, "contents/": 30 + 366}
+    assert contracts.CONTENT_WAITS[-1] * 86_400 >= FUTURE, "the API takes no job that waits longer"
+    assert deployment(retention={"jobs_days": 7, "logs_days": 30}).settings.kept_days == 30
 
 
 def test_data_is_kept_in_production_only(aws: Template, tmp_path: Path) -> None:

@@ -12,6 +12,14 @@ ERASING: Final = "tests/api/test_erasing.py"
 
 ACCOUNTS: Final = (
     Mutant(
+        "a large content may go before its job",
+        3,
+        "shared/adapters/dynamo/contents.py",
+        "days = next((x for x in CONTENT_WAITS if ahead <= x * DAY_MS), CONTENT_WAITS[-1])",
+        "days = CONTENT_WAITS[0]",
+        "tests/adapters/test_dynamo_stores.py::test_a_large_content_stands_where_it_goes_after_its_job",
+    ),
+    Mutant(
         "a suspended account's jobs go on",
         4,
         "shared/adapters/dynamo/records.py",

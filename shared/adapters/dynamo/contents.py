@@ -6,10 +6,12 @@ from typing import Final, Protocol
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, s
+from shared.contracts import CONTENT_WAITS, CONTENTS
 from shared.domain import content as content_codec
 from shared.domain.chunks import Chunk
 from shared.domain.content import Content
 from shared.domain.jobs import Job
+from shared.domain.times import DAY_MS
 
 CHUNK_CONTENT: Final = 3_000
 """Bytes of packed content that stand in the chunk of a job that has only one: a single mail is one write less. More
@@ -42,9 +44,16 @@ def _content_item(job: Job, packed: bytes, blobs: Blobs) -> Item:
     item: Item = {**keys.content(job.id), "ttl": n(job.ttl)}
     if len(packed) <= INLINE_CONTENT:
         return {**item, "data": {"B": packed}}
-    name = f"contents/{job.id}"
+    name = _name(job)
     blobs.put(name, packed)
     return {**item, "blob": s(name)}
+
+
+def _name(job: Job) -> str:
+    """Return the name of a job's content in the bucket: a rule of its folder deletes it, no sooner than the job."""
+    ahead = max(0, job.not_before - job.created_at)
+    days = next((x for x in CONTENT_WAITS if ahead <= x * DAY_MS), CONTENT_WAITS[-1])
+    return f"{CONTENTS}{days}/{job.id}"
 
 
 def unpack(item: Item, blobs: Blobs) -> Content | None:
