@@ -6,7 +6,7 @@ and never called ok.
 """
 
 import json as codec
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -269,7 +269,7 @@ def _ses(patient: Patient) -> Iterator[Finding]:
     for region, credentials in sorted(by_region.items()):
         client = patient.found.client("sesv2", region)
         yield from ses.account(client.get_account(), credentials, region)
-        senders = _senders(patient) if patient.environment else set()
+        senders = _senders(patient, credentials) if patient.environment else set()
         known = _all_identities(client)
         covering = {x for s in senders for x in ses.cover(s, {k["IdentityName"].lower() for k in known})}
         details = {name: client.get_email_identity(EmailIdentity=name) for name in sorted(covering)}
@@ -286,9 +286,11 @@ def _own_keys(patient: Patient, credential: Credential) -> bool:
         return False
 
 
-def _senders(patient: Patient) -> set[str]:
+def _senders(patient: Patient, credentials: Sequence[Credential]) -> set[str]:
+    """Return what may be sent from through some of these credentials."""
     accounts = patient.found.accounts(patient.clock)
-    return {s.lower() for a in accounts.list_accounts() for s in accounts.list_senders(a.id)}
+    mine = [a.id for a in accounts.list_accounts() if any(c.open_to(a.id) for c in credentials)]
+    return {s.lower() for name in mine for s in accounts.list_senders(name)}
 
 
 def _all_identities(client: Any) -> list[Mapping[str, Any]]:

@@ -23,7 +23,7 @@ from shared.ports import Retriable
 from tests.cli.fakes import FakeClock, Run
 
 REGION = "eu-west-1"
-SES = Credential("ses-main", "ses", "email", 14, configuration_set="posthaste-blue-ses-main")
+SES = Credential("ses-main", "ses", "email", 14, configuration_set="posthaste-blue-ses-main", accounts=("acc",))
 SETTINGS = Settings("blue", (SES,), {"email": ("ses-main",)}, public_url="https://mail.example.com")
 TOPIC = f"arn:aws:sns:{REGION}:123456789012:posthaste-blue-ses"
 QUEUE = f"arn:aws:sqs:{REGION}:123456789012:posthaste-blue-feedback"
@@ -64,10 +64,10 @@ class Stage:
     def accounts(self, _clock: Any) -> Any:
         class Accounts:
             def list_accounts(self) -> list[Any]:
-                return [Credential("acc", "", "", 1)]
+                return [Credential("acc", "", "", 1), Credential("other", "", "", 1)]
 
-            def list_senders(self, _account: str) -> list[str]:
-                return ["example.com"]
+            def list_senders(self, account: str) -> list[str]:
+                return {"acc": ["example.com"], "other": ["not-of-ses.example"]}[account]
 
         return Accounts()
 
