@@ -1,13 +1,15 @@
-"""What batches and campaigns can both be told: a job's log, stop, resume and retry."""
+"""What batches and campaigns can both be told: a job's log, its export, stop, resume and retry."""
 
 import json as codec
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
+from cli import exports
 from cli.client import connect, path_of
 from cli.errors import Misused
-from cli.output import Json, counted, emit, say, tables
+from cli.output import Json, counted, emit, say, surroundings, tables
 from shared.domain.states import MessageState, Status
 
 PAGE: Final = "1000"
@@ -17,6 +19,8 @@ Name = Annotated[str, typer.Argument(metavar="ID", help="Its id.")]
 State = Annotated[list[MessageState] | None, typer.Option(help="Only messages in this state. Repeatable.")]
 OfStatus = Annotated[Status | None, typer.Option(help="Only messages of this status.")]
 Recipient = Annotated[str, typer.Option(metavar="ADDRESS", help="Only messages to this address.")]
+Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Where to; default: its kind and id, in this folder.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 Include = Annotated[
     list[str] | None,
     typer.Option(metavar="unsent|failed|unknown", help="What to send again. Repeatable; default: unsent and failed."),
@@ -65,6 +69,12 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str) -> None:
         found = connect(ctx).pages(path_of(root, name, log), {k: v for k, v in query.items() if v})
         empty = "no such messages" if state or status or recipient else "no messages"
         tables(LOG, found, json=json, empty=empty, row=_shown)
+
+    @app.command(help=f"Store every message of a {kind} as a row of a CSV file. A running one exports as it is now.")
+    def export(ctx: typer.Context, name: Name, out: Out = None, force: Force = False, json: Json = False) -> None:
+        path = path_of(root, name)
+        target = exports.place(out, kind, name, replace=force)
+        exports.fetch(connect(ctx), surroundings(ctx), path=path, target=target, json=json)
 
     @app.command(
         help=f"Stop a {kind}: what has not been handed to a provider stays queued. A finished one stays as it is."

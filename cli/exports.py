@@ -1,0 +1,57 @@
+"""`posthaste batch|campaign export`: every message as a row of a CSV file, asked for, waited for and fetched."""
+
+from pathlib import Path
+
+from cli.client import Api
+from cli.errors import Failed, Misused
+from cli.meters import meter, size_of
+from cli.output import Surroundings, counted, emit, say
+from cli.transfer import download
+from cli.watch import QUICK, QUICK_POLLS, SLOW
+
+
+def fetch(api: Api, around: Surroundings, *, path: str, target: Path, json: bool) -> None:
+    """Have the export of a job or campaign made, and store it.
+
+    Args:
+        api: where it is asked for.
+        around: the time, and whether somebody looks.
+        path: of the job or campaign.
+        target: the file; one of that name is replaced when the new one is complete.
+        json: print a document instead of a line, and no progress.
+
+    Raises:
+        CommandError: there is nothing to export, it cannot be fetched, or the file cannot be written.
+    """
+    terminal = around.terminal and not json
+    with meter("making the file", terminal=terminal, quiet=json) as shown:
+        polls = 0
+        while (found := api.get(path + "/export")).get("state") == "preparing":
+            shown(float(found.get("progress") or 0.0), "")
+            around.clock.sleep(QUICK if polls < QUICK_POLLS else SLOW)
+            polls += 1
+        if found.get("state") != "ready":
+            raise Failed("the answer is not an export: does POSTHASTE_URL name a Posthaste API?")
+        messages = counted(int(found.get("rows") or 0), "message")
+        shown(1.0, messages)
+    with meter(f"fetching {target.name}", terminal=terminal, quiet=json) as shown:
+        download(
+            found.get("url"),
+            target,
+            around.clock,
+            lambda done, size: shown(done / size if size else 0.0, f"of {size_of(size)}"),
+        )
+    if json:
+        emit({"file": str(target), "rows": found.get("rows"), "as_of": found.get("as_of")})
+    else:
+        say(f"{target}: {messages}, as of {found.get('as_of')}")
+
+
+def place(out: Path | None, kind: str, name: str, *, replace: bool) -> Path:
+    """Return the file that an export is written to; Misused if it exists and is not to be replaced."""
+    target = out or Path(f"{kind}-{name.replace('/', '_')}.csv")
+    if target.is_dir():
+        raise Misused(f"{target} is a folder: name a file")
+    if target.exists() and not replace:
+        raise Misused(f"{target} exists: name another with --out, or say --force to replace it")
+    return target
