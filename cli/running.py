@@ -95,7 +95,7 @@ class Runner:
         return campaign
 
     def _listed(self, campaign: str, plan: Plan) -> int:
-        """Upload the list and wait until it is read; return how many recipients it has."""
+        """Upload the list and wait until it is read; return how many of its recipients are sent to."""
         place = self._api.post(path_of("campaigns", campaign, "/uploads"), _json(plan.options), key=_key())
         with self._meter(f"uploading {plan.file.name}") as shown:
             etag = upload(
@@ -122,7 +122,7 @@ class Runner:
                 f"the list lacks columns that the template names: {', '.join(map(str, missing))}; "
                 f"nothing was sent. Add them, or change the template, and run again"
             )
-        return int(found.get("accepted") or 0)
+        return int(found.get("accepted") or 0) - sum((found.get("skipped") or {}).values())
 
     def _sent(self, campaign: str, rate: float) -> str:
         body = {"rate": rate} if rate else {}

@@ -140,6 +140,14 @@ def test_a_terminal_is_asked_and_no_sends_nothing(run: Run, api: FakeApi) -> Non
     assert "━" in done.out
 
 
+def test_who_is_left_out_is_not_asked_about(run: Run, api: FakeApi) -> None:
+    left_out = {"unsubscribed": 40, "suppressed": 1}
+    api.answers(*whole(api, ready=listed("ready", rows=100, accepted=100, skipped=left_out)))
+    done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="n\n")
+    assert "Send 59 messages?" in done.err
+    assert "100 recipients of 100 rows, 40 unsubscribed, 1 suppressed" in done.out
+
+
 def test_without_a_terminal_nothing_begins_unless_yes_is_said(run: Run, api: FakeApi) -> None:
     for words in ([], ["--json"]):
         done = run("campaign", "run", "list.csv", *MAIL, *words)
