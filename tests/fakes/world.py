@@ -338,14 +338,20 @@ class World:
         raise AssertionError("the world never becomes quiet")
 
     def settle(self, *, seconds: float = 60, sweeps: int = 180) -> None:
-        """Run, with the sweeper every some seconds, until every job is LOGGED and the stream is empty."""
+        """Run, with the sweeper every some seconds, until every job is LOGGED for good and the stream is empty.
+
+        A job with a recorded retry is LOGGED, too, but not for good.
+        """
         for _ in range(sweeps):
             self.run(seconds=seconds)
-            if all(self.job(j).state is JobState.LOGGED for j in self.jobs) and not self.stream:
+            if all(self._ended(self.job(j)) for j in self.jobs) and not self.stream:
                 return
             self.clock.sleep(seconds)
             _tried(self.sweep)
         raise AssertionError(f"not LOGGED: {[self.job(j) for j in self.jobs]}")
+
+    def _ended(self, job: Job) -> bool:
+        return job.state is JobState.LOGGED and job.retry is None
 
     # What a test sees
 
