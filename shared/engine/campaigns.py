@@ -5,7 +5,7 @@ a compare-and-swap on the campaign, so that nothing else is done to it meanwhile
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -102,10 +102,7 @@ class CampaignControl:
         Raises:
             Retriable: others kept changing it.
         """
-        current: Campaign | None = campaign
-        for _ in range(TRIES):
-            if current is None:
-                return None
+        for current in self._tries(campaign):
             if current.uploading:
                 return Refused(Reason.UPLOAD_IN_PROGRESS)
             if changes.get("credential", current.credential) != current.credential and (current.ready or current.jobs):
@@ -115,15 +112,11 @@ class CampaignControl:
             changed = current.changed(self._now(), **changes)
             if self._campaigns.save(current, changed):
                 return changed
-            current = self._campaigns.get(campaign.id)
-        raise Retriable("campaign: busy")
+        return None
 
     def delete(self, campaign: Campaign) -> Refused | None:
         """Remove a draft."""
-        current: Campaign | None = campaign
-        for _ in range(TRIES):
-            if current is None:
-                return None
+        for current in self._tries(campaign):
             if current.uploading:
                 return Refused(Reason.UPLOAD_IN_PROGRESS)
             if current.jobs:
@@ -131,9 +124,8 @@ class CampaignControl:
             if current.ready and not current.missing:
                 return Refused(Reason.CAMPAIGN_HAS_LIST)
             if self._campaigns.delete(current):
-                return None
-            current = self._campaigns.get(campaign.id)
-        raise Retriable("campaign: busy")
+                break
+        return None
 
     def override_guard(self, campaign: Campaign, *, by: str = SYSTEM) -> Campaign | None:
         """Take the bounce guard off a campaign, for good, whatever is done to it meanwhile; None: it has gone.
@@ -141,10 +133,7 @@ class CampaignControl:
         A list that is sent from here on begins without it, so the jobs that there are then are all that had it. `by`:
         the actor, for the audit log, which is told once.
         """
-        current: Campaign | None = campaign
-        for _ in range(TRIES):
-            if current is None:
-                return None
+        for current in self._tries(campaign):
             now = self._now()
             changed = current if current.guard_off else current.changed(now, guard_off=True)
             event = audited(current.account, now, current.id, Act.GUARD_OVERRIDDEN, by)
@@ -152,6 +141,19 @@ class CampaignControl:
                 for job in changed.jobs:
                     self._records.override_guard(job)
                 return changed
+        return None
+
+    def _tries(self, campaign: Campaign) -> Iterator[Campaign]:
+        """Yield a campaign, and then, as its writes fail, what others made of it; it ends if that has gone.
+
+        Raises:
+            Retriable: others kept changing it.
+        """
+        current: Campaign | None = campaign
+        for _ in range(TRIES):
+            if current is None:
+                return
+            yield current
             current = self._campaigns.get(campaign.id)
         raise Retriable("campaign: busy")
 
@@ -165,10 +167,7 @@ class CampaignControl:
         Raises:
             Retriable: nothing has happened, or all of it; the call may be repeated under its key.
         """
-        current: Campaign | None = campaign
-        for _ in range(TRIES):
-            if current is None:
-                return None
+        for current in self._tries(campaign):
             upload = self._uploads.get(current.id, current.ready) if current.ready else None
             refused = self._unfit(current, upload, order)
             if refused is not None or upload is None:
@@ -176,8 +175,7 @@ class CampaignControl:
             made = self._send(current, upload, order)
             if made is not None:
                 return made
-            current = self._campaigns.get(campaign.id)
-        raise Retriable("campaign: busy")
+        return None
 
     def _unfit(self, campaign: Campaign, upload: Upload | None, order: Order) -> Refused | None:
         """Return why a campaign cannot be sent as it is."""
