@@ -122,7 +122,8 @@ class Runner:
                 f"the list lacks columns that the template names: {', '.join(map(str, missing))}; "
                 f"nothing was sent. Add them, or change the template, and run again"
             )
-        return int(found.get("accepted") or 0) - sum((found.get("skipped") or {}).values())
+        left_out: int = sum((found.get("skipped") or {}).values())
+        return int(found.get("accepted") or 0) - left_out
 
     def _sent(self, campaign: str, rate: float) -> str:
         body = {"rate": rate} if rate else {}
