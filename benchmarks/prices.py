@@ -16,7 +16,6 @@ SQS_REQUEST: Final = 0.40 / MILLION
 """A standard queue, per request of up to 64 KB."""
 SQS_FAIR: Final = 0.10 / MILLION
 """On top, for a request on a queue that shares fairly among groups."""
-SCHEDULER_INVOCATION: Final = 1.00 / MILLION
 HTTP_API_REQUEST: Final = 1.00 / MILLION
 """Up to 512 KB."""
 S3_PUT: Final = 5.00 / MILLION

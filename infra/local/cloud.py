@@ -20,7 +20,6 @@ class Cloud:
 
     paths: Paths
     env: Mapping[str, str]
-    started_here: bool
 
     @property
     def api(self) -> str:
@@ -84,7 +83,7 @@ def up(paths: Paths, lanes: Path | None = None) -> Cloud:
         }
         write_env(paths, env)
         deploy.remember(paths, mark)
-    return Cloud(paths, env, started_here=fresh)
+    return Cloud(paths, env)
 
 
 def down(paths: Paths) -> None:
@@ -118,7 +117,7 @@ def current(paths: Paths) -> Cloud:
     env = read_env(paths.env)
     if "POSTHASTE_URL" not in env or emulator.NAME not in _running(paths):
         raise LocalCloudError("the local cloud is not up: run `make up`")
-    return Cloud(paths, env, started_here=False)
+    return Cloud(paths, env)
 
 
 def write_env(paths: Paths, env: Mapping[str, str]) -> None:
