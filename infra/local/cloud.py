@@ -16,7 +16,7 @@ HEALTH_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """A running local cloud: its files, what is in its `env` file, and whether this command started it."""
+    """A running local cloud: its files, and what is in its `env` file."""
 
     paths: Paths
     env: Mapping[str, str]
