@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 BUCKET_OUTPUT: Final = "BucketName"
 STAYS: Final = (
     "Counts, states, times and providers' message ids of the messages: they name nobody.",
-    "Backups of the tables, for up to 35 days: whoever restores one erases again.",
+    "Backups of the tables, for up to 35 days, and the tables' streams, for a day: whoever restores erases again.",
+    "Files of lists that were not read, or that name them in a refused row: for retention.uploads_days, and 7 more.",
+    "Events of SES that wait in the feedback queue, for up to 4 days, or among its dead letters, for 14.",
+    "Senders' own addresses: posthaste sender remove.",
     "What providers keep of the messages: ask them.",
     "Values of other people's rows, and texts of contents for many: nobody can tell whom they name.",
 )

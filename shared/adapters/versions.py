@@ -22,17 +22,33 @@ def erase(client: Any, bucket: str, prefix: str, wanted: Callable[[str], bool]) 
         RuntimeError: S3 did not delete some of them; the others are gone.
     """
     found = _versions(client, bucket, prefix, wanted)
+    _delete(client, bucket, found)
+    return sorted({x["Key"] for x in found})
+
+
+def prune(client: Any, bucket: str, name: str) -> None:
+    """Delete what a file was before, in all versions; what it is stays.
+
+    Raises:
+        RuntimeError: S3 did not delete some of them.
+    """
+    _delete(client, bucket, _versions(client, bucket, name, lambda key: key == name, latest=False))
+
+
+def _delete(client: Any, bucket: str, found: list[dict[str, str]]) -> None:
     for start in range(0, len(found), BATCH):
         objects = {"Objects": found[start : start + BATCH], "Quiet": True}
         failed = client.delete_objects(Bucket=bucket, Delete=objects).get("Errors", [])
         if failed:
             raise RuntimeError(f"{len(failed)} versions of files were not deleted: {failed[0]['Code']}")
-    return sorted({x["Key"] for x in found})
 
 
-def _versions(client: Any, bucket: str, prefix: str, wanted: Callable[[str], bool]) -> list[dict[str, str]]:
+def _versions(
+    client: Any, bucket: str, prefix: str, wanted: Callable[[str], bool], *, latest: bool = True
+) -> list[dict[str, str]]:
     found: list[dict[str, str]] = []
     for page in client.get_paginator("list_object_versions").paginate(Bucket=bucket, Prefix=prefix):
         listed = (*page.get("Versions", ()), *page.get("DeleteMarkers", ()))
-        found += [{"Key": x["Key"], "VersionId": x["VersionId"]} for x in listed if wanted(x["Key"])]
+        some = [x for x in listed if wanted(x["Key"]) and (latest or not x["IsLatest"])]
+        found += [{"Key": x["Key"], "VersionId": x["VersionId"]} for x in some]
     return found

@@ -3,16 +3,19 @@
 Source: docs/adr/0046. Counts, states and times stay: they tell of messages, not of a person.
 """
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from shared.domain.addresses import InvalidCode
 from shared.domain.chunks import Recipient
 from shared.domain.content import Content
 from shared.domain.exports import COLUMNS
 from shared.domain.outcomes import ERASED
 
 _RECIPIENT: Final = COLUMNS.index("recipient")
+INVALID: Final = InvalidCode.INVALID_ADDRESS.value
 BLANK: Final = Recipient(ERASED, ERASED, skip=ERASED)
 """What stands in an erased recipient's place. It is no address, and is skipped if it still waits."""
 
@@ -22,9 +25,14 @@ def without(recipients: Sequence[Recipient], key: str) -> tuple[tuple[Recipient,
 
     Args:
         recipients: in list order, which stays.
-        key: the normalised address or number; a recipient whose address is that very text counts, too.
+        key: the normalised address or number; a recipient whose address is that very text counts, too, and one that
+            was no address and has it in its text.
     """
-    out = tuple(BLANK if key in (r.key, r.address) else r for r in recipients)
+    inside = re.compile(rf"(?<![\w.+-]){re.escape(key)}(?![\w-]|\.\w)", re.IGNORECASE)
+    out = tuple(
+        BLANK if key in (r.key, r.address) or (r.skip == INVALID and inside.search(r.address)) else r
+        for r in recipients
+    )
     return out, sum(1 for old, new in zip(recipients, out, strict=True) if old is not new)
 
 

@@ -1,19 +1,24 @@
 """A person's data are gone wherever they stood, nobody else's are, and everything goes on."""
 
-from typing import Any
+from typing import Any, cast
 
 import boto3
 import pytest
 
+from shared.adapters import versions
+from shared.adapters.dynamo import contents
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.erasing import Eraser
 from shared.adapters.dynamo.exports import DynamoExports
 from shared.domain import archive
+from shared.domain import content as content_codec
 from shared.domain.campaigns import UploadState
+from shared.domain.content import Content
 from shared.domain.exports import header, rows
 from shared.domain.suppressions import Reach
 from shared.engine.export import begin
 from tests.api.conftest import Api
+from tests.fakes.tables import MotoStores
 
 PERSON = "ann@example.org"
 
@@ -63,7 +68,7 @@ def texts(api: Api, job: str) -> list[tuple[str, str]]:
 
 
 def test_a_person_is_found_everywhere_and_nobody_else_is_touched(api: Api, bucket: Bucket) -> None:
-    alone = api.logged([PERSON], subject="Dear Ann")
+    alone = api.logged([PERSON], subject="Dear Ann", name="Letter to Ann")
     copied = api.logged(["ben@example.org"], cc=["Ann@example.org"], bcc=["eve@example.org"])
     many = api.logged(["ben@example.org", "Ann@Example.org", "eve@example.org"])
     other = api.logged(["eve@example.org"], subject="Dear Eve")
@@ -92,7 +97,8 @@ def test_a_person_is_found_everywhere_and_nobody_else_is_touched(api: Api, bucke
     assert texts(api, alone) == [("erased", "sent")]
     assert texts(api, many) == [("ben@example.org", "sent"), ("erased", "sent"), ("eve@example.org", "sent")]
     assert texts(api, other) == [("eve@example.org", "sent")]
-    assert api.call("GET", f"/batches/{alone}").json["subject"] is None
+    shown = api.call("GET", f"/batches/{alone}").json
+    assert (shown["subject"], shown["name"]) == (None, None)
     assert api.call("GET", f"/batches/{other}").json["subject"] == "Dear Eve"
     content = api.services.records.content(copied)
     assert content is not None
@@ -109,6 +115,48 @@ def test_a_person_is_found_everywhere_and_nobody_else_is_touched(api: Api, bucke
     assert api.call("GET", "/suppressions/eve@example.org").json["address"] == "eve@example.org"
     assert erase(api, bucket).report.erased == {}, "doing it again finds nothing"
     assert api.call("DELETE", f"/suppressions/{PERSON}").json["removed"]
+
+
+def test_a_large_content_loses_its_copies_and_nothing_else(
+    api: Api, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stands in the bucket. Whoever dies has put the new one there before the old one goes."""
+    monkeypatch.setattr(contents, "CHUNK_CONTENT", 0)
+    monkeypatch.setattr(contents, "INLINE_CONTENT", 0)
+    job = api.accepted(["ben@example.org"], cc=["Ann@example.org", "eve@example.org"], subject="Dear Ben")
+    ((name, data),) = cast("MotoStores", api.world.stores).blobs.items.items()
+    for _ in range(2):
+        bucket.client.put_object(Bucket=bucket.name, Key=name, Body=data)
+
+    def contents_left() -> list[Content]:
+        listed = bucket.client.list_object_versions(Bucket=bucket.name)["Versions"]
+        got = [bucket.client.get_object(Bucket=bucket.name, Key=name, VersionId=x["VersionId"]) for x in listed]
+        return [content_codec.unpack(x["Body"].read()) for x in got]
+
+    assert erase(api, bucket, dry=True).report.erased == {"copies (cc, bcc) removed": 1}
+    assert len(contents_left()) == 2
+    with monkeypatch.context() as dying:
+        dying.setattr(versions, "prune", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            erase(api, bucket)
+    assert contents_left()[0].subject == "Dear Ben", "nothing is lost that others wait for"
+    report = erase(api, bucket).report
+    (left,) = contents_left()
+    assert (left.subject, [m.address for m in left.cc]) == ("Dear Ben", ["eve@example.org"])
+    assert (report.erased, report.jobs) == ({}, set()), job
+
+
+def test_what_was_no_address_but_has_it_in_its_text_is_found(api: Api, bucket: Bucket) -> None:
+    given = [
+        "Ann Ann@Example.org",
+        "joann@example.org ",
+        "Jo joann@example.org",
+        "ann@example.org.uk x",
+        "b@example.org",
+    ]
+    job = api.logged(given, name="Letter")
+    assert erase(api, bucket).report.erased["recipients blanked"] == 1
+    assert [x for x, _ in texts(api, job)] == ["erased", *(x.strip() for x in given[1:])]
 
 
 def test_what_still_waits_for_an_erased_person_is_skipped(api: Api, bucket: Bucket) -> None:

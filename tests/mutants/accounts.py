@@ -68,6 +68,14 @@ ACCOUNTS: Final = (
         f"{AUDIT}::test_an_event_with_an_address_cannot_be_made[data]",
     ),
     Mutant(
+        "an erased person stays a copy of a large content",
+        9,
+        "shared/adapters/dynamo/erasing.py",
+        "if stored is None:\n            return\n        if uncopied",
+        'if stored is None or "blob" in item:\n            return\n        if uncopied',
+        f"{ERASING}::test_a_large_content_loses_its_copies_and_nothing_else",
+    ),
+    Mutant(
         "who was erased is sent to all the same",
         9,
         "shared/engine/suppressed.py",

@@ -179,7 +179,7 @@ class Eraser:
         self.report.kept.append("A chunk kept changing: erase again.")
 
     def _alone(self, job_id: str, item: Item) -> None:
-        """Blank the content of a message that had no other recipient, and the subject that its job shows."""
+        """Blank the content of a message that had no other recipient, and what its job shows: subject and name."""
         place = item if "data" in item else self._db.get(self._table, keys.content(job_id))
         if place is not None:
             self._replace(place, blank)
@@ -189,14 +189,19 @@ class Eraser:
                 "update_item",
                 TableName=self._table,
                 Key=keys.job(job_id),
-                UpdateExpression="REMOVE subject",
+                UpdateExpression="REMOVE subject, #name",
                 ConditionExpression="attribute_exists(pk)",
+                ExpressionAttributeNames={"#name": "name"},
             )
 
     def _content(self, item: Item) -> None:
         """Take copies to the person out of a content; who is alone in a job is told in `_found`."""
-        stored = content_codec.unpack(codec.binary(item, "data")) if "data" in item else None
-        if stored is None or uncopied(stored, self._names) == stored:
+        stored = contents.unpack(item, self._blobs)
+        if stored is None:
+            return
+        if uncopied(stored, self._names) == stored:
+            if "blob" in item and not self._dry:  # of a run that died before it had removed what it replaced
+                versions.prune(self._s3(), self._bucket, item["blob"]["S"])
             return
         job_id = item["pk"]["S"][2:]
         job = self._db.get(self._table, keys.job(job_id))
@@ -211,9 +216,8 @@ class Eraser:
             return
         packed = content_codec.pack(change(stored))
         if "blob" in item:
-            name = item["blob"]["S"]
-            versions.erase(self._s3(), self._bucket, name, lambda found: found == name)
-            self._blobs.put(name, packed)
+            self._blobs.put(item["blob"]["S"], packed)
+            versions.prune(self._s3(), self._bucket, item["blob"]["S"])
         elif not self._write(item, {"data": {"B": packed}}, "data"):
             self.report.kept.append("A content changed meanwhile: erase again.")
 
