@@ -1,11 +1,9 @@
 """Answers already given under an idempotency key, for requests that would no longer be valid if made anew."""
 
-import hashlib
 from typing import Any
 
-from shared.adapters.dynamo import keys, once
+from shared.adapters.dynamo import once
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.codec import number, text
 from shared.ports import Clock, Idempotency, Mismatch, Replay, Stored
 
 
@@ -25,10 +23,8 @@ class Answers:
 
     def earlier(self, account: str, key: str, fingerprint: str) -> Replay | Mismatch | None:
         """Return what an earlier request with this key answered; None if there was none, or it has expired."""
-        item = self._db.get(self._table, keys.idempotency(account, hashlib.sha256(key.encode()).hexdigest()))
-        if item is None or number(item, "expires") < int(self._clock.now() * 1000):
-            return None
-        return Replay(once.answer(item)) if text(item, "fingerprint") == fingerprint else Mismatch()
+        asked = Idempotency(account, key, fingerprint, answer="", expires=0)
+        return once.earlier(self._db, self._table, asked, int(self._clock.now() * 1000))
 
     def keep(self, key: Idempotency, owner: str) -> Stored | Replay | Mismatch:
         """Store the answer of a request that is about to be carried out, unless there is an earlier one.

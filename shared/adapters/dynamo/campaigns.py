@@ -31,7 +31,7 @@ class DynamoCampaigns:
     def create(self, campaign: Campaign, key: Idempotency | None) -> Stored | Replay | Mismatch:
         """Store a new campaign, with its idempotency record."""
         now = campaign.created_at
-        made = once.earlier(self._db, self._table, key, now) if key else None
+        made = once.earlier(self._db, self._table, key, now)
         if made is not None:
             return made
         put = {
@@ -39,12 +39,7 @@ class DynamoCampaigns:
             "Item": campaign_item(campaign),
             "ConditionExpression": "attribute_not_exists(pk)",
         }
-        try:
-            return once.store(self._db, self._table, [{"Put": put}], key, owner=campaign.id, now=now)
-        except Cancelled as lost:
-            if lost.codes[0] == "ConditionalCheckFailed":
-                return Stored()  # a campaign's id is random: only we can have written it
-            raise
+        return once.create(self._db, self._table, [{"Put": put}], key, owner=campaign.id, now=now)
 
     def get(self, campaign: str) -> Campaign | None:
         """Return a campaign, consistent."""
@@ -89,7 +84,7 @@ class DynamoCampaigns:
         event: Event | None = None,
     ) -> Stored | Replay | Mismatch | None:
         """Turn a list into a job. Its content is stored before; one that no job follows goes by TTL."""
-        made = once.earlier(self._db, self._table, key, job.created_at) if key else None
+        made = once.earlier(self._db, self._table, key, job.created_at)
         if made is not None:
             return made
         self._db.batch_put([(self._table, x) for x in contents.items(job, (), content, self._blobs)])

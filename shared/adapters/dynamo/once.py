@@ -17,9 +17,12 @@ LONG: Final = 2048
 """Characters of an answer from which it is kept compressed: one that repeats a template would not fit an item."""
 
 
-def earlier(db: Dynamo, table: str, key: Idempotency, now: int) -> Replay | Mismatch | None:
-    """Return what an earlier request with this key answered; None if there was none by `now` (Unix ms)."""
-    return _judged(db.get(table, _place(key)), key, now)
+def earlier(db: Dynamo, table: str, key: Idempotency | None, now: int) -> Replay | Mismatch | None:
+    """Return what an earlier request with this key answered; None if there is no key, or was none by `now` (Unix ms).
+
+    Of the key, what it answers and when it expires do not matter.
+    """
+    return _judged(db.get(table, _place(key)), key, now) if key is not None else None
 
 
 def store(
@@ -53,16 +56,30 @@ def store(
     return Stored()
 
 
+def create(
+    db: Dynamo, table: str, actions: Sequence[Item], key: Idempotency | None, *, owner: str, now: int
+) -> Stored | Replay | Mismatch:
+    """Write as `store` does what begins with the put of a new item, whose id is `owner`.
+
+    One that is there already is our own, whose answer was lost: the id is random.
+    """
+    try:
+        return store(db, table, actions, key, owner=owner, now=now)
+    except Cancelled as lost:
+        if lost.codes[0] == "ConditionalCheckFailed":
+            return Stored()
+        raise
+
+
 def _judged(item: Item | None, key: Idempotency, now: int) -> Replay | Mismatch | None:
     if item is None or codec.number(item, "expires") < now:
         return None
     if item["fingerprint"]["S"] != key.fingerprint:
         return Mismatch()
-    return Replay(answer(item))
+    return Replay(_answer(item))
 
 
-def answer(item: Mapping[str, Any]) -> str:
-    """Return the answer that a record keeps."""
+def _answer(item: Mapping[str, Any]) -> str:
     return item["answer"]["S"] if "S" in item["answer"] else zlib.decompress(codec.binary(item, "answer")).decode()
 
 

@@ -56,21 +56,15 @@ class DynamoRecords:
         self, job: Job, chunks: Sequence[Chunk], ledgers: Sequence[Ledger], content: Content, key: Idempotency | None
     ) -> Stored | Replay | Mismatch:
         """Store chunks, ledgers and content, then job, stats and idempotency record in one transaction."""
-        if key is not None:
-            made = once.earlier(self._db, self._records, key, job.created_at)
-            if made is not None:
-                return made
+        made = once.earlier(self._db, self._records, key, job.created_at)
+        if made is not None:
+            return made
         puts = [(self._ops, codec.ledger_item(x)) for x in ledgers]
         self._db.batch_put([*((self._records, x) for x in contents.items(job, chunks, content, self._blobs)), *puts])
         actions = [folding.put_job(self._records, job)]
         if not job.test:
             actions.append(folding.first_stats(self._records, job))
-        try:
-            return once.store(self._db, self._records, actions, key, owner=job.id, now=job.created_at)
-        except Cancelled as lost:
-            if lost.codes[0] == "ConditionalCheckFailed":
-                return Stored()  # a job's id is random: only we can have written it
-            raise
+        return once.create(self._db, self._records, actions, key, owner=job.id, now=job.created_at)
 
     # Reading
 

@@ -38,7 +38,7 @@ class DynamoTemplates:
     def _store(
         self, x: StoredTemplate, condition: str, values: Item, key: Idempotency | None
     ) -> Stored | Replay | Mismatch | None:
-        made = once.earlier(self._db, self._table, key, x.saved_at) if key else None
+        made = once.earlier(self._db, self._table, key, x.saved_at)
         if made is not None:
             return made
         fields = _fields(x)
