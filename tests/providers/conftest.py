@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from shared.adapters.clock import SystemClock
 from shared.adapters.http import HttpClient
 from shared.adapters.smtp import SmtpClient
 from simulator.run import Simulator
 from tests import certificates
+from tests.fakes.shifted import ShiftedClock
 
 
 @pytest.fixture(scope="session")
@@ -18,8 +18,13 @@ def simulator() -> Iterator[Simulator]:
 
 
 @pytest.fixture
-def http() -> Iterator[HttpClient]:
-    client = HttpClient(SystemClock())
+def clock() -> ShiftedClock:
+    return ShiftedClock()
+
+
+@pytest.fixture
+def http(clock: ShiftedClock) -> Iterator[HttpClient]:
+    client = HttpClient(clock)
     yield client
     client.close()
 
@@ -35,7 +40,7 @@ def server_tls(certificate: Path) -> ssl.SSLContext:
 
 
 @pytest.fixture
-def transport(certificate: Path) -> Iterator[SmtpClient]:
-    made = SmtpClient(SystemClock(), context=certificates.trusting(certificate))
+def transport(clock: ShiftedClock, certificate: Path) -> Iterator[SmtpClient]:
+    made = SmtpClient(clock, context=certificates.trusting(certificate))
     yield made
     made.close()

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from shared.adapters.clock import SystemClock
 from shared.adapters.http import HttpClient
 from shared.contracts import Credential, load_feedback
 from shared.ports import Provider, Resolver
 from shared.providers import registry
 from shared.providers.registry import Needs
 from simulator.run import Simulator
+from tests.fakes.shifted import ShiftedClock
 from tests.providers.contract import (
     CASES,
     LOST,
@@ -48,8 +48,9 @@ class SimulatorBench:
 
     classes = frozenset({c.name for c in CASES})
 
-    def __init__(self, simulator: Simulator, http: HttpClient, name: str) -> None:
+    def __init__(self, simulator: Simulator, clock: ShiftedClock, http: HttpClient, name: str) -> None:
         self.simulator = simulator
+        self.clock = clock
         self.name = name
         self.channel = CHANNELS.get(name, "email")
         self.credential = f"contract{next(NAMES)}"
@@ -57,16 +58,13 @@ class SimulatorBench:
         keys = simulator.control.keys(name)
         needs = Needs(
             http=http,
-            clock=SystemClock(),
+            clock=clock,
             secret={"api_key": keys.pop("keys")[0], **keys},
             base_url=simulator.listen(name, self.credential),
             credential=Credential(self.credential, name, self.channel, 10),
             public_url="https://api.example",
         )
         self.provider: Provider = registry.provider(name)(needs)
-
-    def now(self) -> float:
-        return SystemClock().now()
 
     def accepted(self) -> list[str]:
         return [line["ref"] for line in self.simulator.control.log(self.name, self.credential)]
@@ -103,12 +101,9 @@ class TestBench:
 
     def __init__(self) -> None:
         self.queue = MemoryQueue()
-        clock = SystemClock()
-        needs = Needs(http=HttpClient(clock), clock=clock, secret={}, feedback=self.queue)
+        self.clock = ShiftedClock()
+        needs = Needs(http=HttpClient(self.clock), clock=self.clock, secret={}, feedback=self.queue)
         self.provider: Provider = registry.provider("test")(needs)
-
-    def now(self) -> float:
-        return SystemClock().now()
 
     def accepted(self) -> list[str]:
         words = [w for body in self.queue.bodies for w in load_feedback(body)[1]]
@@ -123,8 +118,8 @@ class TestBench:
 
 
 @pytest.fixture(params=[*SIMULATED, "test"])
-def bench(request: pytest.FixtureRequest, simulator: Simulator, http: HttpClient) -> Bench:
-    return TestBench() if request.param == "test" else SimulatorBench(simulator, http, request.param)
+def bench(request: pytest.FixtureRequest, simulator: Simulator, clock: ShiftedClock, http: HttpClient) -> Bench:
+    return TestBench() if request.param == "test" else SimulatorBench(simulator, clock, http, request.param)
 
 
 CASES_OF = {**dict.fromkeys(SIMULATED, SimulatorBench.classes), "test": TestBench.classes}

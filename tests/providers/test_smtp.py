@@ -4,6 +4,7 @@ import ssl
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -15,7 +16,8 @@ from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Thro
 from shared.domain.smtp import Reply, Step, Tls
 from shared.ports import Target
 from shared.providers.smtp import PAUSE, SmtpRelay
-from tests.providers.contract import CONTENT, target
+from tests.fakes.shifted import ShiftedClock
+from tests.providers.contract import CONTENT, FAR, NEAR, target
 from tests.providers.fakes import NOW, Fixed
 from tests.providers.relay import NEVER, PASSWORD, USER, Faults, RelayServer
 from tests.providers.relaying import OPEN, SECRET, FakeSmtp, provider, send
@@ -224,12 +226,15 @@ def test_what_is_surely_not_sent_is_not_delivered_and_can_be_sent_again(
         (Faults(slow=NEVER), 1),
     ],
 )
-def test_what_nobody_knows_is_told_and_never_sent_twice(transport: SmtpClient, faults: Faults, arrivals: int) -> None:
+def test_what_nobody_knows_is_told_and_never_sent_twice(
+    transport: SmtpClient, clock: ShiftedClock, faults: Faults, arrivals: int
+) -> None:
     with RelayServer() as relay:
         through = provider(transport, f"smtp+plain://127.0.0.1:{relay.port}", OPEN)
         assert send(through, target(0)) == Accepted("4F1")  # the connection is a used one then
         relay.faults = faults
-        outcome = send(through, target(1), seconds=0.5 if faults.slow else 10)
+        with clock.stopped() if faults.slow else nullcontext():
+            outcome = send(through, target(1), seconds=NEAR if faults.slow else FAR)
         assert isinstance(outcome, Unknown)
         assert outcome.reason in ("connection_closed", "connection_reset", "malformed_reply", "read_timeout")
         assert relay.transactions == 2

@@ -1,18 +1,17 @@
 """The contract of all providers, held by the SMTP relay against a real server."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from shared.adapters.clock import SystemClock
 from shared.adapters.http import HttpClient
 from shared.adapters.smtp import SmtpClient
 from shared.ports import Provider, Resolver
 from shared.providers import registry
 from shared.providers.registry import Needs
 from tests.adapters.servers import refusing
+from tests.fakes.shifted import ShiftedClock
 from tests.providers.contract import CASES, Case, check_case, check_many, check_refused_together
 from tests.providers.relay import NEVER, PASSWORD, USER, Faults, RelayServer
 
@@ -33,19 +32,16 @@ class RelayBench:
     channel = "email"
     classes = frozenset({c.name for c in CASES})
 
-    def __init__(self, relay: RelayServer, transport: SmtpClient) -> None:
+    def __init__(self, relay: RelayServer, clock: ShiftedClock, transport: SmtpClient) -> None:
         self.relay = relay
+        self.clock = clock
         self.transport = transport
         self.provider = self.made(relay.port, PASSWORD)
 
     def made(self, port: int, password: str) -> Provider:
-        clock = SystemClock()
         secret = {"username": USER, "password": password}
-        needs = Needs(HttpClient(clock), clock, secret, f"smtp+plain://127.0.0.1:{port}", smtp=self.transport)
+        needs = Needs(HttpClient(self.clock), self.clock, secret, f"smtp+plain://127.0.0.1:{port}", smtp=self.transport)
         return registry.provider("smtp")(needs)
-
-    def now(self) -> float:
-        return time.time()
 
     def accepted(self) -> list[str]:
         return [d.ref for d in self.relay.deliveries]
@@ -68,10 +64,10 @@ class RelayBench:
 
 
 @pytest.fixture
-def bench() -> Iterator[RelayBench]:
+def bench(clock: ShiftedClock) -> Iterator[RelayBench]:
     with RelayServer(auth=True) as relay:
-        transport = SmtpClient(SystemClock())
-        yield RelayBench(relay, transport)
+        transport = SmtpClient(clock)
+        yield RelayBench(relay, clock, transport)
         transport.close()
 
 
