@@ -16,11 +16,11 @@ def bucket(aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POSTHASTE_BUCKET", "dev-bucket")
 
 
-def suppressed(clock: FakeClock) -> str:
+def suppressed(clock: FakeClock, key: str = PERSON.lower()) -> str:
     """Suppress the person in an account of their own; return its id."""
     client = boto3.client("dynamodb", region_name="us-east-1")
     account = Accounts(client, TABLE, clock).create_account("Ann & Co")
-    Suppressions(client, TABLE, clock).put(account, PERSON.lower(), "bounced")
+    Suppressions(client, TABLE, clock).put(account, key, "bounced")
     return account
 
 
@@ -42,6 +42,15 @@ def test_what_was_found_and_what_stays_is_said_and_who_did_it_is_kept(run: Run, 
     assert {x["action"] for x in run("audit", "--json").json["items"]} == {"person.erasing", "person.erased"}
     again = run("erase", PERSON, "--yes")
     assert (again.code, again.err.count("nothing was found")) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "key"), [("+1 (202) 555-0142", "+12025550142"), ("Ann <ANN@bücher.example>", "ann@xn--bcher-kva.example")]
+)
+def test_who_is_meant_does_not_depend_on_how_it_is_written(run: Run, clock: FakeClock, given: str, key: str) -> None:
+    suppressed(clock, key)
+    assert run("erase", given, "--yes", "--json").json["erased"] == {"suppressions hashed": 1}
+    assert key not in everything_stored().lower()
 
 
 @pytest.mark.parametrize("words", [("not an address",), ("5551234567",), (PERSON, "--from", "nonsense")])
