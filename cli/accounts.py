@@ -145,7 +145,7 @@ def suspend_account(
     """Suspend an account: it sends nothing more, and its keys only read. What it has accepted waits."""
     told = reason.strip()
     if not told or len(told) > MAX_REASON or not told.isprintable() or has_address(told):
-        raise Misused(f"a reason has 1 to {MAX_REASON} printable characters, and no address in it")
+        raise Misused(f"a reason has 1 to {MAX_REASON} printable characters, and no address or phone number in it")
     with opened(ctx, stage, aws=aws) as desk:
         owner = resolve(desk.accounts, account)
         changed = desk.accounts.suspend(owner, told, by=desk.by)

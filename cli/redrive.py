@@ -197,8 +197,8 @@ def _batch_of(body: str) -> Batch | None:
     """Return the batch that a report names; None if it names none."""
     try:
         raw = json.loads(body)["DDBStreamBatchInfo"]
-        first = int(raw["startSequenceNumber"])
-        return Batch(str(raw["streamArn"]), str(raw["shardId"]), str(first), int(raw["endSequenceNumber"]))
+        first = str(raw["startSequenceNumber"])  # as it stands: its zeros are part of it
+        return Batch(str(raw["streamArn"]), str(raw["shardId"]), first, int(raw["endSequenceNumber"]))
     except (KeyError, TypeError, ValueError):
         return None
 

@@ -15,7 +15,7 @@ from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
 from cli.output import Json, emit, moment, say, surroundings, table, tell
 from shared.contracts import Settings
-from shared.domain.journal import operator
+from shared.domain.journal import has_address, operator
 from shared.domain.switches import EVERYTHING, Switch
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ def _checked() -> Iterator[None]:
 
 def _reason(text: str) -> str:
     trimmed = text.strip()
-    if not trimmed or len(trimmed) > MAX_REASON or not trimmed.isprintable():
-        raise Misused(f"a reason has 1 to {MAX_REASON} printable characters")
+    if not trimmed or len(trimmed) > MAX_REASON or not trimmed.isprintable() or has_address(trimmed):
+        raise Misused(f"a reason has 1 to {MAX_REASON} printable characters, and no address or phone number in it")
     return trimmed
 
 

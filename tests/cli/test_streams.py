@@ -16,7 +16,7 @@ from cli.redrive import Again, matches
 from infra.dispatch import SECONDS
 from shared import contracts
 from shared.contracts import LOG_STREAM_FILTER
-from tests.cli.fakes import letter, report
+from tests.cli.fakes import STREAM, letter, report
 
 REGION = "us-east-1"
 
@@ -92,13 +92,17 @@ def test_a_batch_that_is_not_handed_over_whole_stays_reported(answers: Answers) 
     mapping = {"FunctionArn": "arn:aws:lambda:us-east-1:123456789012:function:log"}
     for last in (2, 3):
         answers.answer("lambda", "list_event_source_mappings", {"EventSourceMappings": [mapping]})
-        answers.answer("dynamodbstreams", "get_shard_iterator", {"ShardIterator": "here"})
-        one = {"eventName": "MODIFY", "dynamodb": {"SequenceNumber": f"10000000000000000000{last}"}}
+        batch = {"StreamArn": STREAM, "ShardId": "shardId-00000001573689847184-864758bb"}
+        start = {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "SequenceNumber": "000000000000000000001"}
+        answers.answer("dynamodbstreams", "get_shard_iterator", {"ShardIterator": "here"}, {**batch, **start})
+        one = {"eventName": "MODIFY", "dynamodb": {"SequenceNumber": f"00000000000000000000{last}"}}
         answers.answer("dynamodbstreams", "get_records", {"Records": [one]})
     answers.stubs["lambda"].add_client_error("invoke", "TooManyRequestsException")
     answers.answer("lambda", "list_event_source_mappings", {"EventSourceMappings": []})
     again = Again(answers, "log")  # type: ignore[arg-type]  # the part of a deployment that it uses
-    found = again([*(letter(report(), name) for name in "abc"), letter(report(endSequenceNumber="x"), "d")])
+    numbers = {f"{end}SequenceNumber": f"00000000000000000000{n}" for end, n in (("start", 1), ("end", 3))}
+    whole = report(**numbers)
+    found = again([*(letter(whole, name) for name in "abc"), letter(report(endSequenceNumber="x"), "d")])
     assert found == {
         "a": redrive.NOT_WHOLE,
         "b": "Lambda did not take it: TooManyRequestsException",
