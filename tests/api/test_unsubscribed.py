@@ -70,6 +70,27 @@ def test_one_click_in_a_campaign_keeps_its_owner_out_of_the_next_lists(api: Api)
 
 
 @pytest.mark.promise(11)
+def test_the_link_of_a_preview_is_nobody_s_and_that_of_a_test_message_is_real(api: Api) -> None:
+    name = api.campaign()
+    api.listed(name, *PEOPLE)
+    shown = api.call("GET", f"/campaigns/{name}/preview", query={"row": 1}).json
+    assert shown["recipient"] == "ann@example.org"
+    looked_at = shown["headers"]["List-Unsubscribe"].strip("<>").removeprefix(ADDRESS)
+    click(api, looked_at)
+    assert "This link is from a test: nothing was changed" in visit(api, "GET", looked_at).text
+    off: Any = {"query": {"scope": "campaigns"}}
+    assert api.call("GET", "/suppressions", **off).json["items"] == []
+    got = api.call("POST", f"/campaigns/{name}/test", {"recipient": "ben@example.org"})
+    api.world.jobs.append(got.json["job_id"])
+    api.world.settle()
+    click(api, *links(api))
+    assert [x["address"] for x in api.call("GET", "/suppressions", **off).json["items"]] == ["ben@example.org"]
+    job = api.sent(name)
+    api.world.settle()
+    assert codes(api, job) == [None, "unsubscribed"]
+
+
+@pytest.mark.promise(11)
 def test_a_batch_offers_it_on_request_and_heeds_it_then_alone(api: Api) -> None:
     to = ["ann@example.org", "ben@example.org"]
     assert codes(api, api.logged(to, unsubscribe=True)) == [None, None]
