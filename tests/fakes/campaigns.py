@@ -1,20 +1,16 @@
 """Campaigns and stored templates in memory."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
 
 from shared.domain.campaigns import Campaign, Message, StoredTemplate, Upload, UploadState
 from shared.domain.content import Content
 from shared.domain.jobs import Job
 from shared.domain.journal import Event
 from shared.ports import Idempotency, Listed, Mismatch, Replay, Stored
-from tests.fakes.faults import Tap
+from tests.fakes.faults import Atomic, Tap
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.records import FakeRecords
 from tests.fakes.uploads import FakeUploads
-
-T = TypeVar("T")
 
 
 class FakeCampaigns:
@@ -30,15 +26,7 @@ class FakeCampaigns:
         self.items = uploads.campaigns
         self._uploads = uploads
         self._records = records
-        self._ledgers = ledgers
-        self._tap = tap or Tap()
-
-    def _atomic(self, name: str, operation: Callable[[], T]) -> T:
-        def step() -> T:
-            with self._ledgers.lock:
-                return operation()
-
-        return self._tap(f"campaigns.{name}", step)
+        self._atomic = Atomic("campaigns", ledgers.lock, tap or Tap())
 
     def create(self, campaign: Campaign, key: Idempotency | None) -> Stored | Replay | Mismatch:
         def make() -> Stored | Replay | Mismatch:
@@ -129,15 +117,7 @@ class FakeTemplates:
     def __init__(self, records: FakeRecords, ledgers: FakeLedgers, tap: Tap | None = None) -> None:
         self.items: dict[str, list[StoredTemplate]] = {}
         self._records = records
-        self._ledgers = ledgers
-        self._tap = tap or Tap()
-
-    def _atomic(self, name: str, operation: Callable[[], T]) -> T:
-        def step() -> T:
-            with self._ledgers.lock:
-                return operation()
-
-        return self._tap(f"templates.{name}", step)
+        self._atomic = Atomic("templates", ledgers.lock, tap or Tap())
 
     def create(self, template: StoredTemplate, key: Idempotency | None) -> Stored | Replay | Mismatch:
         made = self._atomic("create", lambda: self._add(0, template, key))

@@ -1,6 +1,7 @@
 """Where tests cut in: calls that leave the process pass a tap, which counts them and can kill the process there."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from enum import StrEnum
 from itertools import count
 from typing import TypeVar
@@ -79,3 +80,21 @@ class Tap:
         if here:
             raise self._error()
         return result
+
+
+class Atomic:
+    """Makes the calls to one store in memory, each under its lock. `store`: what their names begin with."""
+
+    def __init__(self, store: str, lock: AbstractContextManager[object], tap: Tap) -> None:
+        self._store = store
+        self._lock = lock
+        self._tap = tap
+
+    def __call__(self, name: str, operation: Callable[[], T]) -> T:
+        """Make a call."""
+
+        def step() -> T:
+            with self._lock:
+                return operation()
+
+        return self._tap(f"{self._store}.{name}", step)

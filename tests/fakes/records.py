@@ -38,7 +38,8 @@ class FakeRecords(FakeSuppressions):
     """
 
     def __init__(self, ledgers: FakeLedgers, tap: Tap | None = None, breakers: FakeBreakers | None = None) -> None:
-        super().__init__(ledgers.lock, tap or Tap())
+        tap = tap or Tap()
+        super().__init__(ledgers.lock, tap)
         self.jobs: dict[str, Job] = {}
         self.chunks: dict[tuple[str, int], Chunk] = {}
         self.contents: dict[str, Content] = {}
@@ -54,7 +55,7 @@ class FakeRecords(FakeSuppressions):
         self._makers: dict[tuple[str, str], str] = {}
         self._ledgers = ledgers
         self._breakers = breakers or FakeBreakers()
-        self.journal = FakeJournal(self._tap)
+        self.journal = FakeJournal(tap)
 
     # Acceptance
 

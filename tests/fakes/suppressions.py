@@ -1,16 +1,13 @@
 """Whom not to send to, in memory."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TypeVar
 
 from shared.domain.addresses import address_hash
 from shared.domain.suppressions import Reach
 from shared.ports import Recent
-from tests.fakes.faults import Tap
-
-T = TypeVar("T")
+from tests.fakes.faults import Atomic, Tap
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +32,7 @@ class FakeSuppressions:
         self.suppressions: dict[tuple[str, Reach, str], Suppression] = {}
         self.suppressed_at: dict[str, dict[Reach, int]] = {}
         self.recent_page = 4000
-        self._lock = lock
-        self._tap = tap
-
-    def _atomic(self, name: str, operation: Callable[[], T]) -> T:
-        def step() -> T:
-            with self._lock:
-                return operation()
-
-        return self._tap(f"records.{name}", step)
+        self._atomic = Atomic("records", lock, tap)
 
     def suppress(
         self, account: str, key: str, reason: str, now: int, *, reach: Reach = Reach.ALL, job: str = ""

@@ -1,17 +1,14 @@
 """Uploaded lists in memory."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
 
 from shared.domain import chunks as chunking
 from shared.domain.campaigns import UNREAD, Campaign, Upload
 from shared.domain.chunks import Chunk
 from shared.domain.ledger import Ledger
 from shared.domain.uploads import PackedChunk, Problem
-from tests.fakes.faults import Tap
+from tests.fakes.faults import Atomic, Tap
 from tests.fakes.ledgers import FakeLedgers
-
-T = TypeVar("T")
 
 
 class FakeUploads:
@@ -38,14 +35,7 @@ class FakeUploads:
         self.noted: dict[tuple[str, int], tuple[int, list[Problem]]] = {}
         self._fences: dict[tuple[str, int], int] = {}
         self._ledgers = ledgers
-        self._tap = tap or Tap()
-
-    def _atomic(self, name: str, operation: Callable[[], T]) -> T:
-        def step() -> T:
-            with self._ledgers.lock:
-                return operation()
-
-        return self._tap(f"uploads.{name}", step)
+        self._atomic = Atomic("uploads", ledgers.lock, tap or Tap())
 
     def add(self, upload: Upload) -> None:
         self._atomic("add", lambda: self.items.__setitem__((upload.campaign, upload.id), upload))
