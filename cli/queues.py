@@ -93,14 +93,18 @@ def redrive(
     with aws_errors(found.where):
         place = _place(found, queue)
         reader = Reader.of(found)
-        count = _counts(found.client("sqs"), place.dead)["waiting"]
+        counts = _counts(found.client("sqs"), place.dead)
+        count, held = counts["waiting"], counts["in_flight"]
         letters = _look(found, place, show) if dry_run or not (json and count) else []
         if not json or dry_run:
-            _show(letters, [_row(place, reader, x, e) for x, e in _errors(found, place, letters)], count, json=json)
-        if dry_run or not (count or letters):
-            if json and not dry_run:
-                emit(_done(place, Tally()))
+            known = [_row(place, reader, x, e) for x, e in _errors(found, place, letters)]
+            _show(known, max(count, len(letters)), held, json=json)
+        if dry_run:
             return
+        if not (count or letters):
+            if json:
+                emit(_done(place, Tally()))
+            raise typer.Exit(ExitCode.FAILED if held else ExitCode.OK)
         if around.terminal and not (yes or json) and not typer.confirm(f"Redrive {place.name}?", err=True):
             raise typer.Exit(ExitCode.FAILED)
         _move(ctx, found, place, reader, limit=limit, discard=discard, expected=min(limit, count), json=json)
@@ -214,13 +218,19 @@ def _row(place: Place, reader: Reader, letter: Letter, error: str) -> dict[str, 
     }
 
 
-def _show(letters: Sequence[Letter], rows: Sequence[Mapping[str, Any]], count: int, *, json: bool) -> None:
+def _show(rows: Sequence[Mapping[str, Any]], count: int, held: int, *, json: bool) -> None:
+    """Print messages; `count`: about as many there are to be seen, `held`: and as many in somebody's hand."""
     if json:
-        emit({"dead": max(count, len(letters)), "items": rows})
+        emit({"dead": count + held, "items": rows})
         return
-    table(SHOWN, rows, empty="nothing is dead in this queue")
-    if count > len(letters):
-        tell(f"and about {count - len(letters):,} more")
+    if rows or not held:
+        table(SHOWN, rows, empty="nothing is dead in this queue")
+    if count > len(rows):
+        tell(f"and about {count - len(rows):,} more")
+    if held:
+        tell(
+            f"and about {held:,} in the hand of another redrive, or of one that was killed: {HOLD_SECONDS // 60} minutes"
+        )
 
 
 def rows(found: Deployment, now: float) -> list[dict[str, Any]]:

@@ -208,6 +208,15 @@ def test_an_empty_queue_is_told_to_programs_as_to_people_and_noted_nowhere(run: 
 
 
 @stacked
+def test_what_is_in_another_s_hand_is_not_called_nothing(run: Run) -> None:
+    put("feedback-dlq", dump_feedback("sendgrid-main", []))
+    assert len(receive(boto3.client("sqs", REGION), url("feedback-dlq"), hold=300)) == 1
+    assert run("redrive", "feedback", "--dry-run", "--json").json == {"dead": 1, "items": []}
+    done = run("redrive", "feedback")
+    assert (done.code, "nothing" in done.err, "about 1 in the hand of another redrive" in done.err) == (1, False, True)
+
+
+@stacked
 def test_an_unknown_queue_is_told_with_those_there_are(run: Run) -> None:
     done = run("redrive", "nowhere")
     assert done.code == 3
