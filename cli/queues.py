@@ -228,9 +228,8 @@ def _show(rows: Sequence[Mapping[str, Any]], count: int, held: int, *, json: boo
     if count > len(rows):
         tell(f"and about {count - len(rows):,} more")
     if held:
-        tell(
-            f"and about {held:,} in the hand of another redrive, or of one that was killed: {HOLD_SECONDS // 60} minutes"
-        )
+        minutes = HOLD_SECONDS // 60
+        tell(f"and about {held:,} in the hand of another redrive; of one that was killed, for {minutes} minutes")
 
 
 def rows(found: Deployment, now: float) -> list[dict[str, Any]]:
