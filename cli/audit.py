@@ -8,7 +8,6 @@ from cli.accounts import resolve
 from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import Misused
 from cli.output import Json, emit, moment, surroundings, table
-from shared.domain.accounts import is_account_id
 from shared.domain.journal import EVERYONE, Event
 from shared.ports import Clock, Journal
 
@@ -45,7 +44,7 @@ def _owner(found: Deployment, account: str, clock: Clock) -> str:
         return EVERYONE
     if account == EVERYONE:
         raise Misused("the deployment's own log is shown without an account")
-    return account if is_account_id(account) else resolve(found.accounts(clock), account)
+    return resolve(found.accounts(clock), account)
 
 
 def _journal(found: Deployment) -> Journal:
