@@ -40,6 +40,9 @@ SILENT_SHARE: Final = 50
 RATE_SHARE: Final = 115
 """Percent. A sender tells at its end, after two minutes at the most: a quarter of an hour may hold the figures of 17
 minutes, 113 %."""
+SLOTS_AT_ONCE: Final = {"sms": 24}
+"""The most slots of one message: an SMS's segments. At whatever time 17 minutes begin, so many of each credential are
+in them beside what its rate says; of a message a minute that would be many percent."""
 BAD_POSTS: Final = 20
 INGEST_FAILURES: Final = 2
 """A hiccup of the store fails a list once; the next try goes on from its checkpoint."""
@@ -72,11 +75,12 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A channel and a provider of it. `rate`: messages per second, of all their credentials together."""
+    """A channel and a provider of it. `rate`: messages per second, of all their `credentials` together."""
 
     channel: str
     provider: str
     rate: float
+    credentials: int = 1
 
     def metric(self, service: metrics.Service, name: metrics.Metric, seconds: int) -> Metric:
         """Return the sum of one of our figures."""
@@ -85,10 +89,10 @@ class Pair:
 
 def pairs(deployment: Deployment) -> list[Pair]:
     """Return the channels and providers of the declared credentials; not the test one, which fails by order."""
-    rates: dict[tuple[str, str], float] = {}
+    rates: dict[tuple[str, str], list[float]] = {}
     for c in deployment.settings.credentials:
-        rates[c.channel, c.provider] = rates.get((c.channel, c.provider), 0.0) + c.rate
-    return [Pair(channel, provider, rate) for (channel, provider), rate in sorted(rates.items())]
+        rates.setdefault((c.channel, c.provider), []).append(c.rate)
+    return [Pair(channel, provider, sum(some), len(some)) for (channel, provider), some in sorted(rates.items())]
 
 
 def lanes(work: Sequence[WorkQueue]) -> Iterable[Watch]:
@@ -197,16 +201,18 @@ def _rate(pair: Pair) -> Watch:
         f"above-rate-{pair.channel}-{pair.provider}",
         "above-rate",
         "This provider was sent more than all its credentials' declared rates allow.",
-        rate_share(pair, QUARTER),
+        rate_share(pair, QUARTER, spare=SLOTS_AT_ONCE.get(pair.channel, 1) * pair.credentials),
         RATE_SHARE,
     )
 
 
-def rate_share(pair: Pair, seconds: int) -> MathExpression:
-    """Return what was sent to a provider in percent of what its credentials' rates allow."""
+def rate_share(pair: Pair, seconds: int, *, spare: int = 0) -> MathExpression:
+    """Return what was sent to a provider in percent of what its credentials' rates allow, `spare` slots left out."""
     slots = pair.metric(metrics.Service.SEND, metrics.Metric.SLOTS, seconds)
     name = f"slots_{pair.channel}_{pair.provider}".replace("-", "_")  # unique within a widget
-    return _math(f"100 * FILL({name}, 0) / {seconds * pair.rate:g}", {name: slots}, seconds)
+    sent = f"(FILL({name}, 0) - {spare})" if spare else f"FILL({name}, 0)"
+    allowed = f"{seconds * pair.rate:.4f}"  # metric math is not said to know exponents
+    return _math(f"100 * {sent} / {allowed}", {name: slots}, seconds)
 
 
 def _silent(pair: Pair) -> Watch:

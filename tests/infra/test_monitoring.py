@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from aws_cdk import App, Stack
 from aws_cdk.assertions import Annotations, Match
+from aws_cdk.aws_cloudwatch import MathExpression
 from typer.main import get_command
 
 from cli.main import app
@@ -20,6 +21,7 @@ from infra.stack import PosthasteStack
 from shared.metrics import Metric, Service
 from tests.infra.conftest import SETTINGS, deployment
 from tests.infra.template import Template, target, text
+from tests.monitoring.cloudwatch import evaluate
 
 RUNBOOKS = ROOT / "docs" / "runbooks"
 OPERATIONS = ROOT / "docs" / "operations.md"
@@ -87,6 +89,9 @@ def test_an_alarm_s_limits(aws: Template) -> None:
         assert alarm["DatapointsToAlarm"] <= alarm["EvaluationPeriods"]
         assert alarm["TreatMissingData"] == ("breaching" if "sweeper-silent" in alarm["AlarmName"] else "notBreaching")
         assert len(alarm["AlarmDescription"]) <= 1024
+        for row in alarm.get("Metrics", []):
+            assert len(row.get("Expression", "")) <= 1024
+            assert not re.search(r"\de", row.get("Expression", "")), "numbers are plain"
 
 
 def test_alarms_and_their_ends_go_to_the_topic(aws: Template) -> None:
@@ -201,7 +206,25 @@ def test_what_alarms_cost_is_as_documented(aws: Template) -> None:
 
 
 def test_rates_of_a_provider_s_credentials_add_up() -> None:
-    assert [(p.channel, p.provider, p.rate) for p in alarms.pairs(deployment())] == [("email", "sendgrid", 2660.0)]
+    (pair,) = alarms.pairs(deployment())
+    assert pair == alarms.Pair("email", "sendgrid", 2660.0, credentials=3)
+
+
+@pytest.mark.parametrize(("channel", "segments"), [("email", 1), ("sms", 24)])
+@pytest.mark.parametrize("rate", [0.02, 0.05, 1, 500])
+def test_the_slowest_credentials_at_their_rate_are_no_alarm(channel: str, segments: int, rate: float) -> None:
+    """A sender tells of two minutes at its end: in a quarter of an hour it tells of 17 minutes, both ends included."""
+    watches = alarms.sending([alarms.Pair(channel, "x", 2 * rate, credentials=2)])
+    (watch,) = [w for w in watches if w.runbook == "above-rate"]
+    assert isinstance(watch.metric, MathExpression)
+
+    def share(slots: float) -> float:
+        found = evaluate(watch.metric.expression, {f"slots_{channel}_x": slots})  # type: ignore[attr-defined]
+        assert found is not None
+        return found
+
+    assert share(2 * (int(1020 * rate) + segments)) <= watch.threshold
+    assert share(2 * (1.2 * 900 * rate + segments)) > watch.threshold
 
 
 def test_a_relay_tells_nothing_so_that_its_silence_is_no_alarm(tmp_path: Path) -> None:

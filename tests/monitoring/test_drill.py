@@ -218,7 +218,7 @@ def test_it_fires_alone_and_ends(name: str, alarms: dict[str, Alarm], hours: Hou
 def test_those_of_other_providers_are_the_same(name: str, like: str, alarms: dict[str, Alarm]) -> None:
     """But for the declared rate, by which the slots are divided."""
     here, there = (str(alarms[n].properties) for n in (name, like))
-    same = here.replace("mailgun", "sendgrid").replace(f"{900 * 10.0:g}", f"{900 * RATE:g}")
+    same = here.replace("mailgun", "sendgrid").replace(f"{900 * 10.0:.4f}", f"{900 * RATE:.4f}")
     assert same == there
 
 
