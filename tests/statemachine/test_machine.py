@@ -29,7 +29,7 @@ RUNS = 25
 @pytest.mark.promise(8)
 @pytest.mark.timeout(1200)  # what is found is also made short
 def test_no_adversary_breaks_a_promise_over_the_fakes() -> None:
-    assert hunt_for(over_fakes(), SECONDS, SEED) >= RUNS
+    assert hunt_for(over_fakes(), SECONDS, SEED, runs=RUNS) >= RUNS
 
 
 @pytest.mark.promise(1)
