@@ -72,7 +72,7 @@ class Lease:
     looked_at: float = 0.0
     """Unix seconds."""
     looked_for: Mapping[Reach, int] = field(default_factory=dict)
-    """When addresses of the account were last suppressed, and unsubscribed, as of that look."""
+    """When addresses of the account were last suppressed, and unsubscribed, as that look has surely seen."""
     count: Count = field(default_factory=Count)
     """What the calls of all its windows came to."""
     _made: dict[int, Made] = field(default_factory=dict)

@@ -26,7 +26,7 @@ from shared.engine.gate import Gate
 from shared.engine.lease import Lease, Wanted
 from shared.engine.pool import Crew, Pool
 from shared.engine.recover import Recovery
-from shared.engine.suppressed import Suppressed
+from shared.engine.suppressed import SLACK_MS, Suppressed
 from shared.engine.tally import Count, Tally
 from shared.engine.window import Window
 from shared.ports import Clock, Lanes, LedgerStore, Links, Loaded, Pacer, Provider, Records, Retriable, Sized, Wire
@@ -281,7 +281,9 @@ class Sender:
             waiting = lease.ledger.having(Cell.QUEUED)
             heeded = reaches(unsubscribable=bool(lease.composition.content.unsubscribe))
             lease.suppressed = self._suppressed.among(job, lease.chunk, waiting, latest, heeded)
-            lease.looked_at, lease.looked_for = now, latest
+            lease.looked_at = now
+            # A moment is noted before its entry is stored, so that entries of the last ones may not have shown yet.
+            lease.looked_for = {r: at for r, at in latest.items() if at < now * 1000 - SLACK_MS}
 
     def _suppress(self, lease: Lease) -> None:
         """Suppress who told the provider to send no more. What is lost by a crash the next message to them brings."""

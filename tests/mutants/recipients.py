@@ -86,6 +86,14 @@ RECIPIENTS: Final = (
         "tests/engine/test_hiccups.py::test_a_reservation_that_fails_in_mid_window_makes_nothing_unknown",
     ),
     Mutant(
+        "a look just before a click is stored is a lease's last",
+        11,
+        "shared/engine/send.py",
+        "for r, at in latest.items() if at < now * 1000 - SLACK_MS}",
+        "for r, at in latest.items() if at}",
+        "tests/engine/test_unsubscribed.py::test_a_lease_that_looks_just_before_a_click_is_stored_looks_again",
+    ),
+    Mutant(
         "a claim looks only since the list was sent, not since it was read",
         11,
         "shared/engine/suppressed.py",
