@@ -139,15 +139,22 @@ class Deployment:
                 f"no secret {name} in {self.where}: declare the credential in cdk.json and deploy first"
             ) from None
 
+    def stack(self) -> Mapping[str, Any]:
+        """Return the stack as `cloudformation.describe_stacks` has it; NotFound if there is none."""
+        with self._stack_there():
+            found = self.client("cloudformation").describe_stacks(StackName=prefix(self.stage))
+        stack: Mapping[str, Any] = found["Stacks"][0]
+        return stack
+
     def output(self, name: str) -> str:
         """Return an output of the stack; NotFound if there is no such stack or output."""
-        stack = prefix(self.stage)
-        with self._stack_there():
-            found = self.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]
+        found = self.stack()
         for output in found.get("Outputs", []):
             if output["OutputKey"] == name:
                 return str(output["OutputValue"])
-        raise NotFound(f"stack {stack} in {self.where} has no output {name}: deploy this version of Posthaste")
+        raise NotFound(
+            f"stack {found['StackName']} in {self.where} has no output {name}: deploy this version of Posthaste"
+        )
 
     def client(self, service: str, region: str | None = None, *, patience: int = 0) -> Any:
         """Return a client of an AWS service.

@@ -40,6 +40,7 @@ WORKERS: Final = 8
 TIMEOUT: Final = 10.0
 """Seconds that the API may take to answer."""
 LOCAL_ONLY: Final = "cannot be known on the local cloud"
+NOT_DEPLOYED: Final = "nothing is deployed yet"
 MARKS: Final = {Level.OK: "ok", Level.WARNING: "warning", Level.ERROR: "ERROR", Level.SKIPPED: "-"}
 
 
@@ -108,7 +109,7 @@ def examine(patient: Patient, checks: Iterable[Check]) -> Iterator[Finding]:
             continue
         try:
             if check.deployed and not patient.environment:
-                yield Finding(check.name, Level.SKIPPED, "nothing is deployed yet")
+                yield Finding(check.name, Level.SKIPPED, NOT_DEPLOYED)
             else:
                 yield from check.look(patient)
         except UNASKED as error:
@@ -341,8 +342,10 @@ def _address(patient: Patient) -> list[Finding]:
 
 
 def _stack(patient: Patient) -> list[Finding]:
-    answer = patient.found.client("cloudformation").describe_stacks(StackName=prefix(patient.found.stage))
-    return [stack.stack(answer["Stacks"][0])]
+    try:
+        return [stack.stack(patient.found.stack())]
+    except NotFound:
+        return [Finding("stack", Level.SKIPPED, NOT_DEPLOYED)]
 
 
 def _dead(patient: Patient) -> list[Finding]:
@@ -382,7 +385,7 @@ CHECKS: Final = (
     Check("tables", _writes),
     Check("ses", _ses),
     Check("secrets", _secrets, local=True),
-    Check("stack", _stack, local=True, deployed=True),
+    Check("stack", _stack, local=True),
     Check("address", _address, local=True),
     Check("ses events", _events, deployed=True),
     Check("dead letters", _dead, local=True, deployed=True),

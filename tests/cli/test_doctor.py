@@ -15,6 +15,7 @@ from botocore.stub import Stubber
 
 from cli import doctor
 from cli.checks import Finding, Level
+from cli.deployment import deployment
 from cli.doctor import CHECKS, Check, examine
 from cli.errors import NotFound
 from cli.patient import Patient
@@ -250,6 +251,18 @@ def test_ses_is_looked_at_by_who_may_not_read_its_secret(stage: Stage) -> None:
     sandbox, *_, last = examine(stage.patient(), [x for x in CHECKS if x.name == "ses"])
     assert (sandbox.level, "in the sandbox" in sandbox.says) == (Level.ERROR, True)
     assert (last.level, "ListEmailIdentities" in last.says) == (Level.WARNING, True)
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_first_deploy_that_failed_and_left_no_function_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = deployment("blue", aws=False)
+    patient = Patient(found, SETTINGS, reserved=True, from_file=True, clock=FakeClock())
+    (check,) = (x for x in CHECKS if x.name == "stack")
+    assert [(x.level, x.says) for x in examine(patient, [check])] == [(Level.SKIPPED, "nothing is deployed yet")]
+    failed = {"StackName": "posthaste-blue", "StackStatus": "ROLLBACK_COMPLETE"}
+    monkeypatch.setattr(type(found), "stack", lambda _self: failed)
+    (told,) = examine(patient, [check])
+    assert (told.level, "is ROLLBACK_COMPLETE" in told.says) == (Level.ERROR, True)
 
 
 def test_what_a_local_cloud_cannot_know_is_never_ok() -> None:
