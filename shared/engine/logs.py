@@ -12,7 +12,7 @@ from shared.domain.feedback import HARD, SOFT, WordKind
 from shared.domain.ids import message_id
 from shared.domain.jobs import Job, public_counts
 from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.outcomes import Entry, Kind
+from shared.domain.outcomes import ERASED, Entry, Kind
 from shared.domain.states import COUNT_KEYS, MAX_ATTEMPTS, Cell, MessageState, Status, message_state, status
 from shared.domain.suppressions import CODES
 from shared.ports import Clock, LedgerStore, Records
@@ -22,6 +22,8 @@ LIVE_CHUNKS: Final = 100
 
 LOST: Final = "worker_lost"
 """The code of an attempt whose worker was lost, so that nobody knows what came of it."""
+LEFT_OUT: Final = frozenset({*CODES.values(), ERASED})
+"""The codes of who was skipped before a claim."""
 _OUTCOME: Final = {
     Kind.ACCEPTED: "accepted",
     Kind.RELAYED: "accepted",
@@ -217,7 +219,7 @@ def _pick(chunk: Chunk, ledger: Ledger, wanted: Filter, start: int) -> Iterator[
 
 def _skipped(entry: Entry) -> bool:
     """Tell whether an entry says why a recipient was skipped before a claim, and so is no attempt."""
-    return entry.kind is Kind.INVALID and entry.code in CODES.values()
+    return entry.kind is Kind.INVALID and entry.code in LEFT_OUT
 
 
 def _unacknowledged(ledger: Ledger, now: int, feedback_timeout: int) -> bool:
