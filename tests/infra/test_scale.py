@@ -1,6 +1,7 @@
 """Many lanes: those of a nested stack are the same lanes, and everything stays within CloudFormation's limits."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,20 @@ def test_lanes_in_nested_stacks_are_watched_like_the_others(stacks: dict[str, Te
     assert len(watched["ApproximateNumberOfMessagesVisible"]) == sum("-dlq" in q["QueueName"] for q in queues)
     assert len(watched["NumberOfMessagesDeleted"]) == 31
     assert len(watched["Errors"]) == sum(len(t.functions()) for t in stacks.values())
+
+
+def test_the_dashboard_is_within_the_limits(stacks: dict[str, Template]) -> None:
+    """Source: CloudWatch's quotas of dashboards, metric math and alarm widgets."""
+    (board,) = stacks[""].of("CloudWatch::Dashboard").values()
+    widgets = json.loads(text(board["DashboardBody"]))["widgets"]
+    shown = [widget["properties"].get("metrics", []) for widget in widgets]
+    assert max(map(len, shown)) <= 500
+    assert sum(map(len, shown)) <= 2500
+    assert max(len(widget["properties"].get("alarms", [])) for widget in widgets) <= 100
+    expressions = [row[0]["expression"] for rows in shown for row in rows if isinstance(row[0], dict)]
+    assert len(expressions) > 10
+    assert max(map(len, expressions)) <= 2048
+    assert not re.search(r"\de", " ".join(expressions)), "numbers are plain"
 
 
 def test_settings_and_addresses_fit_a_function_s_environment(stacks: dict[str, Template]) -> None:

@@ -4,14 +4,17 @@ Our own figures are what the real handlers told over a world in memory; AWS's ar
 replayed minute by minute: a healthy one, and for each alarm one in which something is wrong.
 """
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from shared.domain.outcomes import Rejected, Unknown
+from shared.domain.outcomes import Rejected, Throttled, Unknown
 from shared.engine.census import STUCK_AFTER_MS
-from tests.infra.template import Template, target
+from tests.fakes.faults import Crash, When
+from tests.fakes.world import INVOCATION, LEASE_MARGIN
+from tests.infra.template import Template, target, text
 from tests.monitoring.cloudwatch import Alarm, Series
 from tests.monitoring.conftest import RATE, Document, Functions
 
@@ -137,6 +140,19 @@ def _stuck(functions: Functions) -> dict[str, Any]:
     return {"more": functions.sweep()}
 
 
+def _crashed(functions: Functions) -> list[Document]:
+    """A sender dies in its call, and the sweeper takes its lease over."""
+    world = functions.world
+    world.accept(3, route=("acme-one",))
+    world.tap.arm_at("records.put_detail", When.AFTER)
+    with pytest.raises(Crash):
+        world.send("acme-one")
+    for queue in world.lanes.values():
+        queue.lose()
+    world.clock.advance(INVOCATION + LEASE_MARGIN + 1)
+    return functions.sweep()
+
+
 def _forged(functions: Functions) -> dict[str, Any]:
     return {"more": functions.webhook(signature=False) * 2}
 
@@ -259,6 +275,29 @@ def test_one_dead_worker_is_no_alarm_where_thousands_are_sent(alarms: dict[str, 
     }
     hours.series.read(one, NOW - 60)
     assert firing(alarms, hours.series) == set()
+
+
+def test_the_dashboard_shows_what_the_functions_tell(
+    stack: Template, functions: Functions, healthy: list[Document]
+) -> None:
+    """Names and dimensions alike: CloudWatch takes any, and shows an empty graph."""
+    (board,) = stack.of("CloudWatch::Dashboard").values()
+    widgets = json.loads(text(board["DashboardBody"]))["widgets"]
+    rows = [row for w in widgets for row in w["properties"].get("metrics", []) if row[0] == "Posthaste"]
+    shown = {(row[1], frozenset(zip(row[2:-1:2], row[3:-1:2], strict=True))) for row in rows}
+    world = functions.world
+    world.providers["acme-one"].script("r0@example.com", [Throttled(60)])
+    world.providers["acme-one"].script("r1@example.com", [Rejected("no", permanent=True)])
+    world.accept(2, route=("acme-one",))
+    told = healthy + functions.send() + _crashed(functions)
+    for wrong in (_lost_answers, _stuck, _dead_provider):
+        told += wrong(functions)["more"]
+    series = Series()
+    for document in told:
+        series.read(document, 0.0)
+    heard = {(name, dimensions) for _, name, dimensions in series.points}
+    assert {x for x in shown if ("provider", "mailgun") not in x[1]} <= heard
+    assert len(shown) > 12
 
 
 def test_every_metric_of_aws_names_what_the_template_has(alarms: dict[str, Alarm], stack: Template) -> None:
