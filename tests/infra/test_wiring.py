@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.redrive import PATIENCE
 from infra.settings import ROOT
 from shared import contracts
 from tests.infra.template import Template, target
@@ -43,6 +44,10 @@ def test_every_handler_of_the_contract_is_a_function(template: Template) -> None
     senders = {f["Handler"] for s, f in template.functions().items() if s.startswith("send-")}
     assert senders == {contracts.HANDLERS["send"]}
     assert {"send": contracts.HANDLERS["send"], **handlers} == contracts.HANDLERS
+
+
+def test_an_operator_who_invokes_a_function_waits_for_its_end(template: Template) -> None:
+    assert all(template.functions()[name]["Timeout"] < PATIENCE for name in ("plan", "log", "sweep"))
 
 
 @pytest.mark.parametrize("name", contracts.HANDLERS)

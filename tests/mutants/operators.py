@@ -41,6 +41,22 @@ OPERATORS: Final = (
         f"{TESTS}::test_an_interruption_gives_back_what_is_in_hand",
     ),
     Mutant(
+        "a report goes though the end of its batch did not come",
+        3,
+        REDRIVE,
+        "return NOT_WHOLE if sources else NO_STREAM",
+        'return ""',
+        "tests/cli/test_streams.py::test_a_batch_that_is_not_handed_over_whole_stays_reported",
+    ),
+    Mutant(
+        "a subscription that its owner has ended hears of alarms",
+        3,
+        "cli/checks/__init__.py",
+        '.startswith("arn:")',
+        ' != "PendingConfirmation"',
+        "tests/cli/test_checks.py::test_alarms_must_reach_somebody",
+    ),
+    Mutant(
         "older code refuses settings that it does not know",
         3,
         "shared/contracts.py",
