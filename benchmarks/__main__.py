@@ -1,6 +1,7 @@
 """`python -m benchmarks`: measure, print the table of goals and results, write .local/bench.json.
 
-Exits with 1 if a counted row misses its goal: those are the same on every machine. Timed rows only report; the time of
+Exits with 1 if a counted row misses its goal, or if docs/cost.md has other figures than those counted: these are the
+same on every machine. Timed rows only report; the time of
 a calibration loop in the same run says what the machine was worth.
 """
 
@@ -16,6 +17,7 @@ from benchmarks.rows import Row
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / ".local" / "bench.json"
+COST = ROOT / "docs" / "cost.md"
 MARK = "<!-- written by python -m benchmarks --docs -->"
 
 
@@ -55,14 +57,23 @@ def timed() -> list[Row]:
     ]
 
 
+def printed(page: Path) -> str:
+    """Return what stands between a page's two markers; ValueError if it lacks them."""
+    return _parts(page)[1].strip("\n")
+
+
 def insert(page: Path, block: str) -> None:
-    """Replace what stands between a page's two markers."""
-    text = page.read_text(encoding="utf-8")
-    head, mark, rest = text.partition(MARK)
-    _, end, tail = rest.partition(MARK)
+    """Replace what stands between a page's two markers; ValueError if it lacks them."""
+    head, _, tail = _parts(page)
+    page.write_text(f"{head}{MARK}\n{block}\n{MARK}{tail}", encoding="utf-8")
+
+
+def _parts(page: Path) -> tuple[str, str, str]:
+    head, mark, rest = page.read_text(encoding="utf-8").partition(MARK)
+    block, end, tail = rest.partition(MARK)
     if not mark or not end:
         raise ValueError(f"{page.name} lacks its markers")
-    page.write_text(f"{head}{MARK}\n{block}\n{MARK}{tail}", encoding="utf-8")
+    return head, block, tail
 
 
 def main() -> int:
@@ -77,7 +88,7 @@ def main() -> int:
     found += bills
     print(cost.table(priced) + "\n")
     if options.docs:
-        insert(ROOT / "docs" / "cost.md", cost.markdown(priced))
+        insert(COST, cost.markdown(priced))
     if not options.counted:
         found += timed()
         found.append(latency.row())
@@ -91,6 +102,8 @@ def main() -> int:
     OUT.parent.mkdir(exist_ok=True)
     OUT.write_text(json.dumps([r.document() for r in found], indent=1) + "\n", encoding="utf-8")
     missed = [r.metric for r in found if r.counted and not r.met]
+    if printed(COST) != cost.markdown(priced):
+        missed.append(f"{COST.name} has other figures: python -m benchmarks --counted --docs")
     for name in missed:
         print(f"missed: {name}", file=sys.stderr)
     return 1 if missed else 0
