@@ -156,19 +156,23 @@ class Deployment:
             f"stack {found['StackName']} in {self.where} has no output {name}: deploy this version of Posthaste"
         )
 
-    def client(self, service: str, region: str | None = None, *, patience: int = 0) -> Any:
+    def client(self, service: str, region: str | None = None, *, patience: int = 0, attempts: int = 0) -> Any:
         """Return a client of an AWS service.
 
         Args:
             service: its name.
             region: another than the deployment's.
             patience: seconds that an answer may take, if it is more than the usual.
+            attempts: how often a call is made that is throttled, if it is more than the usual.
         """
         options = dict(self.options)
-        if patience:
+        if patience or attempts:
             from botocore.config import Config  # noqa: PLC0415 - see above
 
-            options["config"] = options["config"].merge(Config(read_timeout=patience))
+            more: dict[str, Any] = {"read_timeout": patience} if patience else {}
+            if attempts:
+                more["retries"] = {"mode": "standard", "total_max_attempts": attempts}
+            options["config"] = options["config"].merge(Config(**more))
         return self.session.client(service, region_name=region, **options)  # type: ignore[call-overload]
 
     @contextmanager

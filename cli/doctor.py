@@ -40,6 +40,8 @@ WORKERS: Final = 8
 TIMEOUT: Final = 10.0
 """Seconds that the API may take to answer."""
 LOCAL_ONLY: Final = "cannot be known on the local cloud"
+ATTEMPTS: Final = 10
+"""Of a call of SES, which takes one a second and account besides those that send; the doctor asks about each sender."""
 NOT_DEPLOYED: Final = "nothing is deployed yet"
 MARKS: Final = {Level.OK: "ok", Level.WARNING: "warning", Level.ERROR: "ERROR", Level.SKIPPED: "-"}
 
@@ -268,7 +270,7 @@ def _ses(patient: Patient) -> Iterator[Finding]:
         else:
             by_region.setdefault(c.region or here, []).append(c)
     for region, credentials in sorted(by_region.items()):
-        client = patient.found.client("sesv2", region)
+        client = patient.found.client("sesv2", region, attempts=ATTEMPTS)
         yield from ses.account(client.get_account(), credentials, region)
         senders = _senders(patient, credentials) if patient.environment else set()
         known = _all_identities(client)
@@ -309,7 +311,7 @@ def _events(patient: Patient) -> list[Finding]:
     mine = [c for c in patient.settings.credentials if c.provider == "ses" and not c.region]
     if not mine:
         return []
-    client = patient.found.client("sesv2")
+    client = patient.found.client("sesv2", attempts=ATTEMPTS)
     sets: dict[str, Any] = {}
     for c in mine:
         try:

@@ -194,7 +194,8 @@ def test_a_prompt_shows_nothing_of_the_secret(local: dict[str, Any]) -> None:
 
 
 @pytest.mark.usefixtures("aws")
-def test_who_asks_for_long_work_waits_for_it() -> None:
+def test_a_client_is_as_patient_as_it_is_asked_to_be() -> None:
     found = deployment("blue", aws=False)
-    usual, patient = (found.client("lambda", patience=n).meta.config for n in (0, 75))
+    usual, patient = found.client("lambda").meta.config, found.client("lambda", patience=75, attempts=10).meta.config
     assert (usual.read_timeout, patient.read_timeout, patient.connect_timeout) == (20, 75, usual.connect_timeout)
+    assert (usual.retries["total_max_attempts"], patient.retries["total_max_attempts"]) == (3, 10)
