@@ -263,8 +263,9 @@ def test_ctrl_c_ends_the_watching_alone(run: Run, api: FakeApi, clock: FakeClock
 
 def test_the_real_command_ends_in_order_on_ctrl_c(api: FakeApi) -> None:
     api.answers(batch("SENDING", sending=1))
-    with subprocess.Popen(
-        [*COMMAND, "batch", "watch", "b1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    heeding = [*COMMAND[:-1], f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {COMMAND[-1]}"]
+    with subprocess.Popen(  # who runs tests in the background has it ignore Ctrl-C, and all its children
+        [*heeding, "batch", "watch", "b1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as child:
         assert api.heard.acquire(timeout=30)
         assert api.heard.acquire(timeout=30)
