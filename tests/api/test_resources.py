@@ -222,6 +222,15 @@ def test_credentials_are_those_open_to_the_account(api: Api, clock: FakeClock) -
     assert two["breaker"] == {"state": "open", "reason": "unauthorized", "since": "2026-09-21T14:13:20.000Z"}
 
 
+def test_credentials_come_in_pages_like_every_list(api: Api) -> None:
+    first = api.call("GET", "/credentials", query={"limit": "2"}).json
+    last = api.call("GET", "/credentials", query={"limit": "2", "cursor": first["next_cursor"]}).json
+    assert [[c["id"] for c in page["items"]] for page in (first, last)] == [["one", "two"], ["texts"]]
+    assert last["next_cursor"] is None
+    assert api.call("GET", "/credentials", query={"cursor": "x"}).code == "bad_cursor"
+    assert api.call("GET", "/credentials", query={"limit": "0"}).code == "validation_failed"
+
+
 def test_a_credential_shows_what_operators_have_set(api: Api) -> None:
     api.world.stores.pacer.reserve("one", 97, pace(100, 1), lead=0)
     api.world.stores.switch("one", Switches(rate=20))
