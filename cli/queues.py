@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
 
@@ -19,7 +20,7 @@ from cli.deadletters import (
     places,
     receive,
 )
-from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
+from cli.deployment import FORBIDDEN, Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import ExitCode, NotFound
 from cli.meters import meter
 from cli.output import Json, emit, moment, say, surroundings, table, tell
@@ -201,8 +202,34 @@ def _look(found: Deployment, place: Place, most: int) -> list[Letter]:
 def _errors(found: Deployment, place: Place, letters: Sequence[Letter]) -> list[tuple[Letter, str]]:
     if not letters or not place.url:
         return [(x, x.fault) for x in letters]
-    said = Errors(found, place.url).since(min(x.first_at or x.sent_at for x in letters))
-    return [(x, said.get(x.id) or x.fault or NO_ERROR) for x in letters]
+    said: dict[str, str] = {}
+    unknown = NO_ERROR
+    with _allowed() as may:
+        said = Errors(found, place.url).since(min(x.first_at or x.sent_at for x in letters))
+    if may.denied:
+        unknown = f"not known: you may not ask {may.denied}"
+    return [(x, said.get(x.id) or x.fault or unknown) for x in letters]
+
+
+@dataclass(slots=True)
+class _May:
+    """What an identity may not ask, empty if it may."""
+
+    denied: str = ""
+
+
+@contextmanager
+def _allowed() -> Iterator[_May]:
+    """Note what AWS refuses, of what an operator can do without."""
+    from botocore.exceptions import ClientError  # noqa: PLC0415 - loads botocore
+
+    may = _May()
+    try:
+        yield may
+    except ClientError as error:
+        if error.response.get("Error", {}).get("Code") not in FORBIDDEN:
+            raise
+        may.denied = error.operation_name
 
 
 def _row(place: Place, reader: Reader, letter: Letter, error: str) -> dict[str, Any]:
@@ -239,7 +266,9 @@ def rows(found: Deployment, now: float) -> list[dict[str, Any]]:
     urls = [url for place in known for url in (place.url, place.dead) if url]
     with ThreadPoolExecutor(WORKERS) as pool:
         counts = dict(zip(urls, pool.map(lambda url: _counts(sqs, url), urls), strict=True))
-    ages = _ages(found, [url for url in urls if any(counts[url].values())], now)
+    ages: dict[str, int] = {}
+    with _allowed():
+        ages = _ages(found, [url for url in urls if any(counts[url].values())], now)
     found_rows = []
     for place in known:
         work, dead = counts.get(place.url), counts[place.dead]

@@ -5,6 +5,8 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.client import BaseClient
+from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -214,6 +216,26 @@ def test_what_is_in_another_s_hand_is_not_called_nothing(run: Run) -> None:
     assert run("redrive", "feedback", "--dry-run", "--json").json == {"dead": 1, "items": []}
     done = run("redrive", "feedback")
     assert (done.code, "nothing" in done.err, "about 1 in the hand of another redrive" in done.err) == (1, False, True)
+
+
+@stacked
+def test_who_may_read_neither_logs_nor_metrics_sees_and_redrives_all_the_same(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put("feedback-dlq", dump_feedback("sendgrid-main", []))
+    real = BaseClient._make_api_call  # type: ignore[attr-defined]  # private: what all calls go through
+
+    def refuse(self: Any, operation: str, asked: Any) -> Any:
+        if operation in ("GetMetricData", "ListEventSourceMappings"):
+            raise ClientError({"Error": {"Code": "AccessDenied"}}, operation)
+        return real(self, operation, asked)
+
+    monkeypatch.setattr(BaseClient, "_make_api_call", refuse)
+    (row,) = (x for x in run("queue", "list", "--json").json["items"] if x["queue"] == "feedback")
+    assert (row["dead"], row["oldest"]) == (1, None)
+    (row,) = run("redrive", "feedback", "--dry-run", "--json").json["items"]
+    assert row["error"] == "not known: you may not ask ListEventSourceMappings"
+    assert "1 redriven" in run("redrive", "feedback", "--yes").out
 
 
 @stacked
