@@ -14,7 +14,6 @@ from cli.accounts import resolve
 from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
 from cli.output import Json, emit, moment, say, surroundings, table, tell
-from shared.contracts import Settings
 from shared.domain.journal import has_address, operator
 from shared.domain.switches import EVERYTHING, Switch
 
@@ -36,10 +35,9 @@ CredentialId = Annotated[str, typer.Argument(metavar="CREDENTIAL_ID", help="As i
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A deployment's switches, and what it declares."""
+    """A deployment's switches, and what it declares, which is asked for only where it matters."""
 
     switches: "Switchboard"
-    settings: Settings
     found: Deployment
     where: str
 
@@ -50,10 +48,11 @@ class Board:
 
     def declared(self, credential: str) -> float:
         """Return a credential's declared rate; NotFound if there is no such credential."""
+        settings = self.found.settings()
         try:
-            return self.settings.credential(credential).rate
+            return settings.credential(credential).rate
         except KeyError:
-            known = ", ".join(c.id for c in self.settings.credentials)
+            known = ", ".join(c.id for c in settings.credentials)
             raise NotFound(f"no such credential ({self.where}); there are: {known or 'none'}") from None
 
 
@@ -62,7 +61,7 @@ def _opened(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Board]:
     found = deployment(stage, aws=aws)
     with aws_errors(found.where):
         switches = found.switchboard(surroundings(ctx).clock)
-        yield Board(switches, found.settings(), found, f"stage {found.stage}, {found.where}")
+        yield Board(switches, found, f"stage {found.stage}, {found.where}")
 
 
 @contextmanager
@@ -214,7 +213,7 @@ def _set(ctx: typer.Context, credential: str, rate: float, reason: str, stage: s
 def list_rates(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
     """List the credentials' present and declared rates, and what is paused since when and why."""
     with _opened(ctx, stage, aws=aws) as board:
-        declared = board.settings.credentials
+        declared = board.found.settings().credentials
         stands = board.switches.read(EVERYTHING, *(Switch(credential=c.id) for c in declared))
         rows = [
             {

@@ -7,6 +7,8 @@ import boto3
 import pytest
 
 from cli import doctor
+from cli.deployment import Deployment
+from cli.errors import NotFound
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.journal import DynamoJournal
 from shared.adapters.dynamo.pacer import DynamoPacer
@@ -101,6 +103,16 @@ def test_an_account_is_paused_by_its_name_and_told_so_in_its_own_log(run: Run) -
         ("account.resumed", account),
     ]
     assert told() == []
+
+
+def test_everything_is_paused_even_where_no_function_can_be_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_self: Deployment) -> Settings:
+        raise NotFound("no function has settings")
+
+    monkeypatch.setattr(Deployment, "settings", refuse)
+    assert run("pause", "--all").code == 0
+    assert run("pause", "--credential", "mail").code == 3
+    assert [kind for kind, _, _ in told()] == ["deployment.paused"]
 
 
 def test_the_doctor_names_every_pause_there_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
