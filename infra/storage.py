@@ -71,6 +71,7 @@ class Storage(Construct):
                     id="leftovers",
                     abort_incomplete_multipart_upload_after=Duration.days(1),
                     noncurrent_version_expiration=Duration.days(NONCURRENT_DAYS),
+                    expired_object_delete_marker=True,  # the last that is left of a file that a rule has deleted
                 ),
                 LifecycleRule(id="uploads", prefix=UPLOADS, expiration=Duration.days(deployment.uploads_days)),
                 LifecycleRule(id="exports", prefix=EXPORTS, expiration=Duration.days(EXPORTS_DAYS)),

@@ -81,6 +81,8 @@ def test_bucket(template: Template) -> None:
     rules = {r["Id"]: r for r in bucket["LifecycleConfiguration"]["Rules"]}
     assert rules["leftovers"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
     assert "Prefix" not in rules["leftovers"]
+    assert rules["leftovers"]["ExpiredObjectDeleteMarker"] is True
+    assert rules["leftovers"]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 7}
     assert (rules["uploads"]["Prefix"], rules["uploads"]["ExpirationInDays"]) == ("uploads/", 7)
 
 
