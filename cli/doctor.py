@@ -17,6 +17,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.checks import Finding, Level, account, secrets, ses, stack
+from cli.client import connections
 from cli.deployment import OPS_OUTPUT, Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import ExitCode, Misused, NotFound
 from cli.output import Json, clean, counted, emit, say, surroundings
@@ -335,7 +336,7 @@ def _address(patient: Patient) -> list[Finding]:
     if not patient.url:
         return [Finding("address", Level.SKIPPED, "the API has no address yet")]
     try:
-        answer = urllib3.PoolManager().request(
+        answer = connections(patient.url).request(
             "GET", f"{patient.url}/health", timeout=TIMEOUT, retries=False, redirect=False
         )
     except urllib3.exceptions.HTTPError as error:

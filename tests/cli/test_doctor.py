@@ -21,7 +21,7 @@ from cli.errors import NotFound
 from cli.patient import Patient
 from shared.contracts import ENV_FEEDBACK_QUEUE_URL, ENV_SETTINGS, Credential, Settings
 from shared.ports import Retriable
-from tests.cli.fakes import FakeClock, Run
+from tests.cli.fakes import Answer, FakeApi, FakeClock, Run
 
 REGION = "eu-west-1"
 SES = Credential("ses-main", "ses", "email", 14, configuration_set="posthaste-blue-ses-main", accounts=("acc",))
@@ -264,6 +264,16 @@ def test_a_first_deploy_that_failed_and_left_no_function_is_seen(monkeypatch: py
     monkeypatch.setattr(type(found), "stack", lambda _self: failed)
     (told,) = examine(patient, [check])
     assert (told.level, "is ROLLBACK_COMPLETE" in told.says) == (Level.ERROR, True)
+
+
+def test_the_address_is_asked_by_way_of_the_system_s_proxy(monkeypatch: pytest.MonkeyPatch, stage: Stage) -> None:
+    proxy = FakeApi()
+    proxy.answers(Answer({"status": "ok"}))
+    monkeypatch.setenv("http_proxy", proxy.url)
+    settings = replace(SETTINGS, public_url="http://mail.example.test")
+    (found,) = examine(replace(stage.patient(), settings=settings), [x for x in CHECKS if x.name == "address"])
+    proxy.close()
+    assert (found.level, [x.path for x in proxy.asked]) == (Level.OK, ["http://mail.example.test/health"])
 
 
 def test_what_a_local_cloud_cannot_know_is_never_ok() -> None:
