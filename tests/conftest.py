@@ -6,12 +6,13 @@ from typing import Any
 
 import boto3
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.fakes.tables import mock_aws
 
-# As it is here or in CI, but for the time of one example, which on a machine with other work says nothing.
-settings.register_profile("unhurried", settings(), deadline=None)
+# As it is here or in CI, but for the time of examples, which on a machine with other work says nothing.
+patient = {*settings().suppress_health_check, HealthCheck.too_slow}
+settings.register_profile("unhurried", settings(), deadline=None, suppress_health_check=patient)
 settings.load_profile("unhurried")
 
 
