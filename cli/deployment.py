@@ -274,7 +274,8 @@ def aws_errors(where: str) -> Iterator[None]:
         found = error.response.get("Error", {})
         code = found.get("Code", "")
         if code in REFUSED:
-            raise NotAuthorised(f"{where} refused {error.operation_name} ({code}): check the AWS identity") from None
+            do = "check the AWS identity" if code in FORBIDDEN else "check the AWS identity, and this machine's clock"
+            raise NotAuthorised(f"{where} refused {error.operation_name} ({code}): {do}") from None
         if code == "ResourceNotFoundException":
             raise NotFound(f"{where} has no such table or secret ({error.operation_name}): check --stage") from None
         raise Failed(f"{error.operation_name} failed: {code} {found.get('Message', '')}".rstrip()) from None
