@@ -27,7 +27,7 @@ STAYS: Final = (
     "Backups of the tables, for up to 35 days, and the tables' streams, for a day: whoever restores erases again.",
     "Files of lists that were not read, or that name them in a refused row: for retention.uploads_days, and 7 more.",
     "Events of SES that wait in the feedback queue, for up to 4 days, or among its dead letters, for 14.",
-    "Senders' own addresses: posthaste sender remove.",
+    "Addresses that mail is from, or answered to: posthaste sender remove ends their use, and they go with the jobs.",
     "What providers keep of the messages: ask them.",
     "Values of other people's rows, and texts of contents for many: nobody can tell whom they name.",
 )
