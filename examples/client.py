@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,29 +24,28 @@ class Posthaste:
 
     def __init__(self, url: str, key: str, pause: Any = time.sleep) -> None:
         self.url, self.pause = urlsplit(url.rstrip("/")), pause
-        self.headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", "Connection": "close"}
+        self.headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
 
-    def call(self, method: str, path: str, body: Any = None, event: str | None = None, repeats: int = 0) -> Any:
+    def call(self, method: str, path: str, body: Any = None, headers: Any = (), repeats: int = 0) -> Any:
         """Ask; and again, by the very same request and five times at most, where the answer is lost, 429 or 5xx."""
-        connection = (HTTPSConnection if self.url.scheme == "https" else HTTPConnection)(self.url.netloc, timeout=35)
-        headers = self.headers if event is None else {**self.headers, "Idempotency-Key": event}
+        kind = HTTPSConnection if self.url.scheme == "https" else HTTPConnection
         try:
-            connection.request(method, self.url.path + path, body and json.dumps(body), headers)
-            answer = connection.getresponse()
-            text, status, wait = answer.read(), answer.status, answer.getheader("Retry-After", "")
-            error: Exception = Refused(status, text.decode(errors="replace"))
-        except (OSError, HTTPException) as lost:  # nobody knows whether it was done
-            status, wait, error = 0, "", lost
+            with closing(kind(self.url.netloc, timeout=35)) as connection:
+                connection.request(method, self.url.path + path, body and json.dumps(body), self.headers | dict(headers))
+                answer = connection.getresponse()
+                said, status, wait, lost = answer.read(), answer.status, answer.getheader("Retry-After", ""), None
+        except (OSError, HTTPException) as error:  # nobody knows whether it was done
+            said, status, wait, lost = b"", 0, "", error
         if status in range(200, 300):
-            return json.loads(text)
+            return json.loads(said)
         if repeats == len(PAUSES) or status not in (0, 429, 500, 502, 503, 504):
-            raise error
+            raise lost or Refused(status, said.decode(errors="replace"))
         self.pause(int(wait) if wait.isdecimal() else PAUSES[repeats])
-        return self.call(method, path, body, event, repeats + 1)
+        return self.call(method, path, body, headers, repeats + 1)
 
     def send(self, event: str, batch: dict[str, Any]) -> Any:
         """Send a batch for what happened, once: by its name in your business, as a restart forgets a random text."""
-        return self.call("POST", "/batches", batch, event)
+        return self.call("POST", "/batches", batch, {"Idempotency-Key": event})
 
     def finished(self, job: str) -> Any:
         """Wait until a job is LOGGED: each message has its end, or its provider has yet to tell. Returns the job."""
