@@ -26,12 +26,12 @@ class Posthaste:
         self.url, self.pause = urlsplit(url.rstrip("/")), pause
         self.headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
 
-    def call(self, method: str, path: str, body: Any = None, headers: Any = (), repeats: int = 0) -> Any:
+    def call(self, method: str, path: str, body: Any = None, more: Any = (), repeats: int = 0) -> Any:
         """Ask; and again, by the very same request and five times at most, where the answer is lost, 429 or 5xx."""
         kind = HTTPSConnection if self.url.scheme == "https" else HTTPConnection
         try:
             with closing(kind(self.url.netloc, timeout=35)) as connection:
-                connection.request(method, self.url.path + path, body and json.dumps(body), self.headers | dict(headers))
+                connection.request(method, self.url.path + path, body and json.dumps(body), self.headers | dict(more))
                 answer = connection.getresponse()
                 said, status, wait, lost = answer.read(), answer.status, answer.getheader("Retry-After", ""), None
         except (OSError, HTTPException) as error:  # nobody knows whether it was done
@@ -41,7 +41,7 @@ class Posthaste:
         if repeats == len(PAUSES) or status not in (0, 429, 500, 502, 503, 504):
             raise lost or Refused(status, said.decode(errors="replace"))
         self.pause(int(wait) if wait.isdecimal() else PAUSES[repeats])
-        return self.call(method, path, body, headers, repeats + 1)
+        return self.call(method, path, body, more, repeats + 1)
 
     def send(self, event: str, batch: dict[str, Any]) -> Any:
         """Send a batch for what happened, once: by its name in your business, as a restart forgets a random text."""
