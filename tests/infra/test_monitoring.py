@@ -188,6 +188,15 @@ def test_the_commands_of_the_runbooks_exist() -> None:
         assert name in commands, f"posthaste {group} {name}"
 
 
+def test_the_log_groups_of_the_runbooks_exist(aws: Template) -> None:
+    """CloudFormation names them after their logical ids. Lambda's own lines name nothing else."""
+    shell = "\n".join(page.read_text("utf-8") for page in (OPERATIONS, *RUNBOOKS.glob("*.md")))
+    asked = set(re.findall(r"@log like \"(\w+)\"", shell))
+    assert asked == {"DispatchLog", "DispatchSweep", "ApiServe"}
+    groups = list(aws.of("Logs::LogGroup"))
+    assert all(sum(name.startswith(f"{x}Logs") for name in groups) == 1 for x in asked), groups
+
+
 def test_a_hundred_lanes_take_twenty_alarms(tmp_path: Path) -> None:
     stack = Stack(App(outdir=str(tmp_path)), "hundred")
     deployed = deployment()
