@@ -8,7 +8,7 @@ import pytest
 from botocore import exceptions as sdk
 from botocore.exceptions import ClientError
 
-from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo import codec, contents, keys
 from shared.adapters.dynamo.contents import INLINE_CONTENT
 from shared.contracts import LOG_STREAM_FILTER, PLAN_STREAM_FILTERS
 from shared.domain.content import Attachment, Content, Mailbox
@@ -117,16 +117,18 @@ def test_contents_of_every_size_come_back(
     assert (loaded.content, loaded.chunk) == (content, parts.chunks[-1])
 
 
-@pytest.mark.parametrize(("hours", "folder"), [(0, 1), (24, 1), (25, 8), (24 * 31, 31), (24 * 366, 366)])
 def test_a_large_content_stands_where_it_goes_after_its_job(
-    stores: MotoStores, clock: FakeClock, hours: int, folder: int
+    stores: MotoStores, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts = Parts(clock)
-    job = replace(parts.job, not_before=parts.job.created_at + hours * 3_600_000 if hours else 0)
-    large = Content(Mailbox("a@example.com"), "Hello", text=_incompressible("x" * 600_000))
-    stores.records.accept(job, parts.chunks, parts.ledgers, large, None)
-    assert set(stores.blobs.items) == {f"contents/{folder}/{job.id}"}
-    assert stores.records.content(job.id) == large
+    monkeypatch.setattr(contents, "CHUNK_CONTENT", 0)
+    monkeypatch.setattr(contents, "INLINE_CONTENT", 0)
+    content = Content(Mailbox("a@example.com"), "Hello", text="x")
+    for hours, folder in ((0, 1), (24, 1), (25, 8), (24 * 31, 31), (24 * 366, 366)):
+        parts = Parts(clock)
+        job = replace(parts.job, not_before=parts.job.created_at + hours * 3_600_000 if hours else 0)
+        stores.records.accept(job, parts.chunks, parts.ledgers, content, None)
+        assert f"contents/{folder}/{job.id}" in stores.blobs.items
+        assert stores.records.content(job.id) == content
 
 
 def _incompressible(text: str) -> str:

@@ -17,7 +17,7 @@ ACCOUNTS: Final = (
         "shared/adapters/dynamo/contents.py",
         "days = next((x for x in CONTENT_WAITS if ahead <= x * DAY_MS), CONTENT_WAITS[-1])",
         "days = CONTENT_WAITS[0]",
-        "tests/adapters/test_dynamo_stores.py::test_a_large_content_stands_where_it_goes_after_its_job[25-8]",
+        "tests/adapters/test_dynamo_stores.py::test_a_large_content_stands_where_it_goes_after_its_job",
     ),
     Mutant(
         "a suspended account's jobs go on",
