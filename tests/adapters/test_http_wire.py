@@ -50,7 +50,7 @@ def statuses(answers: Answers) -> list[object]:
     return [a.status if isinstance(a, Response) else str(a) for a in answers]
 
 
-def test_two_hundred_at_a_time_by_one_thread(client: HttpClient) -> None:
+def test_two_hundred_at_a_time_by_one_thread(client: HttpClient, clock: ShiftedClock) -> None:
     held = threading.Barrier(200, timeout=20)
 
     def talk(c: Conversation) -> None:
@@ -60,7 +60,7 @@ def test_two_hundred_at_a_time_by_one_thread(client: HttpClient) -> None:
         answering()(c)
 
     answers: Answers = []
-    with serving(talk) as server:
+    with serving(talk) as server, clock.stopped():
         connect(client, server, 200)
         with Wire(client) as wire:
             for n in range(200):

@@ -282,11 +282,11 @@ def test_after_421_a_connection_is_not_used_again(client: SmtpClient) -> None:
         assert server.connections == 2
 
 
-def test_fifty_threads_share_a_client(client: SmtpClient) -> None:
+def test_fifty_threads_share_a_client(client: SmtpClient, clock: ShiftedClock) -> None:
     def one(n: int) -> int:
         return submit(client, server, replace(MAIL, data=(b"%d\r\n" % n,)), 60).code
 
-    with serving(relay(extensions="PIPELINING")) as server, ThreadPoolExecutor(50) as pool:
+    with serving(relay(extensions="PIPELINING")) as server, clock.stopped(), ThreadPoolExecutor(50) as pool:
         assert set(pool.map(one, range(1000))) == {250}
         assert server.connections <= 60
         client.close()

@@ -244,8 +244,8 @@ def test_what_nobody_knows_is_told_and_never_sent_twice(
 
 
 @pytest.mark.promise(1)
-def test_fifty_threads_deliver_each_message_once(transport: SmtpClient) -> None:
-    with RelayServer() as relay, ThreadPoolExecutor(50) as pool:
+def test_fifty_threads_deliver_each_message_once(transport: SmtpClient, clock: ShiftedClock) -> None:
+    with RelayServer() as relay, clock.stopped(), ThreadPoolExecutor(50) as pool:
         through = provider(transport, f"smtp+plain://127.0.0.1:{relay.port}", OPEN)
         outcomes = list(pool.map(lambda n: send(through, target(n), seconds=60), range(500)))
         assert all(isinstance(o, Accepted) for o in outcomes)
