@@ -31,7 +31,7 @@ def show(
     clock = surroundings(ctx).clock
     with aws_errors(found.where):
         owner = _owner(found, account, clock)
-        events = _read(_journal(found), owner, action, limit)
+        events = _read(found.journal(clock), owner, action, limit)
     if json:
         emit({"items": [_row(x) for x in events]})
         return
@@ -45,13 +45,6 @@ def _owner(found: Deployment, account: str, clock: Clock) -> str:
     if account == EVERYONE:
         raise Misused("the deployment's own log is shown without an account")
     return resolve(found.accounts(clock), account)
-
-
-def _journal(found: Deployment) -> Journal:
-    from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415 - loads botocore
-    from shared.adapters.dynamo.journal import DynamoJournal  # noqa: PLC0415
-
-    return DynamoJournal(Dynamo(found.client("dynamodb")), found.table())
 
 
 def _read(journal: Journal, owner: str, action: str, limit: int) -> list[Event]:

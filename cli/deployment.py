@@ -8,25 +8,36 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from cli.environment import AWS_ENDPOINT, LocalCloud, local_cloud
 from cli.errors import CommandError, Failed, Misused, NotAuthorised, NotFound, Unreachable
-from shared.contracts import ENV_OPS_TABLE, ENV_RECORDS_TABLE, ENV_SETTINGS, Settings, prefix, secret_name
+from shared.contracts import (
+    AUDIT_DAYS,
+    ENV_OPS_TABLE,
+    ENV_RECORDS_TABLE,
+    ENV_SETTINGS,
+    Settings,
+    prefix,
+    secret_name,
+)
 from shared.ports import Clock, Retriable
 
 if TYPE_CHECKING:
     import boto3
 
     from shared.adapters.dynamo.accounts import Accounts
+    from shared.adapters.dynamo.journal import DynamoJournal
     from shared.adapters.dynamo.switchboard import Switchboard
 
 ENV_STAGE: Final = "POSTHASTE_STAGE"
 DEFAULT_STAGE: Final = "dev"
 RECORDS_OUTPUT: Final = "RecordsTable"
 OPS_OUTPUT: Final = "OpsTable"
+AUDIT_OUTPUT: Final = "AuditDays"
 NESTED: Final = "AWS::CloudFormation::Stack"
 
 Stage = Annotated[
@@ -51,7 +62,7 @@ REFUSED: Final = FORBIDDEN | {
 """What AWS says to an identity that may not do this, or that it does not know."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Deployment:
     """One stage of one AWS account and region, or of the local cloud.
 
@@ -74,7 +85,7 @@ class Deployment:
         """Return the accounts of this deployment; NotFound if there is no such deployment."""
         from shared.adapters.dynamo.accounts import Accounts  # noqa: PLC0415 - see above
 
-        return Accounts(self.client("dynamodb"), self.table(), clock)
+        return Accounts(self.client("dynamodb"), self.table(), clock, audit_days=self.audit_days())
 
     def switchboard(self, clock: Clock) -> "Switchboard":
         """Return the kill switches of this deployment; NotFound if there is no such deployment."""
@@ -82,7 +93,24 @@ class Deployment:
 
         ops = os.environ.get(ENV_OPS_TABLE, "") if self.records else ""
         ops = ops or self.output(OPS_OUTPUT)
-        return Switchboard(self.client("dynamodb"), records=self.table(), ops=ops, clock=clock)
+        return Switchboard(
+            self.client("dynamodb"), records=self.table(), ops=ops, clock=clock, audit_days=self.audit_days()
+        )
+
+    def journal(self, clock: Clock) -> "DynamoJournal":
+        """Return the audit logs of this deployment; NotFound if there is no such deployment."""
+        from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415 - see above
+        from shared.adapters.dynamo.journal import DynamoJournal  # noqa: PLC0415
+
+        dynamo = Dynamo(self.client("dynamodb"), sleep=clock.sleep, audit_days=self.audit_days())
+        return DynamoJournal(dynamo, self.table())
+
+    def audit_days(self) -> int:
+        """Return for how long an entry of the audit log is kept; NotFound if there is no such deployment."""
+        if self.records:
+            text = os.environ.get(ENV_SETTINGS)
+            return Settings.loads(text).audit_days if text else AUDIT_DAYS
+        return int(self._outputs.get(AUDIT_OUTPUT, AUDIT_DAYS))  # a stack of an earlier version has none
 
     def settings(self) -> Settings:
         """Return the settings as the deployed functions have them; NotFound if there is no such deployment.
@@ -148,13 +176,15 @@ class Deployment:
 
     def output(self, name: str) -> str:
         """Return an output of the stack; NotFound if there is no such stack or output."""
-        found = self.stack()
-        for output in found.get("Outputs", []):
-            if output["OutputKey"] == name:
-                return str(output["OutputValue"])
+        if name in self._outputs:
+            return self._outputs[name]
         raise NotFound(
-            f"stack {found['StackName']} in {self.where} has no output {name}: deploy this version of Posthaste"
+            f"stack {prefix(self.stage)} in {self.where} has no output {name}: deploy this version of Posthaste"
         )
+
+    @cached_property
+    def _outputs(self) -> Mapping[str, str]:
+        return {x["OutputKey"]: str(x["OutputValue"]) for x in self.stack().get("Outputs", [])}
 
     def client(self, service: str, region: str | None = None, *, patience: int = 0, attempts: int = 0) -> Any:
         """Return a client of an AWS service.

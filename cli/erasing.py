@@ -127,10 +127,7 @@ def _eraser(found: Deployment, clock: Clock, key: str, raw: str, *, dry: bool) -
 
 def _notes(found: Deployment, clock: Clock, key: str, *, dry: bool) -> Any:
     """Return what writes to audit logs: of the deployment before anything is done, of each account when it is."""
-    from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415 - loads botocore
-    from shared.adapters.dynamo.journal import DynamoJournal  # noqa: PLC0415
-
-    journal = DynamoJournal(Dynamo(found.client("dynamodb"), sleep=clock.sleep), found.table())
+    journal = found.journal(clock)
     who, person = operator(found.who()), f"sha256:{address_hash(key)[:16]}"
 
     def note(act: Act, accounts: list[str], data: dict[str, int] | None = None) -> None:

@@ -153,10 +153,7 @@ def _done(place: Place, tally: Tally) -> dict[str, Any]:
 @contextmanager
 def _audited(found: Deployment, place: Place, clock: Clock, work: Redrive, run: str) -> Iterator[None]:
     """Note in the deployment's audit log that a redrive begins, and how it ended, however it did."""
-    from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415 - loads botocore
-    from shared.adapters.dynamo.journal import DynamoJournal  # noqa: PLC0415
-
-    journal = DynamoJournal(Dynamo(found.client("dynamodb")), found.table())
+    journal = found.journal(clock)
     who = operator(found.who())
 
     def write(act: Act, **data: int) -> None:

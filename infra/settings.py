@@ -157,6 +157,7 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
         public_url=_url("public_url", parsed.public_url, place),
         jobs_days=parsed.retention.jobs_days,
         feedback_timeout=parsed.feedback_timeout,
+        audit_days=parsed.retention.audit_days,
         archive_days=parsed.retention.archive_days,
     )
     reserved = parsed.reserved == "auto"

@@ -110,7 +110,7 @@ class PosthasteStack(Stack):
                 api=api,
             )
         self._grant_key(deployment, schedules)
-        self._outputs(api, environment)
+        self._outputs(api, environment, deployment.settings.audit_days)
         self._refuse_what_is_too_large(deployment)
         if not deployment.local:
             from infra import nag  # noqa: PLC0415 - a second of start-up that the local cloud need not wait for
@@ -284,7 +284,7 @@ class PosthasteStack(Stack):
                     "(docs/operations.md)"
                 )
 
-    def _outputs(self, api: Api, environment: Mapping[str, str]) -> None:
+    def _outputs(self, api: Api, environment: Mapping[str, str], audit_days: int) -> None:
         values: Sequence[tuple[str, str]] = (
             ("ApiId", api.http.api_id),
             ("ApiUrl", api.http.api_endpoint),
@@ -293,6 +293,7 @@ class PosthasteStack(Stack):
             ("BucketName", environment[contracts.ENV_BUCKET]),
             ("FeedbackQueueUrl", environment[contracts.ENV_FEEDBACK_QUEUE_URL]),
             ("LaneUrlPrefix", environment[contracts.ENV_LANE_URL_PREFIX]),
+            ("AuditDays", str(audit_days)),
         )
         for name, value in values:
             CfnOutput(self, name, value=value)

@@ -51,6 +51,8 @@ MIN_RATE: Final = 0.02
 """Messages per second, the least that a credential sends: one in 50 s. A sender lives for two minutes and has to wait
 for its slot, and a message that counts as several, or a rate that is raised again, waits for as many of these."""
 
+AUDIT_DAYS: Final = 400
+"""For how long an entry of the audit log is kept, unless cdk.json says so."""
 MIN_JOBS_DAYS: Final = 30
 """Days that a job is kept at least, whatever the settings say: it may wait, be retried and hear of its messages."""
 FEEDBACK_TIMEOUT: Final = 72 * 3600
@@ -158,6 +160,8 @@ class Settings:
     jobs_days: int = 30
     feedback_timeout: int = FEEDBACK_TIMEOUT
     """Seconds after which a message without its provider's word is shown as unacknowledged."""
+    audit_days: int = AUDIT_DAYS
+    """For how long an entry of the audit log is kept."""
     archive_days: int = 0
     """For how long the archive of a job is kept; 0: none is made."""
     extra: dict[str, Any] = field(default_factory=dict)
@@ -201,6 +205,7 @@ class Settings:
                 "public_url": self.public_url,
                 "jobs_days": self.jobs_days,
                 "feedback_timeout": self.feedback_timeout,
+                **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
                 **({"archive_days": self.archive_days} if self.archive_days else {}),
                 "extra": self.extra,
             },

@@ -79,7 +79,9 @@ def build(deployment: Deployment) -> ApiServices:
     return ApiServices(
         settings=deployment.settings,
         clock=clock,
-        accounts=Accounts(client, table, clock, **_limits(deployment.settings)),
+        accounts=Accounts(
+            client, table, clock, **_limits(deployment.settings), audit_days=deployment.settings.audit_days
+        ),
         suppressions=Suppressions(client, table, clock),
         links=deployment.links,
         visits=Buckets(deployment.dynamo, table, clock, rate=VISIT_RATE, burst=VISIT_BURST, key=keys.visits),

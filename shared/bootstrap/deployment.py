@@ -78,7 +78,7 @@ class Deployment:
     @cached_property
     def dynamo(self) -> Dynamo:
         """DynamoDB."""
-        return Dynamo(self.aws.client("dynamodb", CONFIG), sleep=self.clock.sleep)
+        return Dynamo(self.aws.client("dynamodb", CONFIG), sleep=self.clock.sleep, audit_days=self.settings.audit_days)
 
     @cached_property
     def ledgers(self) -> DynamoLedgers:

@@ -26,13 +26,13 @@ class Log(StrEnum):
     """Where an event is kept."""
 
     AUDIT = "audit"
-    """Who did what: kept for over a year."""
+    """Who did what: kept for as long as the settings say, over a year by default."""
     EVENTS = "events"
     """What webhooks tell: kept for as long as they may be replayed."""
 
 
-DAYS: Final = {Log.AUDIT: 400, Log.EVENTS: 30}
-"""Days that an event is kept."""
+EVENT_DAYS: Final = 30
+"""Days that what webhooks tell is kept."""
 
 
 class Act(StrEnum):

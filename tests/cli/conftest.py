@@ -73,11 +73,14 @@ def table(stage: str) -> dict[str, Any]:
     }
 
 
-def deploy(stage: str, **connection: Any) -> None:
-    """Deploy a stack that has the table, and the output that names it."""
+def deploy(stage: str, *, audit_days: int = 0, **connection: Any) -> None:
+    """Deploy a stack that has the table, and the output that names it; `audit_days`: 0 for an earlier version's."""
     template = {
         "Resources": {"Records": {"Type": "AWS::DynamoDB::Table", "Properties": table(stage)}},
-        "Outputs": {"RecordsTable": {"Value": {"Ref": "Records"}}},
+        "Outputs": {
+            "RecordsTable": {"Value": {"Ref": "Records"}},
+            **({"AuditDays": {"Value": str(audit_days)}} if audit_days else {}),
+        },
     }
     stacks = boto3.client("cloudformation", region_name="us-east-1", **connection)
     stacks.create_stack(StackName=f"posthaste-{stage}", TemplateBody=json.dumps(template))

@@ -42,6 +42,19 @@ def test_the_stack_of_the_stage_names_the_table(run: Run, monkeypatch: pytest.Mo
     assert "no stack posthaste-dev in AWS us-east-1" in nowhere.err
 
 
+@pytest.mark.parametrize(("stage", "declared", "days"), [("old", 0, 400), ("bank", 3650, 3650)])
+@pytest.mark.usefixtures("aws")
+def test_what_operators_do_is_kept_for_as_long_as_the_stack_says(
+    run: Run, monkeypatch: pytest.MonkeyPatch, stage: str, declared: int, days: int
+) -> None:
+    monkeypatch.delenv("POSTHASTE_RECORDS_TABLE")
+    deploy(stage, audit_days=declared)
+    assert run("account", "create", "Ann", "--stage", stage).code == 0
+    items = boto3.client("dynamodb", region_name="us-east-1").scan(TableName=f"{stage}-records")["Items"]
+    (entry,) = [x for x in items if "kind" in x]
+    assert int(entry["ttl"]["N"]) == int(entry["at"]["N"]) // 1000 + days * 86_400
+
+
 @pytest.mark.usefixtures("aws")
 def test_a_table_that_is_gone_is_exit_code_3(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POSTHASTE_RECORDS_TABLE", "gone")

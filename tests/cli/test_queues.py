@@ -47,7 +47,8 @@ def stack(aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("records", "ops"):
         boto3.client("dynamodb", REGION).create_table(**{**table("blue"), "TableName": f"blue-{name}"})
     monkeypatch.setattr(Deployment, "resources", lambda _self, kind: urls if kind == deadletters.QUEUE else [])
-    monkeypatch.setattr(Deployment, "output", lambda _self, name: f"blue-{name.removesuffix('Table').lower()}")
+    outputs = [{"OutputKey": f"{name.title()}Table", "OutputValue": f"blue-{name}"} for name in ("records", "ops")]
+    monkeypatch.setattr(Deployment, "stack", lambda _self: {"Outputs": outputs})
 
 
 def url(name: str) -> str:

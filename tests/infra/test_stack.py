@@ -328,6 +328,7 @@ def test_outputs(template: Template, local: Template) -> None:
     found = {k: text(v["Value"]) for k, v in template.raw["Outputs"].items()}
     assert set(found) == {
         *("ApiId", "ApiUrl", "RecordsTable", "OpsTable", "BucketName", "FeedbackQueueUrl", "LaneUrlPrefix"),
+        "AuditDays",
         *(() if template is local else ("AlarmTopicArn",)),
     }
     assert found["ApiId"] == "<ApiHttp17514DA7>"

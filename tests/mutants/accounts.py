@@ -55,7 +55,7 @@ ACCOUNTS: Final = (
         "a retry is not told",
         9,
         "shared/adapters/dynamo/records.py",
-        "changed = self._change_with(job, update, journal.puts(self._records, event))",
+        "changed = self._change_with(job, update, journal.puts(self._db, self._records, event))",
         "changed = self._changed(update)",
         f"{AUDIT}::test_a_retry_is_told_with_its_record[dynamo-None]",
     ),

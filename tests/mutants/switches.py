@@ -86,8 +86,8 @@ SWITCHES: Final = (
         "a switch is moved without an audit entry",
         9,
         "shared/adapters/dynamo/switchboard.py",
-        '[{"Update": update}, *journal.puts(self._records, event)]',
-        '[{"Update": update}, *journal.puts(self._records, event)[1:]]',
+        '[{"Update": update}, *journal.puts(self._db, self._records, event)]',
+        '[{"Update": update}, *journal.puts(self._db, self._records, event)[1:]]',
         "tests/contracts/test_switches.py::test_each_change_is_audited_once_and_a_repeat_changes_nothing[switch2-*-*-acts2]",
     ),
     Mutant(

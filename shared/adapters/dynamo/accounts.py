@@ -14,6 +14,7 @@ from shared.adapters.dynamo.api_keys import CACHE, MAX_CACHED, ApiKeys, UnknownA
 from shared.adapters.dynamo.buckets import BURST, RATE, Buckets
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, number, s, text
+from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import Account, new_account_id, sender_of
 from shared.domain.journal import SYSTEM, Act, audited, masked
 from shared.ports import Clock
@@ -38,10 +39,20 @@ class Accounts(ApiKeys):
         clock: the time.
         rate: requests per second and account.
         burst: requests at once after a pause.
+        audit_days: for how long an entry of the audit log is kept.
     """
 
-    def __init__(self, client: Any, table: str, clock: Clock, *, rate: float = RATE, burst: int = BURST) -> None:
-        super().__init__(client, table, clock)
+    def __init__(
+        self,
+        client: Any,
+        table: str,
+        clock: Clock,
+        *,
+        rate: float = RATE,
+        burst: int = BURST,
+        audit_days: int = AUDIT_DAYS,
+    ) -> None:
+        super().__init__(client, table, clock, audit_days=audit_days)
         self._buckets = Buckets(self._db, table, clock, rate=rate, burst=burst)
         self._senders: dict[tuple[str, str], tuple[float, SenderCheck]] = {}
 

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 from shared.adapters.dynamo import journal, keys
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
+from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import ALL_SCOPES, ApiKey, Scope, is_key_text, key_digest, new_key_text
 from shared.domain.journal import SYSTEM, Act, Event, audited
 from shared.ports import Clock, Retriable
@@ -37,10 +38,11 @@ class ApiKeys:
         client: a low-level boto3 DynamoDB client.
         table: the name of the table `records`.
         clock: the time.
+        audit_days: for how long an entry of the audit log is kept.
     """
 
-    def __init__(self, client: Any, table: str, clock: Clock) -> None:
-        self._db = Dynamo(client, sleep=clock.sleep)
+    def __init__(self, client: Any, table: str, clock: Clock, *, audit_days: int = AUDIT_DAYS) -> None:
+        self._db = Dynamo(client, sleep=clock.sleep, audit_days=audit_days)
         self._table = table
         self._clock = clock
         self._keys: dict[str, tuple[float, ApiKey]] = {}
@@ -210,7 +212,7 @@ class ApiKeys:
     def _together(self, actions: Sequence[Item], event: Event) -> bool:
         """Write with the entry of the audit log in one transaction; False if a condition does not hold."""
         try:
-            self._db.call("transact_write_items", TransactItems=[*actions, *journal.puts(self._table, event)])
+            self._db.call("transact_write_items", TransactItems=[*actions, *journal.puts(self._db, self._table, event)])
         except Cancelled as lost:
             if "ConditionalCheckFailed" in lost.codes:
                 return False

@@ -53,7 +53,7 @@ class DynamoCampaigns:
             if event is None:
                 self._db.call("update_item", **update)
             else:
-                actions = [{"Update": update}, *journal.puts(self._table, event)]
+                actions = [{"Update": update}, *journal.puts(self._db, self._table, event)]
                 self._db.call("transact_write_items", TransactItems=actions)
         except (ConditionFailed, Cancelled) as lost:
             if isinstance(lost, Cancelled) and "ConditionalCheckFailed" not in lost.codes:
@@ -97,7 +97,7 @@ class DynamoCampaigns:
         ]
         if not job.test:
             actions.append(folding.first_stats(self._table, job))
-        actions += journal.puts(self._table, event) if event is not None else []
+        actions += journal.puts(self._db, self._table, event) if event is not None else []
         try:
             # The job's id is the list's, so it does not tell two calls for the same list apart.
             owner = new_id(job.created_at)

@@ -13,6 +13,7 @@ from botocore import exceptions as sdk
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from shared.contracts import AUDIT_DAYS
 from shared.ports import Retriable
 
 Item = dict[str, Any]
@@ -58,10 +59,19 @@ class Cancelled(Exception):
 
 
 class Dynamo:
-    """A thin caller around the low-level client; thread-safe."""
+    """A thin caller around the low-level client; thread-safe.
 
-    def __init__(self, client: Any, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    Args:
+        client: of botocore.
+        sleep: waits some seconds.
+        audit_days: for how long an entry of the audit log is kept, which any transaction may carry.
+    """
+
+    def __init__(
+        self, client: Any, *, sleep: Callable[[float], None] = time.sleep, audit_days: int = AUDIT_DAYS
+    ) -> None:
         self.client = client
+        self.audit_days = audit_days
         self._sleep = sleep
 
     def call(self, method: str, **kwargs: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
-from shared.domain.journal import DAYS, Event, Log
+from shared.domain.journal import EVENT_DAYS, Event, Log
 
 DAY_S: Final = 86_400
 PAGES: Final = 5
@@ -19,8 +19,9 @@ EXAMINED: Final = 1000
 """Entries that each of them looks at."""
 
 
-def puts(table: str, event: Event) -> list[Item]:
+def puts(db: Dynamo, table: str, event: Event) -> list[Item]:
     """Return the actions that keep an event; repeating them is safe."""
+    days = {Log.AUDIT: db.audit_days, Log.EVENTS: EVENT_DAYS}
     fields: Item = {
         "at": n(event.at),
         "id": s(event.id),
@@ -35,7 +36,7 @@ def puts(table: str, event: Event) -> list[Item]:
                 "Item": {
                     **keys.event(event.account, log.value, event.at, event.id, event.kind),
                     **fields,
-                    "ttl": n(event.at // 1000 + DAYS[log] * DAY_S),
+                    "ttl": n(event.at // 1000 + days[log] * DAY_S),
                 },
             }
         }
@@ -52,7 +53,7 @@ class DynamoJournal:
 
     def write(self, event: Event) -> None:
         """Keep an event."""
-        self._db.call("transact_write_items", TransactItems=puts(self._table, event))
+        self._db.call("transact_write_items", TransactItems=puts(self._db, self._table, event))
 
     def since(self, account: str, log: Log, at: int) -> Iterator[Event]:
         """Walk an account's events from a moment on, oldest first."""

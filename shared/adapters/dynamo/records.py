@@ -276,7 +276,7 @@ class DynamoRecords:
         """Make one transition of the table, if the job's state allows it."""
         update = transitions.make(self._records, job, change, now, reason, strict=strict, archive=self._archive)
         beside = reservation.actions(self._ops, job, change)
-        beside += journal.puts(self._records, event) if event is not None else []
+        beside += journal.puts(self._db, self._records, event) if event is not None else []
         return self._change_with(job, update, beside) if beside else self._changed(update)
 
     def _changed(self, update: Item) -> Changed:
@@ -312,7 +312,7 @@ class DynamoRecords:
         """Record an owner's retry, or how far it is, or withdraw it."""
         update = transitions.record_retry(self._records, job, request, archive=self._archive)
         if event is not None:
-            changed = self._change_with(job, update, journal.puts(self._records, event))
+            changed = self._change_with(job, update, journal.puts(self._db, self._records, event))
         else:
             changed = self._changed(update)
         stored = changed.job

@@ -10,7 +10,7 @@ from shared.adapters.dynamo import journal, keys
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.switches import switches
-from shared.contracts import MIN_RATE
+from shared.contracts import AUDIT_DAYS, MIN_RATE
 from shared.domain.journal import EVERYONE, Act, audited
 from shared.domain.switches import AS_DECLARED, Hold, Switch, Switches
 from shared.ports import Clock
@@ -54,10 +54,11 @@ class Switchboard:
         records: the name of the table `records`.
         ops: the name of the table `ops`.
         clock: the time.
+        audit_days: for how long an entry of the audit log is kept.
     """
 
-    def __init__(self, client: Any, *, records: str, ops: str, clock: Clock) -> None:
-        self._db = Dynamo(client, sleep=clock.sleep)
+    def __init__(self, client: Any, *, records: str, ops: str, clock: Clock, audit_days: int = AUDIT_DAYS) -> None:
+        self._db = Dynamo(client, sleep=clock.sleep, audit_days=audit_days)
         self._records = records
         self._ops = ops
         self._clock = clock
@@ -141,7 +142,7 @@ class Switchboard:
         act = acts[0 if switch.credential else 1 if switch.account else 2]
         name = switch.credential or switch.account or EVERYONE
         event = audited(switch.account or EVERYONE, now, name, act, by, told)
-        actions = [{"Update": update}, *journal.puts(self._records, event)]
+        actions = [{"Update": update}, *journal.puts(self._db, self._records, event)]
         try:
             self._db.call("transact_write_items", TransactItems=actions)
         except Cancelled as lost:
