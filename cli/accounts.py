@@ -59,6 +59,14 @@ def _no_account(text: str) -> NotFound:
     return NotFound(f"no account {text}: see `posthaste account list`")
 
 
+def reason_of(text: str) -> str:
+    """Return a reason as the audit log takes it; Misused if it is empty, too long or names somebody."""
+    trimmed = text.strip()
+    if not trimmed or len(trimmed) > MAX_REASON or not trimmed.isprintable() or has_address(trimmed):
+        raise Misused(f"a reason has 1 to {MAX_REASON} printable characters, and no address or phone number in it")
+    return trimmed
+
+
 def resolve(accounts: "Accounts", text: str) -> str:
     """Return the id of an existing account from its id or its name."""
     if is_account_id(text):
@@ -143,9 +151,7 @@ def suspend_account(
     json: Json = False,
 ) -> None:
     """Suspend an account: it sends nothing more, and its keys only read. What it has accepted waits."""
-    told = reason.strip()
-    if not told or len(told) > MAX_REASON or not told.isprintable() or has_address(told):
-        raise Misused(f"a reason has 1 to {MAX_REASON} printable characters, and no address or phone number in it")
+    told = reason_of(reason)
     with opened(ctx, stage, aws=aws) as desk:
         owner = resolve(desk.accounts, account)
         changed = desk.accounts.suspend(owner, told, by=desk.by)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from cli.accounts import resolve
+from cli.accounts import reason_of, resolve
 from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
 from cli.output import Json, emit, moment, say, surroundings, table, tell
-from shared.domain.journal import has_address, operator
+from shared.domain.journal import operator
 from shared.domain.switches import EVERYTHING, Switch
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 rate_app = typer.Typer(help="How fast credentials send, up to what cdk.json declares.", no_args_is_help=True)
 
-MAX_REASON: Final = 100
 """Characters."""
 COLUMNS: Final = ("credential_id", "channel", "declared", "rate", "paused_since", "reason")
 
@@ -73,13 +72,6 @@ def _checked() -> Iterator[None]:
         raise Misused(f"nothing was changed: {refused}") from None
 
 
-def _reason(text: str) -> str:
-    trimmed = text.strip()
-    if not trimmed or len(trimmed) > MAX_REASON or not trimmed.isprintable() or has_address(trimmed):
-        raise Misused(f"a reason has 1 to {MAX_REASON} printable characters, and no address or phone number in it")
-    return trimmed
-
-
 @contextmanager
 def _turning(
     ctx: typer.Context, stage: str, credential: str, account: str, *, everything: bool, aws: bool
@@ -119,7 +111,7 @@ def pause(
     json: Json = False,
 ) -> None:
     """Pause a credential, an account, or everything: at most one window more goes out, and what waits is kept."""
-    why = _reason(reason)
+    why = reason_of(reason)
     with _turning(ctx, stage, credential, account, everything=everything, aws=aws) as (board, switch):
         changed = board.switches.pause(switch, by=board.by, reason=why)
         stands = board.switches.read(switch)[switch]
@@ -144,7 +136,7 @@ def resume(
     json: Json = False,
 ) -> None:
     """End a pause: what waits goes on within seconds. `--all` ends that of everything, not those of single ones."""
-    why = _reason(reason)
+    why = reason_of(reason)
     with _turning(ctx, stage, credential, account, everything=everything, aws=aws) as (board, switch):
         changed = board.switches.resume(switch, by=board.by, reason=why)
         above = board.switches.read(EVERYTHING)[EVERYTHING]
@@ -196,7 +188,7 @@ def reset_rate(
 
 
 def _set(ctx: typer.Context, credential: str, rate: float, reason: str, stage: str, *, aws: bool, json: bool) -> None:
-    why = _reason(reason)
+    why = reason_of(reason)
     with _opened(ctx, stage, aws=aws) as board, _checked():
         declared = board.declared(credential)
         changed = board.switches.set_rate(credential, rate, ceiling=declared, by=board.by, reason=why)
