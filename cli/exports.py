@@ -7,7 +7,7 @@ from cli.errors import Failed, Misused
 from cli.meters import meter, size_of
 from cli.output import Surroundings, counted, emit, say
 from cli.transfer import download
-from cli.watch import QUICK, QUICK_POLLS, SLOW
+from cli.watch import asked
 
 
 def fetch(api: Api, around: Surroundings, *, path: str, target: Path, json: bool) -> None:
@@ -16,7 +16,7 @@ def fetch(api: Api, around: Surroundings, *, path: str, target: Path, json: bool
     Args:
         api: where it is asked for.
         around: the time, and whether somebody looks.
-        path: of the job or campaign.
+        path: of its export.
         target: the file; one of that name is replaced when the new one is complete.
         json: print a document instead of a line, and no progress.
 
@@ -25,11 +25,10 @@ def fetch(api: Api, around: Surroundings, *, path: str, target: Path, json: bool
     """
     terminal = around.terminal and not json
     with meter("making the file", terminal=terminal, quiet=json) as shown:
-        polls = 0
-        while (found := api.get(path + "/export")).get("state") == "preparing":
+        for found in asked(lambda: api.get(path), around.clock):
+            if found.get("state") != "preparing":
+                break
             shown(float(found.get("progress") or 0.0), "")
-            around.clock.sleep(QUICK if polls < QUICK_POLLS else SLOW)
-            polls += 1
         if found.get("state") != "ready":
             raise Failed("the answer is not an export: does POSTHASTE_URL name a Posthaste API?")
         messages = counted(int(found.get("rows") or 0), "message")

@@ -72,7 +72,7 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str) -> None:
 
     @app.command(help=f"Store every message of a {kind} as a row of a CSV file. A running one exports as it is now.")
     def export(ctx: typer.Context, name: Name, out: Out = None, force: Force = False, json: Json = False) -> None:
-        path = path_of(root, name)
+        path = path_of(root, name, "/export")
         target = exports.place(out, kind, name, replace=force)
         exports.fetch(connect(ctx), surroundings(ctx), path=path, target=target, json=json)
 

@@ -19,7 +19,7 @@ from cli.errors import ExitCode, Failed, Unreachable
 from cli.meters import Meter, meter, size_of
 from cli.output import Surroundings, counted, emit, say, table, tell
 from cli.transfer import upload
-from cli.watch import QUICK, QUICK_POLLS, SLOW, Bars, Progress, as_json, as_lines, watch
+from cli.watch import Bars, Progress, as_json, as_lines, asked, watch
 from shared.domain.jobs import StopReason
 from shared.domain.states import MessageState
 
@@ -103,13 +103,11 @@ class Runner:
             )
         path = path_of("campaigns", campaign, f"/uploads/{place.get('upload_id')}")
         self._api.post(f"{path}/complete", _json({"etag": etag} if etag else {}), again=True)
-        found: dict[str, Any] = {}
         with self._meter("reading the list") as shown:
-            polls = 0
-            while (found := self._api.get(path, {"limit": str(SHOWN + 1)})).get("state") not in ENDED:
+            for found in asked(lambda: self._api.get(path, {"limit": str(SHOWN + 1)}), self._around.clock):
+                if found.get("state") in ENDED:
+                    break
                 shown(float(found.get("progress") or 0.0), _figures(found))
-                self._around.clock.sleep(QUICK if polls < QUICK_POLLS else SLOW)
-                polls += 1
             shown(1.0, _figures(found))
         if self._json:
             emit(found)

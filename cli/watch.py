@@ -4,10 +4,11 @@ Watching only reads: ending it, by Ctrl-C or a lost connection, changes nothing 
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Protocol, Self
+from itertools import count
+from typing import Any, Final, Protocol, Self, TypeVar
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -20,6 +21,7 @@ from cli.output import clean, counted, emit, say
 from shared.domain.states import JobState, MessageState
 from shared.ports import Clock
 
+T = TypeVar("T")
 QUICK: Final = 0.5
 SLOW: Final = 2.0
 QUICK_POLLS: Final = 60
@@ -113,19 +115,23 @@ class Screen(Protocol):
         ...
 
 
+def asked(read: Callable[[], T], clock: Clock) -> Iterator[T]:
+    """Yield one reading after the other; the pauses between them are short for half a minute, then longer."""
+    for polls in count(1):
+        yield read()
+        clock.sleep(QUICK if polls <= QUICK_POLLS else SLOW)
+
+
 def watch(read: Callable[[], Progress], show: Screen, clock: Clock) -> Progress:
     """Read until the job is LOGGED, showing each change; return the last reading."""
     shown: Progress | None = None
-    polls = 0
-    while True:
-        progress = read()
+    for progress in asked(read, clock):
         if progress != shown:
             show(progress)
             shown = progress
         if progress.finished:
-            return progress
-        clock.sleep(QUICK if polls < QUICK_POLLS else SLOW)
-        polls += 1
+            break
+    return progress
 
 
 def by_the_clock(moment: str, now: float) -> str:
