@@ -38,6 +38,7 @@ DEFAULT_STAGE: Final = "dev"
 RECORDS_OUTPUT: Final = "RecordsTable"
 OPS_OUTPUT: Final = "OpsTable"
 AUDIT_OUTPUT: Final = "AuditDays"
+FUNCTION: Final = "AWS::Lambda::Function"
 NESTED: Final = "AWS::CloudFormation::Stack"
 
 Stage = Annotated[
@@ -120,12 +121,20 @@ class Deployment:
         text = os.environ.get(ENV_SETTINGS) if self.records else None
         if text:
             return Settings.loads(text)
+        variables = self.environment()
+        if not variables:
+            raise NotFound(f"no function of stack {prefix(self.stage)} in {self.where} has settings: deploy it again")
+        return Settings.loads(variables[ENV_SETTINGS])
+
+    def environment(self) -> Mapping[str, str]:
+        """Return the variables of a deployed function that has the settings, empty if none has; NotFound as above."""
         functions = self.client("lambda")
-        for name in self.resources("AWS::Lambda::Function"):
-            variables = functions.get_function_configuration(FunctionName=name).get("Environment", {})
-            if ENV_SETTINGS in variables.get("Variables", {}):
-                return Settings.loads(variables["Variables"][ENV_SETTINGS])
-        raise NotFound(f"no function of stack {prefix(self.stage)} in {self.where} has settings: deploy it again")
+        for name in self.resources(FUNCTION):
+            found = functions.get_function_configuration(FunctionName=name)
+            variables: Mapping[str, str] = found.get("Environment", {}).get("Variables", {})
+            if ENV_SETTINGS in variables:
+                return variables
+        return {}
 
     def table(self) -> str:
         """Return the name of the table `records`; NotFound if there is no such deployment."""

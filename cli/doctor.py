@@ -18,10 +18,10 @@ import typer
 
 from cli.checks import Finding, Level, account, secrets, ses, stack
 from cli.client import connections
-from cli.deployment import OPS_OUTPUT, Aws, Deployment, Stage, aws_errors, deployment
+from cli.deployment import FUNCTION, OPS_OUTPUT, Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import ExitCode, Misused, NotFound
 from cli.output import Json, clean, counted, emit, say, surroundings
-from cli.patient import FUNCTION, Patient, environment
+from cli.patient import Patient, environment
 from cli.queues import rows as queue_rows
 from shared.contracts import (
     ENV_FEEDBACK_QUEUE_URL,

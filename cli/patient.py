@@ -3,15 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 from cli.deployment import Deployment
 from cli.environment import URL, local_cloud
 from cli.errors import NotFound
-from shared.contracts import ENV_SETTINGS, Settings
+from shared.contracts import Settings
 from shared.ports import Clock
-
-FUNCTION: Final = "AWS::Lambda::Function"
 
 
 @dataclass(frozen=True)
@@ -68,15 +66,7 @@ class Patient:
 
 def environment(found: Deployment) -> Mapping[str, str]:
     """Return the variables of a deployed function that has the settings; empty if nothing is deployed."""
-    functions = found.client("lambda")
     try:
-        names = found.resources(FUNCTION)
+        return found.environment()
     except NotFound:
         return {}
-    for name in names:
-        variables: Mapping[str, str] = (
-            functions.get_function_configuration(FunctionName=name).get("Environment", {}).get("Variables", {})
-        )
-        if ENV_SETTINGS in variables:
-            return variables
-    return {}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from cli.deadletters import MAX_ENTRIES, REDRIVES, RUN, About, Letter, Place, give_back, receive
-from cli.deployment import Deployment
+from cli.deployment import FUNCTION, Deployment
 from cli.errors import Failed
 from shared.contracts import HANDLERS
 
@@ -278,7 +278,7 @@ class Again:
         return None
 
     def _sweeper(self) -> str:
-        for name in self._deployment.resources("AWS::Lambda::Function"):
+        for name in self._deployment.resources(FUNCTION):
             if self._functions.get_function_configuration(FunctionName=name)["Handler"] == HANDLERS["sweep"]:
                 return name
         raise Failed("the stack has no sweeper: deploy this version of Posthaste")

@@ -15,7 +15,7 @@ from botocore.stub import Stubber
 
 from cli import doctor
 from cli.checks import Finding, Level
-from cli.deployment import deployment
+from cli.deployment import Deployment, deployment
 from cli.doctor import CHECKS, Check, examine
 from cli.errors import NotFound
 from cli.patient import Patient
@@ -59,6 +59,8 @@ class Stage:
         if not self.functions:
             raise NotFound("no stack")
         return list(self.functions)
+
+    environment = Deployment.environment
 
     def output(self, name: str) -> str:
         return {"SesTopicArn": TOPIC, "AlarmTopicArn": TOPIC}[name]
