@@ -30,7 +30,7 @@ def list_templates(ctx: typer.Context, json: Json = False) -> None:
 def show(
     ctx: typer.Context,
     template: TemplateId,
-    version: Annotated[int, typer.Option(min=1, help="Which version; default: the latest.")] = 0,
+    version: Annotated[int | None, typer.Option(min=1, help="Which version; default: the latest.")] = None,
     json: Json = False,
 ) -> None:
     """Show a template as it is stored."""

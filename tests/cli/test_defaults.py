@@ -1,0 +1,202 @@
+"""Every command, with no option that it does not demand, against the real API and the real stores in memory."""
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import boto3
+import pytest
+import typer
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from cli import deadletters
+from cli.deployment import Deployment
+from cli.main import app
+from shared.contracts import ENV_SETTINGS, TEST_CREDENTIAL, Credential, Settings, secret_name
+from tests.api.conftest import SENDER, Api, build_api
+from tests.cli.fakes import FakeClock, Run
+from tests.cli.real import RealApi
+from tests.fakes.clock import FakeClock as EngineClock
+
+REGION: Final = "us-east-1"
+QUEUES: Final = ("lane-one", "lane-one-dlq")
+MESSAGE: Final = ("--subject", "Hello {{ name }}", "--from", SENDER)
+ELSEWHERE: Final = {("local", "up"), ("local", "down"), ("local", "status")}
+"""Commands that start processes: `tests/deployed` runs them."""
+
+
+class Case:
+    """What a case may refer to: an account with a batch, a campaign, a template, a key."""
+
+    def __init__(self, api: Api, folder: Path) -> None:
+        self.api = api
+        (folder / "list.csv").write_text("recipient,name\na@example.org,Ann\nb@example.org,Ben\n")
+        (folder / "mail.html").write_text("<p>Dear {{ name }}</p>")
+        (folder / "batch.json").write_text(json.dumps(api.body(("c@example.org",))))
+        (folder / "secret.json").write_text(json.dumps({"api_key": "SG.x", "webhook_public_key": _public_key()}))
+
+    @property
+    def account(self) -> str:
+        return self.api.account
+
+    def key(self) -> str:
+        _, key = self.api.services.accounts.create_key(self.account)
+        return key.id
+
+    def template(self) -> str:
+        said = {
+            "from": SENDER,
+            "subject": "Hi {{ name }}",
+            "body": "<p>{{ name }}</p>",
+            "name": "x",
+            "channel": "email",
+        }
+        found: str = self.api.call("POST", "/templates", said).json["template_id"]
+        return found
+
+    def campaign(self) -> str:
+        name = self.api.campaign()
+        self.upload = self.api.listed(name)
+        return name
+
+    @staticmethod
+    def there(_name: str) -> tuple[str, ...]:
+        """Return no words: that it is there is all that the command needs."""
+        return ()
+
+    def sent(self) -> str:
+        name = self.campaign()
+        self.api.sent(name)
+        self.api.world.settle()
+        return name
+
+    def stopped(self) -> str:
+        name = self.campaign()
+        job = self.api.sent(name)
+        assert self.api.call("POST", f"/jobs/{job}/stop").status == 200
+        self.api.world.settle()
+        return name
+
+
+Words = Callable[[Case], tuple[str, ...]]
+COMMANDS: Final[dict[tuple[str, ...], Words]] = {
+    ("audit",): lambda c: (c.account,),
+    ("erase",): lambda _: ("ann@example.org", "--yes"),
+    ("pause",): lambda _: ("--credential", "one"),
+    ("resume",): lambda _: ("--credential", "one"),
+    ("redrive",): lambda _: ("lane-one",),
+    ("doctor",): lambda _: (),
+    ("batch", "send"): lambda _: ("batch.json",),
+    ("batch", "watch"): lambda c: (c.api.logged(),),
+    ("batch", "logs"): lambda c: (c.api.logged(),),
+    ("batch", "export"): lambda c: (c.api.logged(),),
+    ("batch", "stop"): lambda c: (c.api.accepted(),),
+    ("batch", "resume"): lambda c: (c.api.logged(),),
+    ("batch", "retry"): lambda c: (c.api.logged(),),
+    ("campaign", "run"): lambda _: ("list.csv", "--template", "mail.html", *MESSAGE, "--yes"),
+    ("campaign", "list"): lambda c: c.there(c.campaign()),
+    ("campaign", "show"): lambda c: (c.sent(),),
+    ("campaign", "watch"): lambda c: (c.sent(),),
+    ("campaign", "preview"): lambda c: (c.campaign(),),
+    ("campaign", "problems"): lambda c: (c.campaign(), c.upload),
+    ("campaign", "logs"): lambda c: (c.sent(),),
+    ("campaign", "export"): lambda c: (c.sent(),),
+    ("campaign", "stop"): lambda c: (c.sent(),),
+    ("campaign", "resume"): lambda c: (c.stopped(),),
+    ("campaign", "retry"): lambda c: (c.sent(),),
+    ("campaign", "override-bounce-guard"): lambda c: (c.campaign(),),
+    ("template", "list"): lambda c: c.there(c.template()),
+    ("template", "show"): lambda c: (c.template(),),
+    ("template", "put"): lambda _: ("mail.html", *MESSAGE),
+    ("account", "create"): lambda _: ("Acme",),
+    ("account", "list"): lambda _: (),
+    ("account", "suspend"): lambda c: (c.account,),
+    ("account", "unsuspend"): lambda c: (c.account,),
+    ("account", "region"): lambda c: (c.account, "DE"),
+    ("key", "create"): lambda c: (c.account,),
+    ("key", "list"): lambda c: (c.account,),
+    ("key", "expire"): lambda c: (c.account, c.key(), "7d"),
+    ("key", "rotate"): lambda c: (c.account, c.key()),
+    ("key", "revoke"): lambda c: (c.account, c.key()),
+    ("sender", "add"): lambda c: (c.account, "acme.example"),
+    ("sender", "list"): lambda c: (c.account,),
+    ("sender", "remove"): lambda c: (c.account, "example.com"),
+    ("credential", "list"): lambda _: (),
+    ("credential", "set"): lambda _: ("one", "--file", "secret.json"),
+    ("rate", "set"): lambda _: ("one", "5"),
+    ("rate", "reset"): lambda _: ("one",),
+    ("rate", "list"): lambda _: (),
+    ("queue", "list"): lambda _: (),
+}
+"""Command → what it is given: its required arguments, and what names the one thing that it is about."""
+FINDS_FAULTS: Final = {("doctor",)}
+"""Commands that end with 1 because they look at a world that is no complete stack."""
+
+
+def _public_key() -> str:
+    public = ec.generate_private_key(ec.SECP256R1()).public_key()
+    form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
+    return base64.b64encode(public.public_bytes(*form)).decode()
+
+
+def commands() -> set[tuple[str, ...]]:
+    """Every command that there is."""
+
+    def walk(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        if not hasattr(command, "commands"):
+            yield path
+            return
+        for name, inner in command.commands.items():
+            yield from walk(inner, (*path, name))
+
+    return set(walk(typer.main.get_command(app), ()))
+
+
+def test_no_command_is_left_out() -> None:
+    assert commands() == set(COMMANDS) | ELSEWHERE
+
+
+@pytest.fixture
+def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
+    """An account with a live key, the API that it calls, and the deployment that its operators mean."""
+    api = build_api(moto_dynamo, EngineClock())
+    real = RealApi(api)
+    clock.on_sleep = lambda _: real.move()
+    monkeypatch.setenv("POSTHASTE_URL", real.url)
+    monkeypatch.setenv("POSTHASTE_API_KEY", api.key)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_REGION", REGION)
+    monkeypatch.delenv("POSTHASTE_DEBUG", raising=False)
+    stage = api.tables.records.removeprefix("records-")
+    monkeypatch.setenv("POSTHASTE_STAGE", stage)
+    monkeypatch.setattr(deadletters, "WAIT_SECONDS", 0)
+    credentials = (Credential("one", "sendgrid", "email", 100), Credential(TEST_CREDENTIAL, "test", "email", 100))
+    settings = Settings(stage, credentials, {"email": ("one",)})
+    boto3.client("secretsmanager", REGION).create_secret(Name=secret_name(stage, "one"))
+    sqs = boto3.client("sqs", REGION)
+    urls = [sqs.create_queue(QueueName=f"posthaste-{stage}-{name}")["QueueUrl"] for name in QUEUES]
+    bucket = f"bucket-{stage}"
+    boto3.client("s3", REGION).create_bucket(Bucket=bucket)
+    outputs = {"BucketName": bucket, "RecordsTable": api.tables.records, "OpsTable": api.tables.ops, "ApiUrl": real.url}
+    stack = {
+        "StackName": f"posthaste-{stage}",
+        "StackStatus": "CREATE_COMPLETE",
+        "Outputs": [{"OutputKey": k, "OutputValue": v} for k, v in outputs.items()],
+    }
+    monkeypatch.setattr(Deployment, "resources", lambda _self, kind: urls if kind == deadletters.QUEUE else [])
+    monkeypatch.setattr(Deployment, "environment", lambda _self: {ENV_SETTINGS: settings.dumps()})
+    monkeypatch.setattr(Deployment, "stack", lambda _self: stack)
+    yield Case(api, folder)
+    real.close()
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS), ids=" ".join)
+def test_each_command_works_with_its_defaults(run: Run, case: Case, command: tuple[str, ...]) -> None:
+    done = run(*command, *COMMANDS[command](case))
+    assert done.code == 0 or (command in FINDS_FAULTS and done.code == 1), done.err
+    assert "unexpected" not in done.err
+    assert done.out or done.err
