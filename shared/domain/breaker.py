@@ -151,8 +151,8 @@ class Verdict(Enum):
 def verdict(outcomes: Sequence[Outcome]) -> tuple[Verdict, str]:
     """Return what the outcomes of one call say, and the code of a failure.
 
-    A message that is accepted, or refused for good, shows that the provider works. Throttled and not started say
-    nothing, and neither does a refusal for the moment that is about the message.
+    A message that is accepted, or refused for good, shows that the provider works. Throttled, not started and not
+    together say nothing, and neither does a refusal for the moment that is about the message.
     """
     found, code = Verdict.NOTHING, ""
     for o in outcomes:

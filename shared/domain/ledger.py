@@ -41,6 +41,7 @@ class Ledger:
         limit: attempts a recipient may have.
         retries: the owner's retries so far.
         throttled: leases in a row whose provider took nothing and asked to wait.
+        per_call: the most recipients of a call, since a lease ended before a refused one was divided; 0: no bound.
         folded: the histogram and `by` figures already added to the job, as `figures` packs them.
         by: per route index, the four numbers of BY_KEYS.
         dirty: cells changed since the last fold.
@@ -64,6 +65,7 @@ class Ledger:
     rounds: int = 0
     retries: int = 0
     throttled: int = 0
+    per_call: int = 0
     not_before: int = 0
     released_at: int = 0
     dirty: bool = False
@@ -334,6 +336,7 @@ def reopen(ledger: Ledger, states: Iterable[Cell], max_attempts: int) -> Ledger 
         tried=(),
         rounds=0,
         throttled=0,
+        per_call=0,
         lane=ledger.first_lane,
         limit=max(ledger.limit, min(MAX_ATTEMPTS, highest + max_attempts)),  # others may wait under the old limit
         retries=ledger.retries + 1,

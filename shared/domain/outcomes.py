@@ -55,7 +55,19 @@ class NotStarted:
     """The call was never begun (no time left): surely not sent, and the attempt's number is used again."""
 
 
-Outcome = Accepted | Rejected | Throttled | Unknown | NotStarted
+@dataclass(frozen=True, slots=True)
+class NotTogether:
+    """The call of several did not send this message because of the others in it: surely not sent.
+
+    The provider refused the call as a whole and named nobody, or named others; or the call left the message out, since
+    it may not share a call with another. The attempt's number is used again, in smaller calls, at once. `code`: ours,
+    in snake_case. Never the outcome of a call of one.
+    """
+
+    code: str
+
+
+Outcome = Accepted | Rejected | Throttled | Unknown | NotStarted | NotTogether
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +80,7 @@ Finding = Accepted | Absent | Unknown
 
 
 class Kind(StrEnum):
-    """The outcome's letter in a window detail. Throttled and not started have none: their attempt is used again."""
+    """The outcome's letter in a window detail. What uses its attempt's number again has none: throttled, for one."""
 
     ACCEPTED = "a"
     RELAYED = "r"

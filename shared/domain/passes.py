@@ -90,6 +90,7 @@ class Passing:
         throttled_until: the provider asked to wait until then (milliseconds), or 0.
         leave: the lane's breaker is open: what is queued moves on as well, without an attempt.
         throttled: the provider took nothing in this lease and asked to wait.
+        per_call: the most recipients of the lane's next calls, since a refused one is not divided yet; 0: as before.
         gone: whether a credential is declared no more: what nobody else may get is given up.
         pasts: what the chunk's details tell, read after the ledger that is given, and only if it is needed.
     """
@@ -101,6 +102,7 @@ class Passing:
     throttled_until: int = 0
     leave: bool = False
     throttled: bool = False
+    per_call: int = 0
     gone: Callable[[str], bool] = lambda _credential: False
     pasts: Callable[[Ledger], Mapping[int, Past]] = lambda _ledger: {}
 
@@ -123,6 +125,7 @@ def release(ledger: Ledger, passing: Passing) -> Ledger:
         seq=0,
         until=0,
         throttled=row,
+        per_call=(passing.per_call or ledger.per_call) if out.lane == ledger.lane else 0,
         not_before=max(out.not_before, asked) if status is LedgerStatus.IDLE else out.not_before,
         released_at=passing.now,
         version=ledger.version + 1,

@@ -10,7 +10,7 @@ from shared.domain.content import Content
 from shared.domain.details import Detail
 from shared.domain.jobs import Job, OnAmbiguous
 from shared.domain.ledger import Ledger
-from shared.domain.outcomes import Accepted, Entry, Kind, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.outcomes import Accepted, Entry, Kind, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 from shared.domain.pacing import WINDOW, Pace
 from shared.domain.states import Cell
 from shared.domain.suppressions import Reach
@@ -37,6 +37,12 @@ class Parcel:
         """
         return rate.lull(self.slots - len(self.indices) + 1)
 
+    def smaller(self, indices: Sequence[int]) -> "list[Parcel]":
+        """Return the calls for recipients that it did not send to: they alone, or two halves if that is all of them."""
+        n = len(indices)
+        middle = n if n < len(self.indices) else (n + 1) // 2
+        return [Parcel(part, self.content, len(part)) for part in (indices[:middle], indices[middle:]) if part]
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -60,6 +66,8 @@ class Lease:
     noted: bool = False
     """A detail holds these results."""
     requeued: list[int] = field(default_factory=list)
+    shares: dict[int, int] = field(default_factory=dict)
+    """Recipients whose call was refused as a whole → how many the smaller call for them holds."""
     unwanted: list[int] = field(default_factory=list)
     """Who has told the provider to send no more, and is not suppressed yet."""
     throttled_until: int = 0
@@ -107,7 +115,7 @@ class Lease:
         """
         shared = self.composition.shared
         if shared is not None and shared.slots == 1 and isinstance(shared.content, Content):
-            c = rate.per_call
+            c = min(rate.per_call, self.ledger.per_call or rate.per_call)
             groups = [claimed[i : i + c] for i in range(0, len(claimed), c)]
             return [Parcel(group, shared.content, len(group)) for group in groups]
         try:
@@ -147,6 +155,31 @@ class Lease:
         elif isinstance(outcome, NotStarted):
             self.requeued.append(index)
 
+    def divide(self, parcel: Parcel, outcomes: Sequence[Outcome], now: float) -> list[Parcel]:
+        """Take in what came of a call at `now`; returns the smaller calls for those whom it did not send to.
+
+        A call settles somebody or is divided, so that n recipients take less than 2n calls, whoever is to blame.
+        """
+        apart = []
+        for index, outcome in zip(parcel.indices, outcomes, strict=True):
+            if not isinstance(outcome, NotTogether):
+                self.settle(index, outcome, now)
+            elif len(parcel.indices) > 1:
+                apart.append(index)
+            else:  # an adapter's mistake: nobody else is in the call
+                self.settle(index, Rejected(outcome.code, permanent=False, about_message=True), now)
+        parts = parcel.smaller(apart)
+        self.shares |= {i: len(part.indices) for part in parts for i in part.indices}
+        return parts
+
+    @property
+    def per_call(self) -> int:
+        """The recipients that the chunk's next calls may hold, if it ends with a call half divided; else 0.
+
+        It is less than what the refused call held, so that leases without end cannot refuse the same call for ever.
+        """
+        return max((self.shares.get(i, 0) for i in self.requeued), default=0)
+
     def requeue(self, parcels: Sequence[Parcel]) -> None:
         """Queue again the recipients of calls that were never begun."""
         self.requeued.extend(index for parcel in parcels for index in parcel.indices)
@@ -157,6 +190,7 @@ class Lease:
         Who takes over after a crash before that looks for the reason again.
         """
         self.results, self.noted = [], False
+        self.shares.clear()
         for i, code in sorted((self.suppressed or {}).items()):
             before, attempt = self.ledger.cell(i)
             if before is Cell.QUEUED and claimed.cell(i)[0] is Cell.SKIPPED:

@@ -47,11 +47,18 @@ class Recovery:
         self._rng = rng
 
     def passing(
-        self, route: Sequence[str], *, throttled_until: int = 0, leave: bool = False, throttled: bool = False
+        self,
+        route: Sequence[str],
+        *,
+        throttled_until: int = 0,
+        leave: bool = False,
+        throttled: bool = False,
+        per_call: int = 0,
     ) -> Passing:
         """Return what a release needs to know now.
 
-        `leave`: the lane's breaker is open; `throttled`: its provider took nothing and asked to wait.
+        `leave`: the lane's breaker is open; `throttled`: its provider took nothing and asked to wait; `per_call`: the
+        bound of its next calls, if there is a new one.
         """
         return Passing(
             route=route,
@@ -61,6 +68,7 @@ class Recovery:
             throttled_until=throttled_until,
             leave=leave,
             throttled=throttled,
+            per_call=per_call,
             pasts=self._pasts,
         )
 

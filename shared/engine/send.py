@@ -331,6 +331,7 @@ class Sender:
             throttled_until=lease.throttled_until,
             leave=lease.leave,
             throttled=lease.count.only_throttled,
+            per_call=lease.per_call,
         )
         if not lease.requeued and not lease.ledger.having(Cell.QUEUED):
             released = self._ledgers.send_done(lease.ledger, lease.results, passing)

@@ -77,6 +77,8 @@ class Window:
     def _round(self, parcels: Sequence[Parcel], slots: Slots) -> list[Parcel]:
         """Start each call at its slot and wait for all; returns those whose slots were missed, so burned.
 
+        In place of a call that was refused as a whole it returns smaller ones.
+
         A slot is burned, too, if the gate is full; once it is shut no call begins. `empty` counts the slots of this
         reservation that hold nothing: a message that counts as several needs some before it.
         """
@@ -109,10 +111,8 @@ class Window:
             if outcomes is None:
                 missed.append(parcel)
             else:
-                now = self._clock.now()
                 self._lease.count.add(outcomes, parcel.slots)
-                for index, outcome in zip(parcel.indices, outcomes, strict=True):
-                    self._lease.settle(index, outcome, now)
+                missed.extend(self._lease.divide(parcel, outcomes, self._clock.now()))
         return missed
 
     def _begin(self, parcel: Parcel, ticket: int, latest: float) -> Pending[list[Outcome] | None]:

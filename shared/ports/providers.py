@@ -43,6 +43,10 @@ class Provider(Protocol):
             content: what to send.
             targets: at most `per_call`; none sees another.
             deadline: Unix seconds by which the answer must have come; too late to connect gives NotStarted.
+
+        Returns:
+            NotTogether for those to whom nothing was sent because of others in the call; they come again, in other
+            calls, under the same refs.
         """
         ...
 

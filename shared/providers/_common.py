@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final, Generic, TypeVar
 
 from shared.domain.content import Content, Mailbox
-from shared.domain.outcomes import NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.outcomes import NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, Http, NoTime, NotSent, Request, Response, Steps, Target
 
 REF_ARG: Final = "posthaste_ref"
@@ -137,10 +137,11 @@ def own_answer(body: bytes) -> dict[str, Any]:
     return answer if isinstance(answer, dict) else {}
 
 
-REPEATED: Final = Rejected("repeated_address", permanent=False, about_message=True)
+REPEATED: Final = NotTogether("repeated_address")
 """A target whose address stands before it in its call."""
-BATCH_REFUSED: Final = Rejected("batch_refused", permanent=False, about_message=True)
-"""A call of several was refused for one of them: the others are not to blame, and neither is the provider."""
+BATCH_REFUSED: Final = NotTogether("batch_refused")
+"""A call of several was refused for one of them: the others are not to blame, and neither is the provider. The engine
+divides the call until who is to blame is alone in one; that call's refusal is about its message."""
 
 
 def exchange(

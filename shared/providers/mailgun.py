@@ -19,8 +19,7 @@ from typing import Any, Final
 from urllib.parse import quote_plus
 
 from shared.domain.content import Attachment, Content
-from shared.domain.ids import Ref
-from shared.domain.outcomes import Accepted, Finding, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     BATCH_REFUSED,
@@ -50,9 +49,6 @@ BASE_URL: Final = "https://api.mailgun.net"
 PER_CALL: Final = 1000
 MAX_OPTIONS: Final = 16 * 1024
 """Bytes of all names and values that begin with `o:`, `h:`, `v:` or `t:`."""
-FEWER: Final[Mapping[int, int]] = {1: PER_CALL, 2: PER_CALL, 3: 32, 4: 6}
-"""Attempt → targets in a call; later ones go alone. One bad address refuses a whole call and Mailgun does not say which
-it is, so calls shrink until it is alone, and the others are not lost with it."""
 VARIABLE: Final = "ref"
 _DOMAIN: Final = re.compile(r"(?=.{1,253}$)[a-z0-9](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_-]{1,63})+", re.IGNORECASE)
 
@@ -148,17 +144,15 @@ class Mailgun:
     def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
         """Call `POST /v3/{domain}/messages` once; several targets have `recipient-variables`, so none sees another.
 
-        A target whose address stands before it in the call is left out and comes back as refused for now; targets
-        beyond what their attempt allows (see `FEWER`) come back as not started. Arguments and result: see
+        A target whose address stands before it in the call is left out and goes in another; so do all of a call that is
+        refused as a whole: one bad address does that, and Mailgun does not say which it is. Arguments and result: see
         `ports.Provider`. cc and bcc go only with one target.
         """
         if self._missing:
             return [self._missing] * len(targets)
-        begun = targets[: _fewer(targets)]
-        called = distinct(begun)
+        called = distinct(targets)
         outcomes = yield from self._call(content, called, deadline)
-        outcomes = spread(begun, called, outcomes, REPEATED)
-        return outcomes + [NotStarted()] * (len(targets) - len(begun))
+        return spread(targets, called, outcomes, REPEATED)
 
     def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:  # noqa: ARG002 - of the port
         """Look for the attempt in the Events API, see `mailgun_lookup`; it only reads. See `ports.Resolver`."""
@@ -211,14 +205,6 @@ class Mailgun:
 
 
 # The request
-
-
-def _fewer(targets: Sequence[Target]) -> int:
-    """Return how many targets the latest of their attempts lets into a call."""
-    if len(targets) == 1:
-        return 1
-    refs = [Ref.parse(t.ref) for t in targets]
-    return FEWER.get(max([ref.attempt if ref else 1 for ref in refs]), 1)
 
 
 def _own(content: Content, targets: Sequence[Target]) -> list[tuple[str, str]]:

@@ -55,7 +55,8 @@ MESSAGES: Final = (
 )
 """Texts of 401 and 403 that say more than the status. A sender that this account has not verified concerns that sender
 alone: it must not open the breaker for all."""
-FIELDS: Final = frozenset({"from", "reply_to", "subject", "content", "attachments", "headers", "personalizations"})
+SHARED: Final = frozenset({"from", "reply_to", "subject", "content", "attachments", "headers"})
+"""Fields that all recipients of a call share: what is wrong with one of them is wrong for each."""
 ONE_LINK: Final = {"subscription_tracking": {"enable": False}}
 """Where a content offers its own unsubscription, the account's setting must not add another: …/mail-send/mail-send."""
 _json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -95,7 +96,7 @@ class SendGrid:
         """Call `POST /v3/mail/send` once; one personalization per target, so that none sees another.
 
         A target whose address stands before it in the call is left out (SendGrid would refuse the whole call) and
-        comes back as refused for now. Arguments and result: see `ports.Provider`. cc and bcc go only with one target.
+        goes in another. Arguments and result: see `ports.Provider`. cc and bcc go only with one target.
         """
         if not self._headers:
             return [Rejected("no_api_key", permanent=False, provider_down=True)] * len(targets)
@@ -202,15 +203,19 @@ def _errors(body: bytes) -> list[dict[str, str]]:
 
 
 def _scoped(refusal: Refusal, errors: Sequence[Mapping[str, str]], n: int) -> list[Outcome]:
-    """Condemn the recipients that the errors name; all of them if an error names none."""
-    codes = [_code(refusal, e["field"]) for e in errors]
-    places = [_PLACE.match(e["field"]) for e in errors]
-    if n == 1 or not errors or not all(p and int(p[1]) < n for p in places):
-        return [refusal.rejected(codes[0] if codes else "")] * n
+    """Condemn the recipients that the errors name; all of them for what they share, or if there is but one.
+
+    An error that names neither may be about any of them: the others of the call are tried apart.
+    """
+    shared = [e["field"] for e in errors if e["field"].partition(".")[0] in SHARED]
+    if n == 1 or shared:
+        field = shared[0] if shared else errors[0]["field"] if errors else ""
+        return [refusal.rejected(_code(refusal, field))] * n
     outcomes: list[Outcome] = [BATCH_REFUSED] * n
-    for place, code in zip(places, codes, strict=True):
-        if place:
-            outcomes[int(place[1])] = refusal.rejected(code)
+    for e in errors:
+        place = _PLACE.match(e["field"])
+        if place and int(place[1]) < n:
+            outcomes[int(place[1])] = refusal.rejected(_code(refusal, e["field"]))
     return outcomes
 
 
@@ -218,7 +223,7 @@ def _code(refusal: Refusal, field: str) -> str:
     name = field.partition(".")[0]
     if name == "personalizations":
         return "invalid_recipient"
-    return f"invalid_{name}" if name in FIELDS else refusal.code
+    return f"invalid_{name}" if name in SHARED else refusal.code
 
 
 def _build(needs: Needs) -> SendGrid:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from shared.domain.content import Content
-from shared.domain.ids import Ref
 from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
@@ -41,9 +40,6 @@ PER_CALL: Final = 50
 """Entries of one SendBulkEmail."""
 MAX_INLINE: Final = 900_000
 """Bytes of a content in a call of several: SES takes 1 MB with an inline template, and the entries need their part."""
-FEWER: Final[Mapping[int, int]] = {1: PER_CALL, 2: PER_CALL, 3: 12, 4: 3}
-"""Attempt → targets in a call; later ones go alone. A malformed address refuses a whole call and SES does not say which
-it is, so calls shrink until it is alone."""
 _REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
 
 # What an answer means
@@ -150,12 +146,13 @@ class Ses:
     def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
         """Call SendEmail or SendBulkEmail once.
 
-        Targets beyond what their attempt (see `FEWER`) or the content allows come back as not started, those whose
-        address is not ASCII as refused for now. Arguments and result: see `ports.Provider`.
+        Targets beyond what the content allows come back as not started, those whose address is not ASCII as refused for
+        now. A malformed address refuses a whole call and SES does not say which it is: such a call is to be divided.
+        Arguments and result: see `ports.Provider`.
         """
         if not _REGION.fullmatch(self._region):
             return [_NO_REGION] * len(targets)
-        begun = targets[: min(_fewer(targets), self.per_call_of(content) if len(targets) > 1 else 1)]
+        begun = targets[: self.per_call_of(content) if len(targets) > 1 else 1]
         called = [t for t in begun if t.recipient.address.isascii()]
         outcomes = (yield from self._call(content, called, deadline)) if called else []
         return spread(begun, called, outcomes, SMTPUTF8) + [NotStarted()] * (len(targets) - len(begun))
@@ -232,14 +229,6 @@ class _Call:
     def __init__(self, url: str, region: str) -> None:
         self.url = url
         self.signer = Signer(url, region=region, service="ses", content_type="application/json")
-
-
-def _fewer(targets: Sequence[Target]) -> int:
-    """Return how many targets the latest of their attempts lets into a call."""
-    if len(targets) == 1:
-        return 1
-    refs = [Ref.parse(t.ref) for t in targets]
-    return FEWER.get(max([ref.attempt if ref else 1 for ref in refs]), 1)
 
 
 def _text(answer: Mapping[str, Any], name: str) -> str:

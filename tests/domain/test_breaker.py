@@ -16,7 +16,7 @@ from shared.domain.breaker import (
     Verdict,
     verdict,
 )
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.outcomes import Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 
 NOW = 1_790_000_000_000
 NEVER = Breaker("one")
@@ -139,7 +139,7 @@ TAKEN = Accepted("id")
 BAD = Rejected("invalid_recipient", permanent=True)
 DOWN = Rejected("http_503", permanent=False)
 REFUSED = Rejected("unauthorized", permanent=False, provider_down=True)
-ITS_OWN = Rejected("batch_refused", permanent=False, about_message=True)
+ITS_OWN = NotTogether("batch_refused")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shared.domain.content import Content
 from shared.domain.ids import Ref
-from shared.domain.outcomes import Absent, Accepted, Finding, NotStarted, Outcome, Unknown
+from shared.domain.outcomes import Absent, Accepted, Finding, NotStarted, NotTogether, Outcome, Rejected, Unknown
 from shared.ports import Target
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
@@ -114,6 +114,25 @@ class FakeProvider:
         if isinstance(said, Swallowed):
             return Unknown("timeout")
         return said or Accepted(f"{self.name}-{target.ref}")
+
+
+class CollectiveProvider(FakeProvider):
+    """A provider that refuses a whole call for one bad address in it, and does not say which it is, as Mailgun does.
+
+    Attributes:
+        bad: addresses that it refuses.
+    """
+
+    bad: Collection[str] = ()
+
+    def _take(self, targets: Sequence[Target], at: float) -> list[Outcome | Exception]:
+        refused = any(t.recipient.address in self.bad for t in targets)
+        if not refused or not targets:
+            return super()._take(targets, at)
+        with self._lock:
+            self._oracle.calls.append((at, self.name, len(targets)))
+        alone = len(targets) == 1
+        return [Rejected("bad_address", permanent=True) if alone else NotTogether("batch_refused") for _ in targets]
 
 
 class ResolvingProvider(FakeProvider):

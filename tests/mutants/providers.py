@@ -4,6 +4,7 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant
 
+LEASE: Final = "shared/engine/lease.py"
 SENDGRID: Final = "shared/providers/sendgrid.py"
 
 PROVIDERS: Final = (
@@ -47,6 +48,22 @@ PROVIDERS: Final = (
         "outcomes: list[Outcome] = [BATCH_REFUSED] * n",
         "outcomes: list[Outcome] = [refusal.rejected()] * n",
         "tests/providers/test_sendgrid.py::test_only_the_recipient_that_is_named_is_condemned",
+    ),
+    Mutant(
+        "a call refused as a whole costs the others an attempt",
+        6,
+        LEASE,
+        "            elif len(parcel.indices) > 1:\n",
+        "            elif len(parcel.indices) > len(outcomes):\n",
+        "tests/engine/test_divided.py::test_five_bad_of_five_hundred_cost_the_others_no_attempt_and_no_second",
+    ),
+    Mutant(
+        "each lease makes the refused call again as it was",
+        3,
+        LEASE,
+        "c = min(rate.per_call, self.ledger.per_call or rate.per_call)",
+        "c = rate.per_call",
+        "tests/engine/test_divided.py::test_leases_too_short_to_divide_a_call_divide_it_together[30.0]",
     ),
     Mutant(
         "signature check skipped: SendGrid",

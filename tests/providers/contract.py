@@ -3,7 +3,7 @@
 A `Bench` prepares a provider and its far side for each class of outcome.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -13,7 +13,8 @@ from shared.domain.chunks import Recipient
 from shared.domain.content import Content, Mailbox
 from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
-from shared.domain.outcomes import Absent, Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.outcomes import Absent, Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
+from shared.engine.lease import Parcel
 from shared.ports import BadEvents, Provider, Resolver, Target, WebhookReader
 from tests.fakes.shifted import ShiftedClock
 
@@ -27,6 +28,19 @@ def target(index: int, address: str = "", attempt: int = 1, channel: str = "emai
     """Make one recipient of the contract's job."""
     address = address or (f"+1555010{index:04}" if channel == "sms" else f"reader{index}@example.com")
     return Target(str(Ref(JOB, 0, index, attempt)), Recipient(address, address.lower()))
+
+
+def send_apart(provider: Provider, targets: Sequence[Target], *, deadline: float) -> dict[str, Outcome]:
+    """Send to all in one call, and divide what is refused as a whole, as the engine does; the outcomes by ref."""
+    final: dict[str, Outcome] = {}
+    calls = [Parcel(range(len(targets)), CONTENT, len(targets))]
+    while calls:
+        call = calls.pop()
+        outcomes = provider.send(CONTENT, [targets[i] for i in call.indices], deadline=deadline)
+        said = dict(zip(call.indices, outcomes, strict=True))
+        calls += call.smaller([i for i, outcome in said.items() if isinstance(outcome, NotTogether)])
+        final |= {targets[i].ref: o for i, o in said.items() if not isinstance(o, NotTogether)}
+    return final
 
 
 class Bench(Protocol):

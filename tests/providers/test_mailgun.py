@@ -10,7 +10,7 @@ from mailgun.builders import MailgunMessageBuilder
 
 from shared.domain.chunks import Recipient
 from shared.domain.content import Attachment, Content, Mailbox
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.outcomes import Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response, Target
 from shared.providers._common import JOIN, REF_ARG, TO_ARG, digest
 from shared.providers.mailgun import MAX_OPTIONS, Mailgun
@@ -141,17 +141,8 @@ def test_equal_addresses_never_share_a_call() -> None:
     http = FakeHttp()
     targets = [target(0, "a@x.example"), target(1, "b@x.example"), target(2, "A@x.example")]
     outcomes = mailgun(http).send(CONTENT, targets, deadline=NOW + 5)
-    assert outcomes == [TAKEN, TAKEN, Rejected("repeated_address", permanent=False, about_message=True)]
+    assert outcomes == [TAKEN, TAKEN, NotTogether("repeated_address")]
     assert http.form.fields["to"] == ["a@x.example", "b@x.example"]
-
-
-@pytest.mark.parametrize(("attempt", "begun"), [(1, 60), (2, 60), (3, 32), (4, 6), (5, 1), (15, 1)])
-def test_calls_shrink_with_the_attempts_and_the_rest_is_not_started(attempt: int, begun: int) -> None:
-    http = FakeHttp()
-    targets = [target(n, attempt=attempt if n == 59 else 1) for n in range(60)]
-    outcomes = mailgun(http).send(CONTENT, targets, deadline=NOW + 5)
-    assert outcomes == [TAKEN] * begun + [NotStarted()] * (60 - begun)
-    assert len(http.form.fields["to"]) == begun
 
 
 def test_each_content_gets_its_own_body_whatever_was_sent_before() -> None:
@@ -234,7 +225,7 @@ def test_the_base_url_may_be_another() -> None:
 
 HTML = b"<html><body>502 Bad Gateway</body></html>"
 NOT_ALLOWED = "Domain mg.sender.example is not allowed to send: "
-AGAIN = Rejected("batch_refused", permanent=False, about_message=True)
+AGAIN = NotTogether("batch_refused")
 
 
 def down(code: str) -> Rejected:

@@ -9,12 +9,12 @@ import pytest
 from shared.adapters.clock import SystemClock
 from shared.adapters.http import HttpClient
 from shared.domain.content import Mailbox
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected
+from shared.domain.outcomes import Accepted, Rejected
 from shared.ports import Target
 from shared.providers.mailgun import Mailgun
 from shared.providers.mailgun_events import MailgunWebhooks
 from simulator.run import Simulator
-from tests.providers.contract import CONTENT, FAR, JOB, target
+from tests.providers.contract import CONTENT, FAR, JOB, send_apart, target
 from tests.providers.hooks import Hook
 from tests.simulator.conftest import listening
 
@@ -29,29 +29,14 @@ def mailgun(simulator: Simulator, http: HttpClient, credential: str, **changes: 
 
 @pytest.mark.promise(6)
 def test_one_bad_address_never_takes_the_others_along(simulator: Simulator, http: HttpClient) -> None:
-    """The engine's part, in short: what was not sent is tried again, what was not begun keeps its attempt."""
-    provider = mailgun(simulator, http, "mixed")
-    attempts = dict.fromkeys(range(200), 1)
-    final: dict[int, Outcome] = {}
-    for _ in range(300):
-        left = [n for n in attempts if n not in final]
-        if not left:
-            break
-        targets = [target(n, "no-address" if n == 77 else "", attempts[n]) for n in left]
-        for n, outcome in zip(left, provider.send(CONTENT, targets, deadline=CLOCK.now() + FAR), strict=True):
-            if isinstance(outcome, NotStarted):
-                continue
-            if outcome == Rejected("batch_refused", permanent=False, about_message=True):
-                attempts[n] += 1
-            else:
-                final[n] = outcome
-    assert final.pop(77) == Rejected("invalid_recipient", permanent=True)
+    targets = [target(n, "no-address" if n == 77 else "") for n in range(200)]
+    final = send_apart(mailgun(simulator, http, "mixed"), targets, deadline=CLOCK.now() + FAR)
+    assert final.pop(targets[77].ref) == Rejected("invalid_recipient", permanent=True)
     assert len(final) == 199
     assert all(isinstance(o, Accepted) for o in final.values())
-    assert max(attempts.values()) <= 6
     log = simulator.control.log("mailgun", "mixed")
     assert len({line["recipient"] for line in log}) == len(log) == 199
-    assert {line["ref"] for line in log} == {target(n, attempt=attempts[n]).ref for n in final}
+    assert {line["ref"] for line in log} == set(final)
 
 
 def test_a_wrong_key_and_a_wrong_domain(simulator: Simulator, http: HttpClient) -> None:

@@ -29,7 +29,7 @@ from sendgrid.helpers.mail import From as SdkFrom
 
 from shared.domain.chunks import Recipient
 from shared.domain.content import Attachment, Content, Mailbox
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.outcomes import Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response, Target
 from shared.providers._common import JOIN, REF_ARG, TO_ARG, digest
 from shared.providers.sendgrid import SendGrid
@@ -187,7 +187,7 @@ def test_equal_addresses_never_share_a_call() -> None:
     assert outcomes == [
         Accepted("id-1"),
         Accepted("id-1"),
-        Rejected("repeated_address", permanent=False, about_message=True),
+        NotTogether("repeated_address"),
     ]
     assert [p["to"][0]["email"] for p in http.mail["personalizations"]] == ["a@x.example", "b@x.example"]
 
@@ -283,7 +283,7 @@ HTML = b"<html><body>502 Bad Gateway</body></html>"
 )
 def test_every_answer_has_one_meaning(answer: Response | Exception, outcome: Outcome) -> None:
     assert outcomes_of(answer) == [outcome]
-    if not isinstance(answer, Response) or answer.status != 400:
+    if not isinstance(answer, Response) or answer.status not in (400, 422):
         assert outcomes_of(answer, 3) == [outcome] * 3
 
 
@@ -307,26 +307,46 @@ def test_a_429_says_how_long_to_wait(headers: dict[str, str], seconds: float) ->
 
 def test_only_the_recipient_that_is_named_is_condemned() -> None:
     bad = Rejected("invalid_recipient", permanent=True)
-    again = Rejected("batch_refused", permanent=False, about_message=True)
+    again = NotTogether("batch_refused")
     answer = refusal(400, ("Does not contain a valid address.", "personalizations.2.to.0.email"))
     assert outcomes_of(answer, 4) == [again, again, bad, again]
     answer = refusal(400, ("no", "personalizations.0.to"), ("no", "personalizations.3"))
     assert outcomes_of(answer, 4) == [bad, again, again, bad]
+    answer = refusal(400, ("no", "personalizations.0.to"), ("no", None))
+    assert outcomes_of(answer, 4) == [bad, again, again, again]
 
 
 @pytest.mark.parametrize(
     "errors",
     [
         [("no", "content.0.value")],
+        [("no", "subject")],
         [("no", "personalizations.0.to"), ("no", "subject")],
+        [("no", None), ("no", "subject")],
+    ],
+)
+def test_what_is_wrong_with_what_all_share_condemns_all(errors: list[tuple[str, str | None]]) -> None:
+    (outcome,) = set(outcomes_of(refusal(400, *errors), 4))
+    assert isinstance(outcome, Rejected)
+    assert outcome.permanent
+    assert outcome.code in ("invalid_content", "invalid_subject")
+
+
+@pytest.mark.promise(6)
+@pytest.mark.parametrize("status", [400, 422])
+@pytest.mark.parametrize(
+    "errors",
+    [
         [("no", "personalizations.4.to")],
         [("no", "personalizations.0x")],
         [("no", "personalizations")],
+        [("no", "template_id")],
         [("no", None)],
         [],
     ],
 )
-def test_what_cannot_be_attributed_condemns_all(errors: list[tuple[str, str | None]]) -> None:
-    outcomes = outcomes_of(refusal(400, *errors), 4)
-    assert all(isinstance(o, Rejected) and o.permanent for o in outcomes)
-    assert len(outcomes) == 4
+def test_what_names_nobody_condemns_only_one_that_is_alone(status: int, errors: list[tuple[str, str | None]]) -> None:
+    assert outcomes_of(refusal(status, *errors), 4) == [NotTogether("batch_refused")] * 4
+    (outcome,) = outcomes_of(refusal(status, *errors))
+    assert isinstance(outcome, Rejected)
+    assert outcome.permanent

@@ -4,7 +4,7 @@ import json
 
 from shared.adapters.clock import SystemClock
 from shared.adapters.http import HttpClient
-from shared.domain.outcomes import Accepted, Rejected
+from shared.domain.outcomes import Accepted, NotTogether, Rejected
 from shared.providers.sendgrid import SendGrid
 from shared.providers.sendgrid_events import SendGridWebhooks
 from simulator.run import Simulator
@@ -16,7 +16,7 @@ def test_one_bad_address_in_a_call_of_many(simulator: Simulator, http: HttpClien
     provider = SendGrid(http, simulator.base_url("sendgrid", "mixed"), {"api_key": "SG.simulator"}, clock)
     targets = [target(0), target(1, "no-address"), target(2)]
     outcomes = provider.send(CONTENT, targets, deadline=clock.now() + FAR)
-    again = Rejected("batch_refused", permanent=False, about_message=True)
+    again = NotTogether("batch_refused")
     assert outcomes == [again, Rejected("invalid_recipient", permanent=True), again]
     assert simulator.control.log("sendgrid", "mixed") == []
     rest = provider.send(CONTENT, [targets[0], targets[2]], deadline=clock.now() + FAR)

@@ -16,13 +16,13 @@ from shared.ports import Provider, Sized, Target
 from shared.providers import registry
 from shared.providers._common import JOIN, REF_ARG, TO_ARG, digest
 from shared.providers.registry import AwsAccount, AwsKeys, Needs
-from shared.providers.ses import FEWER, MAX_INLINE, PER_CALL
+from shared.providers.ses import MAX_INLINE, PER_CALL
 from shared.providers.ses_events import CREDENTIAL_ARG
 from shared.providers.ses_request import literal
 from simulator.ses import render
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, FakeHttp, Fixed
-from tests.providers.ses_calls import DECLARED, ID, KEYS, ROLE, TAKEN, down, request_of, results, ses, tags
+from tests.providers.ses_calls import DECLARED, ID, KEYS, ROLE, TAKEN, down, request_of, ses, tags
 
 # The request
 
@@ -154,15 +154,6 @@ def test_a_content_for_one_call_each_begins_with_the_first() -> None:
     outcomes = ses(http).send(content, [target(0), target(1), target(2)], deadline=NOW + 5)
     assert outcomes == [Accepted(ID), NotStarted(), NotStarted()]
     assert len(http.requests) == 1
-
-
-@pytest.mark.parametrize("attempt", [1, 2, 3, 4, 5, 6])
-def test_later_attempts_go_in_smaller_calls(attempt: int) -> None:
-    targets = [target(n, attempt=attempt) for n in range(PER_CALL)]
-    count = FEWER.get(attempt, 1)
-    http = FakeHttp(results(*["SUCCESS"] * count) if count > 1 else TAKEN)
-    outcomes = ses(http).send(CONTENT, targets, deadline=NOW + 5)
-    assert [type(o) for o in outcomes] == [Accepted] * count + [NotStarted] * (PER_CALL - count)
 
 
 def test_an_address_that_is_not_ascii_is_left_to_others() -> None:

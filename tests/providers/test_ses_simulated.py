@@ -12,14 +12,13 @@ from shared.adapters.clock import SystemClock
 from shared.adapters.http import HttpClient
 from shared.contracts import Credential
 from shared.domain.content import Mailbox
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled
+from shared.domain.outcomes import Accepted, Rejected, Throttled
 from shared.ports import Provider, Target
 from shared.providers import registry
-from shared.providers._common import BATCH_REFUSED
 from shared.providers.registry import Needs
 from shared.providers.ses_events import SesWebhooks, from_topic
 from simulator.run import Simulator
-from tests.providers.contract import CONTENT, FAR, target
+from tests.providers.contract import CONTENT, FAR, send_apart, target
 from tests.providers.hooks import Hook
 from tests.simulator.conftest import listening
 
@@ -37,29 +36,14 @@ def ses(simulator: Simulator, http: HttpClient, credential: str, **changes: str)
 
 @pytest.mark.promise(6)
 def test_one_bad_address_never_takes_the_others_along(simulator: Simulator, http: HttpClient) -> None:
-    """The engine's part, in short: what was not sent is tried again, what was not begun keeps its attempt."""
-    provider = ses(simulator, http, "mixed")
-    attempts = dict.fromkeys(range(50), 1)
-    final: dict[int, Outcome] = {}
-    for _ in range(100):
-        left = [n for n in attempts if n not in final]
-        if not left:
-            break
-        targets = [target(n, "no-address" if n == 33 else "", attempts[n]) for n in left]
-        for n, outcome in zip(left, provider.send(CONTENT, targets, deadline=CLOCK.now() + FAR), strict=True):
-            if isinstance(outcome, NotStarted):
-                continue
-            if outcome == BATCH_REFUSED:
-                attempts[n] += 1
-            else:
-                final[n] = outcome
-    assert final.pop(33) == Rejected("bad_request", permanent=True)
+    targets = [target(n, "no-address" if n == 33 else "") for n in range(50)]
+    final = send_apart(ses(simulator, http, "mixed"), targets, deadline=CLOCK.now() + FAR)
+    assert final.pop(targets[33].ref) == Rejected("bad_request", permanent=True)
     assert len(final) == 49
     assert all(isinstance(o, Accepted) for o in final.values())
-    assert max(attempts.values()) <= 6
     log = simulator.control.log("ses", "mixed")
     assert len({line["recipient"] for line in log}) == len(log) == 49
-    assert {line["ref"] for line in log} == {target(n, attempt=attempts[n]).ref for n in final}
+    assert {line["ref"] for line in log} == set(final)
 
 
 @pytest.mark.promise(6)

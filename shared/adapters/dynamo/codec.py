@@ -65,7 +65,7 @@ def ledger_fields(x: Ledger) -> Item:
         out["tried"] = {"B": bytes(x.tried)}
     if x.dirty:
         out["dirty"] = n(1)
-    for name in ("rounds", "retries", "throttled", "not_before", "released_at"):
+    for name in ("rounds", "retries", "throttled", "per_call", "not_before", "released_at"):
         value = getattr(x, name)
         if value:
             out[name] = n(value)
@@ -99,6 +99,7 @@ def ledger(item: Mapping[str, Any]) -> Ledger:
         rounds=number(item, "rounds"),
         retries=number(item, "retries"),
         throttled=number(item, "throttled"),
+        per_call=number(item, "per_call"),
         not_before=number(item, "not_before"),
         released_at=number(item, "released_at"),
         dirty="dirty" in item,
