@@ -8,7 +8,7 @@ from typing import Final
 from benchmarks.meter import Tally
 from benchmarks.world import ID_BYTES, World, prose, recipients
 from shared.contracts import Word
-from shared.domain.pacing import pace
+from shared.domain.pacing import SHARE, pace
 
 BODY = 2000
 """Bytes of HTML unless told otherwise."""
@@ -16,8 +16,8 @@ CITIES: Final = ("Berlin", "São Paulo", "Nairobi", "Osaka", "Toronto")
 
 
 def rate_of(window: int) -> float:
-    """Return the lowest whole rate whose windows have that many recipients when calls carry one."""
-    return float(next(r for r in range(1, 10_000) if pace(r, 1, 1).window == window))
+    """Return the lowest whole rate whose windows have that many recipients at a provider that takes many in a call."""
+    return float(next(r for r in range(1, 10_000) if pace(r, SHARE * r, 1).window == window))
 
 
 def warm(w: World) -> None:

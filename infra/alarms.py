@@ -33,7 +33,8 @@ QUEUE_AGE: Final = 1800
 STREAM_LAG_MS: Final = 60_000
 UNKNOWN_LEAST: Final = 5
 UNKNOWN_SHARE: Final = 1
-"""Percent. A worker that dies leaves up to 200 messages of unknown fate, a healthy provider next to none."""
+"""Percent. A worker that dies leaves a window of each lease, up to 200 messages, of unknown fate; a healthy provider
+next to none."""
 SILENT_LEAST: Final = 100
 SILENT_SHARE: Final = 50
 """Percent of an hour's accepted messages of whose end nobody has told. Providers tell within minutes."""

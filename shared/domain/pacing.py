@@ -8,6 +8,10 @@ from shared.domain.switches import Switches
 
 WINDOW: Final = 200
 """The most recipients claimed together: bounds what a crash leaves unknown."""
+FEW: Final = 10
+"""So many are claimed together where a quarter of a second holds fewer: each window costs a claim and a detail."""
+QUARTERS: Final = 4
+"""A window is this part of a second's slots: what is claimed and not called yet is unknown after a crash, too."""
 HEADROOM: Final = 0.97
 """The most of the rate that is used: absorbs lateness and clock skew where calls carry one recipient."""
 SHARE: Final = 25
@@ -31,7 +35,10 @@ class Pace:
         rate: messages per second in force.
         per_call: the most recipients in one provider call; they leave in one instant.
         slots: slots per second actually given out (R').
-        window: the most recipients claimed together.
+        window: the most recipients claimed together: a quarter of a second's slots or 10, whichever is more, but never
+            more than a second's, or 200.
+        room: the most slots that messages which count as several may take in a window: a second's, at most 200, for
+            before each such window some stay empty.
         late: seconds after which a missed slot is burned.
         present: what operators have set as the present rate, as known when it was made; 0: nothing.
     """
@@ -40,6 +47,7 @@ class Pace:
     per_call: int
     slots: float
     window: int
+    room: int
     late: float = LATE
     present: float = 0.0
 
@@ -97,14 +105,15 @@ def pace(
     most = min(_share(rate), provider_limit)
     slots = _slots(rate, most)
     c = min(most, per_call or most)
-    harmless = 0 < leases * _window(slots) <= rate - most - slots * (1 + SKEW)
+    harmless = 0 < leases * _room(slots) <= rate - most - slots * (1 + SKEW)
     if job_rate is not None and job_rate < rate:
         own = min(_share(job_rate), most)
         slots = min(slots, _slots(job_rate, own))
         c = min(c, own)
         harmless = False  # lateness would exceed the job's own rate; the headroom is the other jobs' anyway
     late = HORIZON if harmless else LATE
-    return Pace(rate=rate, per_call=c, slots=slots, window=_window(slots), late=late, present=present)
+    window, room = _window(slots), _room(slots)
+    return Pace(rate=rate, per_call=c, slots=slots, window=window, room=room, late=late, present=present)
 
 
 def _share(rate: float) -> int:
@@ -117,6 +126,10 @@ def _slots(rate: float, most: int) -> float:
 
 
 def _window(slots: float) -> int:
+    return min(_room(slots), max(FEW, math.floor(slots) // QUARTERS))
+
+
+def _room(slots: float) -> int:
     return max(1, min(WINDOW, math.floor(slots)))
 
 

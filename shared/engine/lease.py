@@ -11,7 +11,7 @@ from shared.domain.details import Detail
 from shared.domain.jobs import Job, OnAmbiguous
 from shared.domain.ledger import Ledger
 from shared.domain.outcomes import Accepted, Entry, Kind, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
-from shared.domain.pacing import WINDOW, Pace
+from shared.domain.pacing import Pace
 from shared.domain.states import Cell
 from shared.domain.suppressions import Reach
 from shared.engine.compose import Composition, Fault, Made
@@ -98,11 +98,11 @@ class Lease:
             count = min(len(waiting), rate.window)
             return Wanted(count, count)
         count = slots = lull = size = 0
-        for index in waiting[:WINDOW]:
+        for index in waiting[: rate.window]:
             made = self._message(index)
             pause = max(lull, rate.lull(made.slots))
             size += made.size
-            if (slots and slots + made.slots + pause > rate.window) or (count and size > MAX_SIZE):
+            if (slots and slots + made.slots + pause > rate.room) or (count and size > MAX_SIZE):
                 break
             count, slots, lull = count + 1, slots + made.slots, pause
         return Wanted(count, slots + lull, lull)

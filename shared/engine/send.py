@@ -308,7 +308,8 @@ class Sender:
 
     def _window_time(self, rate: Pace, wanted: Wanted) -> float:
         """Seconds that a window may take from its first slot on: to its last one, and the last call."""
-        return max(rate.window - 1, wanted.lull) * rate.spacing + self._call_timeout
+        last = max(rate.window, min(wanted.slots, rate.room)) - 1
+        return max(last, wanted.lull) * rate.spacing + self._call_timeout
 
     def _threads(self) -> int:
         """Return the most calls that a window may hold: of one recipient each, at whatever rate is set meanwhile."""

@@ -127,11 +127,11 @@ class Window:
 
 
 def slots_for(parcels: Sequence[Parcel], rate: Pace) -> int:
-    """Return the slots to reserve for calls that wait: for as many of them as fit a window, at least for the first."""
+    """Return the slots to reserve for calls that wait: for as many of them as fit a second, at least for the first."""
     slots = lull = 0
     for parcel in parcels:
         pause = max(lull, parcel.lull(rate))
-        if slots and slots + parcel.slots + pause > rate.window:
+        if slots and slots + parcel.slots + pause > rate.room:
             break
         slots, lull = slots + parcel.slots, pause
     return slots + lull

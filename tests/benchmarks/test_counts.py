@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.scenarios import rate_of
 from benchmarks.world import recipients, world
 from shared.contracts import Word
 from shared.domain import ledger as rules
@@ -118,7 +119,7 @@ def _done(deployment: object, job_id: str, campaign: str) -> tuple[Job, Ledger]:
 
 
 def test_a_lone_worker_pays_one_write_for_its_slots() -> None:
-    with world(rate=53) as w:
+    with world(rate=rate_of(50)) as w:
         w.accept(recipients(1), 10)
         w.finish()
         w.take()

@@ -1,6 +1,5 @@
 """The deployed system from inside, as the emulator's root user: its tables, its queues and its functions' processes."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -14,7 +13,7 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.ledgers import DynamoLedgers
 from shared.adapters.dynamo.records import DynamoRecords
 from shared.contracts import Credential
-from shared.domain.pacing import WINDOW
+from shared.domain.pacing import pace
 from simulator.client import ControlClient
 from tests.deployed.api import Api
 
@@ -71,8 +70,8 @@ class Inside:
             raise NoLane(f"no lane {credential}: start the cloud with `--lanes tests/deployed/lanes.json`") from None
 
     def window(self, credential: str) -> int:
-        """Return the most messages that a lease of a lane may have in flight: a second of the rate, at most 200."""
-        return min(WINDOW, math.floor(self.lane(credential).rate))
+        """Return the most messages that a lease of a lane may have in flight."""
+        return pace(self.lane(credential).rate, 1).window
 
     def queue(self, credential: str) -> str:
         """Return the URL of a lane's queue; its dead-letter queue's is this + `-dlq`."""

@@ -7,13 +7,25 @@ from shared.domain.pacing import HORIZON, LATE, SKEW, WINDOW, Slots, pace
 
 @pytest.mark.parametrize(
     ("rate", "per_call", "slots", "window"),
-    [(1, 1, 0.97, 1), (10, 1, 9.7, 9), (14, 1, 13.58, 13), (150, 6, 142.0176, 142), (1000, 40, 941.2341, WINDOW)],
+    [(1, 1, 0.97, 1), (10, 1, 9.7, 9), (14, 1, 13.58, 10), (150, 6, 142.0176, 35), (1000, 40, 941.2341, WINDOW)],
 )
 def test_the_pace_of_a_rate(rate: float, per_call: int, slots: float, window: int) -> None:
     got = pace(rate, 1000)
     assert (got.rate, got.per_call, got.window) == (rate, per_call, window)
     assert got.slots == pytest.approx(slots)
     assert got.spacing == pytest.approx(1 / slots)
+
+
+@pytest.mark.parametrize(
+    ("rate", "window", "room"),
+    [(0.5, 1, 1), (5, 4, 4), (20, 10, 19), (41, 10, 39), (46, 11, 44), (200, 48, 194)]
+    + [(206, 49, 199), (207, 50, 200), (824, 199, 200), (825, 200, 200), (40_000, 200, 200)],
+)
+def test_a_window_is_a_quarter_of_a_second_or_ten_and_never_more_than_a_second(
+    rate: float, window: int, room: int
+) -> None:
+    got = pace(rate, 1)
+    assert (got.window, got.room) == (window, room)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +49,7 @@ def test_a_jobs_own_rate_makes_its_slots_dearer() -> None:
 def test_a_full_second_of_calls_never_exceeds_the_rate(rate: float, limit: int, per_call: int) -> None:
     p = pace(rate, limit, per_call)
     assert p.slots < rate
-    assert 1 <= p.window <= WINDOW
+    assert 1 <= p.window <= p.room <= WINDOW
     # The first call is late and the last one's clock ahead; the calls between are of any size.
     within = p.slots * (1 + LATE + SKEW)
     assert p.per_call == 1 or within + p.per_call < rate + 1
@@ -64,7 +76,7 @@ def test_lateness_is_let_pass_only_where_it_cannot_exceed_the_rate(
     for p in (whole, pace(rate, 1, job_rate=job_rate, leases=leases)):
         assert p.late in (LATE, HORIZON)
         if p.late == HORIZON:
-            assert leases * whole.window + whole.slots * 1.01 <= rate
+            assert leases * whole.room + whole.slots * 1.01 <= rate
     assert pace(rate, 1).late == LATE
 
 

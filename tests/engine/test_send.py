@@ -50,11 +50,11 @@ def test_everybody_gets_the_message_once(world: World) -> None:
     world.check()
 
 
-def test_a_window_is_at_most_a_second_of_the_rate(world: World) -> None:
-    job = world.accept(250)
+def test_a_window_is_a_quarter_of_a_second_of_the_rate(world: World) -> None:
+    job = world.accept(60)
     world.run()
     windows, _ = world.records.details(job.id, 0)
-    assert [len(w.entries) for w in windows] == [97, 97, 56]
+    assert [len(w.entries) for w in windows] == [24, 24, 12]
     assert [(w.epoch, w.seq, w.credential) for w in windows] == [(1, 1, "one"), (1, 2, "one"), (1, 3, "one")]
 
 
@@ -164,9 +164,9 @@ def test_a_stop_lets_at_most_the_claimed_window_go(world: World) -> None:
 
     world.providers["one"].before = stop
     world.run()
-    assert len(world.oracle.taken) == 97
+    assert len(world.oracle.taken) == 24
     assert world.job(job.id).state is JobState.LOGGED
-    assert world.counts(job.id) == {"queued": 203, "sent": 97}
+    assert world.counts(job.id) == {"queued": 276, "sent": 24}
 
 
 # Outcomes

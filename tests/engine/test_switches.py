@@ -16,7 +16,7 @@ from tests.fakes.provider import ResolvingProvider, Swallowed
 from tests.fakes.world import ACCOUNT, World, credential
 
 PAUSED = Switches(paused=True)
-WINDOW = 97
+WINDOW = 24
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def move(world: World, switches: Switches, *, after: int = 0) -> None:
 @pytest.mark.promise(4)
 def test_a_paused_credential_sends_the_window_in_flight_and_no_more(world: World) -> None:
     job = world.accept(500)
-    move(world, PAUSED, after=150)
+    move(world, PAUSED, after=30)
     assert world.send("one") is Did.SENT
     assert len(world.oracle.taken) == 2 * WINDOW
     assert world.lanes["one"].is_empty()
