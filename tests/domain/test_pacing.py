@@ -18,8 +18,19 @@ def test_the_pace_of_a_rate(rate: float, per_call: int, slots: float, window: in
 
 @pytest.mark.parametrize(
     ("rate", "window", "room"),
-    [(0.5, 1, 1), (5, 4, 4), (20, 10, 19), (41, 10, 39), (46, 11, 44), (200, 48, 194)]
-    + [(206, 49, 199), (207, 50, 200), (824, 199, 200), (825, 200, 200), (40_000, 200, 200)],
+    [
+        (0.5, 1, 1),
+        (5, 4, 4),
+        (20, 10, 19),
+        (41, 10, 39),
+        (46, 11, 44),
+        (200, 48, 194),
+        (206, 49, 199),
+        (207, 50, 200),
+        (824, 199, 200),
+        (825, 200, 200),
+        (40_000, 200, 200),
+    ],
 )
 def test_a_window_is_a_quarter_of_a_second_or_ten_and_never_more_than_a_second(
     rate: float, window: int, room: int
