@@ -13,12 +13,15 @@ from shared.metrics import Metric, Service
 logger = logs.lines()
 RETRY_SECONDS = 20.0
 """Spent on a large retry in one go: the ledgers it queues again come here in turn, and call for the next."""
+LATE_MS = 5_000.0
+"""Age of a batch's oldest record from which on its images count as old: the ledgers are read instead."""
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
-    """Fold the newest image of each ledger in the batch.
+    """Fold the ledgers of the batch, those of one job together.
 
-    A fault is raised, so that the stream repeats the batch; the sweeper repairs what it gives up.
+    A fault is raised once all other jobs are folded, so that the stream repeats the batch; the sweeper repairs what it
+    gives up.
     """
     logs.begin(logger, logs.invocation(context))
     newest: dict[tuple[str, str], Mapping[str, Any]] = {}
@@ -28,32 +31,35 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
             newest[image["pk"]["S"], image["sk"]["S"]] = image
     d = services.deployment()
     age = metrics.age_ms(event["Records"], d.clock.now())
+    ledgers = [codec.ledger(codec.from_stream(image, base64.b64decode)) for image in newest.values()]
     states = {}
     count = 0
+    faults: list[Exception] = []
     retrying = set()
-    for image in newest.values():
-        ledger = codec.ledger(codec.from_stream(image, base64.b64decode))
-        with _named(ledger.job):
-            folded = d.logger.fold(ledger)
-        count += folded.folded
-        states[ledger.job] = folded.state.value if folded.state else None
-        if folded.retrying:
-            retrying.add(ledger.job)
+    for job, fold in d.logger.batch(ledgers, late=age > LATE_MS):
+        with _named(job, faults):
+            folded = fold()
+            count += folded.folded
+            states[job] = folded.state.value if folded.state else None
+            if folded.retrying:
+                retrying.add(job)
     until = d.clock.now() + RETRY_SECONDS
     for job in sorted(retrying):
-        with _named(job):
+        with _named(job, faults):
             d.retrier.carry_on(job, until)
     metrics.tell(Service.LOG, {Metric.FOLDED: count, Metric.RECORD_AGE: age})
     logger.info("folded", ledgers=len(newest), jobs=states)
+    if faults:
+        raise faults[0]
     return {"batchItemFailures": []}
 
 
 @contextmanager
-def _named(job: str) -> Iterator[None]:
-    """Let a fault say whose it is, before it has the stream repeat the batch."""
+def _named(job: str, faults: list[Exception]) -> Iterator[None]:
+    """Let a fault say whose it is, and keep it until all other jobs of the batch have had their turn."""
     with logs.about(logger, job):
         try:
             yield
-        except Exception:  # whatever it is, it is raised again: the stream repeats the batch
+        except Exception as fault:
             logger.exception("not folded")
-            raise
+            faults.append(fault)

@@ -1,8 +1,8 @@
 """The queue primitives over ledgers, once for every store.
 
-A store brings six methods (`_read`, `_list`, `_list_some`, `_put`, `_swap`, `_lease`); the primitives, their
-recomputation after a lost race and the recognition of one's own write stand here, so that the fake and the real store
-cannot drift apart.
+A store brings seven methods (`_read`, `_read_these`, `_list`, `_list_some`, `_put`, `_swap`, `_lease`). The primitives,
+their recomputation after a lost race and the recognition of one's own write are here, so that the fake and the real
+store cannot drift apart.
 Source: docs/protocol.md, "Writes" and "The queue primitives".
 """
 
@@ -40,6 +40,10 @@ class LedgerQueue(ABC):
         """Read one ledger, consistently."""
 
     @abstractmethod
+    def _read_these(self, places: Collection[tuple[str, int]]) -> list[Ledger]:
+        """Read ledgers of any jobs, consistently, in no order."""
+
+    @abstractmethod
     def _list(self, job: str) -> list[Ledger]:
         """Read a job's ledgers, consistently, by number."""
 
@@ -72,6 +76,10 @@ class LedgerQueue(ABC):
     def read(self, job: str, chunk: int) -> Ledger | None:
         """Return one ledger."""
         return self._read(job, chunk)
+
+    def read_these(self, places: Collection[tuple[str, int]]) -> list[Ledger]:
+        """Return the ledgers of chunks `(job, number)` that there are, in no order."""
+        return self._read_these(places)
 
     def read_all(self, job: str) -> list[Ledger]:
         """Return all ledgers of a job."""

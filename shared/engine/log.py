@@ -1,34 +1,40 @@
-"""Logging: a released ledger's figures go into its job and the day's stats once; a finished job is closed (J2, J3)."""
+"""Logging: released ledgers' figures go into their job and the day's stats once; a finished job is closed (J2, J3)."""
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from typing import Final
 
 from shared.domain import ledger as rules
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.states import ACTIVE, Change, JobState
+from shared.domain.states import ACTIVE, COUNT_KEYS, Change, JobState
 from shared.engine.guard import BounceGuard
 from shared.engine.recover import Recovery
-from shared.ports import Clock, LedgerStore, Records
+from shared.ports import FOLDS, Clock, LedgerStore, Records, Retriable
 
-ROUNDS: Final = 20
-"""How often the finaliser starts over when others write meanwhile; the sweeper comes back for the rest."""
+ROUNDS: Final = 3
+"""How often the finaliser starts over when others write meanwhile; the next record or the sweeper comes back for the
+rest."""
+RACES: Final = 20
+"""How often a fold starts over when others write its ledgers meanwhile."""
 KNOWN_JOBS: Final = 256
+_UNKNOWN: Final = COUNT_KEYS.index("unknown")
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What folding one ledger led to.
+    """What folding ledgers of one job led to.
 
     Attributes:
-        folded: whether anything was added to the job.
+        folded: ledgers of which something was added to the job.
         state: the job's afterwards, None if it has gone.
         retrying: an owner's retry of the job is on its way, to be carried on.
     """
 
-    folded: bool
+    folded: int
     state: JobState | None
     retrying: bool = False
 
@@ -45,26 +51,72 @@ class Logger:
         self._known: OrderedDict[str, Job] = OrderedDict()
 
     def fold(self, ledger: Ledger) -> Folded:
-        """Fold a ledger as a stream record shows it, and close its job if that was the last.
+        """Fold one ledger as a stream record shows it; see `batch`."""
+        _, fold = next(self.batch([ledger]), (ledger.job, lambda: Folded(folded=0, state=None)))
+        return fold()
 
-        A record that is older than the ledger changes nothing: a newer record follows, or the sweeper comes.
+    def batch(self, ledgers: Sequence[Ledger], *, late: bool = False) -> Iterator[tuple[str, Callable[[], Folded]]]:
+        """Yield the jobs of some ledgers, as stream records show them, with what folds a job's and closes the job.
+
+        Each job is closed once, after all its folds. A record that is older than its ledger folds the ledger as it is
+        now: its own record may never come.
+
+        Args:
+            ledgers: the newest record of each.
+            late: the records are old, so most ledgers have moved on: they are read first, which costs less than to
+                find that out by writing.
         """
-        if ledger.status is LedgerStatus.BUSY:
-            return Folded(folded=False, state=None)
-        job = self._known.get(ledger.job) or self._records.job(ledger.job)
+        if late:
+            ledgers = self._ledgers.read_these([(x.job, x.chunk) for x in ledgers])
+        by_job: dict[str, list[Ledger]] = {}
+        for x in ledgers:
+            if x.status is not LedgerStatus.BUSY:
+                by_job.setdefault(x.job, []).append(x)
+        jobs = {name: self._known[name] for name in by_job if name in self._known}
+        jobs |= self._records.read_jobs(by_job.keys() - jobs.keys()) if by_job.keys() - jobs.keys() else {}
+        for name, some in by_job.items():
+            yield name, partial(self._some, jobs.get(name), some)
+
+    def _some(self, job: Job | None, ledgers: Sequence[Ledger]) -> Folded:
+        """Fold ledgers of a job, and close it if they were the last."""
         if job is None:
-            return Folded(folded=False, state=None)
+            return Folded(folded=0, state=None)
+        first = ledgers[0]
         if job.chunks > 1:
             self._remember(job)
-        elif ledger.status is LedgerStatus.DONE and job.state in ACTIVE:
-            done = self._records.fold(ledger, job, finish=self._now())
+        elif first.status is LedgerStatus.DONE and job.state in ACTIVE:
+            done = self._records.fold(first, job, finish=self._now())
             if done is not None and done[1] is not None:
                 self._guard.check(done[1])
                 ended = done[1] if done[1].state is JobState.LOGGED else self._log(done[1])
-                return Folded(folded=True, state=ended.state)
-        folded = self._records.fold(ledger, job) is not None
-        after = self._close(ledger.job, hint=True)
+                return Folded(folded=1, state=ended.state)
+        folded = self.add(job, ledgers)
+        after = self._close(job.id, hint=True)
         return Folded(folded, after.state if after else None, retrying=after is not None and after.retry is not None)
+
+    def add(self, job: Job, ledgers: Sequence[Ledger]) -> int:
+        """Add the new figures of a job's ledgers to it, FOLDS in a transaction; return how many had some.
+
+        Those that have moved on are folded as they are now, unless somebody works on them.
+
+        Raises:
+            Retriable: others write them all the time.
+        """
+        folded = 0
+        waiting = list(ledgers)
+        for _ in range(RACES + len(waiting) // FOLDS):
+            waiting = [x for x in waiting if x.status is not LedgerStatus.BUSY and rules.fold(x) is not None]
+            if not waiting:
+                return folded
+            some = waiting[:FOLDS]
+            moved = self._records.fold_all(some, job)
+            if not moved:
+                folded += len(some)
+                waiting = waiting[FOLDS:]
+                continue
+            now = [moved.get(x.chunk, x) for x in some]
+            waiting = [*(x for x in now if x is not None), *waiting[FOLDS:]]
+        raise Retriable("others write all the time")
 
     def _remember(self, job: Job) -> None:
         """Keep a job's unchanging fields (account, route, age), which is all that folding one of many needs."""
@@ -93,7 +145,7 @@ class Logger:
             resting = job.state in (JobState.READY, JobState.LOGGED)
             if resting or (hint and job.state in ACTIVE and not job.quiet):
                 return job
-            verdict = self._settle(job)
+            verdict, unknown = self._settle(job)
             if verdict is _Verdict.WAIT:
                 return job
             if verdict is _Verdict.CHANGED:
@@ -103,31 +155,30 @@ class Logger:
                 if not changed.won or changed.job is None:
                     continue
                 job = changed.job
-            logged = self._log(job)
+            logged = self._log(replace(job, counts={**job.counts, "unknown": unknown}))
             if logged.state is JobState.LOGGED:
                 return logged
         return None
 
-    def _settle(self, job: Job) -> "_Verdict":
-        """Read all ledgers, after the job; take over and fold what needs it.
+    def _settle(self, job: Job) -> "tuple[_Verdict, int]":
+        """Read all ledgers, after the job; take over what needs it. Returns how many messages are of unknown fate.
 
-        CLEAN says that the job may move on if its version is still the one read.
+        CLEAN says that the job may move on if its version is still the one read. Figures that are not folded do not
+        stand in its way: they are as exact afterwards, and feedback would bring new ones all the time.
         """
-        verdict = _Verdict.CLEAN
+        verdict, unknown = _Verdict.CLEAN, 0
         for x in self._ledgers.read_all(job.id):
             current = x
             if x.status is LedgerStatus.BUSY:
                 taken = self._recovery.take_over(job, x)
                 if taken is None:
-                    return _Verdict.WAIT
+                    return _Verdict.WAIT, 0
                 current = taken
                 verdict = _Verdict.CHANGED
-            if rules.fold(current) is not None:
-                self._records.fold(current, job)
-                verdict = _Verdict.CHANGED
             if current.status is LedgerStatus.IDLE and job.state is not JobState.STOPPED:
-                return _Verdict.WAIT
-        return verdict
+                return _Verdict.WAIT, 0
+            unknown += rules.histogram(current.cells)[_UNKNOWN]
+        return verdict, unknown
 
     def _log(self, job: Job) -> Job:
         changed = self._records.change(job, Change.LOG, self._now(), strict=True)

@@ -39,6 +39,7 @@ from shared.ports.providers import (
     WebhookReader,
 )
 from shared.ports.records import (
+    FOLDS,
     Changed,
     Control,
     Idempotency,
@@ -77,6 +78,7 @@ from shared.ports.transports import (
 )
 
 __all__ = [
+    "FOLDS",
     "POSTED_AT",
     "POSTED_TO",
     "Agenda",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from shared.domain.suppressions import Reach
 
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from shared.domain.journal import Event
     from shared.domain.ledger import Ledger
     from shared.domain.states import Change
+
+
+FOLDS: Final = 50
+"""Ledgers that one transaction folds at the most: DynamoDB takes 100 actions, and the longer one lasts, the more often
+it meets another write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +135,10 @@ class Records(Protocol):
         """Return a job, consistent."""
         ...
 
+    def read_jobs(self, names: Collection[str]) -> dict[str, Job]:
+        """Return those of the jobs that there are by their names, consistent, a hundred in one read."""
+        ...
+
     def control(self, job: str, account: str, *, lane: str = "") -> Control:
         """Return the job and whether its account or everything is paused, in one consistent read.
 
@@ -184,6 +193,7 @@ class Records(Protocol):
             job: as read.
             change: the transition.
             now: Unix milliseconds, recorded where the transition has a time; PLAN needs `not_before` to have come.
+                LOG goes by the `unknown` of `job.counts`: a job with some is asked about.
             reason: of a stop; one by the bounce guard needs that its owner has not overridden it.
             strict: only if the job's version is still that of `job`.
             event: kept in the same transaction.
@@ -211,6 +221,19 @@ class Records(Protocol):
         `finish` (Unix ms): end the job in the same transaction, if its version is that of `job`: for a job of one
         chunk whose ledger is DONE. It becomes SENT if it reserves its credential, else SENT and LOGGED at once. The
         job is returned only then.
+        """
+        ...
+
+    def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
+        """Add the new figures of several of a job's ledgers to it and the day's stats (J2), once, in one transaction.
+
+        Args:
+            ledgers: up to FOLDS of them, by their versions; one without new figures stays as it is.
+            job: whose route and age count, not its version.
+
+        Returns:
+            Empty if all were folded; else nothing was, and of those that have moved on each as it is now, by chunk.
+            None: it has gone, as all have if the job has.
         """
         ...
 

@@ -122,6 +122,10 @@ class LedgerStore(Protocol):
         """Return one ledger, consistent."""
         ...
 
+    def read_these(self, places: Collection[tuple[str, int]]) -> list[Ledger]:
+        """Return the ledgers of chunks `(job, number)` that there are, consistent, a hundred in one read, unordered."""
+        ...
+
     def send_start(
         self, job: str, chunk: int, *, lane: str, owner: str, now: int, until: int
     ) -> Ledger | NotDue | Expired | None:

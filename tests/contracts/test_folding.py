@@ -8,7 +8,7 @@ import pytest
 from shared.adapters.dynamo import keys
 from shared.domain.ledger import Ledger
 from shared.domain.outcomes import Entry, Kind
-from shared.domain.states import Cell, JobState
+from shared.domain.states import Cell, Change, JobState
 from tests.contracts.conftest import ACCOUNT, ROUTE, Parts, job, leased, passing
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import When
@@ -122,3 +122,66 @@ def test_a_fold_back_and_forth_leaves_the_sums(stores: Stores, clock: FakeClock)
     assert {k: v for k, v in job(stores, parts).counts.items() if v} == {"failed": 1, "delivered": 1, "bounced": 1}
     sums = stores.stats(ACCOUNT)
     assert {k: v for k, v in sums.items() if "." not in k} == {"failure": 2, "success": 1}
+
+
+@pytest.mark.promise(7)
+def test_several_ledgers_are_folded_together_exactly_once(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock, [3, 2, 4])
+    parts.store(stores)
+    ledgers = [sent(stores, clock, parts, chunk) for chunk in (0, 1)]
+    untouched = parts.ledgers[2]
+    assert stores.records.fold_all([*ledgers, untouched], parts.job) == {}
+    stored = {x.chunk: x for x in stores.ledgers.read_all(parts.job.id)}
+    assert [stored[chunk].dirty for chunk in range(3)] == [False] * 3
+    assert stored[2] == untouched
+    after = job(stores, parts)
+    assert {k: v for k, v in after.counts.items() if v} == {"queued": 4, "sent": 3, "failed": 2}
+    assert after.by == {"one": (5, 3, 0, 2), "two": (0, 0, 0, 0)}
+    assert stores.stats(ACCOUNT)["failure"] == 2
+    assert stores.records.fold_all(ledgers, parts.job) == {0: stored[0], 1: stored[1]}
+    assert stores.records.fold_all(list(stored.values()), parts.job) == {}
+    assert job(stores, parts) == after
+
+
+@pytest.mark.promise(7)
+def test_a_fold_of_several_changes_nothing_when_one_has_moved_on_and_returns_that_one(
+    stores: Stores, clock: FakeClock
+) -> None:
+    parts = Parts(clock, [3, 2])
+    parts.store(stores)
+    ledgers = [sent(stores, clock, parts, chunk) for chunk in (0, 1)]
+    now = stores.ledgers.join(parts.job.id, 1, [(1, 1, Cell.DELIVERED)], route=ROUTE, credential="one")
+    gone = replace(ledgers[0], chunk=7)
+    assert stores.records.fold_all([*ledgers, gone], parts.job) == {1: now, 7: None}
+    assert job(stores, parts) == parts.job
+    assert stores.ledgers.read(parts.job.id, 0) == ledgers[0]
+
+
+def test_a_fold_of_several_whose_job_has_gone_changes_nothing(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock, [3, 2])
+    parts.store(stores)
+    ledgers = [sent(stores, clock, parts, chunk) for chunk in (0, 1)]
+    stores.expire(parts.job.id)
+    assert stores.records.fold_all(ledgers, parts.job) == {0: None, 1: None}
+    assert stores.ledgers.read_all(parts.job.id) == ledgers
+
+
+def test_jobs_and_ledgers_are_read_by_the_hundred(stores: Stores, clock: FakeClock) -> None:
+    several = [Parts(clock, [1, 1]) for _ in range(2)]
+    for parts in several:
+        parts.store(stores)
+    names = [parts.job.id for parts in several]
+    assert stores.records.read_jobs([*names, "0" * 26]) == {parts.job.id: parts.job for parts in several}
+    places = [(names[0], 1), (names[1], 0), (names[1], 0), (names[1], 5)]
+    found = sorted(stores.ledgers.read_these(places), key=lambda x: names.index(x.job))
+    assert found == [several[0].ledgers[1], several[1].ledgers[0]]
+
+
+def test_a_job_is_logged_by_the_unknown_that_its_finaliser_counted(stores: Stores, clock: FakeClock) -> None:
+    """Its own counts may lack what is not folded yet."""
+    parts = Parts(clock)
+    parts.store(stores)
+    stopped = stores.records.change(parts.job, Change.STOP, clock.ms).job
+    assert stopped is not None
+    stores.records.change(replace(stopped, counts={**stopped.counts, "unknown": 1}), Change.LOG, clock.ms, strict=True)
+    assert list(stores.records.doubts(clock.ms + 3_600_000)) == [parts.job.id]

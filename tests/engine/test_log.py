@@ -5,7 +5,7 @@ import pytest
 
 from shared.domain.jobs import Policy
 from shared.domain.ledger import Ledger
-from shared.domain.outcomes import Rejected
+from shared.domain.outcomes import Rejected, Unknown
 from shared.domain.states import Cell, JobState
 from shared.engine.control import Resumed
 from shared.engine.log import Folded
@@ -34,9 +34,9 @@ def test_the_last_fold_closes_the_job(world: World) -> None:
     assert world.job(job.id).state is JobState.SENDING
     assert world.job(job.id).counts["queued"] == 6
     states = [world.log() for _ in range(job.chunks)]
-    assert states[-1] == Folded(folded=True, state=JobState.LOGGED)
+    assert states[-1] == Folded(folded=1, state=JobState.LOGGED)
     if job.chunks > 1:
-        assert states[0] == Folded(folded=True, state=JobState.SENDING)
+        assert states[0] == Folded(folded=1, state=JobState.SENDING)
     done = world.job(job.id)
     assert (done.state, done.counts["sent"], done.finished_at) == (JobState.LOGGED, 6, world.clock.ms)
 
@@ -66,13 +66,13 @@ def test_a_ledger_that_somebody_works_on_is_not_folded(world: World) -> None:
             job.id, x.chunk, lane=x.lane, owner="me", now=world.clock.ms, until=world.clock.ms + 1
         )
         assert isinstance(got, Ledger)
-        assert world.logger.fold(replace(got, dirty=True)) == Folded(folded=False, state=None)
+        assert world.logger.fold(replace(got, dirty=True)) == Folded(folded=0, state=None)
 
 
 def test_a_record_of_a_job_that_has_gone_changes_nothing(world: World) -> None:
     job = world.accept(6)
     stray = replace(world.ledgers.read_all(job.id)[0], job="0" * 26, dirty=True)
-    assert world.logger.fold(stray) == Folded(folded=False, state=None)
+    assert world.logger.fold(stray) == Folded(folded=0, state=None)
 
 
 @pytest.mark.parametrize("when", When)
@@ -172,3 +172,49 @@ def test_a_finaliser_that_slept_through_a_resume_and_a_stop_waits_for_the_lease(
     assert world.logger.finalise(name) is JobState.STOPPED
     world.clock.advance(10)
     assert world.logger.finalise(name) is JobState.LOGGED
+
+
+@pytest.mark.promise(7)
+def test_a_record_older_than_its_ledger_folds_the_ledger_as_it_is_now(world: World) -> None:
+    """The newer record may have been dropped."""
+    name = world.accept(2).id
+    serve(world)
+    old = list(world.stream)
+    for x in old:
+        world.ledgers.join(name, x.chunk, [(0, 1, Cell.DELIVERED)], route=world.job(name).route, credential=x.lane)
+    for late in (False, True):
+        for _, fold in world.logger.batch(old, late=late):
+            assert fold() == Folded(folded=0 if late else len(old), state=JobState.LOGGED)
+    assert {k: v for k, v in world.job(name).counts.items() if v} == world.counts(name)
+    assert world.counts(name)["delivered"] == len(old)
+    assert not any(x.dirty for x in world.ledgers.read_all(name))
+
+
+def test_figures_that_are_not_folded_do_not_keep_a_job_from_its_end(world: World) -> None:
+    """A word of unknown fate among them is asked about all the same."""
+    name = world.accept(2).id
+    world.providers["c0"].script("r0@example.com", [Unknown("silence")])
+    serve(world)
+    lane = world.ledgers.read_all(name)[-1].lane
+    chunk = world.ledgers.read_all(name)[-1].chunk
+    assert world.logger.finalise(name) is JobState.LOGGED
+    world.ledgers.join(name, chunk, [(0, 1, Cell.SENT)], route=world.job(name).route, credential=lane)
+    assert sum(world.job(name).counts[k] for k in ("queued", "sending")) == 2
+    assert list(world.records.doubts(world.clock.ms + 3_600_000)) == [name]
+    while world.stream:
+        world.log()
+    assert {k: v for k, v in world.job(name).counts.items() if v} == world.counts(name)
+
+
+def test_the_jobs_of_a_batch_are_read_together_and_each_is_closed_once(world: World) -> None:
+    names = [world.accept(4).id for _ in range(3)]
+    serve(world)
+    before = len(world.tap.calls)
+    folds = dict(world.logger.batch(list(world.stream)))
+    assert {fold().state for fold in folds.values()} == {JobState.LOGGED}
+    assert sorted(folds) == sorted(names)
+    calls = world.tap.calls[before:]
+    assert calls.count("records.read_jobs") == 1
+    several = world.job(names[0]).chunks > 1
+    assert calls.count("records.fold_all") == (3 if several else 0)
+    assert calls.count("ledgers.list") == (3 if several else 0)

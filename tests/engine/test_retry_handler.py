@@ -1,4 +1,4 @@
-"""The log function: a record of a ledger that a large retry queued calls for the next slice."""
+"""The log function: one job's fault holds up no other, and a ledger that a large retry queued calls for more."""
 
 import base64
 from types import SimpleNamespace
@@ -13,6 +13,7 @@ from shared.domain.ledger import Ledger
 from shared.domain.outcomes import Rejected
 from shared.domain.states import JobState
 from shared.engine import control, retry
+from shared.ports import Retriable
 from tests.fakes.world import ACCOUNT, World, credential
 
 
@@ -42,3 +43,35 @@ def test_it_goes_on_with_a_retry_on_its_way(monkeypatch: pytest.MonkeyPatch) -> 
         assert log.handler(records, None) == {"batchItemFailures": []}
         assert (world.job(job).state, world.job(job).retry) == (JobState.READY, None)
         assert world.counts(job) == {"queued": 4}
+
+
+@pytest.mark.promise(7)
+def test_the_fault_of_one_job_is_raised_after_the_others_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(credential("one"))
+    names = [world.accept(1).id for _ in range(3)]
+    while world.send("one"):
+        pass
+    parts = SimpleNamespace(logger=world.logger, retrier=world.retrier, clock=world.clock)
+    monkeypatch.setattr(services, "deployment", lambda: parts)
+    world.tap.arm_at("records.fold", error=lambda: Retriable("busy"))
+    records = event(*(world.ledgers.read_all(name)[0] for name in names))
+    with pytest.raises(Retriable):
+        log.handler(records, None)
+    assert [world.job(name).state for name in names] == [JobState.SENDING, JobState.LOGGED, JobState.LOGGED]
+    assert log.handler(records, None) == {"batchItemFailures": []}
+    assert world.job(names[0]).state is JobState.LOGGED
+
+
+def test_old_records_have_their_ledgers_read_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(credential("one"))
+    name = world.accept(1).id
+    while world.send("one"):
+        pass
+    parts = SimpleNamespace(logger=world.logger, retrier=world.retrier, clock=world.clock)
+    monkeypatch.setattr(services, "deployment", lambda: parts)
+    records = event(world.ledgers.read_all(name)[0])
+    for age, reads in ((1, 0), (60, 1)):
+        before = world.tap.calls.count("ledgers.read_these")
+        records["Records"][0]["dynamodb"]["ApproximateCreationDateTime"] = world.clock.now() - age
+        log.handler(records, None)
+        assert world.tap.calls.count("ledgers.read_these") - before == reads

@@ -1,7 +1,7 @@
 """The ledger store in memory."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from shared.domain import ledger as rules
@@ -32,6 +32,13 @@ class FakeLedgers(LedgerQueue):
 
     def _read(self, job: str, chunk: int) -> Ledger | None:
         return self._tap("ledgers.read", lambda: self.items.get((job, chunk)))
+
+    def _read_these(self, places: Collection[tuple[str, int]]) -> list[Ledger]:
+        def found() -> list[Ledger]:
+            with self.lock:
+                return [self.items[place] for place in dict.fromkeys(places) if place in self.items]
+
+        return self._tap("ledgers.read_these", found)
 
     def _list(self, job: str) -> list[Ledger]:
         def found() -> list[Ledger]:

@@ -1,7 +1,7 @@
 """Jobs, chunks, contents and details in memory, and the transactions that tie ledgers and jobs together."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -13,7 +13,7 @@ from shared.domain.chunks import Chunk
 from shared.domain.content import Content
 from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.doubt import LOOKS
-from shared.domain.jobs import Job, RetryRequest, StopReason, add_figures, stats_of
+from shared.domain.jobs import Job, RetryRequest, add_figures, stats_of
 from shared.domain.journal import Event
 from shared.domain.ledger import BY_KEYS, Ledger
 from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
@@ -24,6 +24,7 @@ from tests.fakes.holders import Holders
 from tests.fakes.journal import FakeJournal
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.suppressions import FakeSuppressions
+from tests.fakes.transitions import allowed, slot_of
 
 
 class FakeRecords(FakeSuppressions):
@@ -113,6 +114,9 @@ class FakeRecords(FakeSuppressions):
     def job(self, job: str) -> Job | None:
         return self._atomic("job", lambda: self.jobs.get(job))
 
+    def read_jobs(self, names: Collection[str]) -> dict[str, Job]:
+        return self._atomic("read_jobs", lambda: {x: self.jobs[x] for x in names if x in self.jobs})
+
     def control(self, job: str, account: str, *, lane: str = "") -> Control:
         def found() -> Control:
             paused = bool(self.paused & {"", account})
@@ -143,7 +147,7 @@ class FakeRecords(FakeSuppressions):
             yield from self._atomic("open_jobs", lambda slot=slot: self._open(slot))  # type: ignore[misc]
 
     def _open(self, slot: str) -> list[OpenJob]:
-        there = [j for j in self.jobs.values() if (j.retry or j.state is not JobState.LOGGED) and _slot(j) == slot]
+        there = [j for j in self.jobs.values() if (j.retry or j.state is not JobState.LOGGED) and slot_of(j) == slot]
         return [
             OpenJob(
                 j.id,
@@ -185,11 +189,11 @@ class FakeRecords(FakeSuppressions):
 
         self._atomic("look_again", put)
 
-    def _finished(self, job: Job) -> None:
-        """Note a job that is LOGGED now: its doubts are to be asked about."""
+    def _finished(self, job: Job, unknown: int) -> None:
+        """Note a job that is LOGGED now: its doubts are to be asked about, if some of its messages are `unknown`."""
         self.looks.pop(job.id, None)
         self.dues.pop(job.id, None)
-        if job.counts["unknown"]:
+        if unknown:
             self.looks[job.id] = job.finished_at + LOOKS[0] * 1000
         elif self.archive is not None and not job.test:
             self.dues[job.id] = due(job, job.finished_at, self.archive)
@@ -255,7 +259,7 @@ class FakeRecords(FakeSuppressions):
             target = TRANSITIONS[change][1]
             if (
                 stored is None
-                or not _allowed(stored, job, change, now, reason)
+                or not allowed(stored, job, change, now, reason)
                 or (strict and stored.version != job.version)
             ):
                 return Changed(won=False, job=stored)
@@ -275,7 +279,7 @@ class FakeRecords(FakeSuppressions):
             if event is not None:
                 self.journal.keep(event)
             if change is Change.LOG:
-                self._finished(new)
+                self._finished(new, job.counts["unknown"])
             return Changed(won=True, job=new)
 
         return self._atomic(f"change.{change.value}", make)
@@ -321,12 +325,37 @@ class FakeRecords(FakeSuppressions):
                 after = replace(after, state=target, finished_at=at)
             self.jobs[job.id] = after
             if after.state is JobState.LOGGED and current.state is not JobState.LOGGED:
-                self._finished(after)
+                self._finished(after, after.counts["unknown"])
             self._ledgers.store(new)
             self._add_stats(job, delta)
             return new, after if finish is not None else None
 
         return self._atomic("fold", make)
+
+    def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
+        changes = [(x, *folded) for x in ledgers if (folded := rules.fold(x)) is not None]
+
+        def make() -> Mapping[int, Ledger | None]:
+            current = self.jobs.get(job.id)
+            if current is None:
+                return dict.fromkeys(x.chunk for x in ledgers)
+            stored = {old.chunk: self._ledgers.items.get((old.job, old.chunk)) for old, _, _ in changes}
+            moved = {
+                old.chunk: now
+                for old, _, _ in changes
+                if (now := stored[old.chunk]) is None or now.version != old.version
+            }
+            if moved:
+                return moved
+            delta = tuple(map(sum, zip(*(d for _, _, d in changes), strict=True)))
+            counts, by = add_figures(current.counts, current.by, current.route, delta)
+            self.jobs[job.id] = replace(current, counts=counts, by=by, version=current.version + 1)
+            for _, new, _ in changes:
+                self._ledgers.store(new)
+            self._add_stats(job, delta)
+            return {}
+
+        return self._atomic("fold_all", make) if changes else {}
 
     def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
         def make() -> bool:
@@ -363,18 +392,3 @@ class FakeRecords(FakeSuppressions):
         for r, provider in enumerate(job.providers):
             for j, name in enumerate(BY_KEYS):
                 amounts[f"p.{provider}.{name}"] += delta[len(COUNT_KEYS) + r * len(BY_KEYS) + j]
-
-
-def _allowed(stored: Job, read: Job, change: Change, now: int, reason: str) -> bool:
-    """Tell whether what is stored allows a change."""
-    return (
-        stored.state in TRANSITIONS[change][0]
-        and (change is not Change.PLAN or stored.not_before <= now)
-        and (change is not Change.RESUME or stored.retry == read.retry)
-        and (reason != StopReason.BOUNCE_GUARD or not stored.guard_off)
-    )
-
-
-def _slot(job: Job) -> str:
-    running = job.state is not JobState.READY
-    return keys.open_slot(job.route[0] if job.exclusive else None, job.shard, running=running)

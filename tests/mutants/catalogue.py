@@ -340,6 +340,22 @@ MUTANTS: Final = (
     ),
     # 7: repetition changes nothing
     Mutant(
+        "an old record folds nothing",
+        7,
+        "shared/engine/log.py",
+        "now = [moved.get(x.chunk, x) for x in some]",
+        "now = [x for x in some if x.chunk not in moved]",
+        "tests/engine/test_log.py::test_a_record_older_than_its_ledger_folds_the_ledger_as_it_is_now[2]",
+    ),
+    Mutant(
+        "a job is LOGGED by the unknown that is folded",
+        7,
+        "shared/engine/log.py",
+        'self._log(replace(job, counts={**job.counts, "unknown": unknown}))',
+        "self._log(job)",
+        "tests/engine/test_log.py::test_figures_that_are_not_folded_do_not_keep_a_job_from_its_end[2]",
+    ),
+    Mutant(
         "fold twice",
         7,
         "shared/adapters/dynamo/folding.py",

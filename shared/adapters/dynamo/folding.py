@@ -1,16 +1,42 @@
 """Counting on DynamoDB: what a ledger adds to its job and to the stats, as actions of one transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from shared.adapters.dynamo import codec, keys
-from shared.adapters.dynamo.client import Item
+from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
 from shared.adapters.dynamo.transitions import PLACED, place
 from shared.domain import ledger as rules
 from shared.domain.jobs import Job, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger
 from shared.domain.states import COUNT_KEYS, JobState, ending
+
+
+def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
+    """Add the new figures of several ledgers to their job and the day's stats in one transaction; see `ports.Records`.
+
+    A ledger that has moved on cancels the transaction, which then says how it is now.
+    """
+    changes = [(x, *folded) for x in ledgers if (folded := rules.fold(x)) is not None]
+    if not changes:
+        return {}
+    delta = tuple(map(sum, zip(*(d for _, _, d in changes), strict=True)))
+    actions = [mark_folded(ops, old, new) for old, new, _ in changes]
+    actions.append(add_counts(records, job, delta, finish=None))
+    if not job.test and any(delta):
+        actions.append(add_stats(records, job, delta))
+    try:
+        db.call("transact_write_items", TransactItems=actions)
+    except Cancelled as lost:
+        moved = [i for i, code in enumerate(lost.codes) if code == "ConditionalCheckFailed"]
+        if not moved:
+            raise
+        if moved[-1] >= len(changes):
+            return dict.fromkeys(x.chunk for x in ledgers)  # the job has gone
+        items = {changes[i][0].chunk: lost.items[i] for i in moved}
+        return {chunk: codec.ledger(item) if item is not None else None for chunk, item in items.items()}
+    return {}
 
 
 def mark_folded(table: str, old: Ledger, new: Ledger) -> Item:
@@ -26,6 +52,7 @@ def mark_folded(table: str, old: Ledger, new: Ledger) -> Item:
                 ":new": n(new.version),
                 ":old": n(old.version),
             },
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
     }
 

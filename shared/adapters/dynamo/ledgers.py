@@ -1,6 +1,6 @@
 """The ledger store on DynamoDB: each primitive is one conditional write that returns the winner's item."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo
@@ -18,6 +18,10 @@ class DynamoLedgers(LedgerQueue):
     def _read(self, job: str, chunk: int) -> Ledger | None:
         item = self._db.get(self._table, keys.ledger(job, chunk))
         return codec.ledger(item) if item else None
+
+    def _read_these(self, places: Collection[tuple[str, int]]) -> list[Ledger]:
+        wanted = [keys.ledger(job, chunk) for job, chunk in dict.fromkeys(places)]
+        return [codec.ledger(x) for x in self._db.batch_get(self._table, wanted)]
 
     def _list(self, job: str) -> list[Ledger]:
         items = self._db.partition(self._table, keys.job_pk(job), keys.LEDGER_PREFIX)

@@ -1,6 +1,6 @@
 """Jobs, chunks, contents and details on DynamoDB, and the transactions that tie ledgers and jobs together."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
@@ -72,6 +72,11 @@ class DynamoRecords:
         """Return a job, consistent."""
         item = self._db.get(self._records, keys.job(job))
         return codec.job(item) if item else None
+
+    def read_jobs(self, names: Collection[str]) -> dict[str, Job]:
+        """Return those of the jobs that there are, consistent."""
+        items = self._db.batch_get(self._records, [keys.job(name) for name in dict.fromkeys(names)])
+        return {found.id: found for found in map(codec.job, items)}
 
     def control(self, job: str, account: str, *, lane: str = "") -> Control:
         """Return the job and whether its account or everything is paused, in one consistent read."""
@@ -339,6 +344,10 @@ class DynamoRecords:
         _, state = ending(exclusive=job.exclusive)
         at = finish if state is JobState.LOGGED else job.finished_at
         return new, replace(job, counts=counts, by=by, state=state, finished_at=at, version=job.version + 1)
+
+    def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
+        """Add the new figures of several ledgers to their job and the day's stats in one transaction (J2), once."""
+        return folding.fold_all(self._db, self._records, self._ops, ledgers, job)
 
     def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
         """Write a ledger whose cells its owner sends again, if its job is LOGGED, in one transaction."""
