@@ -1,7 +1,7 @@
 """A lane's function: up to two pointers, each under its own lease, so that one works while the other waits."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
@@ -9,6 +9,7 @@ from uuid import uuid4
 from functions.dispatch import services
 from functions.dispatch.services import Answer
 from shared.adapters import logs, metrics
+from shared.domain.backoff import redelivery_delay
 from shared.metrics import Metric, Service
 
 logger = logs.lines()
@@ -23,8 +24,13 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     remaining = context.get_remaining_time_in_millis() / 1000
     lane = services.lane()
     call_timeout = min(CALL_TIMEOUT, remaining / 4)
-    sender = lane.sender(call_timeout)
     deadline = services.deployment().clock.now() + remaining
+    records = event["Records"]
+    try:
+        sender = lane.sender(call_timeout)
+    except Exception:  # reported, logged and delivered again: its secret could not be read, say
+        logger.exception("no sender", credential=lane.credential.id)
+        return _again(records)
 
     def serve(record: Mapping[str, Any]) -> tuple[str, str] | None:
         """Return the chunk and what was done; None if it failed: the pointer comes again, the ledger makes it safe."""
@@ -43,15 +49,14 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
             return f"asked about {resolved.asked}: {resolved.accepted} accepted, {resolved.absent} absent"
         return sender.work(pointer["job"], int(pointer["chunk"]), owner=uuid4().hex, deadline=deadline).value
 
-    failures = []
+    failed = []
     did: dict[str, str] = {}
-    records = event["Records"]
     with ThreadPoolExecutor(max_workers=len(records), thread_name_prefix="lease") as pool:
-        futures = [(r["messageId"], pool.submit(serve, r)) for r in records]
-        for message_id, future in futures:
+        futures = [(r, pool.submit(serve, r)) for r in records]
+        for record, future in futures:
             done = future.result()
             if done is None:
-                failures.append({"itemIdentifier": message_id})
+                failed.append(record)
             else:
                 did |= [done]
     said = sender.said()
@@ -64,5 +69,21 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
         Metric.BREAKER_OPENED: services.deployment().circuits.opened(),
     }
     metrics.tell(Service.SEND, figures, lane.credential)
-    logger.info("sent", credential=lane.credential.id, did=did, failed=len(failures))
-    return {"batchItemFailures": failures}
+    logger.info("sent", credential=lane.credential.id, did=did, failed=len(failed))
+    return _again(failed)
+
+
+def _again(failed: Sequence[Mapping[str, Any]]) -> Answer:
+    """Have pointers delivered again after some seconds, later each time, instead of at the end of their visibility.
+
+    That is as long as a function that was killed might still run, 12 minutes.
+    """
+    for record in failed:
+        try:
+            queue = services.deployment().lanes[services.lane().credential.id]
+            queue.put_off(
+                record["receiptHandle"], redelivery_delay(int(record["attributes"]["ApproximateReceiveCount"]))
+            )
+        except Exception:  # it comes all the same, at the end of its visibility
+            logger.exception("pointer not put off", message_id=record["messageId"])
+    return {"batchItemFailures": [{"itemIdentifier": record["messageId"]} for record in failed]}

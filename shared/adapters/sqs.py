@@ -84,6 +84,24 @@ class SqsQueue:
         except (BotoConnectionError, HTTPClientError) as error:
             raise Retriable("sqs") from error
 
+    def put_off(self, receipt: str, seconds: float) -> None:
+        """Let a message that was received, and not deleted, come again after some seconds.
+
+        Raises:
+            Retriable: it may come when its visibility ends.
+            botocore.exceptions.ClientError: it is not in flight any more, or the right is missing.
+        """
+        try:
+            self._client.change_message_visibility(
+                QueueUrl=self._url, ReceiptHandle=receipt, VisibilityTimeout=math.ceil(seconds)
+            )
+        except ClientError as error:
+            if is_transient(error):
+                raise Retriable("sqs") from error
+            raise
+        except (BotoConnectionError, HTTPClientError) as error:
+            raise Retriable("sqs") from error
+
     def is_empty(self) -> bool:
         """Tell whether nothing waits, is delayed or is in flight; approximate, as SQS's figures are."""
         try:
@@ -131,6 +149,9 @@ class Nowhere:
 
     def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "") -> None:
         """Drop messages."""
+
+    def put_off(self, receipt: str, seconds: float) -> None:
+        """Do nothing: what was received from it is gone."""
 
     def is_empty(self) -> bool:
         """Return that nothing waits."""

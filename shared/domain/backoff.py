@@ -10,6 +10,20 @@ SPREAD: Final = 0.2
 MAX_QUEUE_DELAY: Final = 900
 """Seconds; the most that SQS delays a message."""
 
+REDELIVERIES: Final = (5.0, 15.0, 60.0, 180.0)
+"""Seconds before a pointer that failed is delivered for the second, third, … time: a blip costs seconds, and what lasts
+for four minutes makes no dead letters. The sweeper points again to what became one."""
+
+
+def redelivery_delay(receives: int) -> float:
+    """Return the seconds until a pointer that failed is delivered again.
+
+    Args:
+        receives: how often it has been delivered, from 1. After the last of its deliveries it is a dead letter at once:
+            while it waits, its lane is not empty, and the sweeper would send no other.
+    """
+    return REDELIVERIES[receives - 1] if 1 <= receives <= len(REDELIVERIES) else 0.0
+
 
 def round_delay(round_number: int, rng: random.Random) -> float:
     """Return the seconds to wait before round `round_number` (the first has number 0 and never waits)."""

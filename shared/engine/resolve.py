@@ -25,8 +25,12 @@ from shared.engine.send import CALL_TIMEOUT, MARGIN
 from shared.engine.suppressed import Suppressed
 from shared.engine.targets import target
 from shared.engine.track import Tracker
-from shared.ports import Clock, Control, LedgerStore, Links, Loaded, Pacer, Provider, Records, Resolver, Retriable
+from shared.ports import Clock, Control, LedgerStore, Links, Loaded, Pacer, Provider, Records, Resolver
 
+GROUP: Final = 10
+"""Words that are told at once: each group is a write, and what is not told when the process dies is asked for again."""
+WAIT: Final = 2.0
+"""Seconds after which a word is told though its group is not full."""
 PATIENCE: Final = 0.9
 """The share of a question's time after which an answer that tells nothing means that the provider does not answer."""
 
@@ -87,26 +91,21 @@ class Resolution:
             return Resolved()
         windows, _ = self._records.details(job_id, number)
         made = _made(windows, ledger, doubts, name)
-        words: list[Word] = []
+        told = _Told(self._tracker, name, self._clock)
         asked = 0
         try:
             for index, finding in self._ask(provider, ledger, loaded, made, deadline):
                 ref, at = str(Ref(job_id, number, index, ledger.cells[index] >> 4)), int(made[index])
                 asked += 1
                 if isinstance(finding, Accepted):
-                    words.append(Word(ref, WordKind.ACCEPTED.value, at, finding.id))
+                    told.add(Word(ref, WordKind.ACCEPTED.value, at, finding.id))
                 elif isinstance(finding, Absent):
-                    words.append(Word(ref, WordKind.ABSENT.value, at))
-        except Retriable:
-            self._tell(words)  # a hiccup of the store: what was found must not be asked for again
+                    told.add(Word(ref, WordKind.ABSENT.value, at))
+        except Exception:
+            told.flush()  # a fault of a store: what was found must not be asked for again
             raise
-        self._tell(words)
-        absent = sum(word.word == WordKind.ABSENT for word in words)
-        return Resolved(asked, len(words) - absent, absent)
-
-    def _tell(self, words: Sequence[Word]) -> None:
-        if words:
-            self._tracker.track(self._credential.id, words)
+        told.flush()
+        return Resolved(asked, told.accepted, told.absent)
 
     def _ask(
         self, provider: Resolver, ledger: Ledger, loaded: Loaded, made: Mapping[int, float], deadline: float
@@ -117,16 +116,17 @@ class Resolution:
             return
         composition = Composition(job, content, self._links)
         heeded = reaches(unsubscribable=bool(content.unsubscribe))
+        last = deadline - self._call_timeout - MARGIN
         for index, at in made.items():
             now = self._clock.now()
-            if now + self._call_timeout + MARGIN > deadline:
+            if now > last:
                 return
             if now - at > provider.resolves_within:
                 continue
             sent = composition.of(chunk.recipients[index]).content
             if isinstance(sent, Fault):
                 continue  # no call was ever made, and none can be
-            control = self._leave_to_ask(job, resends=provider.resends)
+            control = self._leave_to_ask(job, last, resends=provider.resends)
             if control is None:
                 return
             if provider.resends and self._suppressed.among(job, chunk, [index], control.suppressed_at, heeded):
@@ -138,24 +138,66 @@ class Resolution:
             if isinstance(finding, Unknown) and self._clock.now() - began >= PATIENCE * self._call_timeout:
                 return  # it does not answer; the next look is another chance
 
-    def _leave_to_ask(self, job: Job, *, resends: bool) -> Control | None:
-        """Wait for a slot; None if no question may be asked, which is looked up where asking is sending (`resends`)."""
-        if not self._wait(job):
+    def _leave_to_ask(self, job: Job, last: float, *, resends: bool) -> Control | None:
+        """Wait for a slot; None if no question may be asked, which is looked up where asking is sending (`resends`).
+
+        `last`: Unix seconds after which it is too late for one.
+        """
+        if not self._wait(last):
             return None
         control = self._records.control(job.id, job.account) if resends else Control(job, paused=False)
         return None if control.job is None or (resends and control.job.stopped) or control.paused else control
 
-    def _wait(self, job: Job) -> bool:
-        """Wait for one slot of the credential; False if that is paused."""
+    def _wait(self, last: float) -> bool:
+        """Wait for one slot of the credential; False if that is paused, or there is none by `last`, Unix seconds.
+
+        The job's own rate is for its messages. A question takes one slot as all of the credential's are, however slow
+        the job: others' messages wait for it.
+        """
         c, switches = self._credential, AS_DECLARED
         while not switches.paused:
-            rate = pace(c.rate, 1, c.per_call, job.rate, present=switches.rate)
-            slots = self._pacer.reserve(c.id, 1, rate, lead=0.0)
+            rate = pace(c.rate, self._provider.per_call, c.per_call, present=switches.rate)
+            slots = self._pacer.reserve(c.id, 1, rate, lead=0.0, until=last)
             if slots.switches is None:
+                if slots.count == 0 or slots.first > last:
+                    return False
                 self._clock.sleep(slots.first - self._clock.now())
                 return True
             switches = slots.switches
         return False
+
+
+class _Told:
+    """What was found, told to the tracker in small groups as it comes.
+
+    Attributes:
+        accepted: words that say so, told or not.
+        absent: likewise.
+    """
+
+    def __init__(self, tracker: Tracker, credential: str, clock: Clock) -> None:
+        self.accepted = self.absent = 0
+        self._tracker = tracker
+        self._credential = credential
+        self._clock = clock
+        self._waiting: list[Word] = []
+        self._since = 0.0
+
+    def add(self, word: Word) -> None:
+        """Take in a word, and tell what waits if that is enough, or has waited for long."""
+        absent = word.word == WordKind.ABSENT
+        self.absent, self.accepted = self.absent + absent, self.accepted + (not absent)
+        now = self._clock.now()
+        self._since = self._since if self._waiting else now
+        self._waiting.append(word)
+        if len(self._waiting) >= GROUP or now - self._since >= WAIT:
+            self.flush()
+
+    def flush(self) -> None:
+        """Tell what waits."""
+        if self._waiting:
+            self._tracker.track(self._credential, self._waiting)
+            self._waiting = []
 
 
 def _made(windows: Sequence[Detail], ledger: Ledger, doubts: Collection[int], credential: str) -> dict[int, float]:

@@ -4,8 +4,8 @@ One lease works in one thread, at most one window of it in flight; its provider 
 ended before anything else is written. The crash of a worker leaves at most that window claimed without results.
 """
 
+import logging
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from enum import Enum
 from typing import Final
 
@@ -29,7 +29,7 @@ from shared.engine.recover import Recovery
 from shared.engine.suppressed import SLACK_MS, Suppressed
 from shared.engine.tally import Count, Tally
 from shared.engine.window import Window
-from shared.ports import Clock, Lanes, LedgerStore, Links, Loaded, Pacer, Provider, Records, Retriable, Sized, Wire
+from shared.ports import Clock, Lanes, LedgerStore, Links, Loaded, Pacer, Provider, Records, Sized, Wire
 
 CALL_TIMEOUT: Final = 10.0
 """Seconds that a provider call may take; what is slower than that is `unknown`."""
@@ -44,6 +44,7 @@ KEPT_JOBS: Final = 64
 """Jobs kept in memory that were stopped a moment ago."""
 KEPT_CONTENTS: Final = 8
 """Contents kept in memory: a few jobs share a lane at a time, and a content can be megabytes."""
+_LOG: Final = logging.getLogger(__name__)
 
 
 class Did(Enum):
@@ -105,28 +106,23 @@ class Sender:
             deadline: Unix seconds when the process is frozen or killed.
 
         Raises:
-            Retriable: nothing that was sent is lost; the pointer may be delivered again.
+            Exception: any fault of a store. What is known of calls is written all the same where that can be; the
+                pointer is to be delivered again.
         """
         if job_id in self._resting and self._rests(job_id):
             return Did.NOTHING
         ledger = self._start(job_id, number, owner, deadline)
         if isinstance(ledger, Did):
             return ledger
-        kept = self._compositions.get(job_id)
-        loaded = self._records.load(job_id, number, content=kept is None, lane=self._credential.id)
-        composition = kept or self._keep(loaded)
-        if loaded is None or composition is None:
+        lease = self._load(ledger)
+        if lease is None:
             return Did.NOTHING  # the job's items have reached the end of their retention
-        lease = Lease(loaded.job, loaded.chunk, composition, ledger, relayed=not self._provider.has_feedback)
-        self._gate.see(loaded.breaker)
         try:
             with self._calls.lease(self._threads()) as turn:
                 if not self._windows(lease, turn, deadline):
                     return Did.NOTHING
-        except Retriable:
-            with suppress(Retriable):  # what was sent counts for more than its detail
-                self._note(lease)
-            self._release(lease)  # what was sent is known here: it must not become unknown for a hiccup of the store
+        except Exception:
+            self._salvage(lease)
             raise
         finally:
             self._tally.include(lease.count)
@@ -134,6 +130,35 @@ class Sender:
         if lease.job.state not in ACTIVE:
             self._rest(job_id)
         return Did.SENT
+
+    def _load(self, ledger: Ledger) -> Lease | None:
+        """Read what a lease works on; None if it has gone. If that fails nothing was begun, and the lease is ended."""
+        job, number = ledger.job, ledger.chunk
+        try:
+            kept = self._compositions.get(job)
+            loaded = self._records.load(job, number, content=kept is None, lane=self._credential.id)
+            composition = kept or self._keep(loaded)
+        except Exception:
+            if ledger.having(Cell.QUEUED):  # so that no next pass is begun, which would take the job's route
+                self._ledgers.send_cancel(ledger, (), (), self._recovery.passing(()))
+            raise
+        if loaded is None or composition is None:
+            return None
+        self._gate.see(loaded.breaker)
+        return Lease(loaded.job, loaded.chunk, composition, ledger, relayed=not self._provider.has_feedback)
+
+    def _salvage(self, lease: Lease) -> None:
+        """Write what is known of a lease that a fault ends: what was sent must not become unknown for a fault here.
+
+        The pointer at hand comes again by itself, so that only another lane is sent one.
+        """
+        try:
+            self._note(lease)
+        except Exception:  # noqa: BLE001 - what was sent counts for more than its detail
+            _LOG.warning("detail not written", extra={"job": lease.job.id, "chunk": lease.ledger.chunk})
+        released = self._end(lease)
+        if released is not None and released.lane != self._credential.id:
+            self._recovery.point(lease.job, released)
 
     def _rest(self, job: str) -> None:
         """Remember a job that was stopped: hundreds of its pointers may still come."""
@@ -216,7 +241,7 @@ class Sender:
             self._prepare.learn(self._clock.now() - woken)
             try:
                 parcels = lease.parcels(indices, rate)
-            except Retriable:
+            except Exception:
                 lease.requeued.extend(indices)  # none was begun
                 raise
             window = Window(
@@ -327,6 +352,12 @@ class Sender:
     # L4
 
     def _release(self, lease: Lease) -> None:
+        released = self._end(lease)
+        if released is not None and not lease.paused:
+            self._recovery.point(lease.job, released)
+
+    def _end(self, lease: Lease) -> Ledger | None:
+        """End a lease with the last results; returns the ledger, None if the lease was lost."""
         passing = self._recovery.passing(
             lease.job.route,
             throttled_until=lease.throttled_until,
@@ -335,8 +366,5 @@ class Sender:
             per_call=lease.per_call,
         )
         if not lease.requeued and not lease.ledger.having(Cell.QUEUED):
-            released = self._ledgers.send_done(lease.ledger, lease.results, passing)
-        else:
-            released = self._ledgers.send_cancel(lease.ledger, lease.results, lease.requeued, passing)
-        if released is not None and not lease.paused:
-            self._recovery.point(lease.job, released)
+            return self._ledgers.send_done(lease.ledger, lease.results, passing)
+        return self._ledgers.send_cancel(lease.ledger, lease.results, lease.requeued, passing)

@@ -11,7 +11,7 @@ from shared.engine.gate import FULL, SHUT, Gate
 from shared.engine.lease import Lease, Parcel
 from shared.engine.pool import Pending
 from shared.engine.targets import target
-from shared.ports import Clock, Retriable
+from shared.ports import Clock
 
 
 class Window:
@@ -48,16 +48,23 @@ class Window:
         self._clock = clock
         self._deadline = deadline
         self._call_timeout = call_timeout
+        self._fault: Exception | None = None
 
     def call(self, parcels: Sequence[Parcel], slots: Slots) -> None:
         """Call the provider once for each parcel, each at its slot; all calls have ended.
 
         Raises:
-            Retriable: no more slots could be reserved; what was not begun is to be queued again.
+            Exception: the first fault of a store; all calls have ended, and what was not begun is to be queued again.
         """
         lease, owner = self._lease, self._lease.ledger.owner
         waiting = list(parcels)
-        while waiting := self._round(waiting, slots):
+        while True:
+            waiting = self._round(waiting, slots)
+            if self._fault is not None:
+                lease.requeue(waiting)
+                raise self._fault
+            if not waiting:
+                return None
             self._gate.wait(owner)
             lease.leave = self._gate.shut(owner)
             last = self._deadline - self._call_timeout
@@ -65,14 +72,13 @@ class Window:
                 return lease.requeue(waiting)
             try:
                 slots = self._booking.reserve(slots_for(waiting, self._rate), self._rate, ahead=0.001, until=last)
-            except Retriable:
+            except Exception:
                 lease.requeue(waiting)  # none was begun
                 raise
             if slots.switches is not None:
                 lease.paused = slots.switches.paused
             if slots.count == 0:
                 return lease.requeue(waiting)
-        return None
 
     def _round(self, parcels: Sequence[Parcel], slots: Slots) -> list[Parcel]:
         """Start each call at its slot and wait for all; returns those whose slots were missed, so burned.
@@ -105,7 +111,13 @@ class Window:
             if ticket == FULL:
                 missed.append(parcel)
                 continue
-            begun.append((parcel, self._begin(parcel, ticket, at + late)))
+            try:
+                begun.append((parcel, self._begin(parcel, ticket, at + late)))
+            except Exception as fault:  # noqa: BLE001 - raised when the calls before it have ended
+                self._fault = fault
+                self._ended(ticket, ())
+                missed.extend(parcels[n + 1 :])  # its own fate is not known
+                break
         for parcel, call in begun:
             outcomes = call.result()
             if outcomes is None:
@@ -122,8 +134,15 @@ class Window:
             [target(lease.ledger, lease.chunk, i) for i in parcel.indices],
             latest=latest,
             deadline=self._deadline,
-            ended=partial(self._gate.leave, ticket, lease.ledger.owner),
+            ended=partial(self._ended, ticket),
         )
+
+    def _ended(self, ticket: int, said: Sequence[Outcome]) -> None:
+        """Tell the gate what a call came to. A fault there says nothing against the call, whose outcomes stay known."""
+        try:
+            self._gate.leave(ticket, self._lease.ledger.owner, said)
+        except Exception as fault:  # noqa: BLE001 - raised when all calls of the round have ended
+            self._fault = self._fault or fault
 
 
 def slots_for(parcels: Sequence[Parcel], rate: Pace) -> int:

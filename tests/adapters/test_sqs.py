@@ -61,6 +61,17 @@ def test_is_empty_sees_waiting_and_in_flight_messages(sqs: Any, url: str) -> Non
     assert queue.is_empty()
 
 
+def test_what_is_put_off_comes_again_then(sqs: Any, url: str) -> None:
+    queue = SqsQueue(sqs, url, Naps())
+    queue.send(["a"])
+    (message,) = sqs.receive_message(QueueUrl=url)["Messages"]
+    queue.put_off(message["ReceiptHandle"], 30)
+    assert "Messages" not in sqs.receive_message(QueueUrl=url)
+    queue.put_off(message["ReceiptHandle"], 0)
+    (again,) = sqs.receive_message(QueueUrl=url)["Messages"]
+    assert again["Body"] == "a"
+
+
 def test_is_empty_sees_delayed_messages(sqs: Any, url: str) -> None:
     queue = SqsQueue(sqs, url, Naps())
     queue.send(["a"], delay=600)
@@ -109,6 +120,9 @@ class Recorder:
 
     def get_queue_attributes(self, **kwargs: Any) -> Any:
         return self._answer("get_queue_attributes", kwargs)
+
+    def change_message_visibility(self, **kwargs: Any) -> Any:
+        return self._answer("change_message_visibility", kwargs)
 
 
 def queue_with(*answers: Any) -> tuple[SqsQueue, Recorder, Naps]:
@@ -190,6 +204,9 @@ def test_troubles_of_the_moment_are_retriable(error: Exception) -> None:
         queue.send(["a", "b"])
     with pytest.raises(Retriable):
         queue.is_empty()
+    queue, _, _ = queue_with(error)
+    with pytest.raises(Retriable):
+        queue.put_off("receipt", 5)
 
 
 def test_a_missing_right_is_a_fault() -> None:
@@ -198,3 +215,6 @@ def test_a_missing_right_is_a_fault() -> None:
         queue.send(["a"])
     with pytest.raises(ClientError):
         queue.is_empty()
+    queue, _, _ = queue_with(client_error("AccessDenied"))
+    with pytest.raises(ClientError):
+        queue.put_off("receipt", 5)

@@ -3,7 +3,7 @@
 import heapq
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from math import inf
 
@@ -24,6 +24,8 @@ class Message:
     number: int
     body: str = field(compare=False)
     group: str = field(compare=False)
+    receives: int = field(default=0, compare=False)
+    """How often it was received."""
 
 
 class FakeQueue:
@@ -32,6 +34,7 @@ class FakeQueue:
     def __init__(self, clock: FakeClock, tap: Tap | None = None) -> None:
         self.sent: list[Message] = []
         self.in_flight: list[Message] = []
+        self.dead: list[Message] = []
         self._clock = clock
         self._tap = tap or Tap()
         self._waiting: list[Message] = []
@@ -62,6 +65,7 @@ class FakeQueue:
             if not self._waiting or self._waiting[0].due > self._clock.now():
                 return None
             message = heapq.heappop(self._waiting)
+            message = replace(message, receives=message.receives + 1)
             self.in_flight.append(message)
             return message
 
@@ -74,7 +78,13 @@ class FakeQueue:
         """Give a message back; it is delivered again later."""
         with self._lock:
             self.in_flight.remove(message)
-            heapq.heappush(self._waiting, Message(visible_at, next(self._numbers), message.body, message.group))
+            heapq.heappush(self._waiting, replace(message, due=visible_at, number=next(self._numbers)))
+
+    def bury(self, message: Message) -> None:
+        """Give a message up: it is a dead letter."""
+        with self._lock:
+            self.in_flight.remove(message)
+            self.dead.append(message)
 
     def lose(self) -> int:
         """Lose all that waits and is in flight, and return how many messages that were."""

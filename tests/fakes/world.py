@@ -15,6 +15,7 @@ from typing import Any
 
 from shared.adapters.dynamo import keys
 from shared.contracts import Credential, Settings, Word
+from shared.domain.backoff import redelivery_delay
 from shared.domain.chunks import Recipient
 from shared.domain.content import Content, Mailbox
 from shared.domain.feedback import SOFT
@@ -49,6 +50,8 @@ ACCOUNT = "acc_000000000001"
 LEASE_MARGIN = 30.0
 INVOCATION = 120.0
 """Seconds that a sender's invocation lasts at the most."""
+RECEIVES = 5
+"""How often a pointer that fails is delivered before it is a dead letter."""
 VISIBILITY = 150.0
 """Seconds after which a pointer that was not acknowledged is delivered again."""
 CONTENT = Content(Mailbox("news@example.com", "News"), "Hello", text="Hello!")
@@ -248,7 +251,8 @@ class World:
     def send(self, lane: str, sender: Sender | None = None) -> Did | None:
         """Serve the lane's next pointer that is due; None if there is none.
 
-        A crash leaves the pointer in flight until its visibility ends, like a fault that is raised.
+        A crash leaves the pointer in flight until its visibility ends. After a fault it is delivered again, later each
+        time, and in the end it is a dead letter.
         """
         message = self.lanes[lane].receive()
         if message is None:
@@ -263,6 +267,13 @@ class World:
         worker = sender or self.senders[lane]
         try:
             did = worker.work(where["job"], where["chunk"], owner=f"owner-{next(self._owners)}", deadline=deadline)
+        except Exception:
+            if message.receives < RECEIVES:
+                visible_at = self.clock.now() + redelivery_delay(message.receives)
+                self.lanes[lane].restore(message, visible_at)
+            else:
+                self.lanes[lane].bury(message)
+            raise
         except BaseException:
             self.lanes[lane].restore(message, visible_at)
             raise

@@ -80,10 +80,17 @@ RECIPIENTS: Final = (
         "a hiccup of the store loses what was known of a window",
         3,
         "shared/engine/send.py",
-        "            with suppress(Retriable):  # what was sent counts for more than its detail\n"
-        "                self._note(lease)\n",
-        "",
+        "        try:\n            self._note(lease)\n        except Exception:",
+        "        try:\n            pass\n        except Exception:",
         "tests/engine/test_hiccups.py::test_a_reservation_that_fails_in_mid_window_makes_nothing_unknown",
+    ),
+    Mutant(
+        "a fault that is no hiccup loses what was known of a window",
+        3,
+        "shared/engine/send.py",
+        "        except Exception:\n            self._salvage(lease)\n",
+        "        except TimeoutError:\n            self._salvage(lease)\n",
+        "tests/engine/test_hiccups.py::test_a_detail_that_cannot_be_written_makes_nothing_unknown",
     ),
     Mutant(
         "a look just before a click is stored is a lease's last",

@@ -1,0 +1,139 @@
+"""The handler of a lane: pointers fail one by one, and come again after seconds, later each time."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from functions.dispatch import send, services
+from shared.contracts import Credential
+from shared.domain.backoff import REDELIVERIES
+from shared.engine.resolve import Resolved
+from shared.engine.send import Did
+from shared.engine.tally import Count
+from shared.ports import Retriable
+from tests.fakes.clock import FakeClock
+
+
+class Context:
+    """Two minutes of time."""
+
+    aws_request_id = "invocation"
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 120_000
+
+
+@dataclass
+class Stage:
+    """A lane whose sender does as it is told. `fails`: jobs whose pointers fail; `put_off`: receipt → seconds."""
+
+    fails: set[str] = field(default_factory=set)
+    worked: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    put_off: dict[str, float] = field(default_factory=dict)
+    secret: Callable[[], None] = lambda: None
+    refuse: bool = False
+
+    credential = Credential("one", "sendgrid", "email", 10)
+    clock = FakeClock()
+    circuits = SimpleNamespace(opened=lambda: 0)
+
+    @property
+    def lanes(self) -> dict[str, Any]:
+        def put_off(receipt: str, seconds: float) -> None:
+            if self.refuse:
+                raise Retriable
+            self.put_off[receipt] = seconds
+
+        return {"one": SimpleNamespace(put_off=put_off)}
+
+    def sender(self, call_timeout: float) -> Any:
+        self.secret()
+        return SimpleNamespace(work=self.work, said=Count)
+
+    def work(self, job: str, number: int, *, owner: str, deadline: float) -> Did:
+        if job in self.fails:
+            raise RuntimeError(job)
+        self.worked.append(job)
+        return Did.SENT
+
+    def resolution(self, call_timeout: float) -> Any:
+        def resolve(job: str, number: int, *, deadline: float) -> Resolved:
+            if job in self.fails:
+                raise Retriable
+            self.asked.append(job)
+            return Resolved()
+
+        return SimpleNamespace(resolve=resolve)
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
+    made = Stage()
+    monkeypatch.setattr(services, "deployment", lambda: made)
+    monkeypatch.setattr(services, "lane", lambda: made)
+    return made
+
+
+def run(*pointers: tuple[str, int], resolve: bool = False) -> list[str]:
+    """Deliver a pointer for each (job, receives); returns the ids of those that are to come again."""
+    records = [
+        {
+            "messageId": f"message-{job}",
+            "receiptHandle": f"receipt-{job}",
+            "attributes": {"ApproximateReceiveCount": str(receives)},
+            "body": json.dumps({"job": job, "chunk": 0, **({"resolve": True} if resolve else {})}),
+        }
+        for job, receives in pointers
+    ]
+    return [f["itemIdentifier"] for f in send.handler({"Records": records}, Context())["batchItemFailures"]]
+
+
+def test_what_is_done_does_not_come_again(stage: Stage) -> None:
+    assert run(("a", 1), ("b", 1)) == []
+    assert sorted(stage.worked) == ["a", "b"]
+    assert stage.put_off == {}
+
+
+@pytest.mark.parametrize(("receives", "seconds"), [(1, 5), (2, 15), (3, 60), (4, 180), (5, 0), (9, 0)])
+def test_a_pointer_that_fails_comes_again_alone_and_later_each_time(
+    stage: Stage, receives: int, seconds: float
+) -> None:
+    stage.fails = {"a"}
+    assert run(("a", receives), ("b", 3)) == ["message-a"]
+    assert stage.worked == ["b"]
+    assert stage.put_off == {"receipt-a": seconds}
+
+
+def test_two_minutes_of_faults_fit_into_the_deliveries() -> None:
+    """Five of them, before a pointer is a dead letter (infra/queue.py)."""
+    assert len(REDELIVERIES) == 4
+    assert sum(REDELIVERIES) > 240
+
+
+@pytest.mark.parametrize("resolve", [False, True])
+def test_without_a_secret_each_pointer_comes_again_in_its_own_time(stage: Stage, resolve: bool) -> None:  # noqa: FBT001
+    def gone() -> None:
+        raise Retriable
+
+    stage.secret = gone
+    assert run(("a", 1), ("b", 4), resolve=resolve) == ["message-a", "message-b"]
+    assert stage.put_off == {"receipt-a": 5, "receipt-b": 180}
+    assert stage.worked == stage.asked == []
+
+
+def test_a_question_that_fails_comes_again(stage: Stage) -> None:
+    stage.fails = {"a"}
+    assert run(("a", 2), ("b", 1), resolve=True) == ["message-a"]
+    assert stage.asked == ["b"]
+    assert stage.put_off == {"receipt-a": 15}
+
+
+def test_a_pointer_that_cannot_be_put_off_comes_again_at_the_end_of_its_visibility(stage: Stage) -> None:
+    stage.fails = {"a", "b"}
+    stage.refuse = True
+    assert run(("a", 1), ("b", 1)) == ["message-a", "message-b"]
