@@ -58,6 +58,14 @@ PROVIDERS: Final = (
         "tests/engine/test_divided.py::test_five_bad_of_five_hundred_cost_the_others_no_attempt_and_no_second",
     ),
     Mutant(
+        "a question waits for its slot without an end",
+        3,
+        "shared/engine/resolve.py",
+        "lead=0.0, until=last)",
+        "lead=0.0)",
+        "tests/engine/test_resolve.py::test_a_question_waits_for_no_slot_beyond_its_time",
+    ),
+    Mutant(
         "each lease makes the refused call again as it was",
         3,
         LEASE,

@@ -85,6 +85,14 @@ RECIPIENTS: Final = (
         "tests/engine/test_hiccups.py::test_a_reservation_that_fails_in_mid_window_makes_nothing_unknown",
     ),
     Mutant(
+        "a chunk that could not be read stays leased",
+        3,
+        "shared/engine/send.py",
+        "if ledger.having(Cell.QUEUED):  # so",
+        "if ledger.having(Cell.RETRY):  # so",
+        "tests/engine/test_hiccups.py::test_a_hiccup_costs_seconds[Retriable-records.load]",
+    ),
+    Mutant(
         "a fault that is no hiccup loses what was known of a window",
         3,
         "shared/engine/send.py",
