@@ -334,7 +334,7 @@ def all_in_doubt(world: World, count: int) -> str:
 
 def quick() -> World:
     """Return a world that sends all of it in one window."""
-    return World(credential("one", 100), provider=ResolvingProvider)
+    return World(credential("one", 400), provider=ResolvingProvider)
 
 
 def slow_down(world: World) -> None:
