@@ -5,6 +5,9 @@ from typing import Final
 
 ROUND_DELAYS: Final = (10.0, 60.0, 300.0, 900.0, 900.0)
 """Seconds before the second, third, … round over a route: quick for a blip, patient for an outage."""
+SOON_DELAYS: Final = (2.0, 5.0, 10.0, 20.0, 30.0)
+"""The same while the provider takes most of what it gets: to wait for it to come back would be in vain, and the last
+of a thousand messages, a quarter of whose calls fail, needs five rounds. Later ones are as patient as ever."""
 SPREAD: Final = 0.2
 """± share of a delay, so that a provider that comes back is not met by everybody at once."""
 MAX_QUEUE_DELAY: Final = 900
@@ -25,9 +28,16 @@ def redelivery_delay(receives: int) -> float:
     return REDELIVERIES[receives - 1] if 1 <= receives <= len(REDELIVERIES) else 0.0
 
 
-def round_delay(round_number: int, rng: random.Random) -> float:
-    """Return the seconds to wait before round `round_number` (the first has number 0 and never waits)."""
+def round_delay(round_number: int, rng: random.Random, *, soon: bool = False) -> float:
+    """Return the seconds to wait before a round.
+
+    Args:
+        round_number: the first has number 0 and never waits.
+        rng: for the jitter.
+        soon: what failed has a good chance at once.
+    """
     if round_number <= 0:
         return 0.0
-    base = ROUND_DELAYS[min(round_number, len(ROUND_DELAYS)) - 1]
+    delays = SOON_DELAYS if soon and round_number <= len(SOON_DELAYS) else ROUND_DELAYS
+    base = delays[min(round_number, len(delays)) - 1]
     return base * (1 + SPREAD * (2 * rng.random() - 1))

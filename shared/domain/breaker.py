@@ -1,8 +1,9 @@
 """The circuit breaker of a credential: one state that all its workers share, and what their calls say about it.
 
-CLOSED: calls are made. OPEN: nobody calls until `probe_at`. HALF_OPEN: one worker makes a few calls, the probes; two
-that succeed close the breaker, one that fails opens it for twice as long. Everything here is a pure function from one
-breaker to the next, None where nothing is to be changed; the store writes the result if `version` is still the same.
+CLOSED: calls are made. OPEN: no calls until `probe_at`. HALF_OPEN: one worker makes a few calls, the probes. The
+breaker counts their score over all leases: two more successes than failures close it, one more failure than successes
+opens it for twice as long. Everything here is a pure function from one breaker to the next, None where nothing is to be
+changed; the store writes the result if `version` is still the same. When to open one: `health`.
 Source: docs/protocol.md, "Breaker".
 """
 
@@ -13,22 +14,21 @@ from typing import Final
 
 from shared.domain.outcomes import Accepted, Outcome, Rejected, Unknown
 
-THRESHOLD: Final = 5
-"""Failed calls in a row, within one process, that open the breaker."""
 FIRST_DELAY: Final = 10_000
 """Milliseconds before the first probes; a blip is over by then."""
 MAX_DELAY: Final = 300_000
 SPREAD: Final = 0.2
 """± share of a delay, so that credentials that failed together are not probed together."""
 STEADY: Final = MAX_DELAY
-"""Milliseconds that a breaker must stay closed for its delays to start anew: one that flaps goes on doubling them."""
+"""Milliseconds that a breaker must stay closed for its delays to start anew if no call has succeeded since."""
 PROBES: Final = 3
 """Calls that a worker may make to a provider that was left alone."""
 ENOUGH: Final = 2
-"""Probes that must succeed."""
+"""Score that closes the breaker."""
 PROBE_TIME: Final = 30_000
-"""Milliseconds after which the probes of a worker that says nothing (it died, say) are handed to another: a wait for
-slots, two calls that take their longest, and the write."""
+"""Milliseconds after which the probes of a worker that says nothing (it died, say) are handed to another: one window of
+probes, two of which take their longest, and the write. No rate matters: the probes are asked for when the window's
+slots have come, and handed on when it ends."""
 
 
 class BreakerState(StrEnum):
@@ -48,11 +48,12 @@ class Breaker:
         state: see the module.
         reason: code of the failure that opened it, in snake_case; kept until it opens again.
         since: when it was opened; once it is closed again, when that was; 0 if it never opened.
-        failures: failed calls in a row that opened it.
+        failures: failed calls that opened it.
         probe_at: when probes are handed out (again), unless it is CLOSED.
         delay: milliseconds before the latest probes, without the jitter; kept when it closes.
         probes: calls that were handed out, in HALF_OPEN.
-        prober: who may make them: the owner of a lease.
+        prober: who may make them: the owner of a lease; empty in HALF_OPEN: the next lease that asks.
+        successes: the score of the probes since it opened, of all leases: successes less failures.
         version: counts the writes; 0: never written.
     """
 
@@ -65,6 +66,7 @@ class Breaker:
     delay: int = 0
     probes: int = 0
     prober: str = ""
+    successes: int = 0
     version: int = 0
 
     @property
@@ -78,22 +80,27 @@ class Breaker:
 
     def probed_by(self, owner: str) -> bool:
         """Tell whether these probes are that lease's."""
-        return self.state is BreakerState.HALF_OPEN and self.prober == owner
+        return self.state is BreakerState.HALF_OPEN and self.prober == owner != ""
 
 
-def opened(breaker: Breaker, *, reason: str, failures: int, now: int, jitter: float) -> Breaker | None:
+def opened(
+    breaker: Breaker, *, reason: str, failures: int, now: int, jitter: float, alive: bool = False
+) -> Breaker | None:
     """Open a closed breaker; None if it is not closed: others were faster.
+
+    Calls that all fail right after the breaker closed are like probes that fail: the delay doubles.
 
     Args:
         breaker: as it is now.
         reason: code of the last failure.
-        failures: how many there were in a row.
+        failures: how many there were.
         now: Unix milliseconds.
         jitter: -1 to 1.
+        alive: a call has succeeded since the breaker was closed, besides the probes.
     """
     if not breaker.closed:
         return None
-    flaps = breaker.delay > 0 and now - breaker.since < STEADY
+    flaps = breaker.delay > 0 and not alive and now - breaker.since < STEADY
     delay = min(2 * breaker.delay, MAX_DELAY) if flaps else FIRST_DELAY
     out = replace(breaker, reason=reason, since=now, failures=failures, version=breaker.version + 1)
     return _left_alone(out, delay, now, jitter)
@@ -113,6 +120,16 @@ def probing(breaker: Breaker, *, owner: str, now: int) -> Breaker | None:
     )
 
 
+def handed_on(breaker: Breaker, *, owner: str, successes: int, now: int) -> Breaker | None:
+    """Let the next lease go on with the probes, after a window of `owner` decided nothing; None if they are not its.
+
+    A chunk of one recipient can give one probe only, and a slow credential one in minutes.
+    """
+    if not breaker.probed_by(owner):
+        return None
+    return replace(breaker, successes=successes, probe_at=now, probes=0, prober="", version=breaker.version + 1)
+
+
 def reopened(breaker: Breaker, *, owner: str, reason: str, now: int, jitter: float) -> Breaker | None:
     """Open the breaker again after a probe failed, for twice as long; None if they are not (any more) its probes."""
     if not breaker.probed_by(owner):
@@ -126,13 +143,20 @@ def closed(breaker: Breaker, *, owner: str, now: int) -> Breaker | None:
     if not breaker.probed_by(owner):
         return None
     return replace(
-        breaker, state=BreakerState.CLOSED, since=now, probe_at=0, probes=0, prober="", version=breaker.version + 1
+        breaker,
+        state=BreakerState.CLOSED,
+        since=now,
+        probe_at=0,
+        probes=0,
+        prober="",
+        successes=0,
+        version=breaker.version + 1,
     )
 
 
 def _left_alone(breaker: Breaker, delay: int, now: int, jitter: float) -> Breaker:
     wait = round(delay * (1 + SPREAD * jitter))
-    return replace(breaker, state=BreakerState.OPEN, delay=delay, probe_at=now + wait, probes=0, prober="")
+    return replace(breaker, state=BreakerState.OPEN, delay=delay, probe_at=now + wait, probes=0, prober="", successes=0)
 
 
 # What a call says

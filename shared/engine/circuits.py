@@ -16,6 +16,8 @@ from shared.ports import Breakers, Clock, Retriable
 
 KEPT: Final = 2.0
 """Seconds for which a breaker that was read is believed."""
+PROBED: Final = 5_000
+"""Milliseconds after which probes have mostly decided: who waits for them looks again then."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -46,9 +48,9 @@ class Circuits:
         return [c for c in route if known[c].usable(now)] or route
 
     def due_in(self, route: Sequence[str]) -> int:
-        """Return the milliseconds until the first credential of a route is usable, 0 if one is."""
+        """Return the milliseconds until the first credential of a route is likely to be usable, 0 if one is."""
         now = self._now()
-        return min((0 if x.closed else max(0, x.probe_at - now) for x in self._look(route).values()), default=0)
+        return min((_wait(x, now) for x in self._look(route).values()), default=0)
 
     def learn(self, breaker: Breaker) -> Breaker:
         """Take in a breaker that was read elsewhere or written; returns the newest that is known."""
@@ -77,20 +79,26 @@ class Circuits:
             told, self._opened = self._opened, 0
         return told
 
-    def open(self, credential: str, reason: str, failures: int) -> Breaker:
-        """Open a closed breaker; returns what is stored then.
+    def open(self, credential: str, reason: str, failures: int, *, alive: bool = False) -> Breaker:
+        """Open a closed breaker; returns what is stored then. `alive`: a call has succeeded since it was closed.
 
         Raises:
             Retriable: it may be open or not; opening it again is safe.
         """
         return self._move(
             credential,
-            lambda x: rules.opened(x, reason=reason, failures=failures, now=self._now(), jitter=self._jitter()),
+            lambda x: rules.opened(
+                x, reason=reason, failures=failures, alive=alive, now=self._now(), jitter=self._jitter()
+            ),
         )
 
     def probe(self, credential: str, owner: str) -> Breaker:
         """Ask for the probes of a breaker that is due; returns what is stored then: see `Breaker.probed_by`."""
         return self._move(credential, lambda x: rules.probing(x, owner=owner, now=self._now()))
+
+    def hand_on(self, credential: str, owner: str, successes: int) -> Breaker:
+        """Let the next lease go on with its owner's probes, whose score it is; returns what is stored then."""
+        return self._move(credential, lambda x: rules.handed_on(x, owner=owner, successes=successes, now=self._now()))
 
     def close(self, credential: str, owner: str) -> Breaker:
         """Close a breaker after its owner's probes succeeded; returns what is stored then."""
@@ -122,3 +130,10 @@ class Circuits:
 
     def _jitter(self) -> float:
         return 2 * self._rng.random() - 1
+
+
+def _wait(breaker: Breaker, now: int) -> int:
+    if breaker.usable(now):
+        return 0
+    left = breaker.probe_at - now
+    return min(left, PROBED) if breaker.state is BreakerState.HALF_OPEN else left

@@ -1,30 +1,30 @@
 """The gate before a provider: every call of a worker passes it, whichever lease it belongs to.
 
-It holds few calls in flight while nothing shows that the provider is alive, opens the shared breaker after some
-failures in a row, and begins no call while that is open. So a dead provider costs a worker a handful of calls.
+It holds few calls in flight while nothing shows that the provider is alive, opens the shared breaker once its calls
+show that the provider is dead (`health`), and begins no call while that is open. So a dead provider costs a worker a
+handful of calls. One that fails now and then is called more slowly.
 """
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import Final
 
-from shared.domain.breaker import ENOUGH, PROBES, THRESHOLD, Breaker, BreakerState, Verdict, verdict
+from shared.domain.breaker import ENOUGH, PROBES, Breaker, BreakerState, Verdict, verdict
+from shared.domain.health import Health
 from shared.domain.outcomes import Outcome
 from shared.domain.pacing import Pace
 from shared.engine.circuits import Circuits
 from shared.ports import Clock, Retriable
 
 CAREFUL: Final = 4
-"""Calls in flight while none has succeeded since the start, or since the last failure. A worker of a dead provider
-fails `THRESHOLD` + `CAREFUL` - 1 calls at the most."""
+"""Calls in flight while the provider must show that it is alive: a worker that finds it dead at the start fails
+`health.FIRST` + `CAREFUL` - 1 calls at the most."""
 BOUND: Final = 50
 """Calls in flight after a success; it doubles with each success while more are needed, so that a provider that stops
 answering at full speed is sent no more than twice what it was used to."""
-IDLE: Final = 10.0
-"""Seconds without a success after which the provider must show again that it is alive."""
 POLL: Final = 0.010
 """Seconds between two looks for room."""
 FULL: Final = 0
@@ -37,29 +37,45 @@ class _Move(Enum):
     OPEN = "open"
     CLOSE = "close"
     REOPEN = "reopen"
+    HAND_ON = "hand on"
 
 
 class Gate:
-    """One credential's gate in one process; safe for threads."""
+    """One credential's gate in one process; safe for threads.
 
-    def __init__(self, credential: str, circuits: Circuits, clock: Clock) -> None:
+    Args:
+        credential: whose.
+        circuits: what this process knows of breakers.
+        clock: time.
+        renew: asked when the account is refused, before the breaker opens: True if calls are made with another key now.
+    """
+
+    def __init__(
+        self, credential: str, circuits: Circuits, clock: Clock, renew: Callable[[], bool] = lambda: False
+    ) -> None:
         self._credential = credential
         self._circuits = circuits
         self._clock = clock
+        self._renew = renew
+        self._renewing = threading.Lock()
         self._lock = threading.Lock()
         self._breaker = Breaker(credential)
         self._in_flight = 0
-        self._ticket = 1
-        """Counts the breaker's states: what a call of an earlier one says is not news."""
+        self._calls = 0
+        """Begun so far: a call's ticket is its number."""
+        self._since = 0
+        """Calls up to this one are of an earlier state of the breaker, or of another key: what they say is not news."""
+        self._health = Health()
         self._bound = BOUND
         self._wanted = False
         """Whether more calls were wanted than the bound allows, since it was raised."""
         self._failures = 0
         self._reason = ""
         self._tripped = False
-        self._alive_at = 0.0
         self._probes = 0
-        self._successes = 0
+        self._score = 0
+        self._heard = True
+        """Whether one of this window's probes has said something, or none was made."""
 
     # Leases
 
@@ -88,8 +104,25 @@ class Gate:
         return not self.shut(owner)
 
     def narrow(self, pace: Pace) -> Pace:
-        """Return the pace of a lease's next window: as it is, or a few calls of one recipient if they are probes."""
-        return pace if self._breaker.closed else replace(pace, per_call=1, window=min(PROBES, pace.window))
+        """Return the pace of a lease's next window.
+
+        As it is; slower if the provider fails at times; or a few calls of one recipient if they are probes.
+        """
+        if not self._breaker.closed:
+            return replace(pace, per_call=1, window=min(PROBES, pace.window))
+        with self._lock:
+            ease = self._health.ease(self._clock.now())
+        return pace if ease == 1 else replace(pace, slots=pace.slots * ease, window=max(1, int(pace.window * ease)))
+
+    def hand_on(self, owner: str) -> None:
+        """End a lease's window: probes of it that decided nothing are the next lease's to go on with."""
+        if self._breaker.probed_by(owner) and self._heard:
+            self._do(_Move.HAND_ON, owner)
+
+    def works(self) -> bool:
+        """Tell whether the provider takes most of what it gets."""
+        with self._lock:
+            return self._breaker.closed and not self._tripped and self._health.works(self._clock.now())
 
     # Calls
 
@@ -102,15 +135,20 @@ class Gate:
                 self._wanted = self._in_flight >= self._bound
                 return FULL
             self._in_flight += 1
-            self._probes -= not self._breaker.closed
-            return self._ticket
+            self._calls += 1
+            if not self._breaker.closed:
+                self._probes -= 1
+                self._heard = False
+            return self._calls
 
     def leave(self, ticket: int, owner: str, outcomes: Sequence[Outcome]) -> None:
         """End a call with its outcomes; none if it was not made. Opens or closes the shared breaker if that decides."""
         said, reason = verdict(outcomes)
+        if said is Verdict.FATAL and self._renewed(ticket):
+            said = Verdict.NOTHING
         with self._lock:
             self._in_flight -= 1
-            move = self._judge(said, reason) if ticket == self._ticket and said is not Verdict.NOTHING else None
+            move = self._judge(ticket, said, reason) if ticket > self._since and said is not Verdict.NOTHING else None
         if move is not None:
             self._do(move, owner)
 
@@ -128,12 +166,13 @@ class Gate:
             self._clock.sleep(POLL)
 
     def _full(self) -> bool:
+        if self._renewing.locked():
+            return True
         if not self._breaker.closed:
             return self._in_flight >= 1  # a probe that fails is the last one
         if self._in_flight < CAREFUL:
             return False
-        careful = self._failures or self._clock.now() - self._alive_at > IDLE
-        return bool(careful) or self._in_flight >= self._bound
+        return self._in_flight >= self._bound or self._health.unproven(self._clock.now())
 
     def _shut(self, owner: str) -> bool:
         if self._tripped:
@@ -143,49 +182,75 @@ class Gate:
     def _due(self) -> bool:
         return self._breaker.usable(int(self._clock.now() * 1000))
 
-    def _judge(self, said: Verdict, reason: str) -> _Move | None:
+    def _renewed(self, ticket: int) -> bool:
+        """Tell whether a call that was refused says nothing about those to come: they are made with another key."""
+        with self._renewing:
+            if ticket <= self._since:
+                return True
+            if not self._renew():
+                return False
+            with self._lock:
+                self._since = self._calls
+                self._heard = True
+        _LOG.warning("key replaced", extra={"credential": self._credential})
+        return True
+
+    def _judge(self, ticket: int, said: Verdict, reason: str) -> _Move | None:
         """Count a call; returns the move that this one call decides."""
-        probing = self._breaker.state is BreakerState.HALF_OPEN
+        now = self._clock.now()
         if said is Verdict.ALIVE:
-            self._alive_at = self._clock.now()
-            self._failures = 0
-            if probing:
-                self._successes += 1
-                return _Move.CLOSE if self._successes == ENOUGH else None
+            self._health.succeeded(ticket, now)
+        else:
+            self._health.failed(ticket, now)
+            self._reason = reason
+        if self._breaker.state is BreakerState.HALF_OPEN:
+            return self._score_probe(said)
+        if said is Verdict.ALIVE:
             if self._wanted:
                 self._bound *= 2
                 self._wanted = False
             return None
-        self._failures += 1
-        self._reason = reason
-        if probing:
-            self._probes = 0
-            return _Move.REOPEN if self._failures == 1 else None
-        if self._tripped or (said is not Verdict.FATAL and self._failures < THRESHOLD):
+        self._failures = self._health.dead(now) or (said is Verdict.FATAL)
+        if self._tripped or not self._failures:
             return None
         self._tripped = True
         return _Move.OPEN
+
+    def _score_probe(self, said: Verdict) -> _Move | None:
+        self._heard = True
+        if said is Verdict.ALIVE:
+            self._score += 1
+            return _Move.CLOSE if self._score == ENOUGH else None
+        self._score = -1 if said is Verdict.FATAL else self._score - 1
+        if self._score >= 0:
+            return None
+        self._probes = 0
+        return _Move.REOPEN
 
     def _know(self, breaker: Breaker) -> None:
         with self._lock:
             if breaker.version <= self._breaker.version:
                 return
             self._breaker = breaker
-            self._ticket += 1
+            self._since = self._calls
+            self._health = Health()
             self._bound = BOUND
-            self._failures = self._successes = 0
             self._tripped = False
-            self._alive_at = 0.0
             self._probes = breaker.probes
+            self._score = breaker.successes
+            self._heard = True
 
     def _do(self, move: _Move, owner: str) -> None:
         """Write a move. If that fails the gate stays as it is: shut, and whoever comes next tries again."""
+        circuits, name = self._circuits, self._credential
         try:
             if move is _Move.OPEN:
-                self._know(self._circuits.open(self._credential, self._reason, self._failures))
+                self._know(circuits.open(name, self._reason, self._failures, alive=self._health.alive))
             elif move is _Move.CLOSE:
-                self._know(self._circuits.close(self._credential, owner))
+                self._know(circuits.close(name, owner))
+            elif move is _Move.HAND_ON:
+                self._know(circuits.hand_on(name, owner, self._score))
             else:
-                self._know(self._circuits.reopen(self._credential, owner, self._reason))
+                self._know(circuits.reopen(name, owner, self._reason))
         except Retriable:
-            _LOG.warning("breaker not written", extra={"credential": self._credential, "move": move.value})
+            _LOG.warning("breaker not written", extra={"credential": name, "move": move.value})

@@ -73,6 +73,8 @@ class Lease:
     throttled_until: int = 0
     """Unix milliseconds."""
     paused: bool = False
+    refused: bool = False
+    """A message was refused for the moment for its own sake: it needs time, however well the provider does."""
     leave: bool = False
     """The provider is left alone now: what is queued moves on."""
     suppressed: Mapping[int, str] | None = None
@@ -144,6 +146,7 @@ class Lease:
         elif isinstance(outcome, Rejected):
             kind = Kind.REFUSED if outcome.permanent else Kind.NOT_SENT
             self.results.append(Entry(index, attempt, kind, "", outcome.code))
+            self.refused |= outcome.about_message and not outcome.permanent
             if outcome.unwanted:
                 self.unwanted.append(index)
         elif isinstance(outcome, Unknown):

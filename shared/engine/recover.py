@@ -54,17 +54,23 @@ class Recovery:
         leave: bool = False,
         throttled: bool = False,
         per_call: int = 0,
+        soon: bool = False,
     ) -> Passing:
         """Return what a release needs to know now.
 
-        `leave`: the lane's breaker is open; `throttled`: its provider took nothing and asked to wait; `per_call`: the
-        bound of its next calls, if there is a new one.
+        Args:
+            route: the job's.
+            throttled_until: the provider asked to wait until then, Unix milliseconds.
+            leave: the lane's breaker is open.
+            throttled: the lane's provider took nothing and asked to wait.
+            soon: the lane's provider takes most of what it gets, so that the next round need not wait for it.
+            per_call: the bound of its next calls, if there is a new one.
         """
         return Passing(
             route=route,
             now=int(self._clock.now() * 1000),
             usable=lambda credential: credential in self._lanes and self._circuits.usable(credential, route),
-            delay=lambda n: self._delay(n, route, leave=leave),
+            delay=lambda n: self._delay(n, route, leave=leave, soon=soon),
             throttled_until=throttled_until,
             leave=leave,
             throttled=throttled,
@@ -72,7 +78,7 @@ class Recovery:
             pasts=self._pasts,
         )
 
-    def _delay(self, n: int, route: Sequence[str], *, leave: bool) -> int:
+    def _delay(self, n: int, route: Sequence[str], *, leave: bool, soon: bool) -> int:
         """Return the milliseconds before round n: never less than until a breaker of the route is to be probed.
 
         Who leaves a lane has not tried it, so that nothing but the probes is to be waited for. In a long outage the
@@ -81,7 +87,7 @@ class Recovery:
         due = self._circuits.due_in(route)
         if leave and due and n <= PROMPT_ROUNDS:
             return due + round(self._rng.uniform(0, SPREAD_MS))
-        return max(due, round(backoff.round_delay(n, self._rng) * 1000))
+        return max(due, round(backoff.round_delay(n, self._rng, soon=soon) * 1000))
 
     def _pasts(self, ledger: Ledger) -> dict[int, Past]:
         return passes.pasts(ledger, *self._records.details(ledger.job, ledger.chunk))

@@ -213,7 +213,8 @@ class Sender:
         """Work through windows until the lease should end; False if it was lost to a takeover."""
         last = deadline - MARGIN
         while True:
-            rate = self._gate.narrow(self._pace(lease))
+            full = self._pace(lease)
+            rate = self._gate.narrow(full)
             wanted = lease.wanted(rate)
             until = last - self._window_time(rate, wanted)
             late = self._clock.now() + HORIZON > until
@@ -229,7 +230,7 @@ class Sender:
             woken = self._clock.now()
             if not self._may_claim(lease):
                 return True
-            rate = self._gate.narrow(rate)  # the breaker may have opened or closed since
+            rate = self._gate.narrow(full)  # the breaker may have opened or closed since
             k = min(wanted.count, rate.window)
             claimed = self._ledgers.claim(
                 lease.ledger, lease.results, k, route=lease.job.route, suppressed=lease.suppressed or ()
@@ -254,7 +255,10 @@ class Sender:
                 deadline=last,
                 call_timeout=self._call_timeout,
             )
-            window.call(parcels, slots)
+            try:
+                window.call(parcels, slots)
+            finally:
+                self._gate.hand_on(lease.ledger.owner)
             self._note(lease)
             self._suppress(lease)
             if lease.requeued or not indices:
@@ -364,6 +368,7 @@ class Sender:
             leave=lease.leave,
             throttled=lease.count.only_throttled,
             per_call=lease.per_call,
+            soon=self._gate.works() and not lease.refused,
         )
         if not lease.requeued and not lease.ledger.having(Cell.QUEUED):
             return self._ledgers.send_done(lease.ledger, lease.results, passing)

@@ -27,14 +27,18 @@ def test_every_state_is_read_as_it_was_written(stores: Stores, clock: FakeClock)
     a = opened(clock)
     b = rules.probing(a, owner="me", now=a.probe_at)
     assert b is not None
-    c = rules.closed(b, owner="me", now=a.probe_at + 1)
+    h = rules.handed_on(b, owner="me", successes=1, now=a.probe_at + 1)
+    assert h is not None
+    again = rules.probing(h, owner="you", now=h.probe_at)
+    assert again is not None
+    c = rules.closed(again, owner="you", now=a.probe_at + 2)
     assert c is not None
     last = NEVER
-    for new in (a, b, c):
+    for new in (a, b, h, again, c):
         assert stores.breakers.swap(last, new) == new
         assert stores.breakers.read(["one"]) == {"one": new}
         last = new
-    assert (c.state, c.version, c.reason) == (BreakerState.CLOSED, 3, "http_503")
+    assert (c.state, c.version, c.reason) == (BreakerState.CLOSED, 5, "http_503")
 
 
 def test_of_two_writers_one_wins_and_the_other_sees_what_it_wrote(stores: Stores, clock: FakeClock) -> None:

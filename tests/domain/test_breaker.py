@@ -108,13 +108,32 @@ def test_one_that_flaps_goes_on_doubling_and_one_that_was_steady_starts_anew() -
     assert opened(long, NOW + 12_000).delay == MAX_DELAY
 
 
+def test_one_that_worked_meanwhile_starts_anew_at_once() -> None:
+    x = replace(closed(probing(opened()), NOW + 11_000), delay=MAX_DELAY)
+    out = rules.opened(x, reason="r", failures=10, alive=True, now=NOW + 12_000, jitter=0.0)
+    assert out is not None
+    assert out.delay == FIRST_DELAY
+
+
+def test_probes_that_decide_nothing_go_to_the_next_lease_with_their_score() -> None:
+    x = rules.handed_on(probing(opened()), owner="me", successes=1, now=NOW + 11_000)
+    assert x is not None
+    assert (x.state, x.prober, x.successes, x.probe_at) == (BreakerState.HALF_OPEN, "", 1, NOW + 11_000)
+    assert x.usable(NOW + 11_000)
+    assert rules.closed(x, owner="", now=NOW) is None
+    y = probing(x, "you")
+    assert (y.prober, y.successes) == ("you", 1)
+    assert (closed(probing(x), NOW + 12_000).successes, reopened(probing(x), NOW + 12_000).successes) == (0, 0)
+
+
 @pytest.mark.parametrize("x", [NEVER, opened(), closed(probing(opened()), NOW)])
 def test_only_the_prober_decides(x: Breaker) -> None:
     assert rules.closed(x, owner="", now=NOW) is None
+    assert rules.handed_on(x, owner="", successes=1, now=NOW) is None
     assert rules.reopened(x, owner="", reason="x", now=NOW, jitter=0.0) is None
 
 
-@given(st.lists(st.tuples(st.sampled_from("opcr"), st.integers(0, 400_000), st.sampled_from(["a", "b"]))))
+@given(st.lists(st.tuples(st.sampled_from("opchr"), st.integers(0, 400_000), st.sampled_from(["a", "b"]))))
 def test_a_breaker_never_rests_for_ever(moves: list[tuple[str, int, str]]) -> None:
     """Whatever happens, it is closed or will be probed within its longest delay, and versions count the writes."""
     x, now = NEVER, NOW
@@ -124,13 +143,15 @@ def test_a_breaker_never_rests_for_ever(moves: list[tuple[str, int, str]]) -> No
             "o": lambda: rules.opened(x, reason="r", failures=5, now=now, jitter=1.0),  # noqa: B023 - called at once
             "p": lambda: rules.probing(x, owner=owner, now=now),  # noqa: B023
             "c": lambda: rules.closed(x, owner=owner, now=now),  # noqa: B023
+            "h": lambda: rules.handed_on(x, owner=owner, successes=1, now=now),  # noqa: B023
             "r": lambda: rules.reopened(x, owner=owner, reason="r", now=now, jitter=1.0),  # noqa: B023
         }[move]()
         if new is not None:
             assert new.version == x.version + 1
             x = new
         assert x.usable(now + round(1.2 * MAX_DELAY))
-        assert (x.state is BreakerState.HALF_OPEN) == bool(x.prober) == bool(x.probes)
+        assert bool(x.prober) == bool(x.probes)
+        assert x.state is BreakerState.HALF_OPEN or not (x.prober or x.successes)
 
 
 # What calls say

@@ -3,11 +3,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from shared.domain.breaker import ENOUGH, PROBES, THRESHOLD, Breaker, BreakerState
+from shared.domain.breaker import ENOUGH, PROBES, Breaker, BreakerState
+from shared.domain.health import FIRST, IDLE, RUN, SPAN
 from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.domain.pacing import pace
 from shared.engine.circuits import KEPT, Circuits
-from shared.engine.gate import BOUND, CAREFUL, FULL, IDLE, SHUT, Gate
+from shared.engine.gate import BOUND, CAREFUL, FULL, SHUT, Gate
 from shared.ports import Retriable
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.clock import FakeClock
@@ -92,9 +93,14 @@ def test_the_bound_doubles_while_more_is_wanted_and_only_then(lane: Lane) -> Non
     assert len(room(gate)) == BOUND + 1
 
 
-def test_a_failure_makes_careful_and_a_success_forgets_it(lane: Lane) -> None:
+def test_failures_in_a_row_make_careful_and_a_success_forgets_them(lane: Lane) -> None:
     gate = lane.gate()
     call(gate, TAKEN)
+    for _ in range(FIRST - 1):
+        call(gate, DOWN)
+    tickets = room(gate)
+    assert len(tickets) == BOUND
+    end(gate, tickets, [NotStarted()])
     call(gate, DOWN)
     tickets = room(gate)
     assert len(tickets) == CAREFUL
@@ -112,17 +118,19 @@ def test_a_lane_that_was_idle_is_careful_again(lane: Lane) -> None:
 @pytest.mark.parametrize("said", [[Throttled(1)], [NotStarted()], []])
 def test_what_says_nothing_changes_nothing(lane: Lane, said: list[Outcome]) -> None:
     gate = lane.gate()
-    for _ in range(3 * THRESHOLD):
+    for _ in range(3 * FIRST):
         call(gate, said)
     assert lane.tap.calls == []
     assert len(room(gate)) == CAREFUL
 
 
-def test_five_failures_in_a_row_shut_the_gate_and_open_the_breaker_once(lane: Lane) -> None:
+@pytest.mark.parametrize(("proven", "row"), [(False, FIRST), (True, RUN)])
+def test_failures_in_a_row_shut_the_gate_and_open_the_breaker_once(lane: Lane, *, proven: bool, row: int) -> None:
     gate = lane.gate()
-    call(gate, DOWN)
-    call(gate, TAKEN)
-    for _ in range(THRESHOLD - 1):
+    if proven:
+        call(gate, DOWN)
+        call(gate, TAKEN)
+    for _ in range(row - 1):
         call(gate, DOWN)
     assert lane.stored == Breaker("one")
     late = room(gate, most=3)
@@ -130,12 +138,47 @@ def test_five_failures_in_a_row_shut_the_gate_and_open_the_breaker_once(lane: La
     end(gate, late, DOWN)
     assert gate.enter("me") == SHUT
     assert gate.bars("me")
-    assert (lane.stored.state, lane.stored.reason, lane.stored.failures) == (
-        BreakerState.OPEN,
-        "read_timeout",
-        THRESHOLD,
-    )
+    assert (lane.stored.state, lane.stored.reason, lane.stored.failures) == (BreakerState.OPEN, "read_timeout", row)
     assert lane.tap.calls == ["breakers.swap"]
+
+
+def test_calls_that_hang_and_end_together_are_not_failures_in_a_row(lane: Lane) -> None:
+    gate = lane.gate()
+    call(gate, TAKEN)
+    hung = room(gate, most=2 * RUN)
+    for _ in range(3 * RUN):
+        call(gate, TAKEN)
+    end(gate, hung, [Unknown("read_timeout")])
+    assert lane.stored == Breaker("one")
+    assert gate.enter("me") > 0
+
+
+def test_half_of_twenty_calls_open_the_breaker_and_less_do_not(lane: Lane) -> None:
+    gate = lane.gate()
+    for _ in range(4):
+        for _ in range(2):
+            call(gate, DOWN)
+        for _ in range(3):
+            call(gate, TAKEN)
+    assert lane.stored == Breaker("one")  # 8 of 20
+    for _ in range(4):
+        call(gate, DOWN)
+    assert (lane.stored.state, lane.stored.failures) == (BreakerState.OPEN, 12)
+
+
+def test_a_provider_that_fails_at_times_is_called_more_slowly(lane: Lane) -> None:
+    usual = pace(150, 1)
+    gate = lane.gate()
+    for _ in range(15):
+        call(gate, TAKEN)
+        call(gate, TAKEN)
+        call(gate, DOWN)
+    eased = gate.narrow(usual)
+    assert usual.slots * 0.8 < eased.slots < usual.slots * 0.85
+    assert eased.window == int(usual.window * eased.slots / usual.slots)
+    assert gate.narrow(pace(0.5, 1)).window == 1
+    lane.clock.advance(SPAN + 1)
+    assert gate.narrow(usual) == usual
 
 
 def test_a_refused_account_shuts_the_gate_at_once(lane: Lane) -> None:
@@ -159,7 +202,7 @@ def test_what_another_process_opened_shuts_this_gate_when_it_is_seen(lane: Lane)
 def test_two_processes_that_open_it_agree(lane: Lane) -> None:
     theirs, ours = lane.gate(), lane.gate()
     call(theirs, REFUSED)
-    for _ in range(THRESHOLD):
+    for _ in range(FIRST):
         call(ours, DOWN)
     assert lane.stored.reason == "unauthorized"
     assert lane.stored.version == 1
@@ -191,12 +234,54 @@ def test_probes_are_made_one_after_the_other_by_the_lease_that_has_them(lane: La
     assert len(room(gate, "you")) == CAREFUL
 
 
-def test_a_probe_that_fails_is_the_last_one(lane: Lane) -> None:
+def test_a_first_probe_that_fails_is_the_last_one(lane: Lane) -> None:
     gate = probing(lane)
-    call(gate, TAKEN)
     call(gate, DOWN)
     assert gate.enter("me") == SHUT
     assert (lane.stored.state, lane.stored.delay) == (BreakerState.OPEN, 20_000)
+
+
+def test_a_probe_that_fails_takes_one_success_back(lane: Lane) -> None:
+    gate = probing(lane)
+    call(gate, TAKEN)
+    call(gate, DOWN)
+    call(gate, TAKEN)
+    assert gate.enter("me") == SHUT
+    gate.hand_on("me")
+    assert (lane.state(), lane.stored.successes, lane.stored.prober) == ("HALF_OPEN", 1, "")
+    assert gate.admit("you")
+    call(gate, TAKEN, "you")
+    assert lane.state() == "CLOSED"
+
+
+def test_an_account_refused_while_probing_is_the_last_probe(lane: Lane) -> None:
+    gate = probing(lane)
+    call(gate, TAKEN)
+    call(gate, REFUSED)
+    assert (lane.stored.state, lane.stored.delay) == (BreakerState.OPEN, 20_000)
+
+
+def test_probes_of_leases_of_one_message_close_the_breaker_together(lane: Lane) -> None:
+    gate, other = probing(lane), lane.gate()
+    call(gate, TAKEN)
+    gate.hand_on("me")
+    other.see(lane.stored)
+    assert not other.bars("you")
+    assert other.admit("you")
+    assert gate.enter("me") == SHUT
+    call(other, TAKEN, "you")
+    other.hand_on("you")
+    assert (lane.state(), lane.stored.successes) == ("CLOSED", 0)
+
+
+def test_probes_that_were_not_made_are_handed_on_and_those_that_said_nothing_are_not(lane: Lane) -> None:
+    gate = probing(lane)
+    gate.hand_on("me")
+    assert lane.stored.prober == ""
+    assert gate.admit("you")
+    call(gate, [Throttled(1)], "you")
+    gate.hand_on("you")
+    assert lane.stored.prober == "you"
 
 
 def test_probes_are_bounded_whatever_they_say(lane: Lane) -> None:
@@ -307,3 +392,53 @@ def test_an_older_read_does_not_overwrite_what_is_known(lane: Lane) -> None:
     opened = circuits.open("one", "http_503", 5)
     assert circuits.learn(Breaker("one")) == opened
     assert not circuits.usable("one")
+
+
+# Keys
+
+
+class Key:
+    """A secret that can be read again."""
+
+    def __init__(self, *, changed: bool) -> None:
+        self.changed = changed
+        self.reads = 0
+
+    def __call__(self) -> bool:
+        self.reads += 1
+        changed, self.changed = self.changed, False
+        return changed
+
+
+def test_a_key_that_was_replaced_opens_nothing(lane: Lane) -> None:
+    key = Key(changed=True)
+    gate = Gate("one", lane.circuits(), lane.clock, key)
+    call(gate, TAKEN)
+    old = room(gate, most=7)
+    end(gate, old, REFUSED)
+    assert (key.reads, lane.stored) == (1, Breaker("one"))
+    call(gate, TAKEN)
+    assert lane.tap.calls == []
+
+
+def test_a_key_that_is_refused_and_the_same_opens_the_breaker(lane: Lane) -> None:
+    key = Key(changed=False)
+    gate = Gate("one", lane.circuits(), lane.clock, key)
+    call(gate, REFUSED)
+    assert (key.reads, lane.state()) == (1, "OPEN")
+
+
+def test_a_key_that_is_replaced_while_the_breaker_is_open_is_found_by_the_next_probe(lane: Lane) -> None:
+    key = Key(changed=False)
+    gate = Gate("one", lane.circuits(), lane.clock, key)
+    call(gate, REFUSED)
+    lane.due()
+    assert gate.admit("me")
+    key.changed = True
+    call(gate, REFUSED)
+    assert lane.state() == "HALF_OPEN"
+    gate.hand_on("me")
+    assert gate.admit("you")
+    call(gate, TAKEN, "you")
+    call(gate, TAKEN, "you")
+    assert lane.state() == "CLOSED"

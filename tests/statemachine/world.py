@@ -10,12 +10,12 @@ from unittest.mock import patch
 
 from shared.adapters.dynamo import keys
 from shared.contracts import Credential
-from shared.domain import chunks, ids, jobs, pacing
-from shared.domain.breaker import THRESHOLD
+from shared.domain import chunks, health, ids, jobs, pacing
+from shared.domain.health import FIRST
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger
 from shared.domain.states import Cell, JobState
-from shared.engine import accept, control, gate, retry
+from shared.engine import accept, control, retry
 from shared.engine.circuits import Circuits
 from shared.engine.pool import Pool
 from shared.engine.resolve import Resolution, Resolved
@@ -54,7 +54,7 @@ class Setting:
 
 
 @contextmanager
-def small(window: int, *, recorded: bool = False, threshold: int = THRESHOLD) -> Iterator[None]:
+def small(window: int, *, recorded: bool = False, threshold: int = FIRST) -> Iterator[None]:
     """Make windows, chunks and the index of open jobs small, and job ids the same in every run.
 
     `recorded`: retries are recorded on their jobs and carried out chunk by chunk; `threshold`: failures that open a
@@ -67,7 +67,8 @@ def small(window: int, *, recorded: bool = False, threshold: int = THRESHOLD) ->
         patch.object(jobs, "SHARDS", 1),
         patch.object(control, "AT_ONCE", 0 if recorded else control.AT_ONCE),
         patch.object(retry, "SLICE", 1 if recorded else retry.SLICE),
-        patch.object(gate, "THRESHOLD", threshold),
+        patch.object(health, "FIRST", threshold),
+        patch.object(health, "RUN", threshold),
         patch.object(accept, "new_id", lambda now: ids.new_id(now, next(order))),
         patch.object(lists, "new_id", lambda now: ids.new_id(now, next(order))),
     ):

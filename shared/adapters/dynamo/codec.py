@@ -148,7 +148,7 @@ def breaker(credential: str, item: Mapping[str, Any] | None) -> Breaker:
     )
 
 
-_BREAKER_NUMBERS: Final = ("since", "failures", "probe_at", "delay", "probes")
+_BREAKER_NUMBERS: Final = ("since", "failures", "probe_at", "delay", "probes", "successes")
 
 
 # Jobs

@@ -1,0 +1,96 @@
+"""How a provider does, by the calls of one process: whether it is dead, and how fast one that fails at times is called.
+
+A dead provider is found by failures in a row, a bad one by the share of its calls that fail: among many calls five
+failures in a row come by chance. Source: docs/protocol.md, "Breaker".
+"""
+
+from collections import deque
+from typing import Final
+
+FIRST: Final = 5
+"""Failed calls in a row that show a provider dead if none has succeeded for `IDLE`."""
+RUN: Final = 10
+"""Failed calls in a row that show it dead at any time: where a quarter fails, once in a million calls."""
+IDLE: Final = 10.0
+"""Seconds without a success after which the provider must show again that it is alive."""
+SAMPLE: Final = 20
+"""Calls that a share is judged by, at least."""
+HALF: Final = 0.5
+"""Share of failed calls at which a provider is left alone."""
+QUARTER: Final = 0.25
+"""Share of failed calls above which it is called more slowly: at half its rate just below `HALF`."""
+THIRD: Final = 1 / 3
+"""Share of failed calls up to which what failed is tried again soon."""
+CALLS: Final = 500
+SPAN: Final = 60.0
+"""The calls that count: so many at the most, of the last minute."""
+
+
+class Health:
+    """What the calls of one process have shown; not safe for threads. Calls are numbered in the order they began.
+
+    A call that fails says that the provider is dead only if it began after the last one that succeeded: calls that
+    hang end together, long after others were answered.
+    """
+
+    def __init__(self) -> None:
+        self._calls: deque[tuple[float, bool]] = deque(maxlen=CALLS)
+        """(Unix seconds of its end, whether it failed)"""
+        self._failures = 0
+        """How many of them failed."""
+        self._row: list[int] = []
+        """Numbers of the calls that failed and began after the last one that succeeded."""
+        self._last = 0
+        """Number of that one."""
+        self._alive_at = 0.0
+        self.alive = False
+        """Whether a call has succeeded."""
+
+    def succeeded(self, number: int, now: float) -> None:
+        """Count a call that showed the provider alive. `now`: Unix seconds."""
+        self._count(now, failed=False)
+        self.alive, self._alive_at = True, now
+        self._last = max(self._last, number)
+        self._row = [n for n in self._row if n > self._last]
+
+    def failed(self, number: int, now: float) -> None:
+        """Count a call that failed. `now`: Unix seconds."""
+        self._count(now, failed=True)
+        if number > self._last:
+            self._row.append(number)
+
+    def unproven(self, now: float) -> bool:
+        """Tell whether the provider must show that it is alive before it is sent much."""
+        return len(self._row) >= FIRST or now - self._alive_at > IDLE
+
+    def dead(self, now: float) -> int:
+        """Return the number of failed calls that show that the provider is to be left alone; 0: it is not."""
+        row = len(self._row)
+        if row >= (FIRST if now - self._alive_at > IDLE else RUN):
+            return row
+        return self._failures if self._share(now) >= HALF and len(self._calls) >= SAMPLE else 0
+
+    def ease(self, now: float) -> float:
+        """Return the share of its rate at which the provider is to be called: 1, or less if over a quarter fails."""
+        share = self._share(now)
+        if len(self._calls) < SAMPLE or share <= QUARTER:
+            return 1.0
+        return max(HALF, 1 - (share - QUARTER) * HALF / (HALF - QUARTER))
+
+    def works(self, now: float) -> bool:
+        """Tell whether the provider takes most of what it gets, so that what failed has a good chance soon."""
+        return self.alive and now - self._alive_at <= SPAN and self._share(now) <= THIRD
+
+    def _count(self, now: float, *, failed: bool) -> None:
+        if len(self._calls) == CALLS:
+            self._drop()
+        self._calls.append((now, failed))
+        self._failures += failed
+
+    def _share(self, now: float) -> float:
+        while self._calls and self._calls[0][0] < now - SPAN:
+            self._drop()
+        return self._failures / len(self._calls) if self._calls else 0.0
+
+    def _drop(self) -> None:
+        self._failures -= self._calls.popleft()[1]

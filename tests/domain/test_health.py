@@ -1,0 +1,101 @@
+import random
+
+import pytest
+
+from shared.domain.health import CALLS, FIRST, HALF, IDLE, RUN, SAMPLE, SPAN, Health
+
+NOW = 1_790_000_000.0
+
+
+def told(share: float, calls: int) -> Health:
+    """Return what a provider has shown of whose calls a share failed, in turn."""
+    health, owed = Health(), 0.0
+    for n in range(1, calls + 1):
+        owed += share
+        if owed >= 1:
+            owed -= 1
+            health.failed(n, NOW)
+        else:
+            health.succeeded(n, NOW)
+    return health
+
+
+def test_nothing_is_known_at_first() -> None:
+    health = Health()
+    assert health.unproven(NOW)
+    assert not health.dead(NOW)
+    assert not health.works(NOW)
+    assert health.ease(NOW) == 1
+
+
+def test_the_first_calls_that_all_fail_show_a_provider_dead() -> None:
+    health = Health()
+    for n in range(1, FIRST + 1):
+        assert not health.dead(NOW)
+        health.failed(n, NOW)
+    assert health.dead(NOW) == FIRST
+
+
+def test_one_that_was_alive_is_dead_after_more_in_a_row_or_after_a_while() -> None:
+    health = told(0, 100)
+    for n in range(101, 101 + FIRST):
+        health.failed(n, NOW)
+    assert not health.dead(NOW)
+    assert health.unproven(NOW)
+    assert health.dead(NOW + IDLE + 0.1) == FIRST
+    for n in range(101 + FIRST, 101 + RUN):
+        health.failed(n, NOW)
+    assert health.dead(NOW) == RUN
+
+
+def test_a_success_ends_the_row_of_what_began_before_it() -> None:
+    health = told(0, 1)
+    for n in (2, 3, 4, 6, 7, 8, 9, 10):
+        health.failed(n, NOW)
+    health.succeeded(5, NOW)
+    assert health.dead(NOW + IDLE + 0.1) == 5  # 6 to 10
+    for n in (2, 3, 4):
+        health.failed(n, NOW)
+    assert health.dead(NOW + IDLE + 0.1) == 5
+
+
+@pytest.mark.parametrize(("share", "calls", "dead"), [(0.5, SAMPLE - 1, 0), (0.5, SAMPLE, 10), (0.45, 100, 0)])
+def test_half_of_a_sample_shows_a_provider_not_worth_calling(share: float, calls: int, dead: int) -> None:
+    assert told(share, calls).dead(NOW) == dead
+
+
+@pytest.mark.parametrize(("share", "ease"), [(0.0, 1.0), (0.25, 1.0), (0.4, 0.7), (0.49, 0.52), (0.9, 0.5)])
+def test_the_pace_falls_to_a_half_between_a_quarter_and_a_half(share: float, ease: float) -> None:
+    assert told(share, CALLS).ease(NOW) == pytest.approx(ease, abs=0.01)
+
+
+def test_few_calls_slow_nothing() -> None:
+    assert told(HALF, SAMPLE - 1).ease(NOW) == 1
+
+
+@pytest.mark.parametrize(("share", "works"), [(0.0, True), (0.33, True), (0.4, False)])
+def test_what_takes_two_thirds_works(share: float, *, works: bool) -> None:
+    assert told(share, 300).works(NOW) is works
+    assert not told(share, 300).works(NOW + SPAN + 1)
+
+
+def test_only_the_latest_calls_of_the_last_minute_count() -> None:
+    health = told(HALF, CALLS)
+    assert health.dead(NOW)
+    for n in range(CALLS + 1, CALLS + 60):
+        health.succeeded(n, NOW)
+    assert not health.dead(NOW)
+    assert told(HALF, CALLS).ease(NOW + SPAN + 1) == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_quarter_that_fails_at_random_does_not_show_a_provider_dead(seed: int) -> None:
+    rng = random.Random(seed)  # noqa: S311 - a provider's whims
+    health, opened = Health(), 0
+    for n in range(1, 2001):
+        if rng.random() < 0.25:
+            health.failed(n, NOW + n / 100)
+            opened += bool(health.dead(NOW + n / 100))
+        else:
+            health.succeeded(n, NOW + n / 100)
+    assert opened == 0
