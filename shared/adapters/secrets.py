@@ -22,6 +22,9 @@ KEPT: Final = 300.0
 """Seconds: a rotated key is in use everywhere after five minutes, while a busy function reads it 12 times an hour."""
 KEPT_EMPTY: Final = 15.0
 """Seconds: whoever has just filled in a secret should not have to wait."""
+KEPT_REFUSED: Final = 15.0
+"""Seconds: a key that its provider refuses may have been replaced a moment ago; one that is wrong for good is not read
+with each call."""
 
 
 class MalformedSecret(Exception):
@@ -43,8 +46,8 @@ class Secrets:
         self._clock: Clock = clock or SystemClock()
         self._known: dict[str, tuple[float, Mapping[str, str]]] = {}  # name → when it was read, and what it said
 
-    def get(self, credential_id: str) -> Mapping[str, str]:
-        """Return a credential's secret; {} if it is missing or empty.
+    def get(self, credential_id: str, *, kept: float = KEPT) -> Mapping[str, str]:
+        """Return a credential's secret, no older than `kept` seconds if it can be had; {} if it is missing or empty.
 
         A secret that cannot be read just now is answered from memory, however old, if there is one.
 
@@ -52,7 +55,7 @@ class Secrets:
             MalformedSecret: it is there, but not a JSON object of texts.
             Retriable: Secrets Manager does not answer, and nothing is remembered.
         """
-        return self._get(secret_name(self._stage, credential_id), f"of {credential_id}", KEPT)
+        return self._get(secret_name(self._stage, credential_id), f"of {credential_id}", kept)
 
     def unsubscribe(self, *, kept: float = KEPT) -> Mapping[str, str]:
         """Return what signs unsubscription links, as `get` does, no older than `kept` seconds if it can be had."""

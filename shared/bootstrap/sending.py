@@ -1,8 +1,9 @@
 """What serves one credential."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from shared import contracts
 from shared.bootstrap.deployment import Deployment
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from shared.engine.send import Sender
     from shared.ports import Provider
     from shared.providers.registry import AwsAccount
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -50,7 +53,10 @@ class Lane:
                 call_timeout=call_timeout,
                 wire=self._wire,
                 links=d.links,
+                renew=self._renewed,
             )
+        else:
+            self._sender.use(provider)
         return self._sender
 
     def resolution(self, call_timeout: float) -> "Resolution":
@@ -71,11 +77,27 @@ class Lane:
             links=d.links,
         )
 
-    def _current(self) -> "Provider":
-        """Return the provider under its present secret; another secret makes another provider, and another sender."""
-        secret = {} if self.credential.provider == "test" else self.deployment.secrets.get(self.credential.id)
+    def _renewed(self) -> "Provider | None":
+        """Read the secret again since the provider refuses the account; None if it is the same, or cannot be read."""
+        from shared.adapters.secrets import KEPT_REFUSED  # noqa: PLC0415
+
+        refused = self._made
+        try:
+            provider = self._current(KEPT_REFUSED)
+        except Exception:  # noqa: BLE001 - the breaker opens, as for any key that is refused; the next probe asks again
+            _LOG.exception("secret not read", extra={"credential": self.credential.id})
+            return None
+        return None if provider is refused else provider
+
+    def _current(self, kept: float | None = None) -> "Provider":
+        """Return the provider under its present secret, read within `kept` seconds; another secret makes another."""
+        secrets, name = self.deployment.secrets, self.credential.id
+        if self.credential.provider == "test":
+            secret: Mapping[str, str] = {}
+        else:
+            secret = secrets.get(name) if kept is None else secrets.get(name, kept=kept)
         if self._made is None or secret != self._secret:
-            self._secret, self._made, self._sender = secret, self._provider(secret), None
+            self._secret, self._made = secret, self._provider(secret)
         return self._made
 
     def _provider(self, secret: Mapping[str, str]) -> "Provider":

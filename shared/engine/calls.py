@@ -40,12 +40,16 @@ class Calls:
         pool: Callable[[int], Pool],
         wire: Callable[[], Wire] | None = None,
     ) -> None:
-        self.provider = provider
-        self.stepwise = provider if wire is not None and isinstance(provider, Stepwise) else None
         self.clock = clock
         self.timeout = timeout
         self._pool = pool
         self._wire = wire
+        self.use(provider)
+
+    def use(self, provider: Provider) -> None:
+        """Make the calls that begin from now on with another provider: the same service under another key."""
+        self.provider = provider
+        self.stepwise = provider if self._wire is not None and isinstance(provider, Stepwise) else None
 
     def lease(self, size: int) -> "Turn":
         """Return the calls of one lease, at most `size` at once, for a `with`: leaving it waits for all of them."""

@@ -210,7 +210,7 @@ class Gate:
                 self._bound *= 2
                 self._wanted = False
             return None
-        self._failures = self._health.dead(now) or (said is Verdict.FATAL)
+        self._failures = self._health.dead(now) or int(said is Verdict.FATAL)
         if self._tripped or not self._failures:
             return None
         self._tripped = True

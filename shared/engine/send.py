@@ -76,6 +76,7 @@ class Sender:
         pool: Callable[[int], Pool] | None = None,
         wire: Callable[[], Wire] | None = None,
         links: Links | None = None,
+        renew: Callable[[], Provider | None] = lambda: None,
     ) -> None:
         self._records = records
         self._ledgers = ledgers
@@ -83,7 +84,8 @@ class Sender:
         self._provider = provider
         self._credential = credential
         self._recovery = recovery
-        self._gate = Gate(credential.id, circuits, clock)
+        self._gate = Gate(credential.id, circuits, clock, self._renewed)
+        self._renew = renew
         self._clock = clock
         self._lease_margin = lease_margin
         self._call_timeout = call_timeout
@@ -95,6 +97,17 @@ class Sender:
         self._resting: dict[str, None] = {}
         self._suppressed = Suppressed(records, clock)
         self._tally = Tally()
+
+    def use(self, provider: Provider) -> None:
+        """Call the same service under another key from now on, in the leases that run, too."""
+        self._provider = provider
+        self._calls.use(provider)
+
+    def _renewed(self) -> bool:
+        provider = self._renew()
+        if provider is not None:
+            self.use(provider)
+        return provider is not None
 
     def work(self, job_id: str, number: int, *, owner: str, deadline: float) -> Did:
         """Serve one pointer to the end of its chunk, or of the time.

@@ -128,8 +128,8 @@ MUTANTS: Final = (
         "the breaker never opens",
         1,
         GATE,
-        "if self._tripped or (said is not Verdict.FATAL and self._failures < THRESHOLD):",
-        "if self._tripped or (said is not Verdict.FATAL and self._failures < 10**9 * THRESHOLD):",
+        "if self._tripped or not self._failures:",
+        "if self._tripped or said is not Verdict.FATAL:",
         "tests/engine/test_breaker.py::test_what_had_not_begun_moves_on_without_an_attempt",
     ),
     Mutant(
@@ -139,6 +139,30 @@ MUTANTS: Final = (
         "PROBES: Final = 3\n",
         "PROBES: Final = 10**6\n",
         "tests/engine/test_probes.py::test_two_probes_close_the_breaker_and_load_comes_back",
+    ),
+    Mutant(
+        "probes of another lease do not count",
+        3,
+        GATE,
+        "self._score = breaker.successes",
+        "self._score = 0",
+        "tests/engine/test_gate.py::test_probes_of_leases_of_one_message_close_the_breaker_together",
+    ),
+    Mutant(
+        "any failures in a row open the breaker",
+        1,
+        "shared/domain/health.py",
+        "RUN: Final = 10\n",
+        "RUN: Final = 5\n",
+        "tests/domain/test_health.py::test_one_that_was_alive_is_dead_after_more_in_a_row_or_after_a_while",
+    ),
+    Mutant(
+        "a refused key is not read again",
+        1,
+        GATE,
+        "if said is Verdict.FATAL and self._renewed(ticket):",
+        "if said is Verdict.FATAL and False:",
+        "tests/engine/test_gate.py::test_a_key_that_was_replaced_opens_nothing",
     ),
     # 2: never above the rate
     Mutant(
