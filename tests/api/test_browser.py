@@ -1,128 +1,29 @@
 """The unsubscription page in a real browser, driven by the W3C's WebDriver protocol."""
 
-import json
 import re
-import shutil
-import subprocess
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from http.client import HTTPConnection
-from typing import Any
-from wsgiref.simple_server import WSGIRequestHandler, make_server
+from collections.abc import Iterator
 
 import pytest
 
-from tests.api.conftest import Api, event
+from tests.api.conftest import Api
+from tests.api.site import pages
 from tests.api.test_unsubscribe import ANN, link, off
+from tests.fakes.browser import Browser, browsing
 
 pytestmark = pytest.mark.browser
-ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-"""The key of an element's id: https://www.w3.org/TR/webdriver2/#elements"""
 TAB = [{"type": kind, "value": "\ue004"} for kind in ("keyDown", "keyUp")]
-PREFIX = "/below/a/path"
-"""Pages must work wherever the API's address leads."""
-
-
-class Quiet(WSGIRequestHandler):
-    def log_message(self, *_args: Any) -> None:
-        """Say nothing."""
 
 
 @pytest.fixture
 def site(api: Api) -> Iterator[str]:
-    """The API's pages at an address of this machine."""
-
-    def serve(environ: dict[str, Any], start: Callable[[str, list[tuple[str, str]]], object]) -> Iterable[bytes]:
-        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)).decode()
-        path = environ["PATH_INFO"].removeprefix(PREFIX)
-        headers = {"content-type": environ.get("CONTENT_TYPE", "")}
-        got = api.handle(event(environ["REQUEST_METHOD"], path, body=body, headers=headers))
-        start(f"{got.status} X", list(got.headers.items()))
-        return [got.text.encode()]
-
-    with make_server("127.0.0.1", 0, serve, handler_class=Quiet) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}{PREFIX}"
-        server.shutdown()
-
-
-class Browser:
-    """One session of a browser without a window; scripts are off."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        options = {
-            "args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
-            "prefs": {"profile.managed_default_content_settings.javascript": 2},
-        }
-        wanted = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}}
-        self._session = f"/session/{self._ask('POST', '/session', wanted)['sessionId']}"
-        self.do("POST", "/timeouts", {"implicit": 20_000})
-
-    def _ask(self, method: str, path: str, body: Any = None) -> Any:
-        connection = HTTPConnection("127.0.0.1", self._port, timeout=60)
-        try:
-            connection.request(method, path, None if body is None else json.dumps(body))
-            value = json.loads(connection.getresponse().read())["value"]
-        finally:
-            connection.close()
-        assert not (isinstance(value, dict) and "error" in value), value
-        return value
-
-    def do(self, method: str, path: str, body: Any = None) -> Any:
-        """Give one command of the session."""
-        return self._ask(method, self._session + path, body)
-
-    def find(self, css: str) -> str:
-        """Return an element."""
-        found = self.do("POST", "/element", {"using": "css selector", "value": css})
-        return f"/element/{found[ELEMENT]}"
-
-    def shows(self, heading: str) -> None:
-        """Wait until the page with that heading is there; a click does not wait for where it leads."""
-        self.do("POST", "/element", {"using": "xpath", "value": f"//h1[.='{heading}']"})
-
-    def press(self) -> None:
-        """Press the page's button."""
-        self.do("POST", self.find("button") + "/click", {})
-
-    def style(self, css: str, name: str) -> str:
-        """Return an element's computed style, e.g. a color as `rgba(0, 0, 0, 1)`."""
-        found: str = self.do("GET", f"{self.find(css)}/css/{name}")
-        return found
-
-    def devtools(self, command: str, **parameters: Any) -> None:
-        """Give a command of Chromium's own protocol."""
-        self.do("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
-
-    def text(self, css: str) -> str:
-        """Return what an element shows."""
-        shown: str = self.do("GET", self.find(css) + "/text")
-        return shown
-
-    def close(self) -> None:
-        """End it."""
-        self._ask("DELETE", self._session)
+    with pages(api) as address:
+        yield address
 
 
 @pytest.fixture
 def browser() -> Iterator[Browser]:
-    program = shutil.which("chromedriver")
-    if program is None:
-        pytest.fail("there is no browser to drive: install one by `make browser`")
-    driver = subprocess.Popen([program, "--port=0"], stdout=subprocess.PIPE, text=True)
-    try:
-        assert driver.stdout is not None
-        said = next((line for line in driver.stdout if "successfully on port" in line), "")
-        port = int(said.rstrip(".\n").rpartition(" ")[2])
-        opened = Browser(port)
+    with browsing(scripts=False) as opened:
         yield opened
-        opened.close()
-    finally:
-        driver.terminate()
-        driver.wait(10)
-        if driver.stdout is not None:
-            driver.stdout.close()
 
 
 def test_a_person_unsubscribes_and_takes_it_back(api: Api, site: str, browser: Browser) -> None:

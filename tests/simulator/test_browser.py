@@ -1,0 +1,47 @@
+"""The inbox in a real browser: a reader opens a mail, follows its link to unsubscribe, and is unsubscribed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from simulator import Simulator
+from tests.api.conftest import build_api
+from tests.api.site import pages
+from tests.api.test_unsubscribe import ANN, link, off
+from tests.fakes.browser import ELEMENT, Browser, browsing
+from tests.fakes.clock import FakeClock
+from tests.simulator.conftest import Send, mail
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    with browsing(scripts=True) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("target", ["", ' target="_self"', ' target="_top"'])
+def test_the_link_of_a_mail_in_the_inbox_unsubscribes(
+    sim: Simulator, send: Send, moto_dynamo: Any, browser: Browser, target: str
+) -> None:
+    api = build_api(moto_dynamo, FakeClock())
+    with pages(api) as site:
+        script = '<script>document.body.textContent = "run"</script>'
+        html = f'<p>News</p>{script}<a href="{site + link(api)}"{target}>No more</a>'
+        assert send(mail(ANN, content=[{"type": "text/html", "value": html}])).status == 202
+        browser.do("POST", "/url", {"url": sim.url + "/"})
+        browser.do("POST", browser.find("li button") + "/click", {})
+        frame = browser.find("iframe").removeprefix("/element/")
+        browser.do("POST", "/frame", {"id": {ELEMENT: frame}})
+        assert "News" in browser.text("body"), "no script of a mail runs"
+        browser.do("POST", browser.find("a") + "/click", {})
+        inbox, page = browser.do("GET", "/window/handles")
+        browser.do("POST", "/window", {"handle": page})
+        browser.shows("Unsubscribe")
+        assert off(api) == {}
+        browser.press()
+        browser.shows("You are unsubscribed")
+        assert list(off(api)) == [ANN]
+        browser.do("POST", "/window", {"handle": inbox})
