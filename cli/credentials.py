@@ -1,6 +1,6 @@
 """`posthaste credential …`: which provider accounts there are and how they do, and their secrets.
 
-`set` takes a provider account's secret from a file, a pipe or a hidden prompt to Secrets Manager.
+`set` takes a provider account's secret from a file, a pipe or hidden prompts to Secrets Manager, if it can work there.
 The secret never stands on a command line, where other users and the shell's history would see it, and is never shown:
 no message here repeats any part of what was read.
 """
@@ -14,11 +14,13 @@ from typing import Annotated, Final
 import typer
 
 from cli.client import Api, installed_version
-from cli.deployment import Aws, Stage, aws_errors, deployment
+from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
 from cli.environment import api_target
-from cli.errors import Misused
+from cli.errors import Failed, Misused, NotFound
 from cli.output import Json, emit, say, surroundings, table, tell
-from shared.contracts import TEST_CREDENTIAL
+from shared.adapters.clock import SystemClock
+from shared.contracts import TEST_CREDENTIAL, Credential
+from shared.providers.registry import secret_fields
 
 app = typer.Typer(help="Provider accounts, declared in cdk.json.", no_args_is_help=True)
 
@@ -68,38 +70,81 @@ def set_secret(
     credential_id: Annotated[str, typer.Argument(metavar="CREDENTIAL_ID", help="As in cdk.json.")],
     file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Read the JSON object from this file. Default: stdin, or a prompt."),
+        typer.Option(metavar="FILE", help="Read the JSON object from this file; default: stdin, or prompts."),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Store it although it looks wrong.")] = False,
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Store a credential's secret: a JSON object, read from a file, from stdin, or from a prompt that shows nothing.
+    """Store a credential's secret: a JSON object from a file or from stdin, or each field from a hidden prompt.
 
-    Senders take it up within five minutes.
+    A secret that cannot work is not stored: the one that is there stays. Senders take a new one up within five minutes.
     """
     if _ID.fullmatch(credential_id) is None:
         raise Misused("that is not a credential's id: use the `id` of an entry of `credentials` in cdk.json")
     if credential_id == TEST_CREDENTIAL:
         raise Misused("the built-in credential `test` has no secret")
     found = deployment(stage, aws=aws)
-    text, fields = _object(_read(file))
     with aws_errors(found.where):
+        credential = _declared(found, credential_id, force=force)
+        text, fields = _object(_read(file, credential))
+        if credential is not None and not force:
+            _judge(credential, text)
         found.put_secret(credential_id, text)
     if json:
         emit({"credential_id": credential_id, "stage": found.stage, "fields": fields})
     else:
         say(f"secret of {credential_id} stored ({fields} fields; stage {found.stage}, {found.where})")
-        say("senders take it up within five minutes")
+        say("senders take it up within five minutes; `posthaste doctor` checks it as it is stored")
 
 
-def _read(file: Path | None) -> str:
+def _declared(found: Deployment, credential_id: str, *, force: bool) -> Credential | None:
+    """Return a credential as it is deployed; None if that cannot be found out and `force` says that it need not be.
+
+    Raises:
+        NotFound: the deployment declares no such credential.
+    """
+    try:
+        declared = found.settings().credentials
+    except NotFound:
+        if force:
+            return None
+        raise
+    known = next((c for c in declared if c.id == credential_id), None)
+    if known is None and not force:
+        raise NotFound(
+            f"stage {found.stage} in {found.where} declares no credential {credential_id}: "
+            "declare it in cdk.json and deploy first"
+        )
+    return known
+
+
+def _judge(credential: Credential, text: str) -> None:
+    """Raise Failed if a secret cannot work, or not all of it can; no value is shown."""
+    from cli.checks import Level  # noqa: PLC0415 - the providers' code takes a while to load
+    from cli.checks.secrets import judge  # noqa: PLC0415
+
+    wrong = [x for x in judge(credential, text, "", SystemClock()) if x.level in (Level.ERROR, Level.WARNING)]
+    if not wrong:
+        return
+    for x in wrong:
+        tell(f"{x.level}: {x.says}")
+    names = ", ".join(f.name + ("" if f.required else " (optional)") for f in secret_fields(credential.provider))
+    raise Failed(
+        f"the secret of {credential.id} was not stored; what was stored before is unchanged. "
+        f"Its provider is {credential.provider}, whose fields are: {names or 'none'}. "
+        "Add --force to store it all the same"
+    )
+
+
+def _read(file: Path | None, credential: Credential | None) -> str:
     try:
         if file is not None:
             with file.open("rb") as source:
                 raw = source.read(MAX_SECRET + 1)
         elif sys.stdin.isatty():
-            return str(typer.prompt(f"JSON object, e.g. {EXAMPLE}", hide_input=True, err=True))
+            return _asked(credential)
         else:
             raw = sys.stdin.buffer.read(MAX_SECRET + 1)
     except (OSError, ValueError) as error:  # the name is not repeated: somebody may have put the secret there
@@ -111,6 +156,18 @@ def _read(file: Path | None) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise Misused("the secret is not UTF-8 text") from None
+
+
+def _asked(credential: Credential | None) -> str:
+    """Ask for each field of the provider's secret, without showing what is typed."""
+    if credential is None:
+        return str(typer.prompt(f"JSON object, e.g. {EXAMPLE}", hide_input=True, err=True))
+    given: dict[str, str] = {}
+    for field in secret_fields(credential.provider):
+        asked = f"{field.name}: {field.about}" + ("" if field.required else " (optional)")
+        value = str(typer.prompt(asked, hide_input=True, err=True, default="", show_default=False)).strip()
+        given |= {field.name: value} if value else {}
+    return codec.dumps(given)
 
 
 def _object(text: str) -> tuple[str, int]:

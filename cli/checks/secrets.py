@@ -1,7 +1,9 @@
 """Checks of credentials' secrets: each provider's own code is asked, by a call that cannot leave this machine."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any, Final, NoReturn
 
 from cli.checks import Finding, Level
@@ -14,6 +16,7 @@ from shared.ports import BadSignature, Clock, NotSent, Retriable, Target
 from shared.providers import registry
 from shared.providers.registry import AwsAccount, AwsKeys, Needs
 
+_NAME: Final = re.compile(r"[a-z][a-z_]{0,30}")
 KEYLESS: Final = frozenset({"no_key", "no_topic"})
 """What a reader of webhooks says that believes no post at all."""
 ROLE: Final = "ses"
@@ -37,7 +40,7 @@ class _Nowhere:
 def read(credential: Credential, text: str) -> tuple[Mapping[str, str], list[Finding]]:
     """Return a secret's fields and what is wrong with its form; a value is never part of a finding."""
     name = f"secret {credential.id}"
-    do = f"posthaste credential set {credential.id} (fields: docs/providers, shared/providers/{credential.provider}.py)"
+    do = f"posthaste credential set {credential.id} (fields: {', '.join(known(credential))})"
     if not text.strip():
         return {}, [] if credential.provider == ROLE else [
             Finding(name, Level.ERROR, "it is empty: nothing is sent", do)
@@ -64,7 +67,8 @@ def judge(credential: Credential, text: str, url: str, clock: Clock) -> list[Fin
     fields, found = read(credential, text)
     if found:
         return found
-    do = f"posthaste credential set {credential.id}, with all its fields"
+    do = f"posthaste credential set {credential.id} (fields: {', '.join(known(credential))})"
+    found += [Finding(name, Level.WARNING, says, do) for says in strange(credential, fields)]
     if credential.provider == ROLE and sum(_has(fields, x) for x in PAIR) == 1:
         says = f"of {' and '.join(PAIR)} it has one: its sender's role signs, and mail leaves this account"
         found.append(Finding(name, Level.ERROR, says, do))
@@ -76,6 +80,25 @@ def judge(credential: Credential, text: str, url: str, clock: Clock) -> list[Fin
         path = WEBHOOK_PATH.format(provider=credential.provider, credential_id=credential.id)
         found.append(Finding(name, Level.ERROR, says, f"{do}; the provider posts to {url}{path}"))
     return found or [Finding(name, Level.OK, "complete" if fields else "empty, as its sender's role signs")]
+
+
+def known(credential: Credential) -> list[str]:
+    """Return the names of the fields that a credential's secret may have."""
+    return [f.name for f in registry.secret_fields(credential.provider)]
+
+
+def strange(credential: Credential, fields: Iterable[str]) -> list[str]:
+    """Return a sentence about each field that the provider does not have, with the name that was probably meant.
+
+    A name is shown only if it looks like one: a secret may have been typed in its place.
+    """
+    names = known(credential)
+    out = []
+    for field in sorted(set(fields) - set(names)):
+        near = get_close_matches(field, names, n=1)
+        shown = f"`{field}`" if _NAME.fullmatch(field) else "with a name that is not one"
+        out.append(f"it has an unknown field {shown}" + (f": did you mean `{near[0]}`?" if near else ""))
+    return out
 
 
 def doomed(check: str, name: str) -> Finding:

@@ -42,7 +42,7 @@ from shared.providers._common import (
 )
 from shared.providers.mailgun_events import MAX_MESSAGE_ID, MailgunWebhooks
 from shared.providers.mailgun_lookup import RESOLVES_WITHIN, look_up
-from shared.providers.registry import Needs
+from shared.providers.registry import Needs, SecretField
 
 BASE_URL: Final = "https://api.mailgun.net"
 """`https://api.eu.mailgun.net` for domains in the EU."""
@@ -304,3 +304,8 @@ def _build(needs: Needs) -> Mailgun:
 
 PROVIDER: Final = _build
 WEBHOOKS: Final = MailgunWebhooks
+SECRET: Final = (
+    SecretField("api_key", "the API key, or a key of the domain that sends"),
+    SecretField("domain", "the sending domain"),
+    SecretField("webhook_signing_key", "the HTTP webhook signing key", feedback=True),
+)

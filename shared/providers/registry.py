@@ -1,6 +1,7 @@
 """Which provider is served by which file: `shared.providers.<name>`, loaded when it is first asked for.
 
-A provider's file exposes `PROVIDER`, a factory, and `WEBHOOKS`, a factory or None. Nothing else has to be told.
+A provider's file exposes `PROVIDER`, a factory; `WEBHOOKS`, a factory or None; and `SECRET`, the fields of its
+credentials' secrets.
 """
 
 import re
@@ -59,6 +60,23 @@ class Needs:
     public_url: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class SecretField:
+    """A field of a credential's secret.
+
+    Attributes:
+        name: its key in the secret's JSON object.
+        about: what it is, for the person who types it.
+        required: whether the sender or the webhooks need it.
+        feedback: whether it serves to verify webhooks.
+    """
+
+    name: str
+    about: str
+    required: bool = True
+    feedback: bool = False
+
+
 ProviderFactory = Callable[[Needs], Provider]
 WebhooksFactory = Callable[[], WebhookReader]
 
@@ -89,3 +107,9 @@ def webhooks(name: str) -> WebhookReader:
     """Return a new reader of a provider's webhooks; KeyError if there is none."""
     factory: WebhooksFactory = _find(name, "WEBHOOKS")  # type: ignore[assignment]
     return factory()
+
+
+def secret_fields(name: str) -> tuple[SecretField, ...]:
+    """Return the fields of a provider's secrets by the name in the settings; KeyError if there is no such provider."""
+    fields: tuple[SecretField, ...] = _find(name, "SECRET")  # type: ignore[assignment]
+    return fields

@@ -35,7 +35,7 @@ from shared.providers._common import (
     perform,
     wait,
 )
-from shared.providers.registry import Needs
+from shared.providers.registry import Needs, SecretField
 from shared.providers.resend_events import ResendWebhooks
 
 BASE_URL: Final = "https://api.resend.com"
@@ -256,3 +256,7 @@ def _build(needs: Needs) -> Resend:
 
 PROVIDER: Final = _build
 WEBHOOKS: Final = ResendWebhooks
+SECRET: Final = (
+    SecretField("api_key", "the API key, re_…"),
+    SecretField("webhook_signing_secret", "the signing secret of the webhook, whsec_…", feedback=True),
+)

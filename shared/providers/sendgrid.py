@@ -29,7 +29,7 @@ from shared.providers._common import (
     spread,
     wait,
 )
-from shared.providers.registry import Needs
+from shared.providers.registry import Needs, SecretField
 from shared.providers.sendgrid_events import SendGridWebhooks
 
 BASE_URL: Final = "https://api.sendgrid.com"
@@ -232,3 +232,7 @@ def _build(needs: Needs) -> SendGrid:
 
 PROVIDER: Final = _build
 WEBHOOKS: Final = SendGridWebhooks
+SECRET: Final = (
+    SecretField("api_key", "the API key, SG.…"),
+    SecretField("webhook_public_key", "the verification key of the signed event webhook", feedback=True),
+)

@@ -32,7 +32,7 @@ from shared.providers._common import (
     wait,
 )
 from shared.providers._sigv4 import Signer
-from shared.providers.registry import AwsKeys, Needs
+from shared.providers.registry import AwsKeys, Needs, SecretField
 from shared.providers.ses_events import SesWebhooks
 from shared.providers.ses_request import SMTPUTF8, bulk, entries, entry, simple
 
@@ -268,3 +268,21 @@ def _build(needs: Needs) -> Ses:
 
 PROVIDER: Final = _build
 WEBHOOKS: Final = SesWebhooks
+SECRET: Final = (
+    SecretField("access_key_id", "an access key of another AWS account; else the sender's role signs", required=False),
+    SecretField("secret_access_key", "its secret key", required=False),
+    SecretField("session_token", "its session token, if it is temporary", required=False),
+    SecretField("region", "its region, if it is not that of the settings", required=False),
+    SecretField(
+        "topic_arn",
+        "the SNS topic of another account whose posts are believed",
+        required=False,
+        feedback=True,
+    ),
+    SecretField(
+        "signing_certificate",
+        "the only certificate to trust, PEM; else the one AWS names",
+        required=False,
+        feedback=True,
+    ),
+)

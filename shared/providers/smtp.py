@@ -18,7 +18,7 @@ from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Thro
 from shared.domain.smtp import Mail, Relay, Reply, Step, Tls
 from shared.ports import AnswerLost, Clock, NoTime, NotSent, Smtp, Target, Unfit
 from shared.providers._common import MAX_ID, PerContent, Refusal, copies, wait
-from shared.providers.registry import Needs
+from shared.providers.registry import Needs, SecretField
 from shared.providers.smtp_message import Unsendable, common, message_id, own
 
 SCHEMES: Final[Mapping[str, tuple[Tls, int]]] = {
@@ -259,3 +259,8 @@ def _build(needs: Needs) -> SmtpRelay:
 
 PROVIDER: Final = _build
 WEBHOOKS: Final = None
+SECRET: Final = (
+    SecretField("username", "the user name", required=False),
+    SecretField("password", "the password", required=False),
+    SecretField("auth", "`none` for a relay that asks for neither", required=False),
+)

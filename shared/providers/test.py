@@ -105,3 +105,4 @@ def _build(needs: Needs) -> TestProvider:
 
 PROVIDER: Final = _build
 WEBHOOKS: Final = None
+SECRET: Final = ()

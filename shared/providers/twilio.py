@@ -23,7 +23,7 @@ from shared.domain.content import Content
 from shared.domain.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import MAX_ID, Refusal, ask, clean, fault, keys, own_answer, perform, wait
-from shared.providers.registry import Needs
+from shared.providers.registry import Needs, SecretField
 from shared.providers.twilio_events import REF_QUERY, TwilioWebhooks
 
 BASE_URL: Final = "https://api.twilio.com"
@@ -229,3 +229,11 @@ def _build(needs: Needs) -> Twilio:
 
 PROVIDER: Final = _build
 WEBHOOKS: Final = TwilioWebhooks
+SECRET: Final = (
+    SecretField("account_sid", "the account SID, AC…"),
+    SecretField("auth_token", "the auth token; it also signs the callbacks", feedback=True),
+    SecretField("from", "the number, short code or alphanumeric id that sends", required=False),
+    SecretField("messaging_service_sid", "the messaging service that sends instead, MG…", required=False),
+    SecretField("api_key", "an API key as SK…:secret, which calls instead of the auth token", required=False),
+    SecretField("webhook_url", "where callbacks come in, if not at the API's address", required=False, feedback=True),
+)

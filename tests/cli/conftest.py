@@ -1,6 +1,8 @@
+import base64
 import json
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,8 @@ import boto3
 import botocore.loaders
 import botocore.session
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from moto import mock_aws
 from typer.testing import CliRunner
 
@@ -106,6 +110,13 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         boto3.client("dynamodb", region_name="us-east-1").create_table(**table("dev"))
         boto3.client("secretsmanager", region_name="us-east-1").create_secret(Name=secret_name("dev", "sendgrid-main"))
         yield
+
+
+@cache
+def public_key() -> str:
+    """Return a key as SendGrid shows it, by which its webhooks are verified."""
+    public = ec.generate_private_key(ec.SECP256R1()).public_key()
+    return base64.b64encode(public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).decode()
 
 
 def stored_secret(credential: str = "sendgrid-main", **connection: Any) -> str | None:

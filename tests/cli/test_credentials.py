@@ -1,15 +1,97 @@
 import json
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tests.cli.conftest import stored_secret
-from tests.cli.fakes import Answer, FakeApi, Run
+from infra.settings import providers
+from shared.contracts import ENV_SETTINGS, Credential, Settings
+from shared.ports import BadSignature
+from shared.providers import registry
+from shared.providers.registry import AwsAccount, Needs
+from tests.cli.conftest import public_key, stored_secret
+from tests.cli.fakes import Answer, FakeApi, FakeClock, Run
 
 SECRET = "SG.hush-hush-0123456789"
-GOOD = json.dumps({"api_key": SECRET, "webhook_public_key": "MFkw"})
+GOOD = json.dumps({"api_key": SECRET, "webhook_public_key": public_key()})
+SETTINGS = Settings(
+    "dev",
+    (
+        Credential("sendgrid-main", "sendgrid", "email", 100),
+        Credential("relay", "smtp", "email", 10, base_url="smtp://relay.example:587"),
+        Credential("ses-main", "ses", "email", 10),
+    ),
+    {"email": ("sendgrid-main",)},
+)
 
 pytestmark = pytest.mark.usefixtures("aws")
+
+
+@pytest.fixture(autouse=True)
+def declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ENV_SETTINGS, SETTINGS.dumps())
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"apikey": SECRET}, "did you mean `api_key`?"),
+        ({"api_key": SECRET}, "posts of its provider are not believed (no_key)"),
+        ({"api_key": SECRET, "webhook_public_key": "MFkw"}, "posts of its provider are not believed"),
+        ({**json.loads(GOOD), "region": "eu"}, "unknown field `region`"),
+        ({**json.loads(GOOD), SECRET: "x"}, "unknown field with a name that is not one"),
+    ],
+)
+def test_a_secret_that_cannot_work_does_not_replace_one_that_does(run: Run, fields: dict[str, str], said: str) -> None:
+    assert run("credential", "set", "sendgrid-main", input=GOOD).code == 0
+    done = run("credential", "set", "sendgrid-main", input=json.dumps(fields))
+    assert (done.code, done.out) == (1, "")
+    assert said in done.err
+    assert "whose fields are: api_key, webhook_public_key" in done.err
+    assert SECRET not in done.err
+    assert stored_secret() == json.dumps(json.loads(GOOD), separators=(",", ":"))
+    assert run("credential", "set", "sendgrid-main", "--force", input=json.dumps(fields)).code == 0
+    assert json.loads(stored_secret() or "") == fields
+
+
+def test_each_field_of_the_provider_is_asked_for_unseen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    given = {"api_key": SECRET, "webhook_public_key": public_key()}
+
+    def prompt(text: str, *, hide_input: bool, **_: object) -> str:
+        asked.append(text)
+        assert hide_input
+        return given[text.partition(":")[0]]
+
+    monkeypatch.setattr("typer.prompt", prompt)
+    monkeypatch.setattr("cli.credentials.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    assert run("credential", "set", "sendgrid-main").code == 0
+    assert [x.partition(":")[0] for x in asked] == ["api_key", "webhook_public_key"]
+    assert json.loads(stored_secret() or "") == given
+
+
+@pytest.mark.parametrize("provider", sorted(providers()))
+def test_a_provider_names_every_field_that_it_reads(provider: str) -> None:
+    class Reading(dict[str, str]):
+        def get(self, name: str, default: Any = None) -> Any:
+            read.add(name)
+            return super().get(name, default)
+
+    read: set[str] = set()
+    fields = registry.secret_fields(provider)
+    base_url = "smtp://relay.example:587" if provider == "smtp" else ""
+    for given in ({}, {f.name: "x" for f in fields}):
+        secret = Reading(given)
+        nowhere: Any = object()
+        aws = AwsAccount("us-east-1", lambda: None)
+        needs = Needs(nowhere, FakeClock(), secret, base_url=base_url, feedback=nowhere, smtp=nowhere, aws=aws)
+        registry.provider(provider)(needs)
+        with suppress(KeyError, BadSignature):
+            registry.webhooks(provider).verify({}, b"{}", secret, 0.0)
+    assert read <= {f.name for f in fields}
+    assert {f.name for f in fields if f.required} <= read
 
 
 @pytest.mark.parametrize("flags", [(), ("--json",)])

@@ -1,6 +1,5 @@
 """Every command, with no option that it does not demand, against the real API and the real stores in memory."""
 
-import base64
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,14 +8,13 @@ from typing import Any, Final
 import boto3
 import pytest
 import typer
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from cli import deadletters
 from cli.deployment import Deployment
 from cli.main import app
 from shared.contracts import ENV_SETTINGS, TEST_CREDENTIAL, Credential, Settings, secret_name
 from tests.api.conftest import SENDER, Api, build_api
+from tests.cli.conftest import public_key
 from tests.cli.fakes import FakeClock, Run
 from tests.cli.real import RealApi
 from tests.fakes.clock import FakeClock as EngineClock
@@ -36,7 +34,7 @@ class Case:
         (folder / "list.csv").write_text("recipient,name\na@example.org,Ann\nb@example.org,Ben\n")
         (folder / "mail.html").write_text("<p>Dear {{ name }}</p>")
         (folder / "batch.json").write_text(json.dumps(api.body(("c@example.org",))))
-        (folder / "secret.json").write_text(json.dumps({"api_key": "SG.x", "webhook_public_key": _public_key()}))
+        (folder / "secret.json").write_text(json.dumps({"api_key": "SG.x", "webhook_public_key": public_key()}))
 
     @property
     def account(self) -> str:
@@ -134,12 +132,6 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
 """Command → what it is given: its required arguments, and what names the one thing that it is about."""
 FINDS_FAULTS: Final = {("doctor",)}
 """Commands that end with 1 because they look at a world that is no complete stack."""
-
-
-def _public_key() -> str:
-    public = ec.generate_private_key(ec.SECP256R1()).public_key()
-    form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
-    return base64.b64encode(public.public_bytes(*form)).decode()
 
 
 def commands() -> set[tuple[str, ...]]:
