@@ -57,7 +57,7 @@ down: setup ## stop the local cloud
 	@$(PY) -m infra.local down
 
 status: setup ## show what of the local cloud is running
-	@$(PY) -m infra.local status
+	@$(PY) -m infra.local status || test $$? -eq 1
 
 test: test-unit test-deployed ## all tests: unit, function and synth tests, then those on a local cloud of their own
 

@@ -199,7 +199,7 @@ class Api:
                 hint = problem.get("code")
                 advice = ": allow it with `posthaste sender add ACCOUNT VALUE`" if hint == "from_not_allowed" else ""
                 advice = f": try again in {wait:.0f} s" if wait and not advice else advice
-                return Failed(text + advice)
+                return Failed(text + advice, problem=str(hint or ""))
 
     def _unreachable(self) -> Unreachable:
         local = is_loopback(urlsplit(self._target.url).hostname or "")

@@ -25,9 +25,18 @@ class ExitCode(IntEnum):
 
 
 class CommandError(Exception):
-    """Ends the command. The message is shown as it is: no secret may stand in it."""
+    """Ends the command. The message is shown as it is: it must hold no secret.
+
+    Args:
+        text: the message.
+        problem: the code of the API's answer, e.g. `stopping`; empty if the error is not the API's.
+    """
 
     code: ClassVar[ExitCode]
+
+    def __init__(self, text: str, *, problem: str = "") -> None:
+        super().__init__(text)
+        self.problem = problem
 
 
 class Failed(CommandError):

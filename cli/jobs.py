@@ -1,6 +1,7 @@
 """What batches and campaigns can both be told: a job's log, its export, stop, resume and retry."""
 
 import json as codec
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -8,11 +9,17 @@ import typer
 
 from cli import exports
 from cli.client import connect, path_of
-from cli.errors import Misused
-from cli.output import Json, counted, emit, say, surroundings, tables
-from shared.domain.states import MessageState, Status
+from cli.errors import Failed, Misused
+from cli.output import Json, counted, emit, say, surroundings, tables, tell
+from cli.watch import asked
+from shared.domain.states import JobState, MessageState, Status
+from shared.ports import Clock
 
 PAGE: Final = "1000"
+PATIENCE: Final = 300.0
+"""Seconds that a command waits for a stop: a lease ends within two minutes, and the sweeper looks every minute."""
+STOPPING: Final = "stopping"
+"""The problem of a resume or retry that comes while its job is being stopped."""
 LOG: Final = ("message", "state", "attempts", "recipient", "providers", "error")
 
 Name = Annotated[str, typer.Argument(metavar="ID", help="Its id.")]
@@ -38,11 +45,12 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str) -> None:
     """
 
     def again(ctx: typer.Context, name: str, rest: str, body: bytes = b"{}", *, json: bool) -> None:
-        """Resume or retry.
+        """Resume or retry, once what is being stopped has stopped.
 
         Not repeated when the answer is lost: the first request may have been heard, and the second would be refused.
         """
-        answer = connect(ctx).post(path_of(root, name, rest), body, again=False)
+        api = connect(ctx)
+        answer = _once_stopped(lambda: api.post(path_of(root, name, rest), body, again=False), surroundings(ctx).clock)
         if answer.get("messages") == 0:
             text = f"{kind} {name}: nothing to send"
         else:
@@ -80,8 +88,12 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str) -> None:
         help=f"Stop a {kind}: what has not been handed to a provider stays queued. A finished one stays as it is."
     )
     def stop(ctx: typer.Context, name: Name, json: Json = False) -> None:
-        answer = connect(ctx).post(path_of(root, name, "/stop"), again=True)
-        text = f"{kind} {name} is {answer.get('state')}; go on:  posthaste {kind} resume {name}"
+        api, clock = connect(ctx), surroundings(ctx).clock
+        answer = api.post(path_of(root, name, "/stop"), again=True)
+        state = answer.get("state")
+        if state == JobState.STOPPED and not json:
+            state = _stopped(lambda: api.get(path_of(root, name)), clock)
+        text = f"{kind} {name} is {state}; go on:  posthaste {kind} resume {name}"
         told(answer, json=json, text=text)
 
     @app.command(help=f"Send what a stopped {kind} has not sent.")
@@ -95,6 +107,36 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str) -> None:
         Messages whose fate is unknown are sent again only with --include unknown: some may arrive twice.
         """
         again(ctx, name, "/retry", _to_include(include), json=json)
+
+
+def _stopped(read: Callable[[], dict[str, Any]], clock: Clock) -> object:
+    """Wait until what is being stopped has stopped, for a while; return its state."""
+    tell("stopping: messages that are with a provider already are waited for")
+    end = clock.now() + PATIENCE
+    for found in asked(read, clock):
+        if found.get("state") != JobState.STOPPED or clock.now() > end:
+            break
+    return found.get("state")
+
+
+def _once_stopped(send: Callable[[], dict[str, Any]], clock: Clock) -> dict[str, Any]:
+    """Send a request, again and again while what it is about is being stopped."""
+    end = clock.now() + PATIENCE
+
+    def tried() -> dict[str, Any] | None:
+        try:
+            return send()
+        except Failed as error:
+            if error.problem != STOPPING or clock.now() > end:
+                raise
+            return None
+
+    for n, answer in enumerate(asked(tried, clock)):
+        if answer is not None:
+            return answer
+        if not n:
+            tell("it is being stopped: waiting until it has stopped")
+    raise AssertionError("the readings never end")
 
 
 def _shown(line: dict[str, Any]) -> dict[str, Any]:

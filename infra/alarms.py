@@ -15,7 +15,8 @@ from aws_cdk.aws_sqs import Queue
 
 from infra.function import Function
 from infra.queue import WorkQueue
-from infra.settings import RELAY, Deployment
+from infra.schema import RELAY
+from infra.settings import Deployment
 from shared import metrics
 
 T = TypeVar("T")

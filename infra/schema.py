@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from shared import contracts
 
+RELAY: Final = "smtp"
+"""The provider whose server is the operator's own choice, and whose base URL is no web address."""
 MAX_CREDENTIALS: Final = 100
 MAX_WORKERS: Final = 1000
 """The event source's `MaximumConcurrency` ends there."""

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from aws_cdk import RemovalPolicy
 from pydantic import ValidationError
 
-from infra.schema import MAX_BACKUPS, MIN_WORKERS, Credential, Posthaste
+from infra.schema import MAX_BACKUPS, MIN_WORKERS, RELAY, Credential, Posthaste
 from shared import contracts
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -26,8 +26,6 @@ MAX_SETTINGS: Final = 2600
 MESSAGES_PER_WORKER: Final = 1000
 """What a worker is sure to send per second; it is measured to send three times as many."""
 LOOPBACK: Final = ("127.0.0.1", "localhost")
-RELAY: Final = "smtp"
-"""The provider whose server is the operator's own choice, and whose base URL is no web address."""
 RELAY_SCHEMES: Final = ("smtp", "smtps", "smtp+plain")
 """STARTTLS, TLS from the first byte, and neither."""
 

@@ -42,7 +42,7 @@ def clock(date: str, now: float) -> Finding:
 
 def bootstrap(parameter: Mapping[str, Any] | None, account: str, region: str) -> Finding:
     """Judge the CDK's bootstrap stack by its version parameter (`ssm.get_parameter`), None if there is none."""
-    do = f"npx cdk bootstrap aws://{account}/{region}"
+    do = f".venv/bin/npx cdk bootstrap aws://{account}/{region}"
     if parameter is None:
         return Finding("bootstrap", Level.ERROR, f"the CDK has no bootstrap stack in {account}, {region}", do)
     version = parameter["Parameter"]["Value"]
@@ -102,7 +102,9 @@ def declared(settings: Settings, deployed: Settings | None) -> Finding:
     ]
     changes += [f"~{name}" for name in mine.keys() & theirs.keys() if mine[name] != theirs[name]]
     what = ", ".join(sorted(changes, key=lambda x: x[1:])) or "others than the credentials"
-    return Finding("settings", Level.WARNING, f"cdk.json differs from what is deployed: {what}", "npx cdk deploy")
+    return Finding(
+        "settings", Level.WARNING, f"cdk.json differs from what is deployed: {what}", ".venv/bin/npx cdk deploy"
+    )
 
 
 def leaving(settings: Settings, deployed: Settings, waiting: Mapping[str, int]) -> list[Finding]:

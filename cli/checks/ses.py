@@ -96,7 +96,7 @@ def events(
         subscriptions: `sns.list_subscriptions_by_topic`'s.
         queue: ARN of the feedback queue.
     """
-    name, redeploy = "ses events", "npx cdk deploy, or make it as docs/providers/ses.md says"
+    name, redeploy = "ses events", ".venv/bin/npx cdk deploy, or make it as docs/providers/ses.md says"
     found = []
     for credential, answer in sorted(sets.items()):
         mine = [

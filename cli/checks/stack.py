@@ -110,11 +110,13 @@ def alarms(
     """Judge the alarms (`cloudwatch.describe_alarms`) and who hears of them (`sns.list_subscriptions_by_topic`)."""
     found = []
     if not alarms:
-        found.append(Finding("alarms", Level.ERROR, "the stage has no alarms", "npx cdk deploy"))
+        found.append(Finding("alarms", Level.ERROR, "the stage has no alarms", ".venv/bin/npx cdk deploy"))
     mute = [x["AlarmName"] for x in alarms if not x.get("ActionsEnabled") or topic not in x.get("AlarmActions", [])]
     if mute:
         says = f"{len(mute)} alarms tell nobody, {mute[0]} among them"
-        found.append(Finding("alarms", Level.ERROR, says, "aws cloudwatch enable-alarm-actions, or npx cdk deploy"))
+        found.append(
+            Finding("alarms", Level.ERROR, says, "aws cloudwatch enable-alarm-actions, or .venv/bin/npx cdk deploy")
+        )
     told = sum(map(confirmed, subscriptions))
     if not subscriptions:
         do = "set alarm_email in cdk.json and deploy, or subscribe to the topic"

@@ -78,7 +78,11 @@ def _run(where: Paths) -> None:
         say(f"           {newsletter.OUTAGE[1]} is down for {newsletter.OUTAGE_SECONDS} s")
         say(f"           newsletter posted: {sent.answer['recipients']} recipients, batch {sent.batch_id}")
         newsletter.watch(running, sent)
-        say(f"           {newsletter.carried(newsletter.evidence(running, sent))}")
+        found = newsletter.evidence(running, sent)
+        say(f"           {newsletter.carried(found)}")
+        say(f"           {newsletter.left_out(sent, found)}")
+        with step(f"{newsletter.OUTAGE[1]} is used again"):
+            newsletter.recovered(running)
         _show(running)
         say("\nCtrl-C stops the local cloud.")
         with contextlib.suppress(KeyboardInterrupt):
@@ -99,12 +103,14 @@ def _demo(where: Paths) -> None:
             found = newsletter.evidence(running, sent)
             where.demo.write_text(json.dumps(found, indent=1), encoding="utf-8")
             wrong = newsletter.faults(sent, found)
+        with step(f"{newsletter.OUTAGE[1]} is used again"):
+            newsletter.recovered(running)
         if wrong:
             raise LocalCloudError("the demo failed:\n  " + "\n  ".join(wrong))
         say(
             f"{sent.answer['recipients']} recipients, {sent.answer['skipped']} skipped, "
             f"{len(found['accepted'])} accepted by a provider, each exactly once, and the logs agree: {where.demo}\n"
-            f"{newsletter.carried(found)}"
+            f"{newsletter.carried(found)}\n{newsletter.left_out(sent, found)}"
         )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from infra.local import accounts, completion, deploy, emulator, processes, providers
 from infra.local.console import LocalCloudError, say, step
-from infra.local.paths import Paths, read_env
+from infra.local.paths import EXPORT, Paths, read_env
 from infra.local.processes import Process
 
 HEALTH_SECONDS: Final = 60.0
@@ -124,7 +124,7 @@ def write_env(paths: Paths, env: Mapping[str, str]) -> None:
     """Write the `env` file, readable by its owner alone, in one rename."""
     draft = paths.env.with_suffix(".new")
     draft.touch(mode=0o600)
-    draft.write_text("".join(f"{key}={value}\n" for key, value in env.items()), encoding="utf-8")
+    draft.write_text("".join(f"{EXPORT}{key}={value}\n" for key, value in env.items()), encoding="utf-8")
     draft.replace(paths.env)
 
 

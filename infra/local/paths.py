@@ -11,6 +11,10 @@ ENV_LOCAL: Final = "POSTHASTE_LOCAL"
 """Names the folder; also the mark that tells our processes from others' (see `processes`)."""
 
 
+EXPORT: Final = "export "
+"""Begins each line of the settings: a shell that reads them hands them on to what it starts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Paths:
     """The folder of one local cloud and the files in it."""
@@ -19,7 +23,7 @@ class Paths:
 
     @property
     def env(self) -> Path:
-        """KEY=VALUE lines for clients and tests."""
+        """`export KEY=VALUE` lines for clients, tests and shells."""
         return self.home / "env"
 
     @property
@@ -68,8 +72,8 @@ def paths() -> Paths:
 
 
 def read_env(file: Path) -> dict[str, str]:
-    """Read KEY=VALUE lines as `up` writes them; an absent file is empty."""
+    """Read KEY=VALUE lines as `up` writes them, with or without `export`; an absent file is empty."""
     if not file.exists():
         return {}
-    lines = file.read_text(encoding="utf-8").splitlines()
+    lines = (line.removeprefix(EXPORT) for line in file.read_text(encoding="utf-8").splitlines())
     return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))

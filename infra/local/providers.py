@@ -10,7 +10,7 @@ from infra.local.console import LocalCloudError
 from infra.local.deploy import client
 from infra.local.paths import Paths
 from infra.local.processes import LOOPBACK, Process
-from infra.settings import RELAY
+from infra.schema import RELAY
 from shared.contracts import WEBHOOK_PATH, secret_name, ses_topic_name
 from simulator.client import ControlClient, ControlError
 

@@ -318,16 +318,18 @@ def test_watching_follows_the_newest_job(run: Run, api: FakeApi) -> None:
 def test_stop_resume_and_retry_are_the_campaigns(run: Run, api: FakeApi) -> None:
     jobs = [{"job_id": JOB, "state": "READY", "messages": 1200}]
     again: dict[str, Any] = {"campaign_id": CAMPAIGN, "state": "READY", "messages": 1200, "jobs": jobs, "left_out": []}
-    api.answers(Answer({"campaign_id": CAMPAIGN, "state": "STOPPED", "jobs": [job_view("STOPPED", queued=1)]}))
-    assert f"campaign {CAMPAIGN} is STOPPED" in run("campaign", "stop", CAMPAIGN).out
+    stopping = Answer({"campaign_id": CAMPAIGN, "state": "STOPPED", "jobs": [job_view("STOPPED", queued=1)]})
+    api.answers(stopping, campaign("LOGGED"))
+    assert f"campaign {CAMPAIGN} is LOGGED" in run("campaign", "stop", CAMPAIGN).out
     api.answers(Answer(again))
     assert "1,200 messages" in run("campaign", "resume", CAMPAIGN).out
     assert run("campaign", "retry", CAMPAIGN, "--include", "failed", "--json").json == again
     assert run("campaign", "retry", CAMPAIGN, "--include", "all").code == 2
     api.answers(problem(409, "job_in_progress", "Busy"))
     assert run("campaign", "resume", CAMPAIGN).code == 1
-    assert [(a.path, a.json) for a in api.asked] == [
+    assert [(a.path, a.json if a.method == "POST" else None) for a in api.asked] == [
         (f"/campaigns/{CAMPAIGN}/stop", {}),
+        (f"/campaigns/{CAMPAIGN}", None),
         (f"/campaigns/{CAMPAIGN}/resume", {}),
         (f"/campaigns/{CAMPAIGN}/retry", {"include": ["failed"]}),
         (f"/campaigns/{CAMPAIGN}/resume", {}),

@@ -12,6 +12,8 @@ import pytest
 from cli.environment import Target, api_target, local_cloud
 from cli.errors import CommandError, ExitCode, Misused
 from cli.main import EXIT_CODES
+from infra.local import paths
+from infra.local.cloud import write_env
 from tests.cli.fakes import API_KEY, Answer, FakeApi, Run
 
 COMMAND = [sys.executable, "-P", "-c", "from cli.main import main; main()"]
@@ -192,3 +194,25 @@ def test_the_local_cloud_is_asked_and_its_exit_code_kept(local_command: dict[str
     down = run("down")
     assert down.returncode == 1
     assert "`local down` failed" in down.stderr
+
+
+def test_the_settings_of_a_local_cloud_reach_what_a_shell_starts(folder: Path) -> None:
+    file = paths.Paths(folder / ".local")
+    file.make()
+    write_env(file, {"POSTHASTE_URL": "http://127.0.0.1:9/x"})
+    words = [
+        "sh",
+        "-c",
+        '. ./.local/env; exec "$0" -c "import os; print(os.environ[\'POSTHASTE_URL\'])"',
+        sys.executable,
+    ]
+    assert (
+        subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout == "http://127.0.0.1:9/x\n"
+    )
+    assert paths.read_env(file.env) == {"POSTHASTE_URL": "http://127.0.0.1:9/x"}
+
+
+def test_the_local_clouds_command_starts_no_process_for_templates() -> None:
+    """What it imports would start node, which Ctrl-C kills before Python has said goodbye to it."""
+    words = [sys.executable, "-c", "import sys, infra.local.__main__; sys.exit('aws_cdk' in sys.modules)"]
+    assert subprocess.run(words, check=False, timeout=60).returncode == 0
