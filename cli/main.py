@@ -21,6 +21,7 @@ from cli import (
     erasing,
     keys,
     local,
+    logs,
     queues,
     switches,
     templates,
@@ -85,8 +86,8 @@ app = typer.Typer(
     name="posthaste",
     cls=Commands,
     help="Posthaste: deliver mail and texts, each message once. Commands for its clients (batch, campaign, template), "
-    "its operators (account, key, sender, credential, audit, erase, pause, resume, rate, queue, redrive, doctor) and a "
-    "developer's machine (local).",
+    "its operators (account, key, sender, credential, audit, erase, pause, resume, rate, queue, redrive, doctor, logs) "
+    "and a developer's machine (local).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -106,6 +107,7 @@ app.add_typer(switches.rate_app, name="rate")
 app.add_typer(queues.app, name="queue")
 app.command("redrive")(queues.redrive)
 app.command("doctor")(doctor.doctor)
+app.command("logs")(logs.logs)
 app.add_typer(local.app, name="local")
 
 

@@ -9,7 +9,7 @@ import boto3
 import pytest
 import typer
 
-from cli import deadletters
+from cli import deadletters, logs
 from cli.deployment import Deployment
 from cli.main import app
 from shared.contracts import ENV_SETTINGS, TEST_CREDENTIAL, Credential, Settings, secret_name
@@ -128,6 +128,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("rate", "reset"): lambda _: ("one",),
     ("rate", "list"): lambda _: (),
     ("queue", "list"): lambda _: (),
+    ("logs",): lambda _: (),
 }
 """Command → what it is given: its required arguments, and what names the one thing that it is about."""
 FINDS_FAULTS: Final = {("doctor",)}
@@ -179,7 +180,9 @@ def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.M
         "StackStatus": "CREATE_COMPLETE",
         "Outputs": [{"OutputKey": k, "OutputValue": v} for k, v in outputs.items()],
     }
-    monkeypatch.setattr(Deployment, "resources", lambda _self, kind: urls if kind == deadletters.QUEUE else [])
+    boto3.client("logs", REGION).create_log_group(logGroupName=f"/posthaste/{stage}")
+    there = {deadletters.QUEUE: urls, logs.GROUP: [f"/posthaste/{stage}"]}
+    monkeypatch.setattr(Deployment, "resources", lambda _self, kind: there.get(kind, []))
     monkeypatch.setattr(Deployment, "environment", lambda _self: {ENV_SETTINGS: settings.dumps()})
     monkeypatch.setattr(Deployment, "stack", lambda _self: stack)
     yield Case(api, folder)

@@ -1,0 +1,149 @@
+"""`posthaste logs`: lines of every function in order, by job, request, function, level and field, and as they come."""
+
+import json
+import re
+import shlex
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import boto3
+import jmespath
+import pytest
+import typer
+
+from cli.deployment import Deployment
+from cli.logs import GROUP
+from cli.main import app
+from tests.cli.fakes import FakeClock, Run
+
+REGION: Final = "us-east-1"
+JOB: Final = "01jd3vabcdefghjkmnpqrstvwx"
+SEND, API = "/posthaste/send", "/aws/vendedlogs/api"
+ROOT: Final = Path(__file__).resolve().parents[2]
+DOCS: Final = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
+
+
+NOW: Final = time.time()
+"""Lines of other times than the present are refused, as AWS does."""
+
+
+@pytest.fixture(autouse=True)
+def groups(aws: None, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock.time = NOW
+    client = boto3.client("logs", REGION)
+    for name in (SEND, API):
+        client.create_log_group(logGroupName=name)
+        client.create_log_stream(logGroupName=name, logStreamName="x")
+    monkeypatch.setattr(Deployment, "resources", lambda _self, kind: [SEND, API] if kind == GROUP else [])
+
+
+def write(group: str, seconds: float, line: str = "", **fields: Any) -> None:
+    text = line or json.dumps(fields)
+    event = {"timestamp": int((NOW + seconds) * 1000), "message": text}
+    boto3.client("logs", REGION).put_log_events(logGroupName=group, logStreamName="x", logEvents=[event])
+
+
+def written() -> None:
+    write(SEND, -60, service="send-a", level="INFO", message="sent", correlation_id=JOB, failed=0)
+    write(API, -50, service="api", level="ERROR", message="POST /batches", status=500, request_id="r-1")
+    write(SEND, -40, service="send-b", level="WARNING", message="breaker", credential="b", state="OPEN")
+    write(SEND, -30, type="platform.report", record={"status": "timeout", "requestId": "r-2"})
+    write(SEND, -20, line="Traceback: not JSON")
+    write(SEND, -7200, service="send-a", level="INFO", message="long ago")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), ["sent", "POST /batches", "breaker", "platform.report", "Traceback: not JSON"]),
+        (("--job", JOB), ["sent"]),
+        (("--request", "r-1"), ["POST /batches"]),
+        (("--service", "send-*"), ["sent", "breaker"]),
+        (("--service", "api"), ["POST /batches"]),
+        (("--service", "api", "--service", "send-b"), ["POST /batches", "breaker"]),
+        (("--level", "warning"), ["POST /batches", "breaker", "platform.report"]),
+        (("--match", "breaker"), ["breaker"]),
+        (("--where", "status>=500"), ["POST /batches"]),
+        (("--where", "status<500"), []),
+        (("--where", "type=platform.report", "--where", "record.status!=success"), ["platform.report"]),
+        (("--where", "@log=*send*", "--where", "failed=0"), ["sent"]),
+        (("--since", "3h", "--service", "send-a"), ["long ago", "sent"]),
+        (("--limit", "2"), ["platform.report", "Traceback: not JSON"]),
+    ],
+)
+def test_lines_are_found_oldest_first(run: Run, options: tuple[str, ...], expected: list[str]) -> None:
+    written()
+    done = run("logs", *options, "--json")
+    assert done.code == 0
+    assert [x.get("message") or x.get("type") for x in done.lines] == expected
+    shown = run("logs", *options).out.splitlines()
+    assert len(shown) == len(expected)
+    assert all(word in line for word, line in zip(expected, shown, strict=True))
+
+
+def test_a_line_for_people_has_time_function_level_message_and_fields(run: Run) -> None:
+    written()
+    (line,) = run("logs", "--match", "breaker").out.splitlines()
+    assert re.fullmatch(r"\d\d:\d\d:\d\d send-b +WARNING breaker credential=b state=OPEN", line)
+    assert run("logs", "--match", "nothing like it").err == "no such lines within 30m\n"
+
+
+def test_lines_are_followed_each_once_also_late_ones(run: Run, clock: FakeClock) -> None:
+    written()
+
+    def later(n: int) -> None:
+        if n == 1:
+            write(SEND, 1, message="new")
+        elif n == 2:
+            write(API, -5, message="late")
+        elif n == 4:
+            raise KeyboardInterrupt
+
+    clock.on_sleep = later
+    done = run("logs", "--follow", "--limit", "1", "--json")
+    assert done.code == 130
+    assert [x["message"] for x in done.lines] == ["Traceback: not JSON", "new", "late"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--level", "LOUD"), ("--since", "soon"), ("--where", "status"), ("--where", "status>=x"), ("--match", 'a"b')],
+)
+def test_what_makes_no_sense_is_refused(run: Run, options: tuple[str, ...]) -> None:
+    done = run("logs", *options)
+    assert (done.code, done.out) == (2, "")
+
+
+def in_docs(start: str) -> list[tuple[str, str]]:
+    """Return every command of the docs that starts so: file and command."""
+    found = []
+    for file in DOCS:
+        for block in re.findall(r"```sh\n(.*?)```", file.read_text(encoding="utf-8"), re.DOTALL):
+            found += [(file.name, x.strip()) for x in block.splitlines() if x.strip().startswith(start)]
+        text = file.read_text(encoding="utf-8")
+        found += [(file.name, x) for x in re.findall(r"`([^`\n]+)`", text) if x.startswith(start)]
+    return found
+
+
+@pytest.mark.parametrize(("_file", "command"), in_docs("posthaste logs "))
+def test_every_look_at_logs_in_the_docs_is_understood(run: Run, _file: str, command: str) -> None:
+    words = shlex.split(command, comments=True)[1:]
+    if "-f" in words or "--follow" in words:
+        context = typer.main.get_command(app)
+        assert context.make_context("posthaste", words, resilient_parsing=False)
+        return
+    done = run(*words)
+    assert done.code == 0, done.err
+
+
+def test_the_runbooks_look_at_logs() -> None:
+    assert len(in_docs("posthaste logs ")) > 20
+    assert in_docs("logs ") == []
+
+
+@pytest.mark.parametrize("file", DOCS, ids=lambda x: x.name)
+def test_every_query_of_the_aws_command_line_is_jmespath(file: Path) -> None:
+    text = re.sub(r"\\\n\s*", " ", file.read_text(encoding="utf-8"))
+    for double, single, bare in re.findall(r"--query (?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s'\"`)|]+))", text):
+        jmespath.compile(re.sub(r"\$\w+", "x", double or single or bare))
