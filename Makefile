@@ -67,7 +67,7 @@ test-unit: setup ## tests that need no local cloud
 test-deployed: setup ## tests against a local cloud that is started for them and stopped afterwards
 	POSTHASTE_LOCAL=.local/test $(PY) -m infra.local with $(LANES) -- $(PYTEST) -m deployed tests/deployed
 
-test-browser: setup ## pages in a real browser, which `make browser` installs
+test-browser: setup browser ## pages in a real browser, which is installed if it is missing
 	$(PYTEST) -m browser -n 0
 
 lint: setup ## style, types and import rules
@@ -114,7 +114,8 @@ soak: setup ## let a random adversary drive the engine for HOURS (default 1), ov
 	$(PY) -m tests.statemachine --hours $(or $(HOURS),1) --stores $(or $(STORES),fakes)
 
 browser: ## install the browser that the page tests use (Debian, Ubuntu)
-	apt-get install -y --no-install-recommends chromium chromium-driver
+	@command -v chromedriver >/dev/null || { apt-get update -qq && \
+		apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null; }
 
 openapi: setup ## regenerate functions/api/openapi.json
 	$(PY) -m functions.api.openapi

@@ -40,7 +40,7 @@ def groups(aws: None, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None
 
 def write(group: str, seconds: float, line: str = "", **fields: Any) -> None:
     text = line or json.dumps(fields)
-    event = {"timestamp": int((NOW + seconds) * 1000), "message": text}
+    event: Any = {"timestamp": int((NOW + seconds) * 1000), "message": text}
     boto3.client("logs", REGION).put_log_events(logGroupName=group, logStreamName="x", logEvents=[event])
 
 
