@@ -14,6 +14,8 @@ MAX_BODY: Final = 5 * 1024 * 1024
 """Bytes of a body; API Gateway and Lambda let at most 6 MB through, base64 included."""
 MAX_ANSWER: Final = 6_000_000
 """Bytes of a body as a string of JSON, which is how Lambda passes it on; it takes 6 MB, the rest is for headers."""
+REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
+"""What API Gateway puts where bytes of a text are no UTF-8. A body may hold it honestly: then the length is its own."""
 FAULT: Final = 500
 """From this status on the fault is ours."""
 
@@ -44,8 +46,9 @@ def read(event: Mapping[str, Any], request_id: str) -> Request:
     """Read an event.
 
     Raises:
-        Problem: malformed_request, too_large.
+        Problem: malformed_request, invalid_utf8, too_large.
     """
+    headers = {name.lower(): str(value) for name, value in (event.get("headers") or {}).items()}
     context = event.get("requestContext") or {}
     path = str(event.get("rawPath") or "/")
     stage = context.get("stage", "$default")
@@ -62,16 +65,18 @@ def read(event: Mapping[str, Any], request_id: str) -> Request:
         id=request_id,
         method=str(context.get("http", {}).get("method", "GET")).upper(),
         segments=segments,
-        headers={name.lower(): str(value) for name, value in (event.get("headers") or {}).items()},
+        headers=headers,
         query=query,
-        body=_body(event),
+        body=_body(event, headers),
     )
 
 
-def _body(event: Mapping[str, Any]) -> bytes:
+def _body(event: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
     text = event.get("body") or ""
     if not event.get("isBase64Encoded"):
         body = str(text).encode("utf-8", "surrogatepass")
+        if REPLACED in text and headers.get("content-length", "") != str(len(body)):
+            raise Problem("invalid_utf8")
     else:
         try:
             body = base64.b64decode(text, validate=True)

@@ -120,7 +120,7 @@ def _codes(route: AnyRoute) -> Iterable[str]:
     if route.query is not Nothing or route.body is not Nothing or route.parameters or route.method == "GET":
         yield "validation_failed"
     if route.method in {"POST", "PUT", "PATCH"}:
-        yield from ("malformed_json", "too_large", "unsupported_media_type", "validation_failed")
+        yield from ("malformed_json", "invalid_utf8", "too_large", "unsupported_media_type", "validation_failed")
     if route.idempotent:
         yield from ("bad_idempotency_key", "idempotency_mismatch")
 

@@ -14,7 +14,8 @@ from pydantic_core import ErrorDetails
 
 CODES: Final[Mapping[str, tuple[int, str]]] = {
     "malformed_json": (400, "The body is not JSON."),
-    "malformed_request": (400, "The request is not valid UTF-8 or not valid base64."),
+    "malformed_request": (400, "The path or query is not valid UTF-8, or the body is not valid base64."),
+    "invalid_utf8": (400, "The body is not valid UTF-8. Send it as UTF-8, with its Content-Length."),
     "bad_cursor": (400, "The cursor is not one that this list gave out."),
     "bad_idempotency_key": (400, "An Idempotency-Key has 1 to 255 printable ASCII characters."),
     "unauthorized": (401, "A valid API key is needed: Authorization: Bearer ph_live_… or ph_test_…."),

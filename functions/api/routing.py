@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from email.message import Message
 from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -27,6 +28,9 @@ Q = TypeVar("Q", bound=BaseModel)
 B = TypeVar("B", bound=BaseModel)
 GREEDY: Final = frozenset({"address"})
 """Path parameters that take the rest of the path: an address may contain a slash."""
+
+
+UTF_8: Final = frozenset({"utf-8", "utf8", "us-ascii"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,7 @@ class Route(Generic[Q, B]):
         if self.body is Nothing and request.method in {"GET", "DELETE"}:
             return self.body()
         kind = media_type(request)
+        _in_utf8(request)
         if kind in self.media:
             return self.body.model_construct()
         if request.body and kind not in {"", "application/json"}:
@@ -100,6 +105,23 @@ class Route(Generic[Q, B]):
             return self.body.model_validate_json(request.body)
         except ValidationError as error:
             raise of_validation(error) from None
+
+
+def _in_utf8(request: Request) -> None:
+    """Refuse a body in another encoding than UTF-8, whether it says so or not."""
+    kind = Message()
+    kind["content-type"] = request.headers.get("content-type", "")
+    charset = kind.get_content_charset("utf-8")
+    if charset not in UTF_8:
+        raise Problem(
+            "unsupported_media_type",
+            "The body has to be UTF-8. A list in another encoding can be uploaded as a file: POST "
+            "/campaigns/{campaign_id}/uploads says where to put it, and which of its rows are not UTF-8.",
+        )
+    try:
+        request.body.decode()
+    except UnicodeDecodeError:
+        raise Problem("invalid_utf8") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,11 @@ _LIST_BLANK: Final = _BLANK + "\r\n"
 _CONTROL: Final = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udfff]")
 """C0 and C1 controls, the two Unicode line breaks and lone surrogates, which JSON can carry and UTF-8 cannot."""
 
+_NO_CHARACTER: Final = re.compile(
+    "[\\ufdd0-\\ufdef\\ufffd" + "".join(chr(plane << 16 | x) for plane in range(17) for x in (0xFFFE, 0xFFFF)) + "]"
+)
+"""Noncharacters, and what stands where bytes were no UTF-8: of no address that anybody has (Unicode 23.7, 23.8)."""
+
 _ATOM: Final = r"[A-Za-z0-9_!#$%&'*+\-/=?^`{|}~]+"
 _PLAIN: Final = re.compile(
     rf"({_ATOM}(?:\.{_ATOM})*)@"
@@ -230,6 +235,7 @@ def _shape(local: str, at: str, domain: str) -> str:
         (not local, "There is nothing before the @."),
         (not domain, "There is nothing after the @."),
         ('"' in local, "Quotes before the @ are not accepted."),
+        (_NO_CHARACTER.search(local + domain) is not None, "The address has a character that was not read as UTF-8."),
         (domain.startswith("["), "An IP address in brackets is not accepted."),
     )
     return next((reason for fault, reason in faults if fault), "")

@@ -1,5 +1,6 @@
 import json
 import logging
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from functions.api.handler import handler, respond
 from functions.api.problems import CODES
 from shared.adapters.dynamo.accounts import Accounts
 from shared.ports import Retriable
-from tests.api.conftest import SENDER, Api, event
+from tests.api.conftest import SENDER, Api, Reply, event
 from tests.fakes.clock import FakeClock
 
 SECRETS = ("ann.secret", "Very private subject", "Very private words", "cleo.hidden")
@@ -71,7 +72,7 @@ def test_a_body_that_is_not_json_is_refused(api: Api, text: str) -> None:
     before = api.stored()
     got = api.call("POST", "/batches", text)
     assert got.status in {400, 422}
-    assert got.code in {"malformed_json", "validation_failed"}
+    assert got.code in {"malformed_json", "validation_failed", "invalid_utf8"}
     assert api.stored() == before
 
 
@@ -93,6 +94,57 @@ def test_an_event_s_body_has_to_be_what_it_says(api: Api) -> None:
     wrong = event("POST", "/batches", headers={"Authorization": f"Bearer {api.key}"})
     got = api.handle({**wrong, "body": "not base64!", "isBase64Encoded": True})
     assert (got.status, got.code) == (400, "malformed_request")
+
+
+def as_gateway(
+    api: Api, raw: bytes, *, path: str = "/batches", kind: str = "application/json", base64: bool = False
+) -> Reply:
+    """Post bytes as API Gateway hands them over: text types decoded, with U+FFFD for what is no UTF-8."""
+    headers = {"Authorization": f"Bearer {api.key}", "Content-Type": kind, "Content-Length": str(len(raw))}
+    text = b64encode(raw).decode() if base64 else raw.decode(errors="replace")
+    method = "PUT" if path.endswith("/recipients") else "POST"
+    return api.handle({**event(method, path, headers=headers), "body": text, "isBase64Encoded": base64})
+
+
+@pytest.mark.parametrize("base64", [False, True])
+@pytest.mark.parametrize("field", ["subject", "text", "to"])
+def test_a_body_that_is_not_utf_8_is_refused_and_nothing_is_stored(
+    api: Api,
+    field: str,
+    base64: bool,  # noqa: FBT001 - a row
+) -> None:
+    before = api.stored()
+    values = {"from": SENDER, "to": "a@example.com", "subject": "Hello", "text": "Hello"}
+    values[field] = {"to": "zo\xeb@example.com"}.get(field, "Gr\xf6\xdfe")
+    raw = json.dumps(values, ensure_ascii=False).encode("latin-1")
+    got = as_gateway(api, raw, base64=base64)
+    assert (got.status, got.code) == (400, "invalid_utf8")
+    assert api.stored() == before
+    assert as_gateway(api, json.dumps(values, ensure_ascii=False).encode(), base64=base64).status == 202
+
+
+def test_a_replacement_character_that_is_meant_is_taken_but_not_in_an_address(api: Api) -> None:
+    body = api.body(subject="What is \ufffd?")
+    assert as_gateway(api, json.dumps(body, ensure_ascii=False).encode()).status == 202
+    wanted = {"Content-Type": "application/json"}
+    assert api.call("POST", "/batches", json.dumps(body, ensure_ascii=False), headers=wanted).code == "invalid_utf8"
+    for strange in ("zo\ufffd@example.com", "a@ex\uffffample.com"):
+        assert api.batch([strange]).code == "no_valid_recipient"
+
+
+def test_a_list_that_is_not_utf_8_is_refused(api: Api) -> None:
+    path = f"/campaigns/{api.campaign()}/recipients"
+    raw = "recipient,name\nx@example.com,Gr\xf6\xdfe\n".encode("latin-1")
+    for base64 in (False, True):
+        assert as_gateway(api, raw, path=path, kind="text/csv", base64=base64).code == "invalid_utf8"
+
+
+@pytest.mark.parametrize("charset", ["iso-8859-1", "Windows-1252", "utf-16", '"latin1"'])
+def test_a_body_in_another_encoding_is_refused_with_the_way_that_reads_bytes(api: Api, charset: str) -> None:
+    for path, kind in (("/batches", "application/json"), (f"/campaigns/{api.campaign()}/recipients", "text/csv")):
+        got = as_gateway(api, b"{}", path=path, kind=f"{kind}; charset={charset}")
+        assert (got.status, got.code) == (415, "unsupported_media_type")
+        assert "/uploads" in got.json["detail"]
 
 
 def test_a_path_or_query_that_is_not_utf_8_is_refused(api: Api) -> None:

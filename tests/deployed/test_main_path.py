@@ -1,5 +1,6 @@
 """The main path through the deployed system: post a batch, watch it go out, hear of it by webhooks, read the logs."""
 
+import json
 import uuid
 from collections import Counter
 from collections.abc import Callable
@@ -239,3 +240,12 @@ def test_an_unsigned_webhook_is_refused(api: Api, path: str) -> None:
     answer = Api(api.url, "").call("POST", path, [{"event": "delivered", "email": "ann@example.com", "timestamp": 1}])
     assert answer.status in (401, 404), answer
     assert answer.status == 401 or not path.endswith("sendgrid-main")
+
+
+def test_a_body_that_is_not_utf_8_is_refused_at_the_real_door(api: Api) -> None:
+    """What the gateway replaces has another length than it had; an honest U+FFFD has the length that it says."""
+    mail = {"from": "news@example.com", "to": ["delivered@example.com"], "subject": "Gr\xf6\xdfe", "text": "Hello"}
+    latin = api.call("POST", "/batches", raw=json.dumps(mail, ensure_ascii=False).encode("latin-1"))
+    assert (latin.status, latin.body["code"]) == (400, "invalid_utf8")
+    honest = json.dumps({**mail, "subject": "What is \ufffd?"}, ensure_ascii=False).encode()
+    assert api.call("POST", "/batches", raw=honest).status == 202
