@@ -266,6 +266,14 @@ def sweeper() -> Iterable[Watch]:
         missing=TreatMissingData.BREACHING,
     )
     yield Watch(
+        "sweep-incomplete",
+        "sweep-incomplete",
+        "For five minutes no run of the sweeper has seen all that there is: what is lost on the way is found late.",
+        ours(metrics.Service.SWEEP, metrics.Metric.SWEEP_INCOMPLETE, MINUTE, statistic="Maximum"),
+        0,
+        periods=5,
+    )
+    yield Watch(
         "jobs-stuck",
         "jobs-stuck",
         "Jobs that should go on have not moved for over two hours, and no retry, pause or queue explains it.",

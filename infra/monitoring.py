@@ -184,8 +184,11 @@ class Monitoring(Construct):
                 ],
             ),
             _graph(
-                "What the sweeper mended, and what is stuck",
-                [alarms.ours(metrics.Service.SWEEP, n, minute) for n in (name.TAKEN_OVER, name.REPOINTED, name.STUCK)],
+                "What the sweeper mended, what is stuck, and what it did not come to",
+                [
+                    alarms.ours(metrics.Service.SWEEP, n, minute)
+                    for n in (name.TAKEN_OVER, name.REPOINTED, name.STUCK, name.SWEEP_INCOMPLETE)
+                ],
             ),
         )
 

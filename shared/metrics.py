@@ -56,6 +56,8 @@ class Metric(StrEnum):
     """webhooks, by provider: posts whose signature or body did not hold."""
     SWEPT = "Swept"
     """sweep: 1 after each run without a fault."""
+    SWEEP_INCOMPLETE = "SweepIncomplete"
+    """sweep: kinds of work of which a run did not see all; the next goes on from there."""
     STUCK = "StuckJobs"
     """sweep: jobs that should have moved on and have not."""
     TAKEN_OVER = "TakenOver"
@@ -66,6 +68,6 @@ class Metric(StrEnum):
     """ingest: times that a list could not be read for a fault that is not its own."""
 
 
-GAUGES: Final = frozenset({Metric.SWEPT, Metric.STUCK})
+GAUGES: Final = frozenset({Metric.SWEPT, Metric.SWEEP_INCOMPLETE, Metric.STUCK})
 """Told even where they are 0: others are left out then, since a series is paid for only in the hours it has a value."""
 MILLISECONDS: Final = frozenset({Metric.RECORD_AGE})

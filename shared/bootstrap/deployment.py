@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from shared.engine.track import Tracker
     from shared.engine.uploading import Uploading
     from shared.engine.wake import Waker
+    from shared.engine.walks import Walk
 
 
 class Deployment:
@@ -360,18 +361,18 @@ class Deployment:
 
         return OpenSlots(Roster(self.dynamo, self.ops_table), self._served)
 
-    @cached_property
-    def sweeper(self) -> "Sweeper":
-        """Walks all open jobs."""
+    @property
+    def walks(self) -> "list[Walk]":
+        """What the sweeper walks, in this order: each has its share of the time, the last all that is left."""
         from shared.adapters.dynamo.switchboard import DynamoHolds  # noqa: PLC0415
         from shared.engine.archive import Archiver  # noqa: PLC0415
-        from shared.engine.sweep import Sweeper  # noqa: PLC0415
         from shared.engine.uploading import Reminder  # noqa: PLC0415
+        from shared.engine.walks import Walk, simple  # noqa: PLC0415
+        from shared.engine.walks.doubts import Asking, Doubts  # noqa: PLC0415
+        from shared.engine.walks.jobs import OpenJobs  # noqa: PLC0415
 
-        others = [Reminder(self.uploads, self._ingest_queue, self.clock).walk]
-        if self._archive is not None:
-            others.append(Archiver(self.records, self._exports, self._export_queue, self.clock, self._archive).walk)
-        return Sweeper(
+        asking = Asking(self.records, self.lanes, self._answers)
+        jobs = OpenJobs(
             records=self.records,
             ledgers=self.ledgers,
             holds=DynamoHolds(self.dynamo, records=self.records_table, ops=self.ops_table),
@@ -381,6 +382,30 @@ class Deployment:
             logger=self.logger,
             retrier=self.retrier,
             clock=self.clock,
+            asking=asking,
             slots=self._slots,
-            others=others,
         )
+        walks = [
+            Walk("doubts", 10, Doubts(self.records, self.ledgers, self.clock, asking).looks),
+            simple("lists", 5, Reminder(self.uploads, self._ingest_queue, self.clock).walk),
+        ]
+        if self._archive is not None:
+            archiver = Archiver(self.records, self._exports, self._export_queue, self.clock, self._archive)
+            walks.append(simple("archive", 10, archiver.walk))
+        return [*walks, Walk("jobs", 75, jobs.looks, jobs.ended)]
+
+    def _answers(self, credential: str) -> bool:
+        """Tell whether a credential's provider can be asked what became of a message."""
+        from shared.providers import registry  # noqa: PLC0415
+
+        return credential in self._served and registry.resolves(self.settings.credential(credential).provider)
+
+    @cached_property
+    def sweeper(self) -> "Sweeper":
+        """Walks whatever somebody may have left."""
+        from shared.adapters.dynamo.bookmarks import DynamoBookmarks  # noqa: PLC0415
+        from shared.engine.pool import Crew  # noqa: PLC0415
+        from shared.engine.sweep import Sweeper  # noqa: PLC0415
+
+        bookmarks = DynamoBookmarks(self.dynamo, self.ops_table)
+        return Sweeper(walks=self.walks, bookmarks=bookmarks, clock=self.clock, pool=Crew())

@@ -75,6 +75,7 @@ class Job:
         created_at: its age, never changed, so also its priority.
         counts: by COUNT_KEYS, as folded; they add up to `total`.
         by: credential → its four numbers of BY_KEYS.
+        pointed_at: when the sweeper pointed again to chunks that were never leased; 0 for a job of one chunk.
         stopped: set by stop, removed by plan; a stopped job is not reopened by feedback.
         guard_off: its owner has overridden the bounce guard.
         retry: a retry on its way; as long as there is one the job is LOGGED, and open to the sweeper.
@@ -105,6 +106,7 @@ class Job:
     campaign: str = ""
     not_before: int = 0
     planned_at: int = 0
+    pointed_at: int = 0
     stopped: bool = False
     stopped_at: int = 0
     stop_reason: str = ""

@@ -4,6 +4,7 @@ A job behind others in a slow lane is not stuck as long as the lane moves, nor i
 nor one that is tried again and again: that is for the breaker to tell.
 """
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -15,10 +16,12 @@ from shared.ports import OpenJob, Records
 
 STUCK_AFTER_MS: Final = 2 * 3_600_000
 """A pointer that was lost is sent again after an hour at the most; what has not moved an hour later will not."""
+AT_ONCE: Final = 100
+"""Jobs read at once."""
 
 
 class Census:
-    """The open jobs of one run of the sweeper.
+    """The open jobs of one round of the sweeper; safe for threads.
 
     Args:
         records: the jobs.
@@ -30,24 +33,34 @@ class Census:
         self._records = records
         self._holds = holds
         self._now = now
+        self._lock = threading.Lock()
         self._moved: dict[str, int] = {}
         """Lane → Unix milliseconds of the last thing that happened in it."""
         self._still: dict[str, frozenset[str]] = {}
         """Jobs that have not moved → the lanes that they wait for; none if they wait for nobody."""
 
-    def see(self, job: Job, ledgers: Sequence[Ledger]) -> None:
-        """Take in a job that is under way, and all its ledgers."""
-        last = max(job.created_at, job.not_before, job.planned_at, job.stopped_at)
+    def note(self, ledgers: Sequence[Ledger]) -> tuple[int, frozenset[str]]:
+        """Take in ledgers of a job; returns when something last happened to one, and the lanes that they wait for."""
+        last = 0
         waits: set[str] = set()
+        moved: dict[str, int] = {}
         for x in ledgers:
             busy = x.status is LedgerStatus.BUSY and x.until >= self._now
             at = self._now if busy or x.not_before > self._now else x.released_at
             last = max(last, at)
-            self._moved[x.lane] = max(self._moved.get(x.lane, 0), at)
+            moved[x.lane] = max(moved.get(x.lane, 0), at)
             if x.status is LedgerStatus.IDLE:
                 waits.add(x.lane)
-        if last < self._now - STUCK_AFTER_MS:
-            self._still[job.id] = frozenset(waits) if job.state in ACTIVE else frozenset()
+        with self._lock:
+            for lane, at in moved.items():
+                self._moved[lane] = max(self._moved.get(lane, 0), at)
+        return last, frozenset(waits)
+
+    def see(self, job: Job, last: int, waits: frozenset[str]) -> None:
+        """Take in a job that is under way, with what `note` returned of all its ledgers."""
+        at = max(last, job.created_at, job.not_before, job.planned_at, job.stopped_at)
+        if at < self._now - STUCK_AFTER_MS:
+            self._still[job.id] = waits if job.state in ACTIVE else frozenset()
 
     def wait(self, entry: OpenJob) -> None:
         """Take in a job that is READY; one that reserves its credential may have to wait for others'."""
@@ -56,13 +69,16 @@ class Census:
 
     def stuck(self) -> list[str]:
         """Return the jobs that are stuck, once all were seen."""
-        return [name for name, lanes in self._still.items() if self._is_stuck(name, lanes)]
+        still = {name: lanes for name, lanes in self._still.items() if not self._moves(lanes)}
+        found = []
+        for start in range(0, len(still), AT_ONCE):
+            names = list(still)[start : start + AT_ONCE]
+            jobs = self._records.read_jobs(names)
+            found += [name for name in names if name in jobs and not self._pauses(jobs[name], still[name])]
+        return found
 
-    def _is_stuck(self, name: str, lanes: frozenset[str]) -> bool:
-        if any(self._moved.get(lane, 0) >= self._now - STUCK_AFTER_MS for lane in lanes):
-            return False
-        return not any(self._pauses(name, lane) for lane in lanes or {""})
+    def _moves(self, lanes: frozenset[str]) -> bool:
+        return any(self._moved.get(lane, 0) >= self._now - STUCK_AFTER_MS for lane in lanes)
 
-    def _pauses(self, name: str, lane: str) -> bool:
-        job = self._records.job(name)
-        return job is None or self._holds(job.account, lane).paused  # None: it has gone meanwhile
+    def _pauses(self, job: Job, lanes: frozenset[str]) -> bool:
+        return any(self._holds(job.account, lane).paused for lane in lanes or {""})

@@ -134,6 +134,24 @@ class Logger:
         job = self._close(job_id, hint=hint)
         return job.state if job else None
 
+    def conclude(self, job: Job, *, rests: bool) -> JobState | None:
+        """Do as `finalise` from a job as just read, and from all its ledgers, which were read after it and are folded.
+
+        `rests`: they allow the job to move on; if not, it may still be stopped by the bounce guard.
+        """
+        if self._guard.check(job):
+            return self.finalise(job.id)
+        if not rests:
+            return job.state
+        current = job
+        if job.state in ACTIVE:
+            changed = self._records.change(job, Change.FINISH, self._now(), strict=True)
+            if not changed.won or changed.job is None:
+                return self.finalise(job.id)
+            current = changed.job
+        logged = self._log(current)
+        return logged.state if logged.state is JobState.LOGGED else self.finalise(job.id)
+
     def _close(self, job_id: str, *, hint: bool) -> Job | None:
         """Finalise a job and return it as it is then; None also if others write all the time."""
         for _ in range(ROUNDS):

@@ -5,10 +5,15 @@ stay READY until the last of these is LOGGED. Nobody tells them no; they are ask
 Those of an account that is paused wait for its resume and let others go first.
 """
 
+from typing import Final
+
 from shared.domain.jobs import Job
 from shared.domain.states import Change, JobState
 from shared.engine.accept import send_pointers
 from shared.ports import Changed, Clock, Lanes, LedgerStore, OpenJob, Records
+
+PROMPT_MS: Final = 3_000
+"""Whoever planned a job less than so long ago is still sending its pointers."""
 
 
 class Planner:
@@ -33,10 +38,22 @@ class Planner:
         job = self._records.job(job_id)
         if job is None:
             return []
+        if job.state is JobState.ENQUEUED:
+            self._point_again(job)
         if job.exclusive:
             return self.next(job.route[0], job)
         changed = self._start(job, self._now())
         return [changed.job] if changed is not None and changed.won and changed.job is not None else []
+
+    def _point_again(self, job: Job) -> None:
+        """Send the pointers of a job that is planned and never was begun: who planned it may have died before them.
+
+        The stream repeats the record of a job that is READY if the plan that it led to has failed.
+        """
+        if self._now() - job.planned_at >= PROMPT_MS:
+            waiting = self._ledgers.list_queue(job.id)
+            if not any(x.epoch for x in waiting):
+                send_pointers(self._lanes, job.id, [x for x in waiting if x.not_before <= self._now()])
 
     def next(self, credential: str, named: Job | None = None) -> list[Job]:
         """Start the oldest job that is READY, due and reserves a credential, and those of its campaign.

@@ -56,6 +56,7 @@ from shared.ports.schedules import (
     Scheduler,
 )
 from shared.ports.sending import (
+    Bookmarks,
     Breakers,
     Holds,
     Lanes,
@@ -85,6 +86,7 @@ __all__ = [
     "AnswerLost",
     "BadEvents",
     "BadSignature",
+    "Bookmarks",
     "Breakers",
     "Campaigns",
     "Changed",

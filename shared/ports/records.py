@@ -109,6 +109,11 @@ class OpenJob:
     campaign: str = ""
     credential: str = ""
 
+    @property
+    def key(self) -> str:
+        """Where the entry is in its slot: keys grow with age."""
+        return f"{self.created_at:015d}#{self.job}"
+
 
 @dataclass(frozen=True, slots=True)
 class Changed:
@@ -287,8 +292,12 @@ class Records(Protocol):
         """
         ...
 
-    def open_jobs(self, slots: Iterable[str]) -> Iterable[OpenJob]:
-        """Walk the index of open jobs, oldest first within each slot."""
+    def open_jobs(self, slots: Iterable[str], *, after: str = "") -> Iterable[OpenJob]:
+        """Walk the index of open jobs, oldest first within each slot; in each from behind an entry's key."""
+        ...
+
+    def note_pointed(self, job: str, at: int) -> None:
+        """Note on a job that its chunks that were never leased have been pointed to again (Unix ms)."""
         ...
 
     def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:

@@ -83,6 +83,18 @@ class Holds(Protocol):
         ...
 
 
+class Bookmarks(Protocol):
+    """How far the sweeper's walks are, kept from one run to the next."""
+
+    def load(self) -> dict[str, str]:
+        """Return what is noted, by walk; consistent."""
+        ...
+
+    def save(self, notes: Mapping[str, str]) -> None:
+        """Note how far some walks are; others keep theirs."""
+        ...
+
+
 class Breakers(Protocol):
     """The circuit breakers of credentials, shared by all processes."""
 

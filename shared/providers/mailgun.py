@@ -303,6 +303,7 @@ def _build(needs: Needs) -> Mailgun:
 
 
 PROVIDER: Final = _build
+RESOLVES: Final = True
 WEBHOOKS: Final = MailgunWebhooks
 SECRET: Final = (
     SecretField("api_key", "the API key, or a key of the domain that sends"),

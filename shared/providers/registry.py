@@ -1,10 +1,11 @@
 """Which provider is served by which file: `shared.providers.<name>`, loaded when it is first asked for.
 
-A provider's file exposes `PROVIDER`, a factory; `WEBHOOKS`, a factory or None; and `SECRET`, the fields of its
-credentials' secrets.
+A provider's file exposes `PROVIDER`, a factory; `WEBHOOKS`, a factory or None; `SECRET`, the fields of its
+credentials' secrets; and `RESOLVES` if it can be asked what became of a message.
 """
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -113,3 +114,9 @@ def secret_fields(name: str) -> tuple[SecretField, ...]:
     """Return the fields of a provider's secrets by the name in the settings; KeyError if there is no such provider."""
     fields: tuple[SecretField, ...] = _find(name, "SECRET")  # type: ignore[assignment]
     return fields
+
+
+def resolves(name: str) -> bool:
+    """Tell whether a provider can be asked what became of a message; KeyError if there is none."""
+    factory = provider(name)
+    return bool(getattr(sys.modules[factory.__module__], "RESOLVES", False))

@@ -255,6 +255,7 @@ def _build(needs: Needs) -> Resend:
 
 
 PROVIDER: Final = _build
+RESOLVES: Final = True
 WEBHOOKS: Final = ResendWebhooks
 SECRET: Final = (
     SecretField("api_key", "the API key, re_…"),

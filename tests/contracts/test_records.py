@@ -318,3 +318,33 @@ def test_a_store_that_cannot_be_reached_says_retriable_and_nothing_has_happened(
         stores.records.change(parts.job, Change.STOP, clock.ms)
     assert job(stores, parts) == parts.job
     assert parts.ledgers[0].status is LedgerStatus.IDLE
+
+
+def test_open_jobs_are_walked_on_from_behind_an_entry(stores: Stores, clock: FakeClock) -> None:
+    made = []
+    for _ in range(3):
+        parts = Parts(clock, campaign="spring", route=("one",), providers=("sendgrid",), by={"one": (0,) * 4})
+        parts.store(stores)
+        made.append(parts.job.id)
+        clock.advance(1)
+    slot = keys.open_slot("one", 0, running=True)
+    first, *others = stores.records.open_jobs([slot])
+    assert [first.job, *(x.job for x in others)] == made
+    assert list(stores.records.open_jobs([slot], after=first.key)) == others
+    assert list(stores.records.open_jobs([slot], after=others[-1].key)) == []
+
+
+def test_what_the_sweeper_notes_on_a_job_changes_nothing_else(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock)
+    parts.store(stores)
+    stores.records.note_pointed(parts.job.id, 7)
+    stores.records.note_pointed("gone", 7)
+    after = replace(parts.job, pointed_at=7, version=parts.job.version + 1)
+    assert (job(stores, parts), stores.records.job("gone")) == (after, None)
+
+
+def test_bookmarks_are_kept_by_walk(stores: Stores) -> None:
+    assert stores.bookmarks.load() == {}
+    stores.bookmarks.save({"jobs": "a", "doubts": "b"})
+    stores.bookmarks.save({"jobs": "c"})
+    assert stores.bookmarks.load() == {"jobs": "c", "doubts": "b"}

@@ -9,7 +9,7 @@ from shared.domain.states import Cell, JobState
 from shared.domain.switches import AS_DECLARED, Switch, Switches
 from shared.engine.resolve import Resolved
 from shared.engine.send import Did
-from shared.engine.sweep import RESUMED_MS
+from shared.engine.walks.pointing import RESUMED_MS
 from tests.engine.pace import worst_second
 from tests.fakes.lists import send_list
 from tests.fakes.provider import ResolvingProvider, Swallowed
@@ -204,7 +204,7 @@ def test_the_sweeper_points_to_nothing_that_is_paused_and_to_all_of_it_once_it_i
     assert world.sweep().pointed == 0
     assert world.sweep().stuck == ()
     move(world, AS_DECLARED)
-    world.clock.advance(1)
+    world.clock.advance(RESUMED_MS / 1000)
     other = world.accept(100)
     assert not world.lanes["one"].is_empty(), "others keep the lane busy"
     assert world.sweep().pointed == 2
@@ -219,14 +219,14 @@ def test_in_a_busy_lane_what_was_paused_is_pointed_to_though_its_resume_woke_nob
     acknowledged(world)
     world.clock.advance(60)
     world.stores.unpause(ACCOUNT)
-    world.accept(100, account="acc_000000000002")
-    assert world.sweep().pointed == 2
-    world.lanes["one"].lose()
     world.clock.advance(RESUMED_MS / 1000)
     world.accept(100, account="acc_000000000002")
-    assert world.sweep().pointed == 0, "from then on only what has had no pointer for an hour"
-    world.clock.advance(3601)
-    assert world.sweep().pointed == 4
+    assert world.sweep().pointed == 2
+    for _ in range(59):
+        world.clock.advance(60)
+        assert world.sweep().pointed <= 1, "only the other job's, two minutes after it was planned"
+    world.clock.advance(60)
+    assert world.sweep().pointed == 3, "each hour from the resume, and from the plan"
     world.run()
     assert world.counts(job.id) == {"sent": 1000}
 

@@ -4,8 +4,8 @@ import pytest
 
 from shared.contracts import TEST_CREDENTIAL, ingest
 from shared.domain.campaigns import MAX_JOBS, Campaign, Upload, UploadState
-from shared.engine.sweep import Sweeper
 from shared.engine.uploading import PLACE_SECONDS, Place, Refusal, Reminder, as_csv
+from shared.engine.walks import simple
 from shared.ports import Retriable
 from tests.fakes.faults import Crash, When
 from tests.fakes.intake import Intake
@@ -196,19 +196,8 @@ def test_the_sweeper_has_lists_read_that_nobody_reads() -> None:
     world = World()
     upload = intake.take(DATA)
     intake.queue.lose()
-    sweeper = Sweeper(
-        records=world.records,
-        ledgers=world.ledgers,
-        holds=world.stores.holds,
-        lanes=world.lanes,
-        planner=world.planner,
-        recovery=world.recovery,
-        logger=world.logger,
-        retrier=world.retrier,
-        clock=world.clock,
-        slots=(),
-        others=(Reminder(intake.uploads, intake.queue, intake.clock).walk,),
-    )
+    walk = simple("lists", 5, Reminder(intake.uploads, intake.queue, intake.clock).walk)
+    sweeper = world.sweeping((), walk)
     assert sweeper.sweep(world.clock.now() + 60).complete
     assert [m.body for m in intake.queue.waiting] == [ingest(upload.campaign, upload.id)]
     intake.uploads.items[upload.campaign, upload.id] = intake.now(upload).changed(until=intake.clock.ms + 1)

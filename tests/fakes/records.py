@@ -142,9 +142,17 @@ class FakeRecords(FakeSuppressions):
 
         return self._atomic("load", found)
 
-    def open_jobs(self, slots: Iterable[str]) -> Iterable[OpenJob]:
+    def open_jobs(self, slots: Iterable[str], *, after: str = "") -> Iterable[OpenJob]:
         for slot in slots:
-            yield from self._atomic("open_jobs", lambda slot=slot: self._open(slot))  # type: ignore[misc]
+            there = self._atomic("open_jobs", lambda slot=slot: self._open(slot))  # type: ignore[misc]
+            yield from (x for x in there if x.key > after)
+
+    def note_pointed(self, job: str, at: int) -> None:
+        def put() -> None:
+            if job in self.jobs:
+                self.jobs[job] = replace(self.jobs[job], pointed_at=at, version=self.jobs[job].version + 1)
+
+        self._atomic("note_pointed", put)
 
     def _open(self, slot: str) -> list[OpenJob]:
         there = [j for j in self.jobs.values() if (j.retry or j.state is not JobState.LOGGED) and slot_of(j) == slot]

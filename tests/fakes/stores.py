@@ -7,7 +7,8 @@ from typing import Protocol
 from shared.domain.ledger import Ledger
 from shared.domain.suppressions import Reach
 from shared.domain.switches import Switches
-from shared.ports import Agenda, Breakers, Holds, Journal, LedgerStore, Pacer, Records
+from shared.ports import Agenda, Bookmarks, Breakers, Holds, Journal, LedgerStore, Pacer, Records
+from tests.fakes.bookmarks import FakeBookmarks
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
@@ -33,6 +34,8 @@ class Stores(Protocol):
     def pacer(self) -> Pacer: ...
     @property
     def holds(self) -> Holds: ...
+    @property
+    def bookmarks(self) -> Bookmarks: ...
     @property
     def breakers(self) -> Breakers: ...
     @property
@@ -66,6 +69,7 @@ class FakeStores:
         self.tap = tap or Tap()
         self.ledgers = FakeLedgers(self.tap)
         self.breakers = FakeBreakers(self.tap)
+        self.bookmarks = FakeBookmarks(self.tap)
         self.records = FakeRecords(self.ledgers, self.tap, self.breakers)
         self.journal = self.records.journal
         self.pacer = FakePacer(clock, self.tap)

@@ -8,6 +8,7 @@ from moto import mock_aws
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.agenda import DynamoAgenda
+from shared.adapters.dynamo.bookmarks import DynamoBookmarks
 from shared.adapters.dynamo.breakers import DynamoBreakers
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.journal import DynamoJournal
@@ -119,6 +120,7 @@ class MotoStores:
         self.holds = DynamoHolds(self.dynamo, records=self.tables.records, ops=self.tables.ops)
         self.switchboard = Switchboard(client, records=self.tables.records, ops=self.tables.ops, clock=clock)
         self.breakers = DynamoBreakers(self.dynamo, self.tables.ops)
+        self.bookmarks = DynamoBookmarks(self.dynamo, self.tables.ops)
         self.agenda = DynamoAgenda(self.dynamo, self.tables.records)
         self.journal = DynamoJournal(self.dynamo, self.tables.records)
 

@@ -38,7 +38,10 @@ from shared.engine.send import Did, Sender
 from shared.engine.sweep import Sweeper, Swept
 from shared.engine.track import LATER, Tracked, Tracker
 from shared.engine.wake import Waker
-from shared.ports import Clock, Links, Pacer, Retriable, Wire
+from shared.engine.walks import Walk
+from shared.engine.walks.doubts import Asking, Doubts
+from shared.engine.walks.jobs import OpenJobs
+from shared.ports import Clock, Links, Pacer, Resolver, Retriable, Wire
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.links import FakeLinks
 from tests.fakes.provider import FakeProvider, Oracle
@@ -158,17 +161,32 @@ class World:
             for running in (False, True)
         ]
         self.waker = Waker(planner=self.planner, lanes=self.lanes, slots=slots, **common)
-        self.sweeper = Sweeper(
+        self.sweeper = self.sweeping(slots)
+        self.senders = {c.id: self.sender(c.id) for c in self.settings.credentials}
+
+    def sweeping(self, slots: Sequence[str], *others: Walk) -> Sweeper:
+        """Return a sweeper that walks jobs and doubts."""
+        asking = Asking(self.records, self.lanes, self.answers)
+        jobs = OpenJobs(
+            records=self.records,
+            ledgers=self.ledgers,
             holds=self.stores.holds,
             lanes=self.lanes,
             planner=self.planner,
             recovery=self.recovery,
             logger=self.logger,
             retrier=self.retrier,
+            clock=self.clock,
+            asking=asking,
             slots=slots,
-            **common,
         )
-        self.senders = {c.id: self.sender(c.id) for c in self.settings.credentials}
+        doubts = Doubts(self.records, self.ledgers, self.clock, asking)
+        walks = [Walk("doubts", 10, doubts.looks), *others, Walk("jobs", 90, jobs.looks, jobs.ended)]
+        return Sweeper(walks=walks, bookmarks=self.stores.bookmarks, clock=self.clock, pool=FakePool)
+
+    def answers(self, credential: str) -> bool:
+        """Tell whether a credential's provider can be asked about doubts."""
+        return isinstance(self.providers[credential], Resolver)
 
     def process(self) -> Circuits:
         """Return what a new process knows of the breakers."""

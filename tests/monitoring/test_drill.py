@@ -168,6 +168,14 @@ def _failing_sweeper(functions: Functions) -> dict[str, Any]:
     return {"told": lambda d: d["service"] != "sweep"}
 
 
+def _too_much_to_sweep(functions: Functions) -> dict[str, Any]:
+    world = functions.world
+    world.tap.delay = lambda: world.clock.advance(MINUTE)
+    told = functions.sweep()
+    world.tap.delay = lambda: None
+    return {"more": told}
+
+
 def _unread(functions: Functions) -> dict[str, Any]:
     return {"more": functions.ingest()}
 
@@ -191,6 +199,7 @@ DRILL: dict[str, tuple[float, Wrong]] = {
     "unacknowledged-email-sendgrid": (180, lambda _: {"told": lambda d: d["service"] != "track"}),
     "bad-webhooks-1": (45, _forged),
     "sweeper-silent": (5, _failing_sweeper),
+    "sweep-incomplete": (5, _too_much_to_sweep),
     "jobs-stuck": (20, _stuck),
     "ingest-failures": (10, _unread),
     "errors-functions-1": (15, _shows("Errors", "DispatchTrack", 1)),

@@ -49,7 +49,7 @@ def test_a_healthy_minute(functions: Functions, healthy: list[Document]) -> None
         ("track", "sendgrid", {"Words": 500.0, "FinalWords": 500.0}),
         ("log", "", {"Folded": 1.0, "RecordAge": 2000.0}),
         ("plan", "", {"Planned": 1.0, "RecordAge": 2000.0}),
-        ("sweep", "", {"Swept": 1.0, "StuckJobs": 0.0}),
+        ("sweep", "", {"Swept": 1.0, "SweepIncomplete": 0.0, "StuckJobs": 0.0}),
         ("webhooks", "sendgrid", {"Posts": 1.0}),
     ]
 

@@ -5,7 +5,7 @@ from typing import Final
 from tests.mutants.mutant import Mutant
 
 PACER: Final = "shared/adapters/dynamo/pacer.py"
-SWEEP: Final = "shared/engine/sweep.py"
+SWEEP: Final = "shared/engine/walks/pointing.py"
 SLOTS: Final = "tests/contracts/test_pacer.py"
 TESTS: Final = "tests/engine/test_switches.py"
 
@@ -54,16 +54,16 @@ SWITCHES: Final = (
         "the sweeper points to what is paused",
         3,
         SWEEP,
-        "        if hold.paused:\n",
-        "        if hold.paused and x.owner:\n",
+        "        if hold.paused:\n            return False\n        last",
+        "        if hold.paused and x.owner:\n            return False\n        last",
         f"{TESTS}::test_the_sweeper_points_to_nothing_that_is_paused_and_to_all_of_it_once_it_is_not",
     ),
     Mutant(
         "what was paused in a lane that others keep busy waits for an hour",
         3,
         SWEEP,
-        "if last <= hold.resumed_at and now",
-        "if last < 0 and now",
+        "if last <= hold.resumed_at:",
+        "if last < 0:",
         f"{TESTS}::test_in_a_busy_lane_what_was_paused_is_pointed_to_though_its_resume_woke_nobody",
     ),
     Mutant(

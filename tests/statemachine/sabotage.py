@@ -16,7 +16,7 @@ from shared.engine import control, resolve, send
 from shared.engine.gate import Gate
 from shared.engine.plan import Planner
 from shared.engine.suppressed import Suppressed
-from shared.engine.sweep import Sweeper
+from shared.engine.walks.jobs import OpenJobs
 from shared.ports import Changed
 from tests.fakes.holders import Holders
 from tests.fakes.ledgers import FakeLedgers
@@ -146,7 +146,7 @@ def stop_ends_at_once() -> Iterator[None]:
 @contextmanager
 def no_lost_pointers() -> Iterator[None]:
     """The sweeper never sends a pointer again."""
-    with patch.object(Sweeper, "_lost", lambda *_args: False):
+    with patch.object(OpenJobs, "_is_lost", lambda *_args: False):
         yield
 
 

@@ -20,8 +20,7 @@ from shared.engine.circuits import Circuits
 from shared.engine.pool import Pool
 from shared.engine.resolve import Resolution, Resolved
 from shared.engine.send import Sender
-from shared.engine.sweep import Sweeper
-from shared.ports import Clock, Links, Pacer, Wire
+from shared.ports import Clock, Links, Pacer, Resolver, Wire
 from tests.fakes import lists
 from tests.fakes.clock import FakeClock
 from tests.fakes.links import FakeLinks
@@ -112,18 +111,12 @@ class StagedWorld(World):
     def reboot(self) -> None:
         """Start all functions anew; the sweeper looks where jobs are."""
         super().reboot()
-        self.sweeper = Sweeper(
-            records=self.records,
-            ledgers=self.ledgers,
-            holds=self.stores.holds,
-            lanes=self.lanes,
-            planner=self.planner,
-            recovery=self.recovery,
-            logger=self.logger,
-            retrier=self.retrier,
-            clock=self.clock,
-            slots=[keys.open_slot(c, 0, running=running) for c in self._reserving for running in (False, True)],
-        )
+        slots = [keys.open_slot(c, 0, running=running) for c in self._reserving for running in (False, True)]
+        self.sweeper = self.sweeping(slots)
+
+    def answers(self, credential: str) -> bool:
+        """Tell whether a credential's provider can be asked about doubts."""
+        return isinstance(self.staged[credential], Resolver)
 
     def sender(
         self,

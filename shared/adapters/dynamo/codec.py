@@ -187,7 +187,7 @@ def job_item(x: Job) -> Item:
     for name in ("name", "sender", "subject", "campaign", "created_by"):
         if getattr(x, name):
             out[name] = s(getattr(x, name))
-    for name in ("duplicates", "not_before", "planned_at"):
+    for name in ("duplicates", "not_before", "planned_at", "pointed_at"):
         if getattr(x, name):
             out[name] = n(getattr(x, name))
     if x.policy.deferred_after != DEFERRED_AFTER:
@@ -230,6 +230,7 @@ def job(item: Mapping[str, Any]) -> Job:
         campaign=text(item, "campaign"),
         not_before=number(item, "not_before"),
         planned_at=number(item, "planned_at"),
+        pointed_at=number(item, "pointed_at"),
         stopped="stopped" in item,
         stopped_at=number(item, "stopped_at"),
         stop_reason=text(item, "stop_reason"),

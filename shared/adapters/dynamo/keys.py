@@ -40,6 +40,7 @@ Table `ops`:
 | one ledger; all ledgers of a job | `J#job / L#00012` |
 | slots; breaker; reservation of a credential | `P#credential / PACER`, `BREAKER`, `HOLDER` |
 | which credentials were ever declared? | `SYS / CREDENTIALS` |
+| how far is the sweeper? | `SYS / SWEEP` |
 
 `created_at` in an index key is 15 digits of Unix milliseconds, so that text order is time order.
 """
@@ -220,6 +221,11 @@ def system_control() -> Key:
 def roster() -> Key:
     """Which credentials were ever declared, in `ops`."""
     return key("SYS", "CREDENTIALS")
+
+
+def sweep() -> Key:
+    """How far the sweeper's walks are, in `ops`."""
+    return key("SYS", "SWEEP")
 
 
 def pacer(credential: str) -> Key:

@@ -33,6 +33,7 @@ from shared.domain.states import Change, JobState, ending
 from shared.domain.suppressions import Reach
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Recent, Replay, Stored
 
+MINUTE_MS: Final = 60_000
 REMOVED: Final = " REMOVE open_pk, open_sk"
 
 
@@ -136,14 +137,16 @@ class DynamoRecords:
         stored = contents.unpack(next(iter(items.values()), chunk), self._blobs) if content else None
         return Loaded(codec.job(found), codec.chunk(chunk), stored, breaker)
 
-    def open_jobs(self, slots: Iterable[str]) -> Iterable[OpenJob]:
+    def open_jobs(self, slots: Iterable[str], *, after: str = "") -> Iterable[OpenJob]:
         """Walk the index of open jobs, oldest first within each slot; eventually consistent, so a hint."""
+        further = " AND open_sk > :after" if after else ""
+        beside = {":after": s(after)} if after else {}
         for slot in slots:
             for item in self._db.query(
                 self._records,
                 IndexName=INDEX_OPEN,
-                KeyConditionExpression="open_pk = :pk",
-                ExpressionAttributeValues={":pk": s(slot)},
+                KeyConditionExpression="open_pk = :pk" + further,
+                ExpressionAttributeValues={":pk": s(slot), **beside},
             ):
                 created_at, _, job_id = item["open_sk"]["S"].partition("#")
                 yield OpenJob(
@@ -154,6 +157,13 @@ class DynamoRecords:
                     campaign=codec.text(item, "campaign"),
                     credential=keys.slot_credential(slot),
                 )
+
+    def note_pointed(self, job: str, at: int) -> None:
+        """Note on a job that its chunks that were never leased have been pointed to again."""
+        try:
+            self._db.call("update_item", **transitions.note_pointed(self._records, job, at))
+        except ConditionFailed:
+            return  # it has gone
 
     def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:
         """Walk the open jobs that reserve a credential, oldest first: those that run, or those that are READY."""
@@ -174,7 +184,7 @@ class DynamoRecords:
 
     def doubts(self, now: int) -> Iterable[str]:
         """Walk the LOGGED jobs with messages of unknown fate about which a provider is to be asked by now."""
-        for shard in range(SHARDS):
+        for shard in _shards(now):
             for item in self._until(keys.doubt_slot(shard), now):
                 yield item["open_sk"]["S"].partition("#")[2]
 
@@ -190,7 +200,7 @@ class DynamoRecords:
 
     def unarchived(self, now: int, limit: int) -> Iterable[tuple[str, int]]:
         """Walk the LOGGED jobs that are to be archived by now, and since when."""
-        for shard in range(SHARDS):
+        for shard in _shards(now):
             for item in islice(self._until(keys.archive_slot(shard), now, Limit=limit), limit):
                 at, _, job = item["open_sk"]["S"].partition("#")
                 yield job, int(at)
@@ -393,3 +403,9 @@ class DynamoRecords:
     def suppressed_since(self, account: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
         """Return what the log of suppressions says from a moment on, up to some thousand entries."""
         return suppressions.since(self._db, self._records, reach, account, since)
+
+
+def _shards(now: int) -> Iterable[int]:
+    """Walk the shards, each minute from another on: whoever does not come to the end leaves out others each time."""
+    first = now // MINUTE_MS
+    return ((first + i) % SHARDS for i in range(SHARDS))

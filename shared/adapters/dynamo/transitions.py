@@ -95,6 +95,17 @@ def override_guard(table: str, job: str) -> Item:
     }
 
 
+def note_pointed(table: str, job: str, at: int) -> Item:
+    """Return what notes on a job that its chunks that were never leased have been pointed to again (Unix ms)."""
+    return {
+        "TableName": table,
+        "Key": keys.job(job),
+        "UpdateExpression": "SET pointed_at = :at, version = version + :one",
+        "ConditionExpression": "attribute_exists(pk)",
+        "ExpressionAttributeValues": {":at": n(at), ":one": n(1)},
+    }
+
+
 def still_logged(table: str, job: Job) -> Item:
     """Return the check that a job still is LOGGED, with the retry on its way that was read."""
     values: Item = {":logged": s(JobState.LOGGED.value)}

@@ -1,0 +1,108 @@
+"""Walks of the sweeper: each goes round one kind of work that somebody may have left.
+
+A feature adds its own by a `Walk` in `shared.bootstrap.deployment.Deployment.walks`. Source: docs/adr/0056.
+"""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from shared.engine.walks.progress import Progress
+
+_LOG = logging.getLogger(__name__)
+
+
+class Tally:
+    """What the looks of one run did, by name; safe for threads."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def add(self, name: str, n: int = 1) -> None:
+        """Count."""
+        if n:
+            with self._lock:
+                self._counts[name] += n
+
+    def of(self, name: str) -> int:
+        """Return a count."""
+        return self._counts[name]
+
+
+@dataclass(slots=True)
+class Run:
+    """One walk's part of a run.
+
+    Attributes:
+        now: Unix milliseconds at which the run began. All of its looks take it for the time, so that what became due
+            between two runs became due in exactly one of them.
+        deadline: Unix seconds after which no look begins; a long one ends then, too.
+        progress: of the walk.
+        tally: of the whole run.
+        faults: what was raised, of all walks.
+        stuck: jobs in which nothing has happened for too long; None: not known.
+    """
+
+    now: int
+    deadline: float
+    progress: Progress
+    tally: Tally
+    faults: list[Exception] = field(default_factory=list)
+    stuck: tuple[str, ...] | None = None
+
+    def attempt(self, name: str, act: Callable[[], None]) -> bool:
+        """Do something about one thing; its fault is kept for the end, so that it takes nothing from the others.
+
+        Returns:
+            False if it failed.
+        """
+        try:
+            act()
+        except Exception as fault:  # noqa: BLE001 - the sweeper raises it at the end
+            _LOG.exception("not swept", extra={"job": name})
+            self.faults.append(fault)
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One step of a walk, to be made beside others in any order.
+
+    Attributes:
+        name: what is looked at, for the log.
+        place: where it is. Places grow along the walk; an empty one does not move the walk on.
+        act: looks, and does what is to be done.
+    """
+
+    name: str
+    place: str
+    act: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A round of looks that begins anew when it has come to its end.
+
+    Attributes:
+        name: unique; its progress is kept under it.
+        share: of a run's time, in proportion to those of the walks that come after it. What it does not use is theirs.
+        looks: yields the looks from a place (exclusive) on, from the start if that is empty.
+        ended: called when the last look of a round is over.
+    """
+
+    name: str
+    share: float
+    looks: Callable[[Run, str], Iterator[Look]]
+    ended: Callable[[Run], None] = lambda _run: None
+
+
+def simple(name: str, share: float, found: Callable[[], Iterable[tuple[str, Callable[[], None]]]]) -> Walk:
+    """Return a walk that begins anew in each run: of things that are no more among those found once they are done.
+
+    `found`: yields each by its name, with what is to be done.
+    """
+    return Walk(name, share, lambda _run, _after: (Look(x, "", act) for x, act in found()))

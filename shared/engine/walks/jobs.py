@@ -1,0 +1,280 @@
+"""The walk of open jobs: what is READY starts, leases that ran out are taken over, lost pointers are sent again.
+
+Jobs that are under way are read by the hundred, with the ledgers of those of one chunk: a look at a single message
+costs a fiftieth of a call. What the index tells is not read: of a job that is not due, or that was just made.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from shared.domain import ledger as rules
+from shared.domain.doubt import due
+from shared.domain.jobs import Job
+from shared.domain.ledger import Ledger, LedgerStatus
+from shared.domain.states import ACTIVE, Cell, JobState
+from shared.engine.accept import send_pointers
+from shared.engine.census import Census
+from shared.engine.log import Logger
+from shared.engine.plan import Planner
+from shared.engine.recover import Recovery
+from shared.engine.retry import Retrier
+from shared.engine.walks import Look, Run
+from shared.engine.walks.doubts import Asking
+from shared.engine.walks.pointing import Pointing
+from shared.ports import Clock, Holds, Lanes, LedgerStore, OpenJob, Records
+
+YOUNG_MS: Final = 20_000
+"""A job that was made less than so long ago is not looked at: most have ended by then, and the others cannot have lost
+anything that the sweeper would find."""
+PAGE: Final = 100
+"""Jobs read at once: what one call of DynamoDB returns."""
+LEDGERS: Final = 1_000
+"""Ledgers of a large job read at once."""
+RETRY_SECONDS: Final = 20.0
+"""Spent on one owner's retry of a large job in one run."""
+
+
+class OpenJobs:
+    """Walks all open jobs."""
+
+    def __init__(
+        self,
+        *,
+        records: Records,
+        ledgers: LedgerStore,
+        holds: Holds,
+        lanes: Lanes,
+        planner: Planner,
+        recovery: Recovery,
+        logger: Logger,
+        retrier: Retrier,
+        clock: Clock,
+        asking: Asking,
+        slots: Iterable[str],
+    ) -> None:
+        """`slots`: every partition of the index `open` that has jobs."""
+        self._records = records
+        self._ledgers = ledgers
+        self._holds = holds
+        self._lanes = lanes
+        self._planner = planner
+        self._recovery = recovery
+        self._logger = logger
+        self._retrier = retrier
+        self._clock = clock
+        self._asking = asking
+        self._slots = slots
+        self._pointing = Pointing(holds=holds, lanes=lanes, now=0)
+        self._census: Census | None = None
+        """Of the present round; None: another process saw its beginning."""
+        self._seen: set[str] = set()
+
+    # The walk
+
+    def looks(self, run: Run, after: str) -> Iterator[Look]:
+        """Yield what was left over, then what is open from a place on, in the order of slots and age."""
+        self._pointing = Pointing(holds=self._holds, lanes=self._lanes, now=run.now)
+        self._seen = set()
+        if not after:
+            self._census = Census(self._records, self._pointing.hold, run.now)
+        for name, (chunk, since) in sorted(run.progress.left.items()):
+            yield Look(name, "", partial(self._again, run, name, chunk, since))
+        asked: set[str] = set()
+        page: list[tuple[OpenJob, int]] = []
+        reached = ""
+        for place, entry in self._entries(run, after):
+            if page and (not entry.running or len(page) == PAGE):
+                yield self._page_look(run, page, reached)
+                page = []
+            reached = place
+            if entry.running:
+                page.append((entry, run.progress.since(place)))
+            elif entry.credential not in asked:
+                asked |= {entry.credential} - {""}
+                yield Look(entry.job, place, partial(self._ready, run, entry))
+        if page:
+            yield self._page_look(run, page, reached)
+
+    def ended(self, run: Run) -> None:
+        """Tell which jobs are stuck, at the end of a round of which this process saw all."""
+        if self._census is not None:
+            run.stuck = tuple(self._census.stuck())
+        self._census = None
+
+    def _entries(self, run: Run, after: str) -> Iterator[tuple[str, OpenJob]]:
+        """Yield what of the index is to be looked at, each with its place."""
+        first, _, key = after.partition("/")
+        for slot in sorted(x for x in self._slots if x >= first):
+            for entry in self._records.open_jobs([slot], after=key if slot == first else ""):
+                if run.now - entry.created_at < YOUNG_MS or (not entry.running and entry.not_before > run.now):
+                    continue
+                if not entry.running and self._census is not None:
+                    self._census.wait(entry)
+                yield f"{slot}/{entry.key}", entry
+
+    def _page_look(self, run: Run, page: Sequence[tuple[OpenJob, int]], place: str) -> Look:
+        return Look(page[0][0].job, place, partial(self._page, run, page))
+
+    # Looks
+
+    def _ready(self, run: Run, entry: OpenJob) -> None:
+        """Start a job, or the next of those that wait for its credential."""
+        started = self._planner.next(entry.credential) if entry.credential else self._planner.react(entry.job)
+        if entry.credential and not started:
+            self._records.clear(entry.credential)
+        run.tally.add("planned", len(started))
+
+    def _page(self, run: Run, page: Sequence[tuple[OpenJob, int]]) -> None:
+        """Look at jobs that are under way, each by itself. What cannot be looked at now comes first in the next run."""
+        try:
+            wanted = [entry.job for entry, _ in page if entry.job not in self._seen]
+            jobs = self._records.read_jobs(wanted) if wanted else {}
+            small = [(job.id, 0) for job in jobs.values() if job.chunks == 1]
+            firsts = {x.job: x for x in self._ledgers.read_these(small)} if small else {}
+        except Exception:
+            for entry, since in page:
+                run.progress.leave(entry.job, 0, since)
+            raise
+        for entry, since in page:
+            job = jobs.get(entry.job)
+            if job is not None:
+                self._visit(run, job, firsts.get(job.id), since)
+
+    def _again(self, run: Run, name: str, chunk: int, since: int) -> None:
+        """Look at what an earlier run has left."""
+        run.progress.left.pop(name, None)
+        self._seen.add(name)
+        job = self._records.job(name)
+        if job is not None:
+            self._visit(run, job, None, since, chunk)
+
+    def _visit(self, run: Run, job: Job, only: Ledger | None, since: int, chunk: int = 0) -> None:
+        if not run.attempt(job.id, partial(self._open, run, job, only, since, chunk)):
+            run.progress.leave(job.id, chunk, since)
+
+    def _open(self, run: Run, job: Job, only: Ledger | None, since: int, chunk: int) -> None:
+        if job.retry is not None:
+            until = min(run.deadline, self._clock.now() + RETRY_SECONDS)
+            over = self._retrier.carry_on(job.id, until)
+            run.tally.add("planned", over and self._planner.plan(job.id) is not None)
+        if job.state in (JobState.READY, JobState.LOGGED):
+            return
+        sight = _Sight(job, run, since, whole=not chunk)
+        for part in self._parts(job, only, chunk):
+            if sight.reached and self._clock.now() > run.deadline:
+                run.progress.leave(job.id, sight.reached, since)  # the next run goes on there
+                sight.whole = False
+                break
+            self._part(sight, part)
+            sight.reached = part[-1].chunk + 1
+        if sight.noted:
+            self._records.note_pointed(job.id, run.now)
+        if sight.whole and self._census is not None:
+            self._census.see(job, sight.last, sight.waits)
+        if not sight.closed:
+            run.tally.add("logged", self._end(sight) is JobState.LOGGED)
+
+    def _end(self, sight: "_Sight") -> JobState | None:
+        """Close a job if its ledgers allow it; those that were just read are not read again if nothing was changed."""
+        ends = sight.whole and not sight.work_left
+        if sight.whole and not sight.changed:
+            return self._logger.conclude(sight.job, rests=ends)
+        return self._logger.finalise(sight.job.id, hint=not ends)
+
+    def _parts(self, job: Job, only: Ledger | None, chunk: int) -> Iterator[Sequence[Ledger]]:
+        """Yield a job's ledgers from a chunk on, as they are read: after the job, so that they say whether it ends."""
+        if only is not None:
+            yield [only]
+            return
+        while chunk < job.chunks:
+            some = self._ledgers.read_some(job.id, chunk, LEDGERS)
+            if not some:
+                return
+            yield some
+            chunk = some[-1].chunk + 1
+
+    def _part(self, sight: "_Sight", ledgers: Sequence[Ledger]) -> None:
+        job, run = sight.job, sight.run
+        if self._census is not None:
+            last, waits = self._census.note(ledgers)
+            sight.last, sight.waits = max(sight.last, last), sight.waits | waits
+        held = any(x.status is LedgerStatus.BUSY and x.until >= run.now for x in ledgers)
+        leased_at = run.now if held or (job.chunks > LEDGERS and job.state is JobState.SENDING) else 0
+        leased_at = max(leased_at, *(x.released_at for x in ledgers))
+        lost = [x for x in ledgers if self._one(sight, x, leased_at)]
+        run.tally.add("pointed", send_pointers(self._lanes, job.id, lost))
+
+    def _one(self, sight: "_Sight", x: Ledger, leased_at: int) -> bool:
+        """Do what is to be done about a ledger; tell whether its pointer is to be sent again."""
+        job, run, current, lost = sight.job, sight.run, x, False
+        if x.status is LedgerStatus.BUSY:
+            taken = self._recovery.take_over(job, x)
+            if taken is None:
+                sight.work_left = True
+                return False
+            run.tally.add("taken_over")  # and pointed to, if work is left
+            sight.changed, current = True, taken
+        elif x.status is LedgerStatus.DONE and due(run.now - x.released_at, run.now - sight.since):
+            run.tally.add("asked", bool(x.having(Cell.UNKNOWN)) and self._asking.about(job, x))
+        elif x.status is LedgerStatus.IDLE and job.state in ACTIVE:
+            if x.lane not in self._lanes:
+                left = self._pointing.is_left(job, x) and self._recovery.leave(job, x)
+                run.tally.add("pointed", left)
+                sight.changed |= left
+            else:
+                lost = self._is_lost(sight, x, leased_at)
+        if rules.fold(current) is not None:
+            sight.changed = True
+            self._fold(sight, current)
+        sight.work_left |= current.status is LedgerStatus.IDLE and job.state is not JobState.STOPPED
+        return lost
+
+    def _is_lost(self, sight: "_Sight", x: Ledger, leased_at: int) -> bool:
+        if self._pointing.lost(sight.job, x, sight.since):
+            return True
+        unserved = self._pointing.unserved(sight.job, x, leased_at, sight.since)
+        sight.noted |= unserved and sight.job.chunks > 1
+        return unserved
+
+    def _fold(self, sight: "_Sight", x: Ledger) -> None:
+        """Fold a ledger; that of a job of one chunk may end the job in the same transaction."""
+        run, job = sight.run, sight.job
+        if job.chunks == 1:
+            folded = self._logger.fold(x)
+            run.tally.add("folded", folded.folded)
+            run.tally.add("logged", folded.state is JobState.LOGGED)
+            sight.closed = folded.state is JobState.LOGGED
+        else:
+            run.tally.add("folded", self._records.fold(x, job) is not None)
+
+
+@dataclass(slots=True)
+class _Sight:
+    """What was seen of a job in one look.
+
+    Attributes:
+        job: as read before its ledgers.
+        since: the last look at it (Unix ms).
+        whole: all ledgers were seen.
+        reached: the first chunk that was not.
+        last: when something last happened to its ledgers (Unix ms).
+        waits: the lanes that they wait for.
+        work_left: a ledger needs a worker, or has one.
+        changed: job or ledgers were written since they were read.
+        noted: chunks that were never leased are pointed to, which is noted on the job.
+        closed: the job is LOGGED.
+    """
+
+    job: Job
+    run: Run
+    since: int
+    whole: bool
+    reached: int = 0
+    last: int = 0
+    waits: frozenset[str] = frozenset()
+    work_left: bool = False
+    changed: bool = False
+    noted: bool = False
+    closed: bool = False
