@@ -6,6 +6,7 @@ from shared.domain.jobs import Job
 from shared.domain.outcomes import Rejected, Unknown
 from shared.domain.states import JobState
 from shared.engine.control import Resumed
+from shared.engine.walks.jobs import YOUNG_MS
 from shared.ports import OpenJob, Retriable
 from tests.fakes.faults import When
 from tests.fakes.lists import send_list
@@ -156,6 +157,7 @@ def test_whatever_fails_all_campaigns_come_to_their_end_in_turn(world: World, nt
 
 def test_the_sweeper_starts_who_waits_oldest_first(world: World) -> None:
     first, other, second = aged(world, "spring", "autumn", "spring")
+    world.clock.advance(YOUNG_MS / 1000)
     assert world.sweep().planned == 2
     assert states(world, first, other, second) == ["ENQUEUED", "READY", "ENQUEUED"]
     assert world.sweep().planned == 0
@@ -168,6 +170,7 @@ def test_a_job_that_has_gone_before_its_end_holds_nothing_for_ever(world: World)
     first, other = aged(world, "spring", "autumn")
     world.planner.react(first.id)
     world.stores.expire(first.id)
+    world.clock.advance(YOUNG_MS / 1000)
     assert [world.sweep().planned for _ in range(2)] == [0, 1]
     assert states(world, other) == ["ENQUEUED"]
 
@@ -177,6 +180,7 @@ def test_a_stopped_campaign_frees_the_credential_when_it_is_at_rest(world: World
     world.planner.react(first.id)
     world.control.stop(first.id, ACCOUNT)
     assert world.planner.react(other.id) == []
+    world.clock.advance(YOUNG_MS / 1000)
     world.sweep()
     assert states(world, first) == ["LOGGED"]
     assert ids(world.planner.react(first.id)) == [other.id]
@@ -186,6 +190,7 @@ def test_a_resumed_job_waits_for_the_campaign_that_came_between_and_keeps_its_ag
     first, other, third = aged(world, "spring", "autumn", "winter")
     world.planner.react(first.id)
     world.control.stop(first.id, ACCOUNT)
+    world.clock.advance(YOUNG_MS / 1000)
     world.sweep()
     world.planner.react(first.id)
     assert states(world, other) == ["ENQUEUED"]
