@@ -75,10 +75,10 @@ class Logger:
         jobs = {name: self._known[name] for name in by_job if name in self._known}
         jobs |= self._records.read_jobs(by_job.keys() - jobs.keys()) if by_job.keys() - jobs.keys() else {}
         for name, some in by_job.items():
-            yield name, partial(self._some, jobs.get(name), some)
+            yield name, partial(self.fold_some, jobs.get(name), some)
 
-    def _some(self, job: Job | None, ledgers: Sequence[Ledger]) -> Folded:
-        """Fold ledgers of a job, and close it if they were the last."""
+    def fold_some(self, job: Job | None, ledgers: Sequence[Ledger]) -> Folded:
+        """Fold some ledgers of a job, as just read, that nobody works on, and close it if they were the last."""
         if job is None:
             return Folded(folded=0, state=None)
         first = ledgers[0]

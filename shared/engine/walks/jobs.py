@@ -203,51 +203,57 @@ class OpenJobs:
         held = any(x.status is LedgerStatus.BUSY and x.until >= run.now for x in ledgers)
         leased_at = run.now if held or (job.chunks > LEDGERS and job.state is JobState.SENDING) else 0
         leased_at = max(leased_at, *(x.released_at for x in ledgers))
-        lost = [x for x in ledgers if self._one(sight, x, leased_at)]
+        lost: list[Ledger] = []
+        news: list[Ledger] = []
+        for x in ledgers:
+            current = self._one(sight, x)
+            if current is x and self._is_lost(sight, x, leased_at):
+                lost.append(x)
+            if rules.fold(current) is not None:
+                news.append(current)
         run.tally.add("pointed", send_pointers(self._lanes, job.id, lost))
+        self._fold(sight, [x for x in news if x.status is not LedgerStatus.BUSY])
 
-    def _one(self, sight: "_Sight", x: Ledger, leased_at: int) -> bool:
-        """Do what is to be done about a ledger; tell whether its pointer is to be sent again."""
-        job, run, current, lost = sight.job, sight.run, x, False
+    def _one(self, sight: "_Sight", x: Ledger) -> Ledger:
+        """Do what is to be done about a ledger itself; return it as it is then."""
+        job, run = sight.job, sight.run
+        current = x
         if x.status is LedgerStatus.BUSY:
             taken = self._recovery.take_over(job, x)
-            if taken is None:
-                sight.work_left = True
-                return False
-            run.tally.add("taken_over")  # and pointed to, if work is left
-            sight.changed, current = True, taken
-        elif x.status is LedgerStatus.DONE and due(run.now - x.released_at, run.now - sight.since):
+            if taken is not None:
+                run.tally.add("taken_over")  # and pointed to, if work is left
+                sight.changed, current = True, taken
+        elif x.status is LedgerStatus.DONE and due((run.now - x.released_at) / 1000, (run.now - sight.since) / 1000):
             run.tally.add("asked", bool(x.having(Cell.UNKNOWN)) and self._asking.about(job, x))
-        elif x.status is LedgerStatus.IDLE and job.state in ACTIVE:
-            if x.lane not in self._lanes:
-                left = self._pointing.is_left(job, x) and self._recovery.leave(job, x)
-                run.tally.add("pointed", left)
-                sight.changed |= left
-            else:
-                lost = self._is_lost(sight, x, leased_at)
-        if rules.fold(current) is not None:
-            sight.changed = True
-            self._fold(sight, current)
-        sight.work_left |= current.status is LedgerStatus.IDLE and job.state is not JobState.STOPPED
-        return lost
+        elif x.status is LedgerStatus.IDLE and job.state in ACTIVE and x.lane not in self._lanes:
+            left = self._pointing.is_left(job, x) and self._recovery.leave(job, x)
+            run.tally.add("pointed", left)
+            sight.changed |= left
+        busy = current.status is LedgerStatus.BUSY
+        sight.work_left |= busy or (current.status is LedgerStatus.IDLE and job.state is not JobState.STOPPED)
+        return current
 
     def _is_lost(self, sight: "_Sight", x: Ledger, leased_at: int) -> bool:
+        if x.status is not LedgerStatus.IDLE or sight.job.state not in ACTIVE or x.lane not in self._lanes:
+            return False
         if self._pointing.lost(sight.job, x, sight.since):
             return True
         unserved = self._pointing.unserved(sight.job, x, leased_at, sight.since)
         sight.noted |= unserved and sight.job.chunks > 1
         return unserved
 
-    def _fold(self, sight: "_Sight", x: Ledger) -> None:
-        """Fold a ledger; that of a job of one chunk may end the job in the same transaction."""
-        run, job = sight.run, sight.job
-        if job.chunks == 1:
-            folded = self._logger.fold(x)
-            run.tally.add("folded", folded.folded)
-            run.tally.add("logged", folded.state is JobState.LOGGED)
+    def _fold(self, sight: "_Sight", ledgers: Sequence[Ledger]) -> None:
+        """Fold ledgers; that of a job of one chunk may end the job in the same transaction."""
+        if not ledgers:
+            return
+        sight.changed = True
+        if sight.job.chunks == 1:
+            folded = self._logger.fold_some(sight.job, ledgers)
             sight.closed = folded.state is JobState.LOGGED
+            sight.run.tally.add("logged", sight.closed)
+            sight.run.tally.add("folded", folded.folded)
         else:
-            run.tally.add("folded", self._records.fold(x, job) is not None)
+            sight.run.tally.add("folded", self._logger.add(sight.job, ledgers))
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ UNLEASED_MS: Final = 120_000
 job may have died before the pointers, and those are missed by somebody who waits for a password."""
 RESUMED_MS: Final = 10_000
 """So long after a resume what was paused is pointed to once, if it has not been worked on since: the pointers of a
-paused lane are acknowledged, and others may keep that lane from ever being empty. By then every sender has seen the resume."""
+paused lane are acknowledged, and others may keep that lane from ever being empty. By then every sender has seen it."""
 
 
 class Pointing:
