@@ -89,6 +89,28 @@ def _turning(
         yield board, switch
 
 
+def close_breaker(
+    ctx: typer.Context,
+    credential_id: CredentialId,
+    reason: Reason = "operator",
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Close a credential's circuit breaker: its senders call the provider again with their next window."""
+    why = reason_of(reason)
+    with _opened(ctx, stage, aws=aws) as board, _checked():
+        board.declared(credential_id)
+        changed = board.switches.close_breaker(credential_id, by=board.by, reason=why)
+    if json:
+        emit({"credential_id": credential_id, "breaker": "closed", "changed": changed})
+    elif changed:
+        say(f"the breaker of {credential_id} is closed ({board.where}): senders call with their next window")
+        say("if the provider still fails, it opens again after a few calls")
+    else:
+        say(f"the breaker of {credential_id} is not open")
+
+
 def _name(switch: Switch) -> str:
     return switch.credential or switch.account or "everything"
 

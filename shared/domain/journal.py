@@ -60,6 +60,7 @@ class Act(StrEnum):
     CREDENTIAL_PAUSED = "credential.paused"
     CREDENTIAL_RESUMED = "credential.resumed"
     RATE_SET = "credential.rate_set"
+    BREAKER_CLOSED = "credential.breaker_closed"
     ALL_PAUSED = "deployment.paused"
     ALL_RESUMED = "deployment.resumed"
     REDRIVE_BEGUN = "queue.redrive_begun"

@@ -124,6 +124,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("sender", "remove"): lambda c: (c.account, "example.com"),
     ("credential", "list"): lambda _: (),
     ("credential", "set"): lambda _: ("one", "--file", "secret.json"),
+    ("credential", "close-breaker"): lambda _: ("one",),
     ("rate", "set"): lambda _: ("one", "5"),
     ("rate", "reset"): lambda _: ("one",),
     ("rate", "list"): lambda _: (),

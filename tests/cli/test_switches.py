@@ -9,10 +9,13 @@ import pytest
 from cli import doctor
 from cli.deployment import Deployment
 from cli.errors import NotFound
+from shared.adapters.dynamo.breakers import DynamoBreakers
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.journal import DynamoJournal
 from shared.adapters.dynamo.pacer import DynamoPacer
 from shared.contracts import ENV_SETTINGS, Credential, Settings
+from shared.domain import breaker as rules
+from shared.domain.breaker import Breaker, BreakerState
 from shared.domain.journal import EVERYONE, Log
 from shared.domain.pacing import pace
 from shared.domain.switches import Switches
@@ -186,3 +189,21 @@ def test_what_cannot_be_switched_changes_nothing(run: Run) -> None:
         done = run(*words)
         assert (done.code, done.out, done.err.count("\n")) == (code, "", 1), words
     assert told() == []
+
+
+def test_a_breaker_is_closed_by_hand_and_audited(run: Run, clock: FakeClock) -> None:
+    assert "is not open" in run("credential", "close-breaker", "mail").out
+    breakers = DynamoBreakers(dynamo(), "blue-ops")
+    now = int(clock.now() * 1000)
+    opened = rules.opened(Breaker("mail"), reason="http_503", failures=5, now=now, jitter=0.0)
+    assert opened is not None
+    breakers.swap(Breaker("mail"), opened)
+    done = run("credential", "close-breaker", "mail", "--reason", "they say it is mended", "--json")
+    assert done.json == {"credential_id": "mail", "breaker": "closed", "changed": True}
+    stored = breakers.read(["mail"])["mail"]
+    assert (stored.state, stored.version, stored.reason, stored.delay) == (BreakerState.CLOSED, 2, "http_503", 0)
+    assert told() == [("credential.breaker_closed", "mail", {"reason": "they say it is mended"})]
+    assert "is not open" in run("credential", "close-breaker", "mail").out
+    assert run("credential", "close-breaker", "nobody").code == 3
+    assert run("credential", "close-breaker", "mail", "--reason", "ask ann@example.com").code == 2
+    assert len(told()) == 1

@@ -1,12 +1,16 @@
 """Operators' switches as they are read, in memory and on DynamoDB; and the board on which they are set."""
 
+import random
 from typing import Any
 
 import pytest
 
 from shared.domain.journal import EVERYONE, Act, Log
+from shared.domain.outcomes import Rejected
 from shared.domain.pacing import pace
 from shared.domain.switches import AS_DECLARED, Hold, Switch, Switches
+from shared.engine.circuits import Circuits
+from shared.engine.gate import SHUT, Gate
 from tests.contracts.conftest import ACCOUNT
 from tests.fakes.clock import FakeClock
 from tests.fakes.stores import Stores
@@ -105,3 +109,29 @@ def test_a_reason_that_names_an_address_is_refused_and_nothing_changes(board: Mo
     with pytest.raises(ValueError, match="names no address"):
         board.switchboard.pause(Switch(), by=BY, reason="ann@example.com asked")
     assert not board.holds.read(ACCOUNT, "one").paused
+
+
+def test_a_breaker_closed_by_hand_is_taken_in_by_a_process_that_knew_it_open(
+    board: MotoStores, clock: FakeClock
+) -> None:
+    circuits = Circuits(breakers=board.breakers, clock=clock, rng=random.Random(0))  # noqa: S311 - jitter
+    gate = Gate("one", circuits, clock)
+    ticket = gate.enter("me")
+    gate.leave(ticket, "me", [Rejected("unauthorized", permanent=False, provider_down=True)])
+    assert gate.enter("me") == SHUT
+    assert board.switchboard.close_breaker("one", by=BY, reason="mended")
+    gate.see(board.breakers.read(["one"])["one"])
+    assert gate.enter("me") > 0
+    assert circuits.usable("one")
+    assert not board.switchboard.close_breaker("one", by=BY, reason="again")
+    (entry,) = board.journal.since(EVERYONE, Log.AUDIT, 0)
+    assert (entry.kind, entry.id, entry.actor, entry.data) == (Act.BREAKER_CLOSED, "one", BY, {"reason": "mended"})
+
+
+def test_probes_under_way_do_not_reopen_a_breaker_that_was_closed_by_hand(board: MotoStores, clock: FakeClock) -> None:
+    circuits = Circuits(breakers=board.breakers, clock=clock, rng=random.Random(0))  # noqa: S311 - jitter
+    opened = circuits.open("one", "http_503", 5)
+    clock.advance(opened.probe_at / 1000 - clock.now())
+    assert circuits.probe("one", "me").prober == "me"
+    assert board.switchboard.close_breaker("one", by=BY, reason="mended")
+    assert circuits.reopen("one", "me", "http_503").closed

@@ -11,6 +11,7 @@ from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.switches import switches
 from shared.contracts import AUDIT_DAYS, MIN_RATE
+from shared.domain.breaker import BreakerState
 from shared.domain.journal import EVERYONE, Act, audited
 from shared.domain.switches import AS_DECLARED, Hold, Switch, Switches
 from shared.ports import Clock
@@ -117,6 +118,31 @@ class Switchboard:
         update["ExpressionAttributeNames"] = {"#rate": "rate"}
         told = {"rate": f"{rate:g}" if rate else "declared", "ceiling": f"{ceiling:g}", "reason": reason}
         return self._write(update, switch, self._now(), (Act.RATE_SET,), by, told)
+
+    def close_breaker(self, credential: str, *, by: str, reason: str) -> bool:
+        """Close a credential's circuit breaker; False if it is closed, or never opened.
+
+        The version goes up, so that workers which know the open breaker take this in with their next read.
+
+        Args:
+            credential: whose.
+            by: the actor of the audit entry.
+            reason: for people.
+
+        Raises:
+            ValueError: the reason contains an address.
+        """
+        now = self._now()
+        update: Item = {
+            "TableName": self._ops,
+            "Key": keys.breaker(credential),
+            "UpdateExpression": "SET #state = :closed, since = :now, version = version + :one"
+            " REMOVE #delay, probe_at, probes, prober, successes",
+            "ConditionExpression": "attribute_exists(pk) AND #state <> :closed",
+            "ExpressionAttributeNames": {"#state": "state", "#delay": "delay"},
+            "ExpressionAttributeValues": {":closed": s(BreakerState.CLOSED.value), ":now": n(now), ":one": n(1)},
+        }
+        return self._write(update, Switch(credential=credential), now, (Act.BREAKER_CLOSED,), by, {"reason": reason})
 
     def read(self, *asked: Switch) -> dict[Switch, Setting]:
         """Return how switches stand, consistently."""
