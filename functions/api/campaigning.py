@@ -11,6 +11,7 @@ from functions.api.problems import FieldError, Problem, invalid
 from functions.api.routing import Call
 from shared.contracts import TEST_CREDENTIAL
 from shared.domain.campaigns import MAX_PACKED, Campaign, Message, StoredTemplate
+from shared.domain.csv_rows import column_name
 from shared.domain.ids import is_id
 from shared.domain.jobs import Job
 from shared.domain.plain_text import text_template
@@ -167,7 +168,7 @@ def _check_templates(message: Message, channel: str, prefix: str) -> None:
 
 def by_name(field: str, values: Mapping[str, str]) -> dict[str, str]:
     """Return a recipient's values by the names of their columns, trimmed and in lower case; Problem if two are one."""
-    found = {name.strip().lower(): value for name, value in values.items()}
+    found = {column_name(name): value for name, value in values.items()}
     if len(found) < len(values):
         raise invalid(field, "Two of its names differ by blanks or case alone.")
     return found

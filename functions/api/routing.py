@@ -108,7 +108,9 @@ class Route(Generic[Q, B]):
 
 
 def _in_utf8(request: Request) -> None:
-    """Refuse a body in another encoding than UTF-8, whether it says so or not."""
+    """Refuse a body that is compressed or in another encoding than UTF-8, whether it says so or not."""
+    if request.body and request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise Problem("unsupported_media_type", "The body is compressed. Send it without Content-Encoding.")
     kind = Message()
     kind["content-type"] = request.headers.get("content-type", "")
     charset = kind.get_content_charset("utf-8")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate, repeat
 from typing import Final
+from unicodedata import category
 
 from shared.domain.rows import Position, Row
 
@@ -26,6 +27,14 @@ FEW: Final = 8
 """Rows up to which reading them at once saves nothing."""
 
 _BOM: Final = b"\xef\xbb\xbf"
+_KINDS: Final = (
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+    (b"PK\x03\x04", "a spreadsheet or a ZIP file"),
+    (b"\xd0\xcf\x11\xe0", "a spreadsheet"),
+    (b"\x1f\x8b", "compressed by gzip"),
+)
+"""How files that are no CSV begin. Sources: Unicode 23.8, PKWARE APPNOTE 4.3.7, [MS-CFB] 2.2, RFC 1952 2.3.1."""
 _FIELD: Final = rb'(?:"(?:[^"]++|"")*+"[^,\n]*+|(?!")[^,\n]*+)'
 _RECORD: Final = re.compile(rb'[^"\n]*+\n|' + _FIELD + rb"(?:," + _FIELD + rb")*+\n")
 """One row with its line end. Possessive throughout, so that no input takes more than one pass per branch."""
@@ -214,11 +223,17 @@ class RowReader:
         return out
 
     def _read_header(self, raw: bytes) -> None:
+        kind = next((kind for magic, kind in _KINDS if raw.startswith(magic)), "")
+        if kind:
+            self.fault = FileFault(FileCode.INVALID_HEADER, f"The file is {kind}. Save it as CSV in UTF-8.")
+            return
         found = _cells(raw, None)
         if not isinstance(found, list):
-            self.fault = FileFault(FileCode.INVALID_HEADER, found[1].replace("row", "header"))
+            code, detail = found
+            hint = " It is probably UTF-16: save it as CSV in UTF-8." if code is RowCode.NUL_BYTE else ""
+            self.fault = FileFault(FileCode.INVALID_HEADER, detail.replace("row", "header") + hint)
             return
-        names = tuple(name.strip().lower() for name in found)
+        names = tuple(map(column_name, found))
         if len(names) > MAX_COLUMNS:
             detail = f"The header has {len(names)} columns; {MAX_COLUMNS} are allowed."
             self.fault = FileFault(FileCode.TOO_MANY_COLUMNS, detail)
@@ -234,6 +249,11 @@ class RowReader:
             self.fault = FileFault(FileCode.MISSING_RECIPIENT, f"The header has no column `recipient`.{hint}")
         else:
             self._header = names
+
+
+def column_name(text: str) -> str:
+    """Return a column's name without blanks around it, in lower case, and without characters that nobody can see."""
+    return "".join(c for c in text if category(c) != "Cf").strip().lower()
 
 
 def _records(data: bytes, pos: int) -> list[bytes]:

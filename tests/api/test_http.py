@@ -147,6 +147,14 @@ def test_a_body_in_another_encoding_is_refused_with_the_way_that_reads_bytes(api
         assert "/uploads" in got.json["detail"]
 
 
+def test_a_compressed_body_is_refused(api: Api) -> None:
+    for encoding in ("gzip", "br", "GZIP"):
+        got = api.batch(http={"Content-Encoding": encoding})
+        assert (got.status, got.code) == (415, "unsupported_media_type")
+        assert "Content-Encoding" in got.json["detail"]
+    assert api.batch(http={"Content-Encoding": "identity"}).status == 202
+
+
 def test_a_path_or_query_that_is_not_utf_8_is_refused(api: Api) -> None:
     assert api.call("GET", "/jobs/%ff").code == "malformed_request"
     assert api.call("GET", "/jobs", query="cursor=%ff").code == "malformed_request"

@@ -1,6 +1,7 @@
 """Rows of a CSV file: what the standard csv module reads, whatever the blocks, and nothing that stops the rest."""
 
 import csv
+import gzip
 import io
 import tracemalloc
 from collections.abc import Iterable
@@ -129,6 +130,43 @@ def test_a_file_that_cannot_be_used_says_why(data: bytes, code: str) -> None:
         assert reader.fault.code == code
         assert "row" not in reader.fault.detail or code == "no_rows"
         assert reader.feed(b"a,b\n") == []
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        ("recipient,name\n".encode("utf-16"), "UTF-16"),
+        (b"\xfe\xff" + "recipient,name\n".encode("utf-16-be"), "UTF-16"),
+        ("recipient,name\n".encode("utf-16-le"), "UTF-16"),
+        (b"PK\x03\x04\x14\0\x06\0\n", "spreadsheet"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\n", "spreadsheet"),
+        (gzip.compress(b"recipient\na@example.org\n", mtime=0) + b"\n", "gzip"),
+    ],
+)
+def test_a_file_that_is_no_csv_is_named_as_what_it_is(data: bytes, kind: str) -> None:
+    for size in (1, 1 << 20):
+        fault = read(data, size)[1].fault
+        assert fault is not None
+        assert fault.code == "invalid_header"
+        assert kind in fault.detail
+        assert "save it as CSV in UTF-8" in fault.detail.replace("Save", "save")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "\u200brecipient\u200b",
+        "\u200erecipient",
+        "\u2060recipient",
+        "rec\u00adipient",
+        "\ufeff\ufeffrecipient",
+        "\u00a0Recipient ",
+    ],
+)
+def test_what_nobody_can_see_is_no_part_of_a_column_s_name(name: str) -> None:
+    rows, reader = read(f"{name},na\u200bme\na@example.org,A\u200bnn\n".encode())
+    assert (reader.fault, reader.header) == (None, ("recipient", "name"))
+    assert rows[0].cells == ["a@example.org", "A\u200bnn"]
 
 
 @pytest.mark.parametrize("header", [b"recipient;name", b"recipient\tname", b"recipient|name"])
