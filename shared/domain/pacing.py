@@ -1,7 +1,7 @@
 """How fast a credential may send: slots, calls and windows. Source: docs/protocol.md, "Pace"."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.domain.switches import Switches
@@ -69,6 +69,19 @@ class Pace:
         own = min(weight - 1, math.floor(_STRETCH * self.slots))
         others = min(weight - 1, math.floor(_STRETCH * full))
         return max(own, math.ceil(others * self.slots / full))
+
+    def widened(self, lag: float, leases: int) -> "Pace":
+        """Return the pace with windows as large as slow answers need, but of no more than `room`.
+
+        A lease claims its next window once the last call of this one has ended; the other leases use the slots until
+        then. So one call in twenty that hangs would leave most of the rate unused.
+
+        Args:
+            lag: seconds from the last slot of a window to the end of its last call, of late.
+            leases: how many share the credential.
+        """
+        needed = math.ceil(lag * self.slots / max(1, leases - 1))
+        return replace(self, window=max(self.window, min(self.room, needed)))
 
     @property
     def burns(self) -> bool:

@@ -35,6 +35,8 @@ CALL_TIMEOUT: Final = 10.0
 """Seconds that a provider call may take; what is slower than that is `unknown`."""
 MARGIN: Final = 3.0
 """Seconds kept for the writes after the last call."""
+LATEST: Final = 0.3
+"""Share of the latest window in what is known of how long answers take."""
 LEASES: Final = 2
 """Leases that a worker holds at the most: the event source's batch size."""
 LOOK_AGAIN: Final = 15.0
@@ -92,6 +94,8 @@ class Sender:
         self._calls = Calls(provider, clock, call_timeout, pool or Crew(), wire)
         self._booking = Booking(pacer, credential.id, clock)
         self._prepare = Lead()
+        self._lag = 0.0
+        """Seconds that answers take at the end of a window, of late. Threads may write at once; the last word wins."""
         self._links = links
         self._compositions: dict[str, Composition] = {}
         self._resting: dict[str, None] = {}
@@ -226,7 +230,7 @@ class Sender:
         """Work through windows until the lease should end; False if it was lost to a takeover."""
         last = deadline - MARGIN
         while True:
-            full = self._pace(lease)
+            full = self._pace(lease).widened(self._lag, LEASES * self._credential.workers)
             rate = self._gate.narrow(full)
             wanted = lease.wanted(rate)
             until = last - self._window_time(rate, wanted)
@@ -272,6 +276,7 @@ class Sender:
                 window.call(parcels, slots)
             finally:
                 self._gate.hand_on(lease.ledger.owner)
+            self._lag += LATEST * (window.lag - self._lag)
             self._note(lease)
             self._suppress(lease)
             if lease.requeued or not indices:

@@ -26,6 +26,9 @@ class Window:
         clock: time.
         deadline: Unix seconds by which all calls must have ended.
         call_timeout: seconds that one may take.
+
+    Attributes:
+        lag: seconds from a slot to the end of the last call, once they have ended.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class Window:
         self._clock = clock
         self._deadline = deadline
         self._call_timeout = call_timeout
+        self.lag = 0.0
         self._fault: Exception | None = None
 
     def call(self, parcels: Sequence[Parcel], slots: Slots) -> None:
@@ -91,7 +95,7 @@ class Window:
         begun: list[tuple[Parcel, Pending[list[Outcome] | None]]] = []
         missed: list[Parcel] = []
         position = empty = 0
-        late = self._rate.late
+        last, late = slots.first, self._rate.late
         for n, parcel in enumerate(parcels):
             now = self._clock.now()
             while position < slots.count and slots.at(position) < now - late:
@@ -101,7 +105,7 @@ class Window:
                 missed.append(parcel)
                 continue
             position, empty = position + lull, empty + lull
-            at = slots.at(position)
+            last = at = slots.at(position)
             position += parcel.slots
             self._turn.rest(at)
             ticket = self._gate.enter(self._lease.ledger.owner)
@@ -125,6 +129,7 @@ class Window:
             else:
                 self._lease.count.add(outcomes, parcel.slots)
                 missed.extend(self._lease.divide(parcel, outcomes, self._clock.now()))
+        self.lag = max(self.lag, self._clock.now() - last)
         return missed
 
     def _begin(self, parcel: Parcel, ticket: int, latest: float) -> Pending[list[Outcome] | None]:
