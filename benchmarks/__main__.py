@@ -83,7 +83,14 @@ def main() -> int:
     parser.add_argument("--docs", action="store_true", help="also write the figures into docs/cost.md")
     options = parser.parse_args()
     loop = calibrate()
-    found = counted.windows() + counted.one() + counted.feedback() + counted.dead_provider()
+    found = (
+        counted.windows()
+        + counted.one()
+        + counted.feedback()
+        + counted.scattered()
+        + counted.ending()
+        + counted.dead_provider()
+    )
     bills, priced = counted.costs()
     found += bills
     print(cost.table(priced) + "\n")

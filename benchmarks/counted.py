@@ -4,9 +4,13 @@ from benchmarks import cost, dead, rows
 from benchmarks.rows import Row, named
 from benchmarks.scenarios import batch, lane_of, rate_of, warm, words
 from benchmarks.world import world
+from shared.contracts import Word
 
 BATCH = 1000
 EVENTS = 100
+WORDS = 10
+TRACKERS = 10
+"""Invocations of the tracker at once on AWS (`TRACK_WORKERS` in infra/dispatch.py)."""
 
 
 def windows() -> list[Row]:
@@ -47,6 +51,52 @@ def feedback() -> list[Row]:
         if stored is None or stored.counts["delivered"] != EVENTS:
             raise RuntimeError("the events were not joined")
         return [Row(rows.FEEDBACK_WRITES, units / EVENTS, 0.10, "WRU", counted=True)]
+
+
+def scattered() -> list[Row]:
+    """A word about each of ten single messages in posts of their own, joined at once and then folded; and how fast."""
+    with world(rate=1000) as w:
+        warm(w)
+        by_lane: dict[str, list[Word]] = {}
+        for _ in range(WORDS):
+            job, _ = batch(w, 1)
+            by_lane.setdefault(lane_of(w, job), []).extend(words(job, 0, range(1)))
+        w.take()
+        for lane, some in by_lane.items():
+            w.track(lane, [[word] for word in some])
+        joined = w.take()
+        w.log()
+        folded = w.take()
+        jobs = [w.deployment.records.job(word.ref[:26]) for some in by_lane.values() for word in some]
+        if sum(job.counts["delivered"] for job in jobs if job is not None) != WORDS:
+            raise RuntimeError("the words were not joined")
+    return [
+        Row(named(rows.SCATTERED, "write units before the fold"), joined.wru / WORDS, 2, "WRU", counted=True),
+        Row(named(rows.SCATTERED, "write units of its fold"), folded.wru / WORDS, 6, "WRU", counted=True),
+        Row(named(rows.SCATTERED, "AWS calls before the fold"), joined.aws_calls / WORDS, 2.4, "calls", counted=True),
+        Row(rows.SCATTERED_SPEED, TRACKERS * _speed(), 1000, "/s", counted=True, more=True),
+    ]
+
+
+def _speed() -> float:
+    """Return how many scattered words a tracker joins a second of fake time."""
+    from tests.fakes.world import World, credential  # noqa: PLC0415 - no other row needs the fakes
+
+    w = World(credential("one"))
+    names = [w.accept(1).id for _ in range(200)]
+    w.run()
+    said = [w.word(name, 0, "delivered") for name in names]
+    w.tap.delay = lambda: w.clock.sleep(cost.CALL_SECONDS)
+    began = w.clock.now()
+    w.clock.run(lambda: w.tracker.join_all("one", said))
+    return len(said) / (w.clock.now() - began)
+
+
+def ending() -> list[Row]:
+    """A large job that ends while its feedback comes, in fake time."""
+    from tests.engine.flood import ending  # noqa: PLC0415
+
+    return [Row(rows.ENDING, ending().seconds, 10, "s", counted=True)]
 
 
 def dead_provider() -> list[Row]:

@@ -31,6 +31,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 import functions  # noqa: F401 - the garbage collector is set as in a function
 from benchmarks.answers import ENVIRONMENT, Answer, NoBlobs
 from benchmarks.machine import REFERENCE_S, calibrate
+from benchmarks.world import Context
 from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo import codec
@@ -40,6 +41,7 @@ from shared.adapters.dynamo.records import DynamoRecords
 from shared.adapters.sqs import SqsQueue
 from shared.contracts import Credential, Settings
 from shared.domain.ids import Ref
+from shared.engine.pool import Crew
 from shared.engine.track import Tracker
 from shared.providers import registry
 from shared.providers._common import REF_ARG
@@ -70,7 +72,7 @@ class Far:
     def __init__(self, aws: Aws, items: dict[str, dict[str, Any]]) -> None:
         self.queued: list[str] = []
         self.calls: dict[str, int] = {}
-        self._items = {sort: json.dumps({"Item": _wire(item)}).encode() for sort, item in items.items()}
+        self._items = {sort: _wire(item) for sort, item in items.items()}
         self.sqs, self.dynamo = aws.client("sqs", CONFIG), aws.client("dynamodb", CONFIG)
         self.sqs.meta.events.register("before-send.sqs", self._answer)
         self.dynamo.meta.events.register("before-send.dynamodb", self._answer)
@@ -80,8 +82,11 @@ class Far:
         self.calls[operation] = self.calls.get(operation, 0) + 1
         body = b"{}"
         if operation == "GetItem":
-            key = json.loads(request.body)["Key"]
-            body = self._items[key["pk"]["S"] + key["sk"]["S"]]
+            body = json.dumps({"Item": self._item(json.loads(request.body)["Key"])}).encode()
+        elif operation == "BatchGetItem":
+            asked = json.loads(request.body)["RequestItems"]
+            found = {table: [self._item(key) for key in wanted["Keys"]] for table, wanted in asked.items()}
+            body = json.dumps({"Responses": found}).encode()
         elif operation == "SendMessage":
             self.queued.append(json.loads(request.body)["MessageBody"])
             body = b'{"MessageId":"m"}'
@@ -90,6 +95,9 @@ class Far:
             self.queued += [e["MessageBody"] for e in entries]
             body = json.dumps({"Successful": [{"Id": e["Id"], "MessageId": "m"} for e in entries]}).encode()
         return Answer(request.url, body)
+
+    def _item(self, key: dict[str, dict[str, str]]) -> dict[str, Any]:
+        return self._items[key["pk"]["S"] + key["sk"]["S"]]
 
 
 def _wire(item: dict[str, Any]) -> dict[str, Any]:
@@ -158,8 +166,8 @@ def prepare() -> tuple[Callable[[], None], Far]:
     db = Dynamo(far.dynamo)
     records = DynamoRecords(db, records="records", ops="ops", blobs=NoBlobs())
     store = DynamoLedgers(db, "ops")
-    tracker = Tracker(records=records, ledgers=store, recovery=world.recovery, clock=clock)
-    deployment = SimpleNamespace(settings=settings, tracker=tracker, feedback=queue)
+    tracker = Tracker(records=records, ledgers=store, recovery=world.recovery, clock=clock, pool=Crew())
+    deployment = SimpleNamespace(settings=settings, tracker=tracker, feedback=queue, clock=clock)
     body = json.dumps(_events(job, seed=5))
     at = str(int(clock.now()))
     signature = base64.b64encode(key.sign(at.encode() + body.encode(), ec.ECDSA(hashes.SHA256()))).decode()
@@ -177,7 +185,7 @@ def prepare() -> tuple[Callable[[], None], Far]:
             raise RuntimeError(answer["body"])
         messages = [{"messageId": str(n), "body": b} for n, b in enumerate(far.queued)]
         with patch.object(services, "deployment", lambda: deployment):
-            if track.handler({"Records": messages}, None)["batchItemFailures"]:
+            if track.handler({"Records": messages}, Context())["batchItemFailures"]:
                 raise RuntimeError("not tracked")
 
     return once, far

@@ -5,6 +5,9 @@ from typing import Any, Final
 
 WRITES: Final = "write units per message, acceptance to LOGGED, without feedback, provider ids of 60 B: window 50 / 200"
 FEEDBACK_WRITES: Final = "write units per feedback event, 100 events of one chunk"
+SCATTERED: Final = "feedback about ten messages of ten jobs, per word"
+SCATTERED_SPEED: Final = "scattered words a second, ten trackers, 6 ms a call"
+ENDING: Final = "seconds from the last accepted message to LOGGED, 2,000 chunks with 30 feedback writes a second"
 CALLS: Final = "AWS calls per message, acceptance to LOGGED: window 50 (batch of 1,000) / 200"
 COST: Final = "modelled cost per million messages without the provider's fee: batched feedback / one post per event"
 CAMPAIGN_WRITES: Final = "write units per message, campaign of 5,000, creation to LOGGED, without feedback, window 200"

@@ -141,6 +141,7 @@ class World:
         self._make()
         self.deployment = Deployment(os.environ, self.clock)
         self.meter.attach(self.deployment.aws.session.get_component("event_emitter"))
+        self.deployment.tracker._pool = FakePool  # noqa: SLF001 - the meter wants one thread
         self._lanes = {}
         for c in config.credentials:
             served = lane(self.deployment)

@@ -30,7 +30,9 @@ LOG_WINDOW_SECONDS: Final = {Target.AWS: 1, Target.LOCAL: 0}
 """Folding several chunks of a job at once trades freshness for writes."""
 TRACK_WINDOW_SECONDS: Final = {Target.AWS: 5, Target.LOCAL: 0}
 """The same for feedback."""
-TRACK_BATCH: Final = 10
+TRACK_BATCH: Final = {Target.AWS: 500, Target.LOCAL: 10}
+"""Messages of feedback at once: many providers post each event by itself, and jobs and ledgers are read a hundred in
+one call. A batch of more than ten needs a window."""
 TRACK_WORKERS: Final = {Target.AWS: 10, Target.LOCAL: 2}
 """On a laptop each further worker costs a second of a core to start, just when the first feedback comes."""
 
@@ -81,7 +83,7 @@ class Dispatch(Construct):
         self.track = self._function("Track", "track")
         feedback.work.feed(
             self.track,
-            batch=TRACK_BATCH,
+            batch=TRACK_BATCH[deployment.target],
             concurrency=TRACK_WORKERS[deployment.target],
             window_seconds=TRACK_WINDOW_SECONDS[deployment.target],
         )

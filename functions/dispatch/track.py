@@ -12,41 +12,51 @@ from shared.metrics import Metric, Service
 from shared.ports import BadEvents
 
 logger = logs.lines()
+NAMED = 10
+"""Messages that a line names at the most."""
+MARGIN = 10.0
+"""Seconds before the function's end after which no chunk is begun: a call of the one in hand may be tried again."""
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Answer:
     """Join all words of the batch, those of one credential together: a chunk is written once for many of them.
 
-    If that fails, every message of the credential is delivered again: joining twice changes nothing.
+    A message is delivered again if one of its words was not joined, since its chunk failed or time was up; joining the
+    others twice changes nothing.
     """
     logs.begin(logger, logs.invocation(context))
     d = services.deployment()
-    words: dict[str, list[Word]] = {}
-    messages: dict[str, list[str]] = {}
-    failures = []
+    deadline = d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN
+    messages: dict[str, list[tuple[str, list[Word]]]] = {}
+    failed: list[str] = []
     for record in event["Records"]:
         try:
             credential, some = _read(d.settings, record["body"])
         except (ValueError, KeyError, TypeError, IndexError, BadEvents):
             logger.exception("not a feedback message", message_id=record["messageId"])
-            failures.append({"itemIdentifier": record["messageId"]})
+            failed.append(record["messageId"])
             continue
-        words.setdefault(credential, []).extend(some)
-        messages.setdefault(credential, []).append(record["messageId"])
+        messages.setdefault(credential, []).append((record["messageId"], some))
     joined = foreign = later = 0
-    for credential, some in words.items():
+    for credential, posts in messages.items():
+        words = [word for _, some in posts for word in some]
         try:
-            tracked = d.tracker.track(credential, some)
+            tracked = d.tracker.join_all(credential, words, deadline=deadline)
             if tracked.later:
                 d.feedback.send([dump_feedback(credential, list(tracked.later))], delay=LATER)
         except Exception:  # reported, logged and delivered again
-            logger.exception("feedback failed", credential=credential, message_ids=messages[credential])
-            failures += [{"itemIdentifier": m} for m in messages[credential]]
+            logger.exception("feedback failed", credential=credential, messages=len(posts))
+            failed += [message for message, _ in posts]
             continue
+        left = set(tracked.left)
+        again = [message for message, some in posts if not left.isdisjoint(some)]
+        if again:
+            logger.error("words left", credential=credential, words=len(left), message_ids=again[:NAMED])
+        failed += again
         _tell(d.settings, credential, tracked)
         joined, foreign, later = joined + tracked.joined, foreign + tracked.foreign, later + len(tracked.later)
-    logger.info("tracked", joined=joined, foreign=foreign, later=later, failed=len(failures))
-    return {"batchItemFailures": failures}
+    logger.info("tracked", joined=joined, foreign=foreign, later=later, failed=len(failed))
+    return {"batchItemFailures": [{"itemIdentifier": message} for message in failed]}
 
 
 def _tell(settings: Settings, credential: str, tracked: Tracked) -> None:

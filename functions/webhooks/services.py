@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Final
 
 from botocore.config import Config
@@ -17,6 +18,8 @@ from shared.providers import registry
 
 MAX_MESSAGE_BYTES: Final = 200_000
 """Of one feedback message: a post of thousands of events is cut, so that one tracker invocation stays short."""
+MAX_CHUNKS: Final = 10
+"""Of one feedback message: words about many chunks take two writes each, and the tracker gets up to 500 messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +78,12 @@ def _client(aws: Aws) -> Callable[[str], Any]:
 
 
 def feedback_messages(credential_id: str, words: Sequence[Word]) -> Iterator[str]:
-    """Yield feedback messages of at most MAX_MESSAGE_BYTES; the words of one chunk stand together."""
+    """Yield feedback messages of at most MAX_MESSAGE_BYTES and MAX_CHUNKS; the words of one chunk stay together."""
     in_order = sorted(words, key=lambda w: w.ref)
-    yield from _cut(credential_id, in_order)
+    by_chunk = groupby(in_order, key=lambda w: w.ref.rsplit("-", 2)[0])
+    chunks = [list(about) for _, about in by_chunk]
+    for start in range(0, len(chunks), MAX_CHUNKS):
+        yield from _cut(credential_id, [word for about in chunks[start : start + MAX_CHUNKS] for word in about])
 
 
 def _cut(credential_id: str, words: list[Word]) -> Iterator[str]:

@@ -336,9 +336,12 @@ class Deployment:
     @cached_property
     def tracker(self) -> "Tracker":
         """Joins feedback."""
+        from shared.engine.pool import Crew  # noqa: PLC0415
         from shared.engine.track import Tracker  # noqa: PLC0415
 
-        return Tracker(records=self.records, ledgers=self.ledgers, recovery=self.recovery, clock=self.clock)
+        return Tracker(
+            records=self.records, ledgers=self.ledgers, recovery=self.recovery, clock=self.clock, pool=Crew()
+        )
 
     @cached_property
     def waker(self) -> "Waker":

@@ -200,10 +200,21 @@ class LedgerQueue(ABC):
         return None
 
     def join(
-        self, job: str, chunk: int, words: Sequence[tuple[int, int, Cell]], *, route: Sequence[str], credential: str
+        self,
+        job: str,
+        chunk: int,
+        words: Sequence[tuple[int, int, Cell]],
+        *,
+        route: Sequence[str],
+        credential: str,
+        known: Ledger | None = None,
     ) -> Ledger | None:
-        """Join feedback (F); the ledger as it is afterwards, None if there is none."""
-        return self._change(job, chunk, lambda x: rules.join_words(x, words, route=route, credential=credential))
+        """Join feedback (F); the ledger as it is afterwards, None if there is none. `known`: as it was read."""
+
+        def joined(x: Ledger) -> Ledger | None:
+            return rules.join_words(x, words, route=route, credential=credential)
+
+        return self._change(job, chunk, joined, known)
 
     def disprove(self, job: str, chunk: int, attempts: Iterable[tuple[int, int]]) -> Ledger | None:
         """Give up doubtful attempts that were proven absent and may not be made again (Resolve)."""
@@ -225,8 +236,10 @@ class LedgerQueue(ABC):
 
         return self._change(job, chunk, move)
 
-    def _change(self, job: str, chunk: int, change: Callable[[Ledger], Ledger | None]) -> Ledger | None:
-        current = self._read(job, chunk)
+    def _change(
+        self, job: str, chunk: int, change: Callable[[Ledger], Ledger | None], known: Ledger | None = None
+    ) -> Ledger | None:
+        current = known or self._read(job, chunk)
         while current is not None:
             new = change(current)
             if new is None:

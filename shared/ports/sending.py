@@ -174,9 +174,19 @@ class LedgerStore(Protocol):
         ...
 
     def join(
-        self, job: str, chunk: int, words: Sequence[tuple[int, int, Cell]], *, route: Sequence[str], credential: str
+        self,
+        job: str,
+        chunk: int,
+        words: Sequence[tuple[int, int, Cell]],
+        *,
+        route: Sequence[str],
+        credential: str,
+        known: Ledger | None = None,
     ) -> Ledger | None:
-        """Join feedback (F); the ledger as it is afterwards, None if there is none."""
+        """Join feedback (F); the ledger as it is afterwards, None if there is none.
+
+        `known`: as it was read after the words were said; then it is not read again.
+        """
         ...
 
     def disprove(self, job: str, chunk: int, attempts: Iterable[tuple[int, int]]) -> Ledger | None:

@@ -15,9 +15,11 @@ from shared.contracts import Credential, Settings, Word, dump_feedback
 from shared.domain.ids import Ref
 from shared.domain.states import Cell
 from shared.engine.track import Tracked
+from shared.ports import Retriable
 from shared.providers import registry
 from shared.providers._common import REF_ARG
 from tests.fakes.clock import FakeClock
+from tests.fakes.faults import Tap
 from tests.fakes.queues import FakeQueue
 from tests.fakes.world import World, credential
 from tests.providers import test_sendgrid_events as sendgrid
@@ -36,16 +38,25 @@ class Tracker:
     """Keeps what it is given."""
 
     tracked: list[tuple[str, list[Word]]] = field(default_factory=list)
+    left: tuple[Word, ...] = ()
+    later: tuple[Word, ...] = ()
 
-    def track(self, credential: str, words: Sequence[Word]) -> Tracked:
+    def join_all(self, credential: str, words: Sequence[Word], *, deadline: float) -> Tracked:
+        assert deadline < FakeClock().now() + 60
         self.tracked.append((credential, list(words)))
-        return Tracked(len(words), 0, ())
+        return Tracked(len(words), 0, self.later, left=self.left)
 
 
 @dataclass
 class Deployed:
     settings: Settings = SETTINGS
     tracker: Tracker = field(default_factory=Tracker)
+    clock: FakeClock = field(default_factory=FakeClock)
+    tap: Tap = field(default_factory=Tap)
+
+    @property
+    def feedback(self) -> FakeQueue:
+        return FakeQueue(self.clock, self.tap)
 
 
 @pytest.fixture
@@ -55,10 +66,20 @@ def deployed(monkeypatch: pytest.MonkeyPatch) -> Deployed:
     return made
 
 
+class Context:
+    """What Lambda says of an invocation that has a minute left."""
+
+    aws_request_id = "request"
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return the milliseconds that are left."""
+        return 60_000
+
+
 def run(*bodies: str) -> list[str]:
     """Return the numbers of the messages that are to be delivered again."""
     records = [{"messageId": str(n), "body": body} for n, body in enumerate(bodies)]
-    answer = track.handler({"Records": records}, None)
+    answer = track.handler({"Records": records}, Context())
     return [f["itemIdentifier"] for f in answer["batchItemFailures"]]
 
 
@@ -108,7 +129,7 @@ def test_a_post_of_a_thousand_events_is_one_write_and_one_detail_per_chunk(monke
     job = world.accept(1000).id
     world.settle()
     queue = FakeQueue(world.clock)
-    deployed = SimpleNamespace(settings=world.settings, tracker=world.tracker, feedback=queue)
+    deployed = SimpleNamespace(settings=world.settings, tracker=world.tracker, feedback=queue, clock=world.clock)
     monkeypatch.setattr(services, "deployment", lambda: deployed)
     edge = Services(world.settings, lambda _credential: sendgrid.SECRET, queue, world.clock, registry.webhooks)
     refs = [str(Ref(job, n // 500, n % 500, 1)) for n in range(1000)]
@@ -134,3 +155,20 @@ def test_a_post_of_a_thousand_events_is_one_write_and_one_detail_per_chunk(monke
         details = [world.records.details(job, chunk)[1] for chunk in range(2)]
         assert [len(d.entries) for found in details for d in found] == [500, 500]
     assert set(world.states(job)) == {Cell.DELIVERED}
+
+
+@pytest.mark.promise(6)
+def test_only_messages_with_words_that_were_left_are_delivered_again(deployed: Deployed) -> None:
+    """A chunk that fails takes no other message of its credential along to the dead letters."""
+    bad, good = Word(REF, "delivered", 1), Word(REF, "delivered", 2)
+    deployed.tracker.left = (bad,)
+    bodies = [dump_feedback("main", words) for words in ([good], [good, bad], [bad], [good])]
+    assert run(*bodies) == ["1", "2"]
+
+
+def test_words_to_be_looked_at_again_are_left_if_the_queue_does_not_take_them(deployed: Deployed) -> None:
+    deployed.tracker.later = (OURS,)
+    assert run(dump_feedback("main", [OURS])) == []
+    assert deployed.tap.calls == ["queue.send"]
+    deployed.tap.arm(0, error=lambda: Retriable("busy"))
+    assert run(dump_feedback("main", [OURS])) == ["0"]

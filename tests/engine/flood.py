@@ -6,6 +6,7 @@ A call takes as long as measured for a function of 512 MB: CALL seconds, and LED
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 
 from shared.domain import ledger as rules
@@ -139,3 +140,24 @@ class Flood:
             return False
         sums = self.world.stores.stats(job.account)
         return {k: v for k, v in sums.items() if not k.startswith("p.")} == stats_of(totals)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a large job ended. `seconds`: from its last accepted message to LOGGED."""
+
+    flood: Flood
+    seconds: float
+
+
+def ending() -> Ending:
+    """Send a job of 2,000 chunks whose feedback comes at 30 writes a second, before and after its end."""
+    flood = Flood(2000)
+    flood.send(0, 1500, 60)
+    sent = flood.clock.now() + 20
+    flood.clock.run(
+        partial(flood.send, 1500, 2000, 20),
+        partial(flood.say, 30, 40, 1500),
+        partial(flood.log, 60),
+    )
+    return Ending(flood, flood.logged_at - sent)

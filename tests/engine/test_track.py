@@ -1,11 +1,16 @@
+from collections import Counter
+from collections.abc import Collection
 from itertools import permutations
 
 import pytest
 
 from shared.contracts import Word
+from shared.domain.details import FeedbackDetail
+from shared.domain.jobs import Job
 from shared.domain.outcomes import Rejected, Unknown
 from shared.domain.states import Cell, Change, JobState, MessageState
 from shared.engine.track import LATER, Tracked
+from shared.ports import Retriable
 from tests.fakes.world import ACCOUNT, World, credential
 
 A = "acc_000000000001"
@@ -217,3 +222,89 @@ def test_words_reach_a_job_in_any_state(world: World, job: str) -> None:
     world.records.change(stopped, Change.STOP, 5)
     world.track("one", world.word(stopped.id, 0, "delivered"))
     assert world.states(stopped.id) == [Cell.QUEUED] * 3
+
+
+def scattered(world: World, count: int) -> list[Word]:
+    """Send jobs of one message each, and return a word about each."""
+    names = [world.accept(1).id for _ in range(count)]
+    world.run()
+    return [world.word(name, 0, "delivered") for name in names]
+
+
+@pytest.mark.promise(7)
+def test_a_word_about_a_single_message_is_two_writes_and_a_hundredth_of_two_reads(world: World) -> None:
+    words = scattered(world, 30)
+    before = len(world.tap.calls)
+    assert world.tracker.join_all("one", words).joined == 30
+    calls = Counter(world.tap.calls[before:])
+    once = {"records.read_jobs": 1, "ledgers.read_these": 1}
+    assert calls == {**once, "records.put_feedback": 30, "ledgers.swap": 30}
+
+
+def test_a_tracker_joins_a_hundred_scattered_words_a_second(world: World) -> None:
+    """So the ten workers of a deployment join a thousand, at 6 ms a call."""
+    words = scattered(world, 200)
+    world.tap.delay = lambda: world.clock.sleep(0.006)
+    began = world.clock.now()
+    world.clock.run(lambda: world.tracker.join_all("one", words))
+    assert len(words) / (world.clock.now() - began) > 400
+    world.tap.delay = lambda: None
+    assert all(world.states(word.ref[:26]) == [Cell.DELIVERED] for word in words)
+
+
+def test_what_there_is_no_time_for_is_left(world: World) -> None:
+    words = scattered(world, 30)
+    world.tap.delay = lambda: world.clock.sleep(1)
+    now = world.clock.now()
+    tracked = world.tracker.join_all("one", words, deadline=now + 11)
+    assert world.clock.now() < now + 14
+    assert (tracked.joined, len(tracked.left), tracked.fault) == (5, 25, None)
+    world.tap.delay = lambda: None
+    assert world.tracker.join_all("one", tracked.left).joined == 25
+
+
+@pytest.mark.promise(6)
+def test_a_chunk_that_fails_leaves_its_own_words_only(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = scattered(world, 5)
+    bad = words[2].ref[:26]
+    made = world.records.put_feedback
+
+    def put(detail: FeedbackDetail) -> None:
+        if detail.job == bad:
+            raise ValueError("poison")
+        made(detail)
+
+    monkeypatch.setattr(world.records, "put_feedback", put)
+    tracked = world.tracker.join_all("one", words)
+    assert (tracked.joined, tracked.left, type(tracked.fault)) == (4, (words[2],), ValueError)
+    with pytest.raises(ValueError, match="poison"):
+        world.tracker.track("one", words)
+    assert [world.states(word.ref[:26]) for word in words].count([Cell.DELIVERED]) == 4
+
+
+@pytest.mark.promise(6)
+def test_a_job_that_cannot_be_read_takes_no_others_along(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = scattered(world, 5)
+    bad = words[2].ref[:26]
+    one, several = world.records.job, world.records.read_jobs
+
+    def read(name: str) -> Job | None:
+        if name == bad:
+            raise KeyError("route")
+        return one(name)
+
+    def read_jobs(names: Collection[str]) -> dict[str, Job]:
+        return {name: job for name in names if (job := read(name)) is not None}
+
+    monkeypatch.setattr(world.records, "job", read)
+    monkeypatch.setattr(world.records, "read_jobs", read_jobs)
+    assert world.tracker.join_all("one", words).left == (words[2],)
+    monkeypatch.setattr(world.records, "read_jobs", several)
+    assert world.tracker.join_all("one", words).left == ()
+
+
+def test_a_store_that_does_not_answer_leaves_everything(world: World) -> None:
+    words = scattered(world, 3)
+    world.tap.arm_at("ledgers.read_these", error=lambda: Retriable("busy"))
+    tracked = world.tracker.join_all("one", words)
+    assert (tracked.joined, set(tracked.left), type(tracked.fault)) == (0, set(words), Retriable)

@@ -134,7 +134,7 @@ class World:
         self.recovery = self.recovering(self.circuits)
         self.planner = Planner(lanes=self.lanes, **common)
         self.logger = Logger(recovery=self.recovery, **common)
-        self.tracker = Tracker(recovery=self.recovery, **common)
+        self.tracker = Tracker(recovery=self.recovery, pool=FakePool, **common)
         self.retrier = Retrier(recovery=self.recovery, **common)
         self.schedules = Schedules(
             records=self.records,

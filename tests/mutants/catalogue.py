@@ -379,6 +379,14 @@ MUTANTS: Final = (
     ),
     # 6: one bad row
     Mutant(
+        "a chunk that fails leaves no words behind",
+        6,
+        TRACK,
+        "                done.faults.append(fault)\n                done.left += [word for _, _, word in about]",
+        "                done.faults.append(fault)",
+        "tests/engine/test_track.py::test_a_chunk_that_fails_leaves_its_own_words_only",
+    ),
+    Mutant(
         "refusals for good open the breaker",
         6,
         "shared/domain/breaker.py",

@@ -331,3 +331,14 @@ def test_the_services_are_built_from_the_environment(
 
 def test_the_handler_is_where_the_contract_says() -> None:
     assert contracts.HANDLERS["webhooks"] == f"{receive.__name__}.handler"
+
+
+def test_a_message_has_words_about_ten_chunks_at_the_most_and_all_about_each() -> None:
+    refs = [f"{n:026d}-0-{index}-1" for n in range(25) for index in range(3)]
+    bodies = list(
+        feedback_messages("main", [Word(ref, "delivered", 1) for ref in sorted(refs, key=lambda ref: ref[::-1])])
+    )
+    found = [{word.ref.rsplit("-", 2)[0] for word in load_feedback(body)[1]} for body in bodies]
+    assert [len(chunks) for chunks in found] == [10, 10, 5]
+    assert len(set().union(*found)) == 25
+    assert sum(len(load_feedback(body)[1]) for body in bodies) == 75
