@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 from cli.deadletters import MAX_ENTRIES, REDRIVES, RUN, About, Letter, Place, give_back, receive
 from cli.deployment import FUNCTION, Deployment
 from cli.errors import Failed
+from shared.adapters.reports import Batch, batch_of, read
 from shared.contracts import HANDLERS
 
 HOLD_SECONDS: Final = 300
@@ -21,9 +22,6 @@ MAX_BATCH_BYTES: Final = 256 * 1024
 """What one call may carry wherever SQS's limit has not been raised to 1 MiB; a message of feedback has up to 200 KB."""
 ATTRIBUTE_BYTES: Final = 200
 """More than the names, types and values of a message's two attributes take."""
-MAX_RECORDS: Final = 1000
-"""Records that one call reads from a stream."""
-MAX_READS: Final = 50
 PATIENCE: Final = 75
 """Seconds that an invocation may take: more than the functions' time-out, or who asks would ask again meanwhile."""
 MAX_STALE: Final = 100
@@ -183,26 +181,6 @@ def parts(letters: Sequence[Letter]) -> list[list[Letter]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Records of a stream: those of a shard from the sequence number `first` to `last`."""
-
-    stream: str
-    shard: str
-    first: str
-    last: int
-
-
-def _batch_of(body: str) -> Batch | None:
-    """Return the batch that a report names; None if it names none."""
-    try:
-        raw = json.loads(body)["DDBStreamBatchInfo"]
-        first = str(raw["startSequenceNumber"])  # as it stands: its zeros are part of it
-        return Batch(str(raw["streamArn"]), str(raw["shardId"]), first, int(raw["endSequenceNumber"]))
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
 class Again:
     """Does again what a report says has failed: a batch of a stream is read and handed over again, the sweeper runs.
 
@@ -231,7 +209,7 @@ class Again:
 
     def _one(self, letter: Letter) -> str:
         """Have a batch worked on again; return why not, or an empty text."""
-        batch = _batch_of(letter.body)
+        batch = batch_of(letter.body)
         if batch is None:
             return NO_BATCH
         try:
@@ -243,7 +221,7 @@ class Again:
 
     def _do(self, batch: Batch) -> str:
         sources = self._functions.list_event_source_mappings(EventSourceArn=batch.stream)["EventSourceMappings"]
-        records = self._records(batch) if sources else []
+        records = read(self._streams, batch) if sources else []
         if not sources or records is None:
             return NOT_WHOLE if sources else NO_STREAM
         fault = ""
@@ -254,28 +232,6 @@ class Again:
                 answer = self._invoke(source["FunctionArn"], {"Records": [event(r, batch.stream) for r in some]})
                 fault = fault or answer
         return fault
-
-    def _records(self, batch: Batch) -> list[Mapping[str, Any]] | None:
-        """Read a batch from its stream; None if its end did not come."""
-        place = self._streams.get_shard_iterator(
-            StreamArn=batch.stream,
-            ShardId=batch.shard,
-            ShardIteratorType="AT_SEQUENCE_NUMBER",
-            SequenceNumber=batch.first,
-        )["ShardIterator"]
-        records: list[Mapping[str, Any]] = []
-        for _ in range(MAX_READS):
-            page = self._streams.get_records(ShardIterator=place, Limit=MAX_RECORDS)
-            for record in page["Records"]:
-                number = int(record["dynamodb"]["SequenceNumber"])
-                if number <= batch.last:
-                    records.append(record)
-                if number >= batch.last:
-                    return records
-            place = page.get("NextShardIterator")
-            if not place:
-                break
-        return None
 
     def _sweeper(self) -> str:
         for name in self._deployment.resources(FUNCTION):

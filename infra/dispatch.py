@@ -25,7 +25,7 @@ STREAM_RETRIES: Final = 5
 STREAM_LANES: Final = 4
 """Batches of one shard in work at once; records of one partition, so of one job, stay in order."""
 RECORD_AGE_SECONDS: Final = {Target.AWS: 600, Target.LOCAL: 60}
-"""A record that is older is dropped: the sweeper has long done its work. 60 s is the least that AWS takes."""
+"""A record that is older is dropped, and reported: the sweeper does its work. 60 s is the least that AWS takes."""
 LOG_WINDOW_SECONDS: Final = {Target.AWS: 1, Target.LOCAL: 0}
 """Folding several chunks of a job at once trades freshness for writes."""
 TRACK_WINDOW_SECONDS: Final = {Target.AWS: 5, Target.LOCAL: 0}
@@ -87,10 +87,11 @@ class Dispatch(Construct):
             concurrency=TRACK_WORKERS[deployment.target],
             window_seconds=TRACK_WINDOW_SECONDS[deployment.target],
         )
-        self.sweep = self._function("Sweep", "sweep")
+        reports = {contracts.ENV_LOG_REPORTS_URL: self.log_dead.queue.queue_url}
+        self.sweep = self._function("Sweep", "sweep", reports)
         self.sweep_dead = self._every_minute(self.sweep)
 
-    def _function(self, construct_id: str, name: str) -> Function:
+    def _function(self, construct_id: str, name: str, more: Mapping[str, str] | None = None) -> Function:
         return Function(
             self,
             construct_id,
@@ -100,7 +101,7 @@ class Dispatch(Construct):
             service=name,
             seconds=SECONDS,
             memory=MEMORY_MB,
-            environment=self._environment,
+            environment={**self._environment, **(more or {})},
         )
 
     def _dead(self, consumer: Function, name: str) -> DeadLetters:

@@ -186,6 +186,8 @@ class PosthasteStack(Stack):
             function.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes(deployment)])
         self._grant_stream(dispatch.plan, storage.records)
         self._grant_stream(dispatch.log, storage.ops)
+        dispatch.sweep.allow("dynamodb:GetRecords", "dynamodb:GetShardIterator", on=[self._stream(storage.ops)])
+        dispatch.sweep.allow(*CONSUME, on=[dispatch.log_dead.queue.queue_arn])
         dispatch.track.allow(*CONSUME, "sqs:SendMessage", on=[feedback.work.queue.queue_arn])
         for function, dead in (
             (dispatch.plan, dispatch.plan_dead),
@@ -243,10 +245,13 @@ class PosthasteStack(Stack):
         return [f"{storage.records.table_arn}/index/{name}" for name in names]
 
     def _grant_stream(self, function: Function, table: Table) -> None:
+        function.allow(*STREAM, on=[self._stream(table)])
+        function.allow("dynamodb:ListStreams", on=["*"])
+
+    def _stream(self, table: Table) -> str:
         if table.table_stream_arn is None:
             raise ValueError(f"{table.node.path} has no stream")
-        function.allow(*STREAM, on=[table.table_stream_arn])
-        function.allow("dynamodb:ListStreams", on=["*"])
+        return table.table_stream_arn
 
     def _lanes(self, deployment: Deployment) -> str:
         name = contracts.lane_queue_name(deployment.stage, "*")

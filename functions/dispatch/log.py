@@ -48,9 +48,9 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
         with _named(job, faults):
             d.retrier.carry_on(job, until)
     metrics.tell(Service.LOG, {Metric.FOLDED: count, Metric.RECORD_AGE: age})
-    logger.info("folded", ledgers=len(newest), jobs=states)
     if faults:
         raise faults[0]
+    logger.info("folded", ledgers=len(newest), jobs=states)
     return {"batchItemFailures": []}
 
 

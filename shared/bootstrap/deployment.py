@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.uploads import DynamoUploads
     from shared.adapters.files import S3Files
     from shared.adapters.links import SecretLinks
+    from shared.adapters.reports import StreamReports
     from shared.adapters.secrets import Secrets
     from shared.adapters.sqs import SqsLanes, SqsQueue
     from shared.engine.circuits import Circuits
@@ -326,6 +327,14 @@ class Deployment:
 
         return Logger(records=self.records, ledgers=self.ledgers, recovery=self.recovery, clock=self.clock)
 
+    @property
+    def _reports(self) -> "StreamReports":
+        """What Lambda says of stream records that it gave up."""
+        from shared.adapters.reports import StreamReports  # noqa: PLC0415
+
+        url = self.env[contracts.ENV_LOG_REPORTS_URL]
+        return StreamReports(self.sqs, self.aws.later("dynamodbstreams"), url, self.clock)
+
     @cached_property
     def retrier(self) -> "Retrier":
         """Carries out owners' retries of large jobs."""
@@ -369,6 +378,7 @@ class Deployment:
         """What the sweeper walks, in this order: each has its share of the time, the last all that is left."""
         from shared.adapters.dynamo.switchboard import DynamoHolds  # noqa: PLC0415
         from shared.engine.archive import Archiver  # noqa: PLC0415
+        from shared.engine.dropped import Dropped  # noqa: PLC0415
         from shared.engine.uploading import Reminder  # noqa: PLC0415
         from shared.engine.walks import Walk, simple  # noqa: PLC0415
         from shared.engine.walks.doubts import Asking, Doubts  # noqa: PLC0415
@@ -392,6 +402,8 @@ class Deployment:
             Walk("doubts", 10, Doubts(self.records, self.ledgers, self.clock, asking).looks),
             simple("lists", 5, Reminder(self.uploads, self._ingest_queue, self.clock).walk),
         ]
+        if contracts.ENV_LOG_REPORTS_URL in self.env:
+            walks.append(simple("dropped", 10, Dropped(self._reports, self.logger).walk))
         if self._archive is not None:
             archiver = Archiver(self.records, self._exports, self._export_queue, self.clock, self._archive)
             walks.append(simple("archive", 10, archiver.walk))

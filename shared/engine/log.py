@@ -66,8 +66,13 @@ class Logger:
             late: the records are old, so most ledgers have moved on: they are read first, which costs less than to
                 find that out by writing.
         """
-        if late:
-            ledgers = self._ledgers.read_these([(x.job, x.chunk) for x in ledgers])
+        return self.again([(x.job, x.chunk) for x in ledgers]) if late else self._by_job(ledgers)
+
+    def again(self, places: Sequence[tuple[str, int]]) -> Iterator[tuple[str, Callable[[], Folded]]]:
+        """Yield the jobs of chunks `(job, number)`, with what folds their ledgers as they are now; see `batch`."""
+        return self._by_job(self._ledgers.read_these(places))
+
+    def _by_job(self, ledgers: Sequence[Ledger]) -> Iterator[tuple[str, Callable[[], Folded]]]:
         by_job: dict[str, list[Ledger]] = {}
         for x in ledgers:
             if x.status is not LedgerStatus.BUSY:

@@ -64,6 +64,8 @@ from shared.ports.sending import (
     Links,
     Pacer,
     Queue,
+    Report,
+    Reports,
 )
 from shared.ports.transports import (
     AnswerLost,
@@ -119,6 +121,8 @@ __all__ = [
     "Recent",
     "Records",
     "Replay",
+    "Report",
+    "Reports",
     "Request",
     "Resolver",
     "Response",

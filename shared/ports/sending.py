@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
@@ -27,6 +28,31 @@ class Queue(Protocol):
 
     def is_empty(self) -> bool:
         """Tell whether nothing waits or is in flight (approximately: a hint)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What an event source says of a batch of records that it gave up. `receipt`: with it the report is deleted."""
+
+    id: str
+    body: str
+    receipt: str
+
+
+class Reports(Protocol):
+    """The reports of batches of the ledgers' stream that were given up."""
+
+    def receive(self) -> Sequence[Report]:
+        """Take some reports in hand that have rested for a minute; empty if there seem to be none."""
+        ...
+
+    def ledgers(self, report: Report) -> set[tuple[str, int]] | None:
+        """Return the chunks `(job, number)` of the records that a report names; None if they cannot be read."""
+        ...
+
+    def settle(self, report: Report) -> None:
+        """Delete a report whose ledgers are folded."""
         ...
 
 

@@ -245,6 +245,18 @@ def test_lists_are_sent_to_their_queue_by_who_takes_them_and_the_sweeper(templat
     assert source["BatchSize"] == 1, "a list takes all the time there is"
 
 
+def test_the_sweeper_reads_what_is_reported_of_dropped_folds(template: Template) -> None:
+    (log,) = (x for service, _, x in template.sources() if service == "log")
+    reports = target(log["DestinationConfig"]["OnFailure"]["Destination"])
+    assert target(_variables(template.functions()["sweep"])[contracts.ENV_LOG_REPORTS_URL]) == reports
+    allowed = {
+        (resource, action) for s in template.statements("sweep") for resource in s.resources for action in s.actions
+    }
+    stream = text(log["EventSourceArn"])
+    assert {(f"<{reports}.Arn>", f"sqs:{a}Message") for a in ("Receive", "Delete")} <= allowed
+    assert {(stream, "dynamodb:GetRecords"), (stream, "dynamodb:GetShardIterator")} <= allowed
+
+
 def _variables(function: Any) -> Any:
     return function["Environment"]["Variables"]
 

@@ -86,10 +86,10 @@ def test_a_fault_while_folding_names_its_job(
     functions.send()
     lines()
 
-    def fails(_ledger: Any) -> None:
+    def fails(*_ledgers: Any, **_more: Any) -> None:
         raise RuntimeError("the store is away")
 
-    monkeypatch.setattr(functions.world.logger, "fold", fails)
+    monkeypatch.setattr(functions.world.records, "fold", fails)
     with pytest.raises(RuntimeError):
         functions.log()
     assert [(x["message"], x["correlation_id"]) for x in lines()] == [("not folded", job)]

@@ -60,13 +60,19 @@ def no_epoch() -> Iterator[None]:
 @contextmanager
 def fold_without_condition() -> Iterator[None]:
     """A fold adds what its reader saw, even if the ledger moved on."""
-    made = FakeRecords.fold
+    one, several = FakeRecords.fold, FakeRecords.fold_all
+
+    def seen(self: FakeRecords, ledger: Ledger) -> Ledger:
+        stored = self._ledgers.items.get((ledger.job, ledger.chunk))
+        return replace(ledger, version=stored.version if stored else 0)
 
     def fold(self: FakeRecords, ledger: Ledger, job: Job, **more: Any) -> Any:
-        stored = self._ledgers.items.get((ledger.job, ledger.chunk))
-        return made(self, replace(ledger, version=stored.version if stored else 0), job, **more)
+        return one(self, seen(self, ledger), job, **more)
 
-    with patch.object(FakeRecords, "fold", fold):
+    def fold_all(self: FakeRecords, ledgers: Sequence[Ledger], job: Job) -> Any:
+        return several(self, [seen(self, x) for x in ledgers], job)
+
+    with patch.object(FakeRecords, "fold", fold), patch.object(FakeRecords, "fold_all", fold_all):
         yield
 
 
