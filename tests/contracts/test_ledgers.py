@@ -254,6 +254,17 @@ def test_joining_the_same_words_twice_writes_once(stores: Stores, clock: FakeClo
     assert stores.ledgers.join("0" * 26, 0, words, route=ROUTE, credential="one") is None
 
 
+@pytest.mark.promise(7)
+def test_a_join_into_a_ledger_that_was_read_before_loses_nothing(stores: Stores, clock: FakeClock, job: str) -> None:
+    read = stored(stores, job)
+    first = stores.ledgers.join(job, 0, [(0, 0, Cell.BOUNCED)], route=ROUTE, credential="one", known=read)
+    assert first == stored(stores, job)
+    second = stores.ledgers.join(job, 0, [(1, 0, Cell.BOUNCED)], route=ROUTE, credential="one", known=read)
+    assert second == stored(stores, job)
+    assert [second.cell(i)[0] for i in range(2)] == [Cell.BOUNCED, Cell.BOUNCED]
+    assert second.version == read.version + 2
+
+
 @pytest.mark.parametrize("word", [Cell.DELIVERED, Cell.DROPPED])
 def test_a_join_whose_answer_was_lost_counts_once(stores: Stores, clock: FakeClock, job: str, word: Cell) -> None:
     claimed = stores.ledgers.claim(leased(stores, clock, job), [], 1, route=ROUTE)

@@ -328,6 +328,7 @@ def test_the_local_cloud_differs_only_where_it_must(aws: Template, local: Templa
             assert here != there
     assert paths == {
         "Function.Timeout",
+        "EventSourceMapping.BatchSize",
         "Queue.VisibilityTimeout",
         "EventSourceMapping.MaximumRecordAgeInSeconds",
         "EventSourceMapping.MaximumBatchingWindowInSeconds",
