@@ -5,7 +5,7 @@ import multiprocessing
 import sys
 from typing import Final
 
-from tests.model.configurations import SABOTAGED, WORLDS, sabotaged
+from tests.model.configurations import RULES, TASKS, sabotaged
 from tests.model.explore import search
 
 PROCESSES: Final = 2
@@ -16,8 +16,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.model", description=__doc__)
     parser.add_argument("only", nargs="*", help="parts of names; all if there are none")
     asked = parser.parse_args()
-    tasks = [(f"all rules: {name}", world) for name, world in WORLDS.items()]
-    tasks += [(f"without {rule.replace('_', ' ')}", sabotaged(rule)) for rule in SABOTAGED]
+    tasks = [(f"all rules: {name}", world) for name, world in TASKS.items()]
+    tasks += [(f"without {rule.replace('_', ' ')}", sabotaged(rule)) for rule in RULES]
     if asked.only:
         tasks = [t for t in tasks if any(part in t[0] for part in asked.only)]
     failed = states = steps = worlds = 0

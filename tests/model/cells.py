@@ -58,9 +58,9 @@ def next_pass(cells: Cells, limit: int) -> Cells:
     return tuple((QUEUED if a < limit else DROPPED, a) if s == RETRY else (s, a) for s, a in cells)
 
 
-def released(cells: Cells, limit: int) -> Cells:
-    """Return the cells at the end of a lease: what is still claimed is of unknown fate."""
-    return next_pass(tuple((UNKNOWN, a) if s == CLAIMED else (s, a) for s, a in cells), limit)
+def released(cells: Cells) -> Cells:
+    """Return the cells at the end of a lease: what is still claimed is of unknown fate. The next pass is to begin."""
+    return tuple((UNKNOWN, a) if s == CLAIMED else (s, a) for s, a in cells)
 
 
 def taken_over(cells: Cells, proof: Iterable[Cell | None], limit: int, without: frozenset[str]) -> Cells:
@@ -72,7 +72,7 @@ def taken_over(cells: Cells, proof: Iterable[Cell | None], limit: int, without: 
             out[i] = entry(out[i], attempt, known[0], limit, holder=True, without=without)
         elif state == CLAIMED and "takeover_leaves_unknown" in without:
             out[i] = (QUEUED, attempt)
-    return released(tuple(out), limit)
+    return released(tuple(out))
 
 
 def claim(cells: Cells, limit: int, k: int) -> tuple[Cells, tuple[tuple[int, int], ...]]:

@@ -3,12 +3,13 @@
 from dataclasses import replace
 from typing import Final
 
+from tests.model.breaker import BROKEN, CIRCUITS, Circuit
 from tests.model.state import Budget
 from tests.model.world import World
 
 _CAUGHT_IN_TIME: Final = Budget(crash=1, freeze=1, stop=0, resume=0)
 
-WORLDS: Final = {
+WORLDS: Final[dict[str, World]] = {
     "one chunk, windows of one, stop and resume": World(),
     "one chunk, windows of two, doubts": World(window=2, outcomes="sUN", budget=Budget(crash=2, freeze=1)),
     "three workers": World(workers=3, feedback=False, outcomes="s", budget=Budget(crash=1, freeze=1)),
@@ -93,10 +94,57 @@ WORLDS: Final = {
 }
 """Name to world: in none of them may anything break."""
 
+_PASSES: Final = World(messages=1, route=2, limit=3, exclusive=False, reopens=True, feedback=False, outcomes="st")
+_ASKED: Final = World(messages=1, limit=2, exclusive=False, feedback=False, outcomes="sUN", asking="look")
+_RECORDED: Final = World(messages=1, workers=1, exclusive=False, carriers=2, feedback=False, outcomes="st")
+_ALONE: Final = Budget(crash=0, freeze=0, stop=0, resume=0)
+
+PASSES: Final = {
+    "passes: what failed later, crashes and zombies": replace(
+        _PASSES, budget=_ALONE._replace(crash=1, freeze=1, soft=2)
+    ),
+    "passes: throttled for long, a breaker open for ever": replace(
+        _PASSES, outcomes="sth", stale=False, budget=_ALONE._replace(freeze=1, soft=1, shut=1)
+    ),
+    "passes: two messages that part": replace(
+        _PASSES, messages=2, window=2, limit=2, workers=1, stale=False, budget=_ALONE._replace(soft=2, shut=1)
+    ),
+    "passes: three credentials, one left": replace(
+        _PASSES, route=3, outcomes="sth", stale=False, workers=1, budget=_ALONE._replace(soft=2, shut=2)
+    ),
+    "passes: two messages, three credentials": replace(
+        _PASSES, messages=2, window=2, workers=1, route=3, limit=2, budget=_ALONE._replace(freeze=1, soft=1, shut=1)
+    ),
+    "passes: doubts are risked": replace(
+        _PASSES, fail_over=True, outcomes="stUN", budget=_ALONE._replace(crash=1, soft=2)
+    ),
+    "passes: stop, resume and retry": replace(
+        _PASSES, limit=2, workers=1, budget=Budget(crash=1, freeze=0, stop=1, resume=1, retry=1, soft=1, shut=1)
+    ),
+    "a look-up settles doubts": replace(_ASKED, budget=Budget(ask=2)),
+    "the same call under its key settles doubts": replace(_ASKED, asking="send", budget=Budget(ask=2)),
+    "a look-up among passes": replace(
+        _PASSES, asking="look", outcomes="stN", stale=False, budget=_ALONE._replace(freeze=1, soft=1, ask=2)
+    ),
+    "recorded retries of two chunks": replace(
+        _RECORDED, chunks=2, stale=False, budget=_ALONE._replace(stop=1, retry=2)
+    ),
+    "recorded retries, crash, stop and resume": replace(_RECORDED, budget=Budget(freeze=0, retry=2)),
+    "recorded retries that name doubts": replace(
+        _RECORDED, names_unknown=True, outcomes="sUN", budget=Budget(freeze=0, retry=2)
+    ),
+    "recorded retries while soft words reopen": replace(
+        _RECORDED, messages=2, carriers=1, limit=2, reopens=True, budget=_ALONE._replace(stop=1, retry=1, soft=1)
+    ),
+}
+"""Name to world, for which job, credential, or who asks is told apart."""
+WORLDS.update(PASSES)
+
 _FEW: Final = Budget(crash=0, freeze=0, stop=0, resume=0)
 _SOFT: Final = World(
     messages=1, limit=2, exclusive=False, reopens=True, outcomes="s", budget=Budget(stop=0, resume=0, soft=1)
 )
+_PART: Final = replace(_PASSES, messages=2, limit=2, workers=1, outcomes="s", budget=_ALONE._replace(soft=1, shut=1))
 _RETRY: Final = replace(WORLDS["two owners retry at once"], budget=Budget(0, 0, 0, 0, retry=2))
 
 
@@ -133,17 +181,48 @@ SABOTAGED: Final = {
     "the_limit_never_shrinks": WORLDS["retries that stop and soft words divide"],
     "an_overtaken_retry_asks_again": replace(_RETRY, without=frozenset({"a_retry_reopens_under_logged"})),
     "a_retry_reopens_under_logged": _RETRY,
+    "a_credential_that_failed_it_never_gets_it_again": replace(_PASSES, workers=1, budget=_ALONE._replace(soft=1)),
+    "details_are_read_after_the_ledger": _PART,
+    "a_words_detail_comes_first": _PART,
+    "without_a_credential_left_it_is_given_up": replace(
+        _PASSES, workers=1, fail_over=True, limit=4, outcomes="stU", budget=_ALONE._replace(soft=2)
+    ),
+    "what_is_queued_leaves_a_lane": replace(_PASSES, workers=1, budget=_ALONE._replace(shut=1)),
+    "rounds_come_to_an_end": replace(_PASSES, workers=1, budget=_ALONE._replace(soft=1, shut=1)),
+    "a_lease_is_of_its_lane": replace(_PASSES, budget=_ALONE._replace(soft=1)),
+    "absent_names_its_attempt": replace(_ASKED, budget=_ALONE._replace(crash=1, freeze=1, ask=2)),
+    "absence_is_told_once_no_call_is_left": replace(_ASKED, budget=_ALONE._replace(freeze=1, ask=1)),
+    "a_stopped_job_is_not_asked_about": replace(_ASKED, asking="send", budget=Budget(resume=0, ask=1)),
+    "a_slice_is_written_as_read": PASSES["recorded retries of two chunks"],
+    "a_slice_is_of_its_retry": PASSES["recorded retries that name doubts"],
+    "a_reopened_job_waits_for_its_retry": PASSES["recorded retries while soft words reopen"],
 }
 """A rule to the world in which leaving it out breaks something."""
 
 
-def sabotaged(rule: str) -> World:
+TASKS: Final[dict[str, World | Circuit]] = {**WORLDS, **{f"breaker: {k}": v for k, v in CIRCUITS.items()}}
+"""All that is searched whole."""
+RULES: Final = (*SABOTAGED, *BROKEN)
+
+
+def sabotaged(rule: str) -> World | Circuit:
     """Return the world in which a rule is left out."""
+    if rule in BROKEN:
+        return replace(BROKEN[rule], without=frozenset({rule}))
     world = SABOTAGED[rule]
     return replace(world, without=world.without | {rule})
 
 
-SMALL: Final = ("three workers", "two chunks of two", "two campaigns, one credential")
+SMALL: Final = (
+    "three workers",
+    "two chunks of two",
+    "two campaigns, one credential",
+    "passes: what failed later, crashes and zombies",
+    "passes: two messages that part",
+    "the same call under its key settles doubts",
+    "recorded retries, crash, stop and resume",
+    "breaker: one credential, messages alone",
+)
 """Worlds that are searched with every run of the tests."""
 DEAR: Final = frozenset({"the_finaliser_reads_ledgers", "the_limit_never_shrinks"})
 """Rules whose worlds take seconds until something breaks."""

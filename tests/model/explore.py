@@ -2,11 +2,16 @@
 
 import time
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
-from tests.model import feedback, job, worker
+from tests.model import asking, feedback, job, recorded, worker
+from tests.model.breaker import Circuit
 from tests.model.state import Broken, State
 from tests.model.world import Step, World
+
+S = TypeVar("S")
 
 LIMIT = 4_000_000
 
@@ -27,15 +32,41 @@ class Finding:
     steps: int
 
 
-def after(m: World, s: State) -> list[Step]:
-    """Return all that can happen next."""
-    return [*job.steps(m, s), *worker.steps(m, s), *feedback.steps(m, s)]
+class Searched(Protocol[S]):
+    """What can be searched."""
+
+    def start(self) -> S: ...
+    def check(self, s: S, /) -> None: ...
+    def is_goal(self, s: S, /) -> bool: ...
+    def steps(self, s: S, /) -> Iterable[Step[S]]: ...
 
 
-class _Search:
+class Engine:
+    """A world by all rules but the breaker's."""
+
+    _RULES = (job.steps, worker.steps, feedback.steps, asking.steps, recorded.steps)
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def start(self) -> State:
+        return self._world.start()
+
+    def check(self, s: State) -> None:
+        self._world.check(s)
+
+    def is_goal(self, s: State) -> bool:
+        return self._world.is_goal(s)
+
+    def steps(self, s: State) -> list[Step[State]]:
+        """Return all that can happen next."""
+        return [step for rule in self._RULES for step in rule(self._world, s)]
+
+
+class _Search(Generic[S]):
     """What a search has seen: each state's number, and by number the step that led to it and the fair ones to it."""
 
-    def __init__(self, start: State) -> None:
+    def __init__(self, start: S) -> None:
         self.steps = 0
         self.goals: list[int] = []
         self.fair_from: list[list[int]] = [[]]
@@ -47,7 +78,7 @@ class _Search:
     def states(self) -> int:
         return len(self._came)
 
-    def reach(self, here: int, step: Step) -> None:
+    def reach(self, here: int, step: Step[S]) -> None:
         """Note a step from the state with the number `here`."""
         self.steps += 1
         there = self._number.setdefault(step.after, len(self._came))
@@ -67,8 +98,8 @@ class _Search:
         return Finding(broken, tuple(reversed(trace)), self.states, self.steps)
 
 
-def explore(m: World, limit: int = LIMIT) -> Finding:
-    """Search a world exhaustively.
+def explore(m: Searched[S], limit: int = LIMIT) -> Finding:
+    """Search exhaustively.
 
     Raises:
         OverflowError: it has more than `limit` states.
@@ -78,7 +109,7 @@ def explore(m: World, limit: int = LIMIT) -> Finding:
         here, s = search.waiting.popleft()
         try:
             m.check(s)
-            following = after(m, s)
+            following = list(m.steps(s))
         except Broken as e:
             return search.found(str(e), here)
         if m.is_goal(s):
@@ -91,10 +122,12 @@ def explore(m: World, limit: int = LIMIT) -> Finding:
     return search.found("", 0) if stuck is None else search.found("stuck: no fair way to the end", stuck)
 
 
-def search(task: tuple[str, World]) -> tuple[str, Finding, float]:
-    """Search a named world in a process of its own; returns its name, what was found, and the seconds of CPU time."""
+def search(task: tuple[str, World | Circuit]) -> tuple[str, Finding, float]:
+    """Search what has a name in a process of its own; returns its name, what was found, and the seconds of CPU time."""
     begun = time.process_time()
-    return task[0], explore(task[1]), time.process_time() - begun
+    name, m = task
+    found = explore(m) if isinstance(m, Circuit) else explore(Engine(m))
+    return name, found, time.process_time() - begun
 
 
 def _stuck(fair_from: list[list[int]], goals: list[int]) -> int | None:

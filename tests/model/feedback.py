@@ -1,7 +1,11 @@
 """Providers' later words (F): early, late, repeated, in any order."""
 
+from collections.abc import Iterator
+
+from tests.model import passing
 from tests.model.cells import with_cell
 from tests.model.state import (
+    CLAIMED,
     DELIVERED,
     DONE,
     DROPPED,
@@ -62,15 +66,43 @@ def _said(m: World, s: State, c: int, i: int, word: str, new: Cell) -> Steps:
 
 def _soft(m: World, s: State, c: int, i: int, attempt: int) -> Steps:
     """A provider gave up what it had accepted: another try with the job's consent, in one transaction, or given up."""
-    ledger, j = s.ledgers[c], m.job_of[c]
+    ledger = s.ledgers[c]
     state, at = ledger.cells[i]
+    if m.route and not s.pasts[c][i].failed >> attempt & 1:
+        if state == CLAIMED and at == attempt:
+            return  # on a claimed cell the word waits
+        yield Step(False, f"a detail says {c}.{i}#{attempt} failed", passing.note(m, s, c, i, attempt, failed=True))
+        if "a_words_detail_comes_first" not in m.without:
+            return
     if state not in (SENT, UNKNOWN) or not (at == attempt or "a_word_names_its_attempt" in m.without):
-        return  # on a claimed cell the word waits
-    job = s.jobs[j]
+        return
+    left = not m.route or len(passing.named(s, c, i, s.pasts[c][i])) < m.route
+    again = m.reopens and left and may_try_again(m, s, c, i)
+    for how, after in tried_again(m, s, c, i) if again else [("", given_up(m, s, c, i))]:
+        yield Step(False, f"soft failure {c}.{i}#{attempt}{how}", after)
+
+
+def may_try_again(m: World, s: State, c: int, i: int) -> bool:
+    """Tell whether a message has a try left, and its job was not stopped."""
+    job, ledger = s.jobs[m.job_of[c]], s.ledgers[c]
     halted = job.state == STOPPED or (job.stopped and "a_stopped_job_is_not_reopened" not in m.without)
-    again = m.reopens and at < ledger.limit and not halted
-    cells = with_cell(ledger.cells, i, (RETRY if again else DROPPED, at))
-    after = m.change_ledger(s, c, cells=cells)
-    if again and "a_reopening_takes_the_job_along" not in m.without:
-        after = m.change_job(after, j, state={LOGGED: READY, DONE: SENDING}.get(job.state, job.state))
-    yield Step(False, f"soft failure {c}.{i}#{attempt}", after)
+    return not halted and ledger.cells[i][1] < ledger.limit
+
+
+def given_up(m: World, s: State, c: int, i: int) -> State:
+    """Give a message up."""
+    cells = s.ledgers[c].cells
+    return m.change_ledger(s, c, cells=with_cell(cells, i, (DROPPED, cells[i][1])))
+
+
+def tried_again(m: World, s: State, c: int, i: int) -> Iterator[tuple[str, State]]:
+    """Yield what a message's ledger and job become in one transaction; a recorded retry keeps its job LOGGED."""
+    j, cells = m.job_of[c], s.ledgers[c].cells
+    job = s.jobs[j]
+    after = m.change_ledger(s, c, cells=with_cell(cells, i, (RETRY, cells[i][1])))
+    if "a_reopening_takes_the_job_along" not in m.without:
+        stays = job.retry is not None and "a_reopened_job_waits_for_its_retry" not in m.without
+        state = job.state if stays else {LOGGED: READY, DONE: SENDING}.get(job.state, job.state)
+        after = m.change_job(after, j, state=state)
+    for how, ledger in passing.reopened(m, after, c):
+        yield how, after._replace(ledgers=put(after.ledgers, c, ledger))

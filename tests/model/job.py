@@ -152,7 +152,7 @@ def _owner(m: World, s: State, j: int) -> Steps:
         fresh = tuple(w._replace(after=0) if w.at != "idle" and m.job_of[w.chunk] == j else w for w in s.workers)
         after = m.change_job(s, j, state=STOPPED, stopped=True)._replace(workers=fresh)
         yield Step(False, f"owner stops {j}", spend(after, "stop"))
-    if s.left.resume and job.state == LOGGED and job.counts[0]:
+    if s.left.resume and job.state == LOGGED and job.counts[0] and job.retry is None:
         yield Step(False, f"owner resumes {j}", spend(m.change_job(s, j, state=READY), "resume"))
 
 
@@ -180,7 +180,7 @@ def _told(s: State, n: int, client: Client) -> State:
     return s._replace(clients=put(s.clients, n, client))
 
 
-def _run_again(m: World, s: State, n: int, client: Client) -> Step:
+def _run_again(m: World, s: State, n: int, client: Client) -> Step[State]:
     j, state = client.job, s.jobs[client.job].state
     if not client.found:
         return Step(True, f"owner {n}: nothing to retry", _told(s, n, Client()))
@@ -191,7 +191,7 @@ def _run_again(m: World, s: State, n: int, client: Client) -> Step:
     return Step(True, f"owner {n}: 409, job {j} is {state}", _told(s, n, Client(j, -1)))
 
 
-def _reopen(m: World, s: State, n: int, client: Client) -> Step:
+def _reopen(m: World, s: State, n: int, client: Client) -> Step[State]:
     c = m.chunks_of[client.job][client.step - 1]
     if s.jobs[client.job].state != LOGGED and "a_retry_reopens_under_logged" not in m.without:
         return Step(
@@ -205,7 +205,7 @@ def _reopen(m: World, s: State, n: int, client: Client) -> Step:
         highest = max(tries) + m.limit
         limit = highest if "the_limit_never_shrinks" in m.without else max(ledger.limit, highest)
         cells = tuple((QUEUED, a) if state in wanted else (state, a) for state, a in ledger.cells)
-        after = m.change_ledger(s, c, cells=cells, limit=limit)
+        after = m.change_ledger(s, c, cells=cells, limit=limit, lane=0, tried=0, asked=m.route > 0)
     found = client.found or any(state in (QUEUED, RETRY) for state, _ in after.ledgers[c].cells)
     told = Client(client.job, client.step + 1, found)
     return Step(True, f"owner {n} reopens ledger {c}", _told(after, n, told))

@@ -33,12 +33,26 @@ Cells = tuple[Cell, ...]
 
 
 class Ledger(NamedTuple):
-    """A chunk's ledger; `holder` is a worker's number, FREE or DEAD."""
+    """A chunk's ledger; `holder` is a worker's number, FREE or DEAD.
+
+    `lane`, and `tried` in this round as bits: places of the route; `asked`: its owner has retried it.
+    """
 
     cells: Cells
     holder: int
     limit: int
     folded: tuple[int, ...]
+    lane: int = 0
+    tried: int = 0
+    asked: bool = False
+
+
+class Retry(NamedTuple):
+    """A recorded retry: which one it is, the chunk it has come to, and how often its job might yet be stopped then."""
+
+    number: int
+    next: int
+    stops: int
 
 
 class Job(NamedTuple):
@@ -47,12 +61,21 @@ class Job(NamedTuple):
     state: str
     stopped: bool
     counts: tuple[int, ...]
+    retry: Retry | None = None
+
+
+class Past(NamedTuple):
+    """What a chunk's details tell of a message's attempts, as bits: those that windows name, and that failed later."""
+
+    noted: int = 0
+    failed: int = 0
 
 
 class Worker(NamedTuple):
     """A worker: where it stands, its lease, its window as (index, attempt), and what it knows of the calls made.
 
-    `after`: windows that this lease has claimed since the job was stopped.
+    `after`: windows that this lease has claimed since the job was stopped; `lane`: the credential it calls; `read`:
+    what it has read of the chunk's details too early, if that rule is left out.
     """
 
     at: str = "idle"
@@ -61,14 +84,22 @@ class Worker(NamedTuple):
     results: tuple[str, ...] = ()
     lease: str = HELD
     after: int = 0
+    lane: int = 0
+    read: tuple[Past, ...] = ()
 
 
 class Truth(NamedTuple):
-    """What providers did with a message, as sets of attempts (bits): took, gave up after taking, left in doubt."""
+    """What providers did with a message, as sets of attempts (bits): took, gave up after taking, left in doubt.
+
+    `named`: doubtful attempts after which its owner asked for another; `lanes`: by attempt, the place in the route of
+    the credential that was called, where passes are told apart.
+    """
 
     took: int = 0
     gave_up: int = 0
     doubt: int = 0
+    named: int = 0
+    lanes: tuple[int, ...] = ()
 
 
 class Client(NamedTuple):
@@ -77,6 +108,28 @@ class Client(NamedTuple):
     job: int = 0
     step: int = 0
     found: bool = False
+
+
+class Asker(NamedTuple):
+    """A question about an attempt: not asked yet (`word` is empty), or the word that it brought, not joined yet."""
+
+    chunk: int
+    place: int
+    attempt: int
+    word: str = ""
+
+
+class Carrier(NamedTuple):
+    """Somebody who carries out a recorded retry: as it was read, what is next, and whether its ledger is as read.
+
+    `image`: that ledger, if it is written blindly.
+    """
+
+    job: int = -1
+    retry: Retry | None = None
+    at: str = "idle"
+    fresh: bool = True
+    image: Ledger | None = None
 
 
 class Budget(NamedTuple):
@@ -93,6 +146,10 @@ class Budget(NamedTuple):
     """Accepted messages that a provider gives up."""
     lost: int = 0
     """Writes whose answers are lost."""
+    shut: int = 0
+    """Credentials whose breaker opens, for ever."""
+    ask: int = 0
+    """Questions about doubts."""
 
 
 class State(NamedTuple):
@@ -109,6 +166,12 @@ class State(NamedTuple):
     finals: tuple[int, ...]
     clients: tuple[Client, ...]
     left: Budget
+    pasts: tuple[tuple[Past, ...], ...] = ()
+    """What the details of each chunk's messages tell, where passes are told apart."""
+    shut: int = 0
+    """Places of the route whose breaker is open for ever, as bits."""
+    askers: tuple[Asker, ...] = ()
+    carriers: tuple[Carrier, ...] = ()
 
 
 class Broken(Exception):

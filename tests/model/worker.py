@@ -1,6 +1,7 @@
 """The worker's rules: L1 to L5, step by step, with everything that may happen between two steps."""
 
 from tests.model import cells as rules
+from tests.model import passing
 from tests.model.state import (
     ACCEPTED,
     ACTIVE,
@@ -70,7 +71,7 @@ def _acquire(m: World, s: State, number: int) -> Steps:
         can = ledger.holder == FREE and not finished(ledger.cells)
         leased = s
         if can:
-            leased = _moved(_superseded(s, c), number, Worker("check", c))
+            leased = _moved(_superseded(s, c), number, Worker("check", c, lane=ledger.lane))
             leased = m.change_ledger(leased, c, holder=number)
         if s.pointers[c]:
             gone = put(s.pointers, c, False)
@@ -79,6 +80,10 @@ def _acquire(m: World, s: State, number: int) -> Steps:
                 yield Step(False, f"the pointer of {c} is lost", spend(s._replace(pointers=gone), "crash"))
         elif s.ever[c] and m.stale and can:
             yield Step(False, f"w{number} leases {c} by a stale pointer", leased)
+            if "a_lease_is_of_its_lane" in m.without:
+                for lane in range(m.route):
+                    wrong = _moved(leased, number, leased.workers[number]._replace(lane=lane))
+                    yield Step(False, f"w{number} leases {c} by a stale pointer to lane {lane}", wrong)
 
 
 # L2
@@ -88,13 +93,23 @@ def _check(m: World, s: State, number: int, worker: Worker) -> Steps:
     """Before each window: release if no time or work is left, else read the job."""
     ledger, j = s.ledgers[worker.chunk], m.job_of[worker.chunk]
     state = s.jobs[j].state
+    if "details_are_read_after_the_ledger" in m.without and not worker.read:
+        worker = worker._replace(read=s.pasts[worker.chunk])
+        s = _moved(s, number, worker)
     if THROTTLED in worker.results or not _claimable(ledger, worker.lease):
         yield from _release(m, s, number, worker)
+    elif s.shut >> worker.lane & 1:
+        for step in _release(m, s, number, worker, leave=True):
+            yield step._replace(label=f"w{number} finds lane {worker.lane} shut; {step.label}")
     elif state in ACTIVE or ("the_job_is_active" in m.without and state != STOPPED):
         after = _moved(s, number, worker._replace(at="claim"))
         if state == ENQUEUED:
             after = m.change_job(after, j, state=SENDING)
         yield Step(True, f"w{number} reads the job: {state}", after)
+        if s.left.shut:
+            for lane in range(m.route):
+                shut = spend(s._replace(shut=s.shut | 1 << lane), "shut")
+                yield Step(False, f"the breaker of lane {lane} opens for ever", shut)
     else:
         for step in _release(m, s, number, worker):
             yield step._replace(label=f"w{number} reads the job: {state}; {step.label}")
@@ -117,11 +132,11 @@ def _claim(m: World, s: State, number: int, worker: Worker) -> Steps:
         yield from _release(m, s, number, worker)
         return
     after = m.may_work(s, c, worker.after)
+    passing.check_claim(m, s, c, worker.lane, window)
     claimed = m.change_ledger(s, c, cells=cells)
     places = [i for i, _ in window]
-    yield Step(
-        True, f"w{number} claims {c}{places}", _moved(claimed, number, Worker("call", c, window, (), HELD, after))
-    )
+    called = worker._replace(at="call", window=window, results=(), after=after)
+    yield Step(True, f"w{number} claims {c}{places}", _moved(claimed, number, called))
     if "ones_own_claim_is_known" in m.without:
         dead = _moved(m.change_ledger(claimed, c, holder=DEAD), number, _IDLE)
         yield Step(False, f"w{number} claims {c}{places}, the answer is lost, and it believes itself overtaken", dead)
@@ -150,11 +165,14 @@ def _call(m: World, s: State, number: int, worker: Worker) -> Steps:
     for outcome in m.outcomes:
         told = truth
         if outcome in "sU":
-            if truth.took & ~m.excused(truth):
+            same = bit if m.asking == "send" else 0  # a question may have made this call before, under its key
+            if truth.took & ~m.excused(truth) & ~same:
                 raise Broken(f"DUPLICATE: message {c}.{index} is accepted again, as attempt {attempt}")
             told = told._replace(took=told.took | bit)
         if outcome in "UN":
             told = told._replace(doubt=told.doubt | bit)
+        if m.route:
+            told = told._replace(lanes=put(told.lanes, attempt, worker.lane))
         known = RISKED if m.fail_over and outcome in "UN" else _KNOWN[outcome]
         results = (*worker.results, known)
         at = "call" if len(results) < len(worker.window) else "detail"
@@ -174,6 +192,7 @@ def _detail(m: World, s: State, number: int, worker: Worker) -> Steps:
     for (index, attempt), kind in zip(worker.window, worker.results, strict=True):
         if kind != THROTTLED:
             row[index] = (kind, attempt)
+            s = passing.note(m, s, c, index, attempt)
         elif "throttled_have_no_detail" in m.without:
             row[index] = (NOT_SENT, attempt)
     after = s._replace(details=put(s.details, c, tuple(row)))
@@ -183,17 +202,27 @@ def _detail(m: World, s: State, number: int, worker: Worker) -> Steps:
 # L4
 
 
-def _release(m: World, s: State, number: int, worker: Worker) -> Steps:
+def _release(m: World, s: State, number: int, worker: Worker, *, leave: bool = False) -> Steps:
+    """End the lease; a lane is left if its breaker is open, or if its provider throttles for long."""
     c = worker.chunk
     if worker.lease != HELD:
         yield Step(True, f"w{number} finds its lease of {c} lost", _late(m, s, number, worker))
         return
     ledger = s.ledgers[c]
     merged = rules.merge(ledger.cells, worker, ledger.limit, holder=True, without=m.without)
-    cells = rules.released(merged, ledger.limit)
-    after = _moved(m.change_ledger(s, c, cells=cells, holder=FREE), number, _IDLE)
-    pointed = after if finished(cells) or s.jobs[m.job_of[c]].state not in ACTIVE else m.point(after, c)
-    yield Step(True, f"w{number} releases {c}", pointed)
+    ended = ledger._replace(cells=rules.released(merged))
+    ways = list(passing.next_pass(m, s, c, ended, leave=leave, read=worker.read))
+    if m.route and THROTTLED in worker.results and not leave:
+        ways += [(", as it throttles for long", x) for _, x in passing.next_pass(m, s, c, ended, leave=True)]
+    for how, new in ways:
+        yield from _ended(m, s, number, worker, new, how)
+
+
+def _ended(m: World, s: State, number: int, worker: Worker, new: Ledger, how: str) -> Steps:
+    c = worker.chunk
+    after = _moved(m.change_ledger(s, c, cells=new.cells, lane=new.lane, tried=new.tried, holder=FREE), number, _IDLE)
+    pointed = after if finished(new.cells) or s.jobs[m.job_of[c]].state not in ACTIVE else m.point(after, c)
+    yield Step(True, f"w{number} releases {c}{how}", pointed)
     if pointed is not after and s.left.crash:
         yield Step(False, f"w{number} releases {c} and dies before the pointer", spend(after, "crash"))
     if s.left.lost:
@@ -241,10 +270,22 @@ def _take_over(m: World, s: State, c: int) -> Steps:
         if "a_takeover_ends_the_epoch" not in m.without:
             after = _superseded(after, c)
         cells = rules.taken_over(ledger.cells, proof, ledger.limit, m.without)
-        after = m.change_ledger(after, c, cells=cells, holder=FREE)
         whose = "a dead worker" if dead else f"w{ledger.holder}, which is frozen,"
         whose += "" if proof is s.details[c] else " unproven"
-        yield Step(dead, f"{c} is taken over from {whose}", after)
+        after = _note_loss(m, after, c, ledger)
+        for how, new in passing.next_pass(m, after, c, ledger._replace(cells=cells)):
+            told = m.change_ledger(after, c, cells=new.cells, lane=new.lane, tried=new.tried, holder=FREE)
+            yield Step(dead, f"{c} is taken over from {whose}{how}", told)
+
+
+def _note_loss(m: World, s: State, c: int, ledger: Ledger) -> State:
+    """Name the lane of attempts that nobody else may ever name."""
+    for i, (state, attempt) in enumerate(ledger.cells):
+        if m.route and state == CLAIMED:
+            truth = s.truth[c][i]
+            told = truth._replace(lanes=put(truth.lanes, attempt, ledger.lane))
+            s = passing.note(m, s._replace(truth=put(s.truth, c, put(s.truth[c], i, told))), c, i, attempt)
+    return s
 
 
 _STEPS = {

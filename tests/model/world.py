@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from tests.model.state import (
     ACTIVE,
@@ -22,9 +22,11 @@ from tests.model.state import (
     UNKNOWN,
     Broken,
     Budget,
+    Carrier,
     Client,
     Job,
     Ledger,
+    Past,
     State,
     Truth,
     Worker,
@@ -32,15 +34,16 @@ from tests.model.state import (
     histogram,
 )
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
-class Step(NamedTuple):
+class Step(NamedTuple, Generic[S]):
     """One step. `fair`: it happens sooner or later where it can; the adversary's steps need not."""
 
     fair: bool
     label: str
-    after: State
+    after: S
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,11 @@ class World:
         feedback: delivered and accepted words come, at any time and repeatedly.
         stale: pointers may be delivered again at any time.
         clients: owners who retry at the same time.
+        route: credentials of the route, where passes by message are told apart; 0: any number, alike.
+        asking: what providers do that are asked about a doubt: "look" it up, or "send" it again under its key; or
+            nothing.
+        carriers: those who carry out recorded retries, which all are then; 0: retries are made while owners wait.
+        names_unknown: recorded retries name messages of unknown fate, too.
         without: rules that are left out.
     """
 
@@ -75,6 +83,10 @@ class World:
     feedback: bool = True
     stale: bool = True
     clients: int = 1
+    route: int = 0
+    asking: str = ""
+    carriers: int = 0
+    names_unknown: bool = False
     budget: Budget = field(default_factory=Budget)
     without: frozenset[str] = frozenset()
 
@@ -93,11 +105,17 @@ class World:
         """Messages of a job."""
         return self.messages * self.chunks
 
+    @property
+    def most(self) -> int:
+        """The highest attempt that a message may come to."""
+        return self.limit * (1 + self.budget.retry)
+
     def start(self) -> State:
         """Return the first state: every job is stored and READY."""
         cells = ((QUEUED, 0),) * self.messages
         jobs, chunks = len(self.campaigns), len(self.job_of)
         counts = (self.total, 0, 0, 0, 0, 0)
+        truth = Truth(lanes=(-1,) * (self.most + 1) if self.route else ())
         return State(
             jobs=(Job(READY, False, counts),) * jobs,
             holders=(),
@@ -105,11 +123,13 @@ class World:
             workers=(Worker(),) * self.workers,
             pointers=(False,) * chunks,
             ever=(False,) * chunks,
-            truth=((Truth(),) * self.messages,) * chunks,
+            truth=((truth,) * self.messages,) * chunks,
             details=((None,) * self.messages,) * chunks,
             finals=(0,) * jobs,
-            clients=(Client(),) * self.clients,
+            clients=(Client(),) * (0 if self.carriers else self.clients),
             left=self.budget,
+            pasts=((Past(),) * self.messages,) * chunks if self.route else (),
+            carriers=(Carrier(),) * self.carriers,
         )
 
     # What must hold
@@ -158,7 +178,7 @@ class World:
 
     def excused(self, truth: Truth) -> int:
         """Return the attempts after which another was allowed although a provider took them."""
-        return truth.doubt if self.fail_over else 0
+        return truth.named | (truth.doubt if self.fail_over else 0)
 
     def is_goal(self, s: State) -> bool:
         """Tell whether all is done: every job LOGGED with nothing left (unless it was stopped), everything at rest."""
@@ -167,11 +187,17 @@ class World:
             and not any(s.pointers)
             and all(w.at == "idle" for w in s.workers)
             and all(c.step == 0 for c in s.clients)
+            and not s.askers
+            and all(c.at == "idle" for c in s.carriers)
             and all(x.holder == FREE and x.folded == histogram(x.cells) for x in s.ledgers)
             and not any(state == CLAIMED for x in s.ledgers for state, _ in x.cells)
-            and all(job.state == LOGGED for job in s.jobs)
-            and all(s.jobs[j].stopped or finished(x.cells) for j, x in zip(self.job_of, s.ledgers, strict=True))
+            and all(job.state == LOGGED and not job.retry for job in s.jobs)
+            and all(self._may_wait(s, j) or finished(x.cells) for j, x in zip(self.job_of, s.ledgers, strict=True))
         )
+
+    def _may_wait(self, s: State, j: int) -> bool:
+        """Tell whether a job may end with messages that wait: it was stopped, or its recorded retry withdrawn."""
+        return s.jobs[j].stopped or (self.carriers > 0 and s.left.stop < self.budget.stop)
 
     # Common to several rules
 
@@ -185,7 +211,11 @@ class World:
         return s._replace(jobs=put(s.jobs, j, s.jobs[j]._replace(**changes)), finals=self.void(s, j))
 
     def change_ledger(self, s: State, c: int, **changes: Any) -> State:
-        """Write a ledger."""
+        """Write a ledger: it is no more as those who carry out a retry have read it."""
+        if s.carriers:
+            j = self.job_of[c]
+            old = tuple(x._replace(fresh=x.fresh and not (x.job == j and x.at == "read")) for x in s.carriers)
+            s = s._replace(carriers=old)
         return s._replace(ledgers=put(s.ledgers, c, s.ledgers[c]._replace(**changes)))
 
     def point(self, s: State, c: int) -> State:
@@ -216,4 +246,4 @@ def spend(s: State, what: str) -> State:
     return s._replace(left=s.left._replace(**{what: getattr(s.left, what) - 1}))
 
 
-Steps = Iterator[Step]
+Steps = Iterator[Step[State]]
