@@ -14,7 +14,7 @@ from shared.domain.outcomes import Entry, Kind
 from shared.domain.states import MAX_ATTEMPTS, Cell
 
 MAX_ROUNDS: Final = 100
-"""Rounds after which a chunk that no credential takes is given up: about a day of waiting for closed breakers."""
+"""Rounds after which a chunk that no credential takes is given up: some 19 hours of waiting for closed breakers."""
 
 THROTTLED: Final = 5
 """Leases in a row whose provider took nothing and asked to wait, after which the chunk tries another: a limit that

@@ -18,8 +18,9 @@ from shared.domain.suppressions import Reach
 from shared.engine.circuits import Circuits
 from shared.ports import Clock, Lanes, LedgerStore, Records
 
-PROMPT_ROUNDS: Final = 20
-"""Rounds that wait for probes alone: over an hour of a breaker's delays."""
+PROMPT_ROUNDS: Final = 32
+"""Rounds that wait for probes alone: over two hours of a breaker's delays. What waited through such an outage is sent
+right after the first probes that succeed."""
 MOVING_MS: Final = 60_000
 """Milliseconds of the lease of a chunk that is only moved."""
 SPREAD_MS: Final = 2000

@@ -24,6 +24,9 @@ STORM_S: Final = 900.0
 """Seconds in which batches come in and all goes wrong."""
 CALM_S: Final = 2 * 86_400.0
 """Seconds after it: time for every round, redelivery and look."""
+ALONE: Final = 0.4
+"""Share of what comes in that comes as messages of their own."""
+MOST_ALONE: Final = 20
 FAULTS: Final = (Crash, Retriable)
 WORDS: Final = (("delivered", 70), ("bounced", 5), ("dropped", 8), ("blocked", 4), ("deferred", 5), ("lost", 8))
 """A webhook's last word → how often; `lost` is one that never comes."""
@@ -44,6 +47,12 @@ class Report:
     words: int = 0
     lost_words: int = 0
     doubted: int = 0
+    chain: int = 0
+    """Invocations of a lane's function that followed one another by its own messages, at the most."""
+    probes: int = 0
+    """Calls to the only provider while it was down."""
+    back: float = 0.0
+    """Seconds from its return until what had waited for it was sent."""
     unknown: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     """What must not be: empty if every promise was kept."""
@@ -54,7 +63,9 @@ class Report:
         return (
             f"seed {self.seed}: {self.messages} messages, {self.attempts} calls, {self.taken} taken, "
             f"{self.crashes} crashes, {self.words} words and {self.lost_words} lost ones: {states}; "
-            f"{self.doubted} were in doubt, {len(self.unknown)} still are; {len(self.faults)} faults"
+            f"{self.doubted} were in doubt, {len(self.unknown)} still are; the longest chain has {self.chain} links; "
+            + (f"{self.probes} calls while it was down, sent {self.back:.0f} s after; " if self.probes else "")
+            + f"{len(self.faults)} faults"
         )
 
 
@@ -64,9 +75,16 @@ def anywhere(_name: str) -> bool:
 
 
 class Storm:
-    """One run. `messages`: in all, over several batches."""
+    """One run.
 
-    def __init__(self, seed: int, messages: int) -> None:
+    Args:
+        seed: what all is drawn from.
+        messages: in all, over batches of many and of one.
+        outage: seconds for which, after the storm, the only provider of further single messages is down.
+    """
+
+    def __init__(self, seed: int, messages: int, outage: float = 0.0) -> None:
+        self._outage = outage
         self._rng = random.Random(seed)  # noqa: S311 - weather
         self._world = World(*(credential(n, r) for n, r in LANES), seed=seed, provider=StormyProvider)
         self._report = Report(seed, messages)
@@ -93,10 +111,16 @@ class Storm:
         while self._world.clock.now() < began + STORM_S or left:
             if left and self._rng.random() < 0.2:
                 size = min(left, self._rng.randint(1, 120))
+                if self._rng.random() < ALONE:
+                    size = min(size, MOST_ALONE)
+                    for _ in range(size):
+                        self._accept(1)
+                else:
+                    self._accept(size)
                 left -= size
-                self._accept(size)
             self._advance(self._rng.choice((1.0, 5.0, 20.0, 60.0)))
             self._look()
+        since = self._go_without(LANES[0][0]) if self._outage else 0.0
         for p in self._providers:
             p.calm = True
         self._stormy = False
@@ -105,7 +129,27 @@ class Storm:
         while self._world.clock.now() < end:
             self._advance(600.0)
         self._account()
+        if since:
+            waited = {n for n in self._world.jobs if self._world.job(n).route == (LANES[0][0],)}
+            sent = [t.at for t in self._world.oracle.taken if t.ref.job in waited and t.at >= since]
+            self._report.back = max(sent, default=since) - since
         return self._report
+
+    def _go_without(self, name: str) -> float:
+        """Take one provider away from messages that have no other, and return when it came back (Unix seconds)."""
+        world = self._world
+        began = world.clock.now()
+        self._turn(name, down=True)
+        while world.clock.now() < began + self._outage:
+            self._accept(1, (name,))
+            self._advance(60.0)
+        self._turn(name, down=False)
+        self._report.probes = sum(who == name and at >= began for at, who, _ in world.oracle.calls)
+        return world.clock.now()
+
+    def _turn(self, name: str, *, down: bool) -> None:
+        for p in self._providers:
+            p.down = down and p.name == name
 
     def _look(self) -> None:
         """Check that the counts add up, live and folded; what fails in storms is what follows, not this look."""
@@ -115,13 +159,15 @@ class Storm:
             if sum(self._world.counts(name).values()) != sum(counts.values()) or min(counts.values()) < 0:
                 self._report.faults.append(f"job {name} counts {counts}")
 
-    def _accept(self, size: int) -> None:
+    def _accept(self, size: int, only: tuple[str, ...] = ()) -> None:
         self._world.tap.disarm()
         risky = self._rng.random() < 0.15
         policy = Policy(on_ambiguous=OnAmbiguous.FAIL_OVER if risky else OnAmbiguous.HOLD)
         route = [name for name, _ in LANES]
         self._rng.shuffle(route)
-        job = self._world.accept(size, policy=policy, route=tuple(route[: self._rng.randint(1, 3)]))
+        drawn = tuple(route[: self._rng.randint(1, 3)])
+        job = self._world.accept(size, policy=policy, route=only or drawn)
+        self._report.messages += size if only else 0
         self._policies[job.id] = policy
 
     def _advance(self, seconds: float) -> None:
@@ -189,6 +235,7 @@ class Storm:
         world, report = self._world, self._report
         report.attempts = len(world.oracle.calls)
         report.taken = len(world.oracle.taken)
+        report.chain = world.longest_chain()
         for name in world.jobs:
             job = world.job(name)
             if job.state is not JobState.LOGGED:

@@ -25,5 +25,16 @@ def test_every_message_of_a_storm_is_accounted_for(seed: int | None, capsys: pyt
         assert report.doubted > 0
 
 
+@pytest.mark.promise(1)
+@pytest.mark.promise(3)
+def test_single_messages_outlast_two_hours_without_the_only_provider(capsys: pytest.CaptureFixture[str]) -> None:
+    report = Storm(SEEDS[0], 40, outage=7200.0).run()
+    with capsys.disabled():
+        print("\n" + report.line())  # noqa: T201 - measured
+    assert report.faults == [], report.line()
+    assert report.messages == sum(report.states.values()) >= 40 + 110
+    assert 0 < report.probes <= 100
+
+
 def test_a_seed_replays_its_storm() -> None:
     assert Storm(3, 60).run() == Storm(3, 60).run()

@@ -45,9 +45,13 @@ class Spell:
 
 
 class StormyProvider(ResolvingProvider):
-    """A provider under the weather; `calm` ends it. What it answers depends on the seed and on nothing else."""
+    """A provider under the weather; `calm` ends it. What it answers depends on the seed and on nothing else.
+
+    `down`: it refuses every call, whatever the weather.
+    """
 
     calm = False
+    down = False
 
     def settle_on(self, seed: int) -> None:
         """Draw the weather from a seed."""
@@ -63,7 +67,8 @@ class StormyProvider(ResolvingProvider):
         if self._spell.until <= at:
             kinds, weights = zip(*DRAWN.items(), strict=True)
             self._spell = Spell(self._rng.choices(kinds, weights)[0], at + self._rng.uniform(5, 120))
-        self.answer = None if self.calm else self._said(self._spell.weather)
+        weather = Weather.DOWN if self.down else self._spell.weather
+        self.answer = None if self.calm else self._said(weather)
         return super()._one(target, at)
 
     def _said(self, weather: Weather) -> Script | None:

@@ -14,6 +14,12 @@ HOUR = 3600.0
 DOWN = Rejected("http_503", permanent=False)
 FEW = 20
 """Failed calls before a dead provider is left alone."""
+PROBED = 2 * 60 // 4 + 6
+"""Probes in two hours: five minutes lie between two of them, less a fifth; the first come sooner."""
+BACK = 10 * MINUTE
+"""Seconds after its return within which a provider is sent what waited: the next probe, the next round, the work."""
+CHAIN = 40
+"""Invocations in a row by messages of their own, for each message that waits: one a round."""
 
 
 def load(world: World, minutes: int, messages: int, route: tuple[str, ...]) -> Iterator[float]:
@@ -82,6 +88,40 @@ def test_two_hours_without_the_only_provider() -> None:
     outage(world, 130, lambda t: DOWN if 5 * MINUTE <= t < 125 * MINUTE else None, route=("one",))
     sent_once(world)
     assert world.clock.now() - began < 4 * HOUR
+
+
+@pytest.mark.promise(3)
+def test_two_hours_of_single_messages_without_the_only_provider(capsys: pytest.CaptureFixture[str]) -> None:
+    """They are sent within minutes of its return, and meanwhile hardly anything calls it.
+
+    A message alone gives one probe only, so that several leases must close the breaker. Each time that a message leaves
+    the lane its function sends the next pointer: a chain that AWS cuts after 16 unless it is allowed.
+    """
+    world = World(credential("one", 20))
+    began = world.clock.now()
+    down, up = began + 5 * MINUTE, began + 125 * MINUTE
+    provider = world.providers["one"]
+    provider.before = lambda _targets: setattr(provider, "answer", DOWN if down <= world.clock.now() < up else None)
+    for minute in range(127):
+        world.accept(1, route=("one",))
+        end = began + (minute + 1) * MINUTE
+        world.run(seconds=end - world.clock.now())
+        world.clock.sleep(max(0.0, end - world.clock.now()))
+        if minute % 5 == 0:
+            world.sweep()
+    world.settle(seconds=MINUTE, sweeps=15)
+    with capsys.disabled():
+        told = f"{calls(world, 'one', down, up)} calls in two hours, chains of {world.longest_chain()} links at most"
+        print("\n" + told)  # noqa: T201 - measured
+    sent_once(world)
+    world.check()
+    assert calls(world, "one", down, up) <= FEW + PROBED
+    waited = [t.at for t in world.oracle.taken if t.at >= up]
+    assert max(waited) <= up + BACK
+    assert len(waited) >= 115
+    assert world.circuits.usable("one")
+    assert world.stores.breakers.read(["one"])["one"].closed
+    assert world.longest_chain() <= CHAIN
 
 
 @pytest.mark.promise(1)

@@ -2,7 +2,9 @@
 
 import heapq
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from itertools import count
 from math import inf
@@ -14,6 +16,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 
 MAX_DELAY = 900
+_following: ContextVar[int] = ContextVar("following", default=0)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -26,6 +29,18 @@ class Message:
     group: str = field(compare=False)
     receives: int = field(default=0, compare=False)
     """How often it was received."""
+    link: int = field(default=1, compare=False)
+    """Its place in its chain, in which the function that one message starts sends the next."""
+
+
+@contextmanager
+def following(message: Message) -> Iterator[None]:
+    """Do what a message asks for: what is sent meanwhile is the next link of its chain."""
+    token = _following.set(message.link)
+    try:
+        yield
+    finally:
+        _following.reset(token)
 
 
 class FakeQueue:
@@ -45,10 +60,12 @@ class FakeQueue:
         if not 0 <= delay <= MAX_DELAY:
             raise ValueError(f"a queue delays by at most {MAX_DELAY} s")
 
+        link = _following.get() + 1
+
         def put() -> None:
             with self._lock:
                 for body in bodies:
-                    message = Message(self._clock.now() + delay, next(self._numbers), body, group)
+                    message = Message(self._clock.now() + delay, next(self._numbers), body, group, link=link)
                     heapq.heappush(self._waiting, message)
                     self.sent.append(message)
 

@@ -45,7 +45,7 @@ from shared.ports import Clock, Links, Pacer, Resolver, Retriable, Wire
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.links import FakeLinks
 from tests.fakes.provider import FakeProvider, Oracle
-from tests.fakes.queues import FakeLanes, FakeQueue
+from tests.fakes.queues import FakeLanes, FakeQueue, following
 from tests.fakes.schedules import FakeScheduler
 from tests.fakes.stores import FakeStores, Stores
 
@@ -278,13 +278,15 @@ class World:
         where = json.loads(message.body)
         if where.get("resolve"):
             self.lanes[lane].delete(message)
-            self.resolve(lane, where["job"], where["chunk"])
+            with following(message):
+                self.resolve(lane, where["job"], where["chunk"])
             return Did.NOTHING
         visible_at = self.clock.now() + VISIBILITY
         deadline = self.clock.now() + INVOCATION
         worker = sender or self.senders[lane]
         try:
-            did = worker.work(where["job"], where["chunk"], owner=f"owner-{next(self._owners)}", deadline=deadline)
+            with following(message):
+                did = worker.work(where["job"], where["chunk"], owner=f"owner-{next(self._owners)}", deadline=deadline)
         except Exception:
             if message.receives < RECEIVES:
                 visible_at = self.clock.now() + redelivery_delay(message.receives)
@@ -383,6 +385,13 @@ class World:
         return job.state is JobState.LOGGED and job.retry is None
 
     # What a test sees
+
+    def longest_chain(self) -> int:
+        """Return how many invocations of lanes' functions followed one another by messages of their own, at the most.
+
+        AWS ends a chain after 16, unless the function's recursive loops are allowed.
+        """
+        return max((m.link for q in self.lanes.values() for m in q.sent), default=0)
 
     def job(self, job: str) -> Job:
         """Return a job as it is stored."""

@@ -1,20 +1,40 @@
 """The end of a run: without further harm, time, the sweeper and the workers bring every job to rest."""
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Final
 
 from shared.contracts import Word
+from shared.domain import backoff
+from shared.domain.breaker import ENOUGH, MAX_DELAY, PROBE_TIME, Breaker
+from shared.domain.chunks import Recipient
 from shared.domain.feedback import HARD, SOFT, WordKind
 from shared.domain.states import OPEN, Cell, JobState
 from shared.engine.control import NotNow
-from tests.fakes.world import ACCOUNT
+from shared.engine.track import LATER
+from tests.fakes.world import ACCOUNT, INVOCATION, LEASE_MARGIN
 from tests.statemachine.watch import Watch
 from tests.statemachine.world import StagedWorld
 
-EVERY: Final = 200
-"""Seconds between sweeps."""
-SWEEPS: Final = 120
-"""Within so many all must come to rest: rounds over a route take minutes, and a lost pointer may take an hour."""
+EVERY: Final = 30
+"""Seconds for which the engine runs, and as many that pass before the next sweep: one a minute."""
+PAUSE: Final = 200
+"""The same where it does not matter who is done."""
+LOST: Final = 3600
+"""Seconds after which a pointer of a lane that is not empty counts as lost (docs/protocol.md, S)."""
+_LATE: Final = 1 + backoff.SPREAD
+WAIT: Final = (
+    INVOCATION
+    + LEASE_MARGIN
+    + LOST
+    + _LATE * max(backoff.ROUND_DELAYS)
+    + (_LATE * MAX_DELAY + PROBE_TIME) / 1000
+    + LATER
+)
+"""Seconds after which whatever a job waits for has come once all is well: its lease runs out, a pointer that is lost is
+sent again, the last round begins, its breaker is probed, a word is joined. Each of them once: no new harm is done."""
+BUSY: Final = 600
+"""Seconds for the work itself, and for sweeps that find one thing after another."""
 ASKED: Final = 3
 """How often an owner asks for what was stopped."""
 
@@ -36,6 +56,7 @@ def settle(world: StagedWorld, watch: Watch, words: Sequence[tuple[str, Word]], 
         for lane, word in words:
             world.track(lane, word)
     _rest(world, watch)
+    _close(world, watch)
     if watch.broken is None:
         watch.look()
         for job in world.jobs:
@@ -49,19 +70,58 @@ def _waits(world: StagedWorld, watch: Watch, job: str) -> bool:
 def pause(world: StagedWorld, watch: Watch) -> None:
     """Let things go on for some minutes without harm, whether or not all comes to rest."""
     for _ in range(2):
-        world.run(seconds=EVERY)
-        world.clock.advance(EVERY)
+        world.run(seconds=PAUSE)
+        world.clock.advance(PAUSE)
         if watch.broken is None:
             world.sweep()
 
 
 def _rest(world: StagedWorld, watch: Watch) -> None:
+    """Bring all jobs to LOGGED within the time that it may take: those that take turns do one after the other."""
     if watch.broken is not None:
         return
+    turns = max(1, sum(world.job(job).exclusive for job in world.jobs))
     try:
-        world.settle(seconds=EVERY, sweeps=SWEEPS)
+        world.settle(seconds=EVERY, sweeps=ceil(turns * (WAIT + BUSY) / (2 * EVERY)))
     except AssertionError as stuck:
         watch.fail(f"STUCK: {stuck}")
+        return
+    for lane in world.staged:
+        if world.peek.holder(lane)[1]:
+            watch.fail(f"{lane} is reserved, and no job runs")
+
+
+def _close(world: StagedWorld, watch: Watch) -> None:
+    """Send single messages through each credential whose breaker is not closed: a few must close it, one a minute.
+
+    One score is made good by each: the breaker closes at ENOUGH, and may be one short of opening again.
+    """
+    for lane in world.staged:
+        for _ in range(ENOUGH + 1):
+            if watch.broken is not None or _breaker(world, lane).closed:
+                break
+            wait = max(0, _breaker(world, lane).probe_at - world.clock.ms) / 1000
+            if wait > _LATE * MAX_DELAY / 1000:
+                watch.fail(f"the breaker of {lane} is not to be probed for {wait:.0f} s")
+            world.clock.advance(wait + 1)
+            _one_more(world, watch, lane)
+            _rest(world, watch)
+        if watch.broken is None and not _breaker(world, lane).closed:
+            watch.fail(f"the breaker of {lane} stays {_breaker(world, lane).state}, and its provider is well")
+
+
+def _breaker(world: StagedWorld, lane: str) -> Breaker:
+    return world.stores.breakers.read([lane])[lane]
+
+
+def _one_more(world: StagedWorld, watch: Watch, lane: str) -> None:
+    """Accept a message to somebody whom nobody has suppressed."""
+    happened, world.stage.happened = world.stage.happened, lambda _name: None
+    key = f"calm{len(world.jobs)}@example.com"
+    job = world.accept((Recipient(key, key),), route=(lane,))
+    watch.people[job.id, 0, 0] = key
+    world.stage.happened = happened
+    watch.look()
 
 
 def _after(said: set[WordKind], retry_on: Sequence[str]) -> set[Cell]:

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any, Final
 from unittest.mock import patch
 
-from shared.domain import feedback, passes, queue, states
+from shared.domain import breaker, feedback, passes, queue, states
 from shared.domain import ledger as rules
+from shared.domain.breaker import Breaker
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.outcomes import Absent, Entry, Kind, Unknown
@@ -185,6 +186,19 @@ def breaker_unseen() -> Iterator[None]:
 
 
 @contextmanager
+def probes_by_lease() -> Iterator[None]:
+    """A lease's probes begin at nothing, whatever the leases before it found."""
+    made = breaker.probing
+
+    def probing(x: Breaker, *, owner: str, now: int) -> Breaker | None:
+        new = made(x, owner=owner, now=now)
+        return replace(new, successes=0) if new is not None else None
+
+    with patch.object(breaker, "probing", probing):
+        yield
+
+
+@contextmanager
 def doubt_is_absence() -> Iterator[None]:
     """A look-up that cannot tell counts as proof that the provider never took the attempt."""
     with patch.object(resolve, "Absent", (Absent, Unknown)):
@@ -260,6 +274,7 @@ SABOTAGES: Final = {
         proof_of_any_attempt,
         suppressed_unseen,
         breaker_unseen,
+        probes_by_lease,
         doubt_is_absence,
     )
 }
