@@ -18,6 +18,8 @@ PROBED = 2 * 60 // 4 + 6
 """Probes in two hours: five minutes lie between two of them, less a fifth; the first come sooner."""
 BACK = 10 * MINUTE
 """Seconds after its return within which a provider is sent what waited: the next probe, the next round, the work."""
+PATIENT = 20 * MINUTE
+"""The same for the few that were probes: they wait for a round of what was tried, or they would be every probe."""
 CHAIN = 40
 """Invocations in a row by messages of their own, for each message that waits: one a round."""
 
@@ -116,9 +118,11 @@ def test_two_hours_of_single_messages_without_the_only_provider(capsys: pytest.C
     sent_once(world)
     world.check()
     assert calls(world, "one", down, up) <= FEW + PROBED
-    waited = [t.at for t in world.oracle.taken if t.at >= up]
-    assert max(waited) <= up + BACK
+    waited = [t for t in world.oracle.taken if t.at >= up]
     assert len(waited) >= 115
+    assert max(t.at for t in waited if t.ref.attempt == 1) <= up + BACK
+    assert max(t.at for t in waited) <= up + PATIENT
+    assert sum(t.at > up + BACK for t in waited) <= 6
     assert world.circuits.usable("one")
     assert world.stores.breakers.read(["one"])["one"].closed
     assert world.longest_chain() <= CHAIN
