@@ -98,4 +98,12 @@ SWITCHES: Final = (
         "(passing",
         "tests/domain/test_ledger.py::test_a_provider_that_throttles_again_and_again_is_left_without_an_attempt",
     ),
+    Mutant(
+        "what waits through a long outage waits for a round of what was tried",
+        3,
+        "shared/engine/recover.py",
+        "PROMPT_ROUNDS: Final = 32",
+        "PROMPT_ROUNDS: Final = 20",
+        "tests/engine/test_outages.py::test_two_hours_of_single_messages_without_the_only_provider",
+    ),
 )
