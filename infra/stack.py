@@ -77,7 +77,12 @@ class PosthasteStack(Stack):
             "Dispatch",
             deployment=deployment,
             code=code,
-            environment={**environment, **lists.environment, **(exports.environment if archived else {})},
+            environment={
+                **environment,
+                **lists.environment,
+                contracts.ENV_DUE_QUEUE_URL: schedules.work.queue.queue_url,
+                **(exports.environment if archived else {}),
+            },
             records=storage.records,
             ops=storage.ops,
             feedback=feedback,
@@ -89,7 +94,8 @@ class PosthasteStack(Stack):
         self._grant_webhooks(deployment, feedback, webhooks.receive)
         self._grant_dispatch(deployment, storage, feedback, dispatch)
         self._grant_lists(storage, lists, api.serve, dispatch.sweep, lists.serve(code, environment))
-        self._grant_schedules(deployment, storage, schedules, api.serve, schedules.serve(code, environment))
+        due = schedules.serve(code, environment)
+        self._grant_schedules(deployment, storage, schedules, api.serve, due, dispatch.sweep)
         make = exports.serve(code, environment)
         self._grant_exports(storage, exports, api.serve, make)
         if archived:
@@ -207,7 +213,13 @@ class PosthasteStack(Stack):
         ingest.allow("s3:ListBucket", on=[storage.bucket.bucket_arn])
 
     def _grant_schedules(
-        self, deployment: Deployment, storage: Storage, schedules: Schedules, serve: Function, due: Function
+        self,
+        deployment: Deployment,
+        storage: Storage,
+        schedules: Schedules,
+        serve: Function,
+        due: Function,
+        sweep: Function,
     ) -> None:
         queue = schedules.work.queue.queue_arn
         # The emulator judges every schedule as if it were one of the group `default`.
@@ -218,7 +230,8 @@ class PosthasteStack(Stack):
             function.allow("scheduler:CreateSchedule", "scheduler:UpdateSchedule", on=[ours])
             function.allow("iam:PassRole", on=[schedules.role.role_arn])
         serve.allow("scheduler:DeleteSchedule", on=[ours])
-        serve.allow("sqs:SendMessage", on=[queue])
+        for function in (serve, sweep):
+            function.allow("sqs:SendMessage", on=[queue])
         due.allow(*CONSUME, "sqs:SendMessage", on=[queue])
         due.allow(*READ, *CHANGE, on=[storage.records.table_arn, storage.ops.table_arn])
         due.allow("dynamodb:Query", on=self._indexes(storage, contracts.INDEX_OPEN))

@@ -282,6 +282,10 @@ def load_due(body: str) -> str:
     return job
 
 
+LOOK: Final = '{"look":"leases"}'
+"""The body of a message that has leases of dead workers looked for; it comes by the queue of jobs that are due."""
+
+
 def export(name: str) -> str:
     """Return the body of a message that has an export made or gone on with; a hint, like a pointer."""
     return json.dumps({"export": name}, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""The queue of jobs whose time has come: each is started if it is so."""
+"""The queue of what is due: jobs whose time has come, and looks for the leases of dead workers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from functions.dispatch import services
 from functions.dispatch.services import Answer
 from shared.adapters import logs
-from shared.contracts import load_due
+from shared.contracts import LOOK, load_due
 
 logger = logs.lines()
 
@@ -17,8 +17,12 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     arrived = services.deployment().due.arrived
     failures = []
     started = []
+    taken_over = 0
     for record in event["Records"]:
         try:
+            if record["body"] == LOOK:
+                taken_over += _look()
+                continue
             name = load_due(record["body"])
             with logs.about(logger, name):
                 job = arrived(name)
@@ -28,5 +32,14 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
             continue
         if job is not None:
             started.append(job.id)
-    logger.info("due", seen=len(event["Records"]), started=started, failed=len(failures))
+    logger.info("due", seen=len(event["Records"]), started=started, taken_over=taken_over, failed=len(failures))
     return {"batchItemFailures": failures}
+
+
+def _look() -> int:
+    """Look for leases of dead workers; a fault is logged, no more: the next look is a quarter of a minute away."""
+    try:
+        return services.deployment().expired.look()
+    except Exception:  # and the sweeper's walk finds the same leases
+        logger.exception("leases not looked at")
+        return 0

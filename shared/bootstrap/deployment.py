@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shared.adapters.sqs import SqsLanes, SqsQueue
     from shared.engine.circuits import Circuits
     from shared.engine.due import Due
+    from shared.engine.expired import Expired
     from shared.engine.export import ExportDesk, Exporter
     from shared.engine.ingest import Ingestion
     from shared.engine.log import Logger
@@ -180,6 +181,22 @@ class Deployment:
             circuits=self.circuits,
             clock=self.clock,
             rng=self.rng,
+        )
+
+    @cached_property
+    def expired(self) -> "Expired":
+        """Takeover of the leases of dead workers, where hints say that somebody works."""
+        from shared.adapters.dynamo.hints import DynamoHints  # noqa: PLC0415
+        from shared.engine.expired import Expired  # noqa: PLC0415
+
+        return Expired(
+            records=self.records,
+            ledgers=self.ledgers,
+            recovery=self.recovery,
+            hints=DynamoHints(self.dynamo, self.ops_table),
+            credentials=lambda: self._served,
+            clock=self.clock,
+            queue=self._queue(contracts.ENV_DUE_QUEUE_URL),
         )
 
     @cached_property

@@ -172,11 +172,12 @@ def claim(
     route: Sequence[str],
     at_lane: str,
     suppressed: Collection[int] = (),
+    until: int = 0,
 ) -> tuple[Ledger, list[int]]:
     """Merge the last window's results, skip what waits and is suppressed, and claim the first k QUEUED cells.
 
     Those with the fewest attempts come first: else the same recipients would be every probe of a long outage and use
-    up their attempts.
+    up their attempts. The lease runs out at `until` from now on, 0: as before.
 
     Returns:
         The next ledger and the claimed indices; their attempt is in the new cells.
@@ -190,7 +191,15 @@ def claim(
     for i in claimed:
         cells[i] = ((cells[i] >> 4) + 1) << 4 | Cell.CLAIMED
     by = _count(merged.by, _route_index(route, at_lane), "tried", len(claimed))
-    out = replace(merged, cells=bytes(cells), by=by, seq=ledger.seq + 1, dirty=True, version=ledger.version + 1)
+    out = replace(
+        merged,
+        cells=bytes(cells),
+        by=by,
+        seq=ledger.seq + 1,
+        until=until or ledger.until,
+        dirty=True,
+        version=ledger.version + 1,
+    )
     return out, claimed
 
 

@@ -126,10 +126,11 @@ class LedgerQueue(ABC):
         *,
         route: Sequence[str],
         suppressed: Collection[int] = (),
+        until: int = 0,
     ) -> tuple[Ledger, list[int]] | None:
         """Merge the last window's results and claim the next k recipients (L2); None if the lease is lost.
 
-        Those waiting that are `suppressed` are skipped.
+        Those waiting that are `suppressed` are skipped; the lease runs out at `until`, if that is given.
 
         A lost lease merges the results as a late word before it returns.
         """
@@ -138,7 +139,9 @@ class LedgerQueue(ABC):
             if not current.held_by(held.owner, held.epoch):
                 self._late(current, held, results, route)
                 return None
-            new, claimed = rules.claim(current, results, k, route=route, at_lane=held.lane, suppressed=suppressed)
+            new, claimed = rules.claim(
+                current, results, k, route=route, at_lane=held.lane, suppressed=suppressed, until=until
+            )
             found = self._swap(current, new)
             if found is new:
                 return new, claimed

@@ -1,7 +1,12 @@
 """Slots for a lease's calls, asked for early enough to be used."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from typing import Final
+from uuid import uuid4
 
+from shared.domain.hints import Hint
 from shared.domain.pacing import Pace, Slots
 from shared.domain.switches import AS_DECLARED
 from shared.ports import Clock, Pacer
@@ -38,20 +43,37 @@ class Booking:
         self._credential = credential
         self._clock = clock
         self._lead = Lead()
+        self._process = uuid4().hex[:6]
+        self._numbers = count()
+        self._free: list[str] = []
         self.switches = AS_DECLARED
 
-    def reserve(self, count: int, rate: Pace, *, ahead: float, until: float) -> Slots:
+    @contextmanager
+    def place(self) -> Iterator[str]:
+        """Give a lease a name while it lasts, as no other that is at work has it: few leases at once take few names."""
+        try:
+            name = self._free.pop()
+        except IndexError:
+            name = f"{self._process}{next(self._numbers)}"
+        try:
+            yield name
+        finally:
+            self._free.append(name)
+
+    def reserve(self, wanted: int, rate: Pace, *, ahead: float, until: float, hint: Hint | None = None) -> Slots:
         """Reserve slots, the first no sooner than `ahead` seconds after the reservation's answer is here.
+
+        `hint`: the lease that they are for.
 
         Returns:
             None of them (`count` 0) if none was wanted, none can be had by `until` (Unix seconds), or the switches
             have been moved: these are known then.
         """
         asked = self._clock.now()
-        if count == 0:
+        if wanted == 0:
             return Slots(asked + ahead, rate.spacing, 0)
         lead = ahead + self._lead.seconds if rate.burns else 0.0
-        slots = self._pacer.reserve(self._credential, count, rate, lead=lead, until=until)
+        slots = self._pacer.reserve(self._credential, wanted, rate, lead=lead, until=until, hint=hint)
         if slots.switches is not None:
             self.switches = slots.switches
         if slots.count and slots.first - asked < lead + 0.05:  # it did not wait for a turn

@@ -8,6 +8,7 @@ from shared.domain import ledger as rules
 from shared.domain.chunks import Chunk
 from shared.domain.content import Content
 from shared.domain.details import Detail
+from shared.domain.hints import Hint
 from shared.domain.jobs import Job, OnAmbiguous
 from shared.domain.ledger import Ledger
 from shared.domain.outcomes import Accepted, Entry, Kind, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
@@ -83,6 +84,10 @@ class Lease:
     """Unix seconds."""
     looked_for: Mapping[Reach, int] = field(default_factory=dict)
     """When addresses of the account were last suppressed, and unsubscribed, as that look has surely seen."""
+    end: float = 0.0
+    """Unix seconds by which the next window is to be claimed, or the lease to be ended: it runs out a margin later."""
+    hint: Hint | None = None
+    """What says where it is, for who looks for the leases of dead workers."""
     count: Count = field(default_factory=Count)
     """What the calls of all its windows came to."""
     _made: dict[int, Made] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from typing import Final
 from shared.contracts import Credential, pointer
 from shared.domain.backoff import MAX_QUEUE_DELAY
 from shared.domain.feedback import WordKind
+from shared.domain.hints import Hint
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger
 from shared.domain.pacing import HORIZON, Pace, Slots, pace
@@ -37,6 +38,9 @@ MARGIN: Final = 3.0
 """Seconds kept for the writes after the last call."""
 LATEST: Final = 0.3
 """Share of the latest window in what is known of how long answers take."""
+PATIENCE: Final = 5.0
+"""Seconds that a lease may take at the least from a window's last call to its next claim: its writes, and the wait for
+slots. It takes the turn of all leases as well where that is longer."""
 LEASES: Final = 2
 """Leases that a worker holds at the most: the event source's batch size."""
 LOOK_AGAIN: Final = 15.0
@@ -134,8 +138,10 @@ class Sender:
         lease = self._load(ledger)
         if lease is None:
             return Did.NOTHING  # the job's items have reached the end of their retention
+        lease.end = ledger.until / 1000 - self._lease_margin
         try:
-            with self._calls.lease(self._threads()) as turn:
+            with self._calls.lease(self._threads()) as turn, self._booking.place() as place:
+                lease.hint = Hint(place, job_id, number, ledger.epoch)
                 if not self._windows(lease, turn, deadline):
                     return Did.NOTHING
         except Exception:
@@ -200,13 +206,14 @@ class Sender:
     def _start(self, job: str, number: int, owner: str, deadline: float) -> Ledger | Did:
         for _ in range(2):
             now = self._clock.now()
+            end = min(deadline, now + PATIENCE + self._patience(pace(self._credential.rate, 1)))
             got = self._ledgers.send_start(
                 job,
                 number,
                 lane=self._credential.id,
                 owner=owner,
                 now=int(now * 1000),
-                until=int((deadline + self._lease_margin) * 1000),
+                until=int((end + self._lease_margin) * 1000),
             )
             if isinstance(got, Ledger):
                 return got
@@ -233,12 +240,12 @@ class Sender:
             full = self._pace(lease).widened(self._lag, LEASES * self._credential.workers)
             rate = self._gate.narrow(full)
             wanted = lease.wanted(rate)
-            until = last - self._window_time(rate, wanted)
+            until = min(lease.end, last - self._window_time(rate, wanted))
             late = self._clock.now() + HORIZON > until
             if not wanted.count or late or lease.job.state not in ACTIVE or self._leaves(lease):
                 return True  # no slots are taken that nobody would use
             ahead = self._prepare.seconds if rate.burns else 0.0
-            slots = self._booking.reserve(wanted.slots, rate, ahead=ahead, until=until)
+            slots = self._booking.reserve(wanted.slots, rate, ahead=ahead, until=until, hint=lease.hint)
             if slots.count < wanted.slots:
                 if self._refused(lease, slots):
                     return True
@@ -249,8 +256,14 @@ class Sender:
                 return True
             rate = self._gate.narrow(full)  # the breaker may have opened or closed since
             k = min(wanted.count, rate.window)
+            lease.end = min(deadline, slots.at(slots.count) + self._call_timeout + self._patience(full))
             claimed = self._ledgers.claim(
-                lease.ledger, lease.results, k, route=lease.job.route, suppressed=lease.suppressed or ()
+                lease.ledger,
+                lease.results,
+                k,
+                route=lease.job.route,
+                suppressed=lease.suppressed or (),
+                until=int((lease.end + self._lease_margin) * 1000),
             )
             if claimed is None:
                 return False
@@ -269,7 +282,7 @@ class Sender:
                 gate=self._gate,
                 booking=self._booking,
                 clock=self._clock,
-                deadline=last,
+                deadline=min(last, lease.end),
                 call_timeout=self._call_timeout,
             )
             try:
@@ -352,6 +365,10 @@ class Sender:
             most = provider.per_call_of(lease.composition.content)
         present = self._booking.switches.rate
         return pace(c.rate, most, per_call, lease.job.rate, leases=LEASES * c.workers, present=present)
+
+    def _patience(self, rate: Pace) -> float:
+        """Seconds that a lease may take from its last call to its next claim: it may wait for a turn of all leases."""
+        return max(PATIENCE, HORIZON + LEASES * self._credential.workers * rate.window * rate.spacing)
 
     def _window_time(self, rate: Pace, wanted: Wanted) -> float:
         """Seconds that a window may take from its first slot on: to its last one, and the last call."""

@@ -58,6 +58,7 @@ from shared.ports.schedules import (
 from shared.ports.sending import (
     Bookmarks,
     Breakers,
+    Hints,
     Holds,
     Lanes,
     LedgerStore,
@@ -99,6 +100,7 @@ __all__ = [
     "FileChanged",
     "FileFacts",
     "Files",
+    "Hints",
     "Holds",
     "Http",
     "Idempotency",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from shared.domain.breaker import Breaker
+    from shared.domain.hints import Hint
     from shared.domain.ledger import Ledger
     from shared.domain.outcomes import Entry
     from shared.domain.pacing import Pace, Slots
@@ -83,7 +84,9 @@ class Lanes(Protocol):
 class Pacer(Protocol):
     """Time slots of one credential."""
 
-    def reserve(self, credential: str, k: int, pace: Pace, *, lead: float, until: float = inf) -> Slots:
+    def reserve(
+        self, credential: str, k: int, pace: Pace, *, lead: float, until: float = inf, hint: Hint | None = None
+    ) -> Slots:
         """Reserve k slots and return them; waits while the credential is reserved more than 2 s ahead.
 
         Args:
@@ -93,11 +96,24 @@ class Pacer(Protocol):
             lead: seconds that the caller needs before it can use the first slot.
             until: Unix seconds after which the first slot would be of no use: then none is reserved (`count` 0), and
                 `first` says when there could be some.
+            hint: the lease that they are for, noted by the same write.
 
         Returns:
             None of them (`count` 0), and `switches`, if the credential is paused or `pace.present` is not what is set:
             that is judged by the write that reserves, so that no slot is given out at a rate that is out of date.
         """
+        ...
+
+
+class Hints(Protocol):
+    """Where leases were last seen, as the pacer noted it."""
+
+    def read(self, credentials: Sequence[str]) -> list[tuple[str, Hint]]:
+        """Return the hints of some credentials, each with its credential; consistently."""
+        ...
+
+    def forget(self, credential: str, hint: Hint) -> None:
+        """Remove a hint, unless its worker has noted another since."""
         ...
 
 
@@ -178,10 +194,12 @@ class LedgerStore(Protocol):
         *,
         route: Sequence[str],
         suppressed: Collection[int] = (),
+        until: int = 0,
     ) -> tuple[Ledger, list[int]] | None:
         """Merge the last window's results and claim the next k recipients (L2); None if the lease is not ours.
 
-        `suppressed`: indices that are skipped if they wait.
+        `suppressed`: indices that are skipped if they wait; `until`: Unix milliseconds at which the lease runs out from
+        now on, 0: as before.
         """
         ...
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from math import inf
 
+from shared.domain.hints import MOST, Hint
 from shared.domain.pacing import HORIZON, Pace, Slots
 from shared.domain.switches import AS_DECLARED, Switches
 from shared.ports import Clock
@@ -149,6 +150,7 @@ class FakePacer:
     Attributes:
         tat: credential → when its next slot may start, Unix microseconds; workers of one world share it.
         switches: credential → what operators have set; shared likewise.
+        hints: (credential, worker) → where its lease was last seen; shared likewise.
     """
 
     def __init__(
@@ -157,20 +159,24 @@ class FakePacer:
         tap: Tap | None = None,
         tat: dict[str, int] | None = None,
         switches: dict[str, Switches] | None = None,
+        hints: dict[tuple[str, str], Hint] | None = None,
     ) -> None:
         self.tat: dict[str, int] = {} if tat is None else tat
         self.switches: dict[str, Switches] = {} if switches is None else switches
+        self.hints: dict[tuple[str, str], Hint] = {} if hints is None else hints
         self._clock = clock
         self._tap = tap or Tap()
         self._lock = threading.Lock()
 
-    def reserve(self, credential: str, k: int, pace: Pace, *, lead: float, until: float = inf) -> Slots:
+    def reserve(
+        self, credential: str, k: int, pace: Pace, *, lead: float, until: float = inf, hint: Hint | None = None
+    ) -> Slots:
         cost = round(k * pace.spacing * 1_000_000)
         while True:
             now = round((self._clock.now() + lead) * 1_000_000)
             first = self._tap(
                 "pacer.reserve",
-                lambda now=now: self._take(credential, now, cost, pace.present),  # type: ignore[misc]
+                lambda now=now: self._take(credential, now, cost, pace.present, hint),  # type: ignore[misc]
             )
             if isinstance(first, Switches):
                 return Slots(now / 1_000_000, pace.spacing, 0, first)
@@ -180,7 +186,7 @@ class FakePacer:
                 return Slots(self.tat[credential] / 1_000_000, pace.spacing, 0)
             self._clock.sleep((self.tat[credential] - now) / 1_000_000 - HORIZON)
 
-    def _take(self, credential: str, now: int, cost: int, present: float) -> int | Switches | None:
+    def _take(self, credential: str, now: int, cost: int, present: float, hint: Hint | None) -> int | Switches | None:
         with self._lock:
             set_now = self.switches.get(credential, AS_DECLARED)
             if set_now != Switches(rate=present):
@@ -190,4 +196,31 @@ class FakePacer:
                 return None
             first = max(tat, now)
             self.tat[credential] = first + cost
+            if hint is not None:
+                self._note(credential, hint)
             return first
+
+    def _note(self, credential: str, hint: Hint) -> None:
+        there = sum(c == credential for c, _ in self.hints)
+        if (credential, hint.worker) in self.hints or there < MOST:
+            self.hints[credential, hint.worker] = hint
+
+
+class FakeHints:
+    """What a pacer has noted."""
+
+    def __init__(self, pacer: FakePacer, tap: Tap | None = None) -> None:
+        self._hints = pacer.hints
+        self._tap = tap or Tap()
+
+    def read(self, credentials: Sequence[str]) -> list[tuple[str, Hint]]:
+        return self._tap(
+            "hints.read", lambda: [(c, hint) for (c, _), hint in sorted(self._hints.items()) if c in credentials]
+        )
+
+    def forget(self, credential: str, hint: Hint) -> None:
+        def remove() -> None:
+            if self._hints.get((credential, hint.worker)) == hint:
+                del self._hints[credential, hint.worker]
+
+        self._tap("hints.forget", remove)

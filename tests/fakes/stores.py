@@ -7,14 +7,14 @@ from typing import Protocol
 from shared.domain.ledger import Ledger
 from shared.domain.suppressions import Reach
 from shared.domain.switches import Switches
-from shared.ports import Agenda, Bookmarks, Breakers, Holds, Journal, LedgerStore, Pacer, Records
+from shared.ports import Agenda, Bookmarks, Breakers, Hints, Holds, Journal, LedgerStore, Pacer, Records
 from tests.fakes.bookmarks import FakeBookmarks
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 from tests.fakes.holds import FakeHolds
 from tests.fakes.ledgers import FakeLedgers
-from tests.fakes.queues import FakePacer
+from tests.fakes.queues import FakeHints, FakePacer
 from tests.fakes.records import FakeRecords
 from tests.fakes.schedules import FakeAgenda
 
@@ -32,6 +32,8 @@ class Stores(Protocol):
     def records(self) -> Records: ...
     @property
     def pacer(self) -> Pacer: ...
+    @property
+    def hints(self) -> Hints: ...
     @property
     def holds(self) -> Holds: ...
     @property
@@ -73,6 +75,7 @@ class FakeStores:
         self.records = FakeRecords(self.ledgers, self.tap, self.breakers)
         self.journal = self.records.journal
         self.pacer = FakePacer(clock, self.tap)
+        self.hints = FakeHints(self.pacer, self.tap)
         self.holds = FakeHolds(self.records, self.pacer, clock, self.tap)
         self.agenda = FakeAgenda(self.records, self.tap)
         self.listener: Callable[[Ledger], None] = lambda _ledger: None

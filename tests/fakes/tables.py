@@ -11,6 +11,7 @@ from shared.adapters.dynamo.agenda import DynamoAgenda
 from shared.adapters.dynamo.bookmarks import DynamoBookmarks
 from shared.adapters.dynamo.breakers import DynamoBreakers
 from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.hints import DynamoHints
 from shared.adapters.dynamo.journal import DynamoJournal
 from shared.adapters.dynamo.ledgers import DynamoLedgers
 from shared.adapters.dynamo.pacer import DynamoPacer
@@ -117,6 +118,7 @@ class MotoStores:
         self.ledgers = DynamoLedgers(self.dynamo, self.tables.ops)
         self.records = DynamoRecords(self.dynamo, records=self.tables.records, ops=self.tables.ops, blobs=self.blobs)
         self.pacer = DynamoPacer(self.dynamo, self.tables.ops, clock)
+        self.hints = DynamoHints(self.dynamo, self.tables.ops)
         self.holds = DynamoHolds(self.dynamo, records=self.tables.records, ops=self.tables.ops)
         self.switchboard = Switchboard(client, records=self.tables.records, ops=self.tables.ops, clock=clock)
         self.breakers = DynamoBreakers(self.dynamo, self.tables.ops)

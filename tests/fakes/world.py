@@ -26,6 +26,7 @@ from shared.domain.states import Cell, JobState
 from shared.engine.accept import Accepted, Acceptor, BatchRequest
 from shared.engine.circuits import Circuits
 from shared.engine.control import JobControl
+from shared.engine.expired import Expired
 from shared.engine.log import Folded, Logger
 from shared.engine.logs import Logs
 from shared.engine.plan import Planner
@@ -132,6 +133,13 @@ class World:
         common: dict[str, Any] = {**stores, "clock": self.clock}
         self.circuits = self.process()
         self.recovery = self.recovering(self.circuits)
+        self.expired = Expired(
+            recovery=self.recovery,
+            hints=self.stores.hints,
+            credentials=lambda: [c.id for c in self.settings.credentials],
+            queue=self.due_queue,
+            **common,
+        )
         self.planner = Planner(lanes=self.lanes, **common)
         self.logger = Logger(recovery=self.recovery, **common)
         self.tracker = Tracker(recovery=self.recovery, pool=FakePool, **common)

@@ -9,8 +9,10 @@ from typing import Any, Final
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
-from shared.adapters.dynamo.codec import n, number
+from shared.adapters.dynamo.codec import n, number, s
+from shared.adapters.dynamo.hints import Notes
 from shared.adapters.dynamo.switches import rate_of, switches
+from shared.domain.hints import Hint
 from shared.domain.pacing import HORIZON, Pace, Slots
 from shared.domain.switches import Switches
 from shared.ports import Clock
@@ -34,8 +36,11 @@ class DynamoPacer:
         self._behind: dict[str, bool] = {}
         self._rates: dict[str, AttributeValue] = {}
         """Credential → the present rate in DynamoDB's own words, which a float may only come near to."""
+        self._notes = Notes()
 
-    def reserve(self, credential: str, k: int, pace: Pace, *, lead: float, until: float = inf) -> Slots:
+    def reserve(
+        self, credential: str, k: int, pace: Pace, *, lead: float, until: float = inf, hint: Hint | None = None
+    ) -> Slots:
         """Reserve k slots; waits while the credential is reserved more than 2 s ahead. A lost answer wastes slots."""
         cost = round(k * pace.spacing * _MICRO)
         idle = not self._behind.get(credential, False)
@@ -43,7 +48,7 @@ class DynamoPacer:
             now = round((self._clock.now() + lead) * _MICRO)
             try:
                 reserve = self._start if idle else self._follow
-                first = reserve(credential, now, cost, pace.present)
+                first = reserve(credential, now, cost, pace.present, hint)
             except ConditionFailed as lost:
                 found = self._learn(credential, lost.item or {})
                 if found != Switches(rate=pace.present):
@@ -64,7 +69,7 @@ class DynamoPacer:
             self._rates[credential] = item["rate"]
         return switches(item)
 
-    def _start(self, credential: str, now: int, cost: int, present: float) -> int:
+    def _start(self, credential: str, now: int, cost: int, present: float, hint: Hint | None) -> int:
         """The credential is idle: the slots start now."""
         self._update(
             credential,
@@ -72,10 +77,11 @@ class DynamoPacer:
             "(attribute_not_exists(tat) OR tat <= :now)",
             {":new": n(now + cost), ":now": n(now)},
             present,
+            hint,
         )
         return now
 
-    def _follow(self, credential: str, now: int, cost: int, present: float) -> int:
+    def _follow(self, credential: str, now: int, cost: int, present: float, hint: Hint | None) -> int:
         """Somebody's slots are still to come: these follow them."""
         item = self._update(
             credential,
@@ -83,12 +89,20 @@ class DynamoPacer:
             "tat > :now AND tat <= :horizon",
             {":cost": n(cost), ":now": n(now), ":horizon": n(now + round(HORIZON * _MICRO))},
             present,
+            hint,
         )
         return number(item, "tat") - cost
 
-    def _update(self, credential: str, expression: str, condition: str, values: Item, present: float) -> Item:
+    def _update(
+        self, credential: str, expression: str, condition: str, values: Item, present: float, hint: Hint | None
+    ) -> Item:
         """Write, if nothing is paused and the present rate is that by which the slots were reckoned."""
         asked = "attribute_not_exists(#rate)"
+        names = {"#rate": "rate"}
+        if hint is not None and self._notes.has_room(credential, hint):
+            expression += ", #at = :at"
+            names["#at"] = hint.name
+            values = {**values, ":at": s(str(hint))}
         if present:
             asked = "#rate = :rate"
             known = self._rates.get(credential, {})
@@ -99,10 +113,11 @@ class DynamoPacer:
             Key=keys.pacer(credential),
             UpdateExpression=expression,
             ConditionExpression=f"attribute_not_exists(paused) AND {asked} AND {condition}",
-            ExpressionAttributeNames={"#rate": "rate"},
+            ExpressionAttributeNames=names,
             ExpressionAttributeValues=values,
             ReturnValues="ALL_NEW",
             ReturnValuesOnConditionCheckFailure="ALL_OLD",
         )
         attributes: Item = answer["Attributes"]
+        self._notes.learn(credential, attributes)
         return attributes

@@ -1,0 +1,61 @@
+"""Hints at leases, on the items of credentials' slots: written with a reservation, read to find dead workers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo
+from shared.domain import hints
+from shared.domain.hints import MOST, PREFIX, Hint
+
+
+class Notes:
+    """What a process writes of its own leases: nothing while others' fill the item."""
+
+    def __init__(self) -> None:
+        self._there: dict[str, frozenset[str]] = {}
+
+    def has_room(self, credential: str, hint: Hint) -> bool:
+        """Tell whether a hint may be written, by what the item held when it was last seen."""
+        there = self._there.get(credential, frozenset())
+        return hint.name in there or len(there) < MOST
+
+    def learn(self, credential: str, item: Mapping[str, Any]) -> None:
+        """Take in the item as a reservation found it."""
+        self._there[credential] = frozenset(name for name in item if name.startswith(PREFIX))
+
+
+class DynamoHints:
+    """`ports.Hints` in the table `ops`."""
+
+    def __init__(self, dynamo: Dynamo, table: str) -> None:
+        self._db = dynamo
+        self._table = table
+
+    def read(self, credentials: Sequence[str]) -> list[tuple[str, Hint]]:
+        """Return the hints of some credentials, each with its credential."""
+        items = self._db.batch_get(self._table, [keys.pacer(c) for c in credentials])
+        of = {keys.pacer(c)["pk"]["S"]: c for c in credentials}
+        return [(of[item["pk"]["S"]], hint) for item in items for hint in _hints(item)]
+
+    def forget(self, credential: str, hint: Hint) -> None:
+        """Remove a hint, unless its worker has written another since."""
+        try:
+            self._db.call(
+                "update_item",
+                TableName=self._table,
+                Key=keys.pacer(credential),
+                UpdateExpression="REMOVE #at",
+                ConditionExpression="#at = :seen",
+                ExpressionAttributeNames={"#at": hint.name},
+                ExpressionAttributeValues={":seen": {"S": str(hint)}},
+            )
+        except ConditionFailed:
+            return
+
+
+def _hints(item: Mapping[str, Any]) -> Iterator[Hint]:
+    for name in sorted(item):
+        hint = hints.read(name, item[name].get("S", ""))
+        if hint is not None:
+            yield hint

@@ -1,0 +1,40 @@
+"""Where each lease of a credential was last seen: what to look at first when a worker has died.
+
+A hint is written by the write that reserves slots, so it costs nothing, and it decides nothing: the ledger does.
+Source: docs/protocol.md, "Sweep", rule E; docs/adr/0055.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+PREFIX: Final = "at_"
+"""Begins the names of hints among what is stored of a credential's slots."""
+MOST: Final = 12
+"""Hints kept of a credential, so that its item stays within one write unit: six workers' leases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A lease as it was when it last reserved slots. `worker`: a process and its lease, as no other is called."""
+
+    worker: str
+    job: str
+    chunk: int
+    epoch: int
+
+    @property
+    def name(self) -> str:
+        """Return what it is stored under."""
+        return PREFIX + self.worker
+
+    def __str__(self) -> str:
+        return f"{self.job}-{self.chunk}-{self.epoch}"
+
+
+def read(name: str, text: str) -> Hint | None:
+    """Read a hint; None if it is none that this version can read."""
+    job, _, rest = text.partition("-")
+    chunk, _, epoch = rest.partition("-")
+    if not name.startswith(PREFIX) or not (job and chunk.isdecimal() and epoch.isdecimal()):
+        return None
+    return Hint(name.removeprefix(PREFIX), job, int(chunk), int(epoch))

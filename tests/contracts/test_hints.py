@@ -1,0 +1,78 @@
+"""Hints at leases, in memory and on DynamoDB: written with a reservation, and by no write of their own."""
+
+from typing import Any
+
+import pytest
+
+from shared.adapters.dynamo import keys
+from shared.domain.hints import MOST, Hint, read
+from shared.domain.pacing import pace
+from tests.fakes.clock import FakeClock
+from tests.fakes.stores import Stores
+from tests.fakes.tables import MotoStores
+
+JOB = "01m3250v00zhcd1k6nr9vcr8rt"
+PACE = pace(100, 1)
+
+
+def hint(worker: str = "aaaaaa0", chunk: int = 7, epoch: int = 3) -> Hint:
+    return Hint(worker, JOB, chunk, epoch)
+
+
+def test_a_reservation_notes_the_lease_that_it_is_for(stores: Stores) -> None:
+    assert stores.hints.read(["one", "two"]) == []
+    before = len(stores.tap.calls)
+    stores.pacer.reserve("one", 5, PACE, lead=0, hint=hint())
+    assert len(stores.tap.calls) == before + 1
+    stores.pacer.reserve("one", 5, PACE, lead=0)
+    stores.pacer.reserve("two", 5, PACE, lead=0, hint=hint("bbbbbb0"))
+    stores.pacer.reserve("one", 5, PACE, lead=0, hint=hint("aaaaaa1", chunk=8))
+    assert stores.hints.read(["one"]) == [("one", hint()), ("one", hint("aaaaaa1", chunk=8))]
+    assert set(stores.hints.read(["two", "one", "none"])) == {
+        ("one", hint()),
+        ("one", hint("aaaaaa1", chunk=8)),
+        ("two", hint("bbbbbb0")),
+    }
+
+
+def test_the_next_lease_of_a_worker_is_noted_in_place_of_the_last(stores: Stores) -> None:
+    for epoch in range(3):
+        for _ in range(2):
+            stores.pacer.reserve("one", 5, PACE, lead=0, hint=hint(epoch=epoch))
+    assert stores.hints.read(["one"]) == [("one", hint(epoch=2))]
+
+
+def test_a_hint_is_forgotten_unless_its_worker_has_gone_on(stores: Stores) -> None:
+    stores.pacer.reserve("one", 5, PACE, lead=0, hint=hint(epoch=1))
+    stores.pacer.reserve("one", 5, PACE, lead=0, hint=hint(epoch=2))
+    stores.hints.forget("one", hint(epoch=1))
+    assert stores.hints.read(["one"]) == [("one", hint(epoch=2))]
+    stores.hints.forget("one", hint(epoch=2))
+    stores.hints.forget("one", hint(epoch=2))
+    assert stores.hints.read(["one"]) == []
+    assert stores.pacer.reserve("one", 5, PACE, lead=0).count == 5
+
+
+def test_no_more_are_kept_than_fit_a_write_unit(stores: Stores) -> None:
+    for worker in range(MOST + 3):
+        stores.pacer.reserve("one", 1, PACE, lead=0, hint=hint(f"{worker:06}0"))
+    assert [h.worker for _, h in stores.hints.read(["one"])] == [f"{worker:06}0" for worker in range(MOST)]
+    stores.pacer.reserve("one", 1, PACE, lead=0, hint=hint("0000010", epoch=9))
+    assert hint("0000010", epoch=9) in [h for _, h in stores.hints.read(["one"])]
+
+
+def test_the_slots_of_a_credential_with_all_its_hints_take_one_write_unit(moto_dynamo: Any, clock: FakeClock) -> None:
+    from benchmarks.sizes import item_size  # noqa: PLC0415 - one test of this module needs it
+
+    stores = MotoStores(moto_dynamo, clock)
+    for worker in range(MOST):
+        stores.pacer.reserve("one" * 10, 1, PACE, lead=0, hint=Hint(f"{worker:06}0", JOB, 20_000, 1000))
+    item = moto_dynamo.get_item(TableName=stores.tables.ops, Key=keys.pacer("one" * 10))["Item"]
+    assert item_size(item) <= 1024 - 200, "what operators set stands there, too, and other clocks"
+
+
+@pytest.mark.parametrize("text", ["", "-", "job", "job-1", "job-1-", "job-x-1", "-1-1", "job-1-²"])
+def test_what_is_no_hint_is_passed_over(text: str) -> None:
+    assert read("at_worker", text) is None
+    assert read("tat", "job-1-1") is None
+    assert read("at_worker", "job-1-1") == Hint("worker", "job", 1, 1)

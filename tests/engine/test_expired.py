@@ -1,0 +1,162 @@
+"""How soon after a worker's death its messages go on, with the times that AWS has."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from shared import contracts
+from shared.domain.hints import Hint
+from shared.domain.ledger import LedgerStatus
+from shared.domain.pacing import pace
+from shared.domain.states import Cell
+from shared.engine.expired import KEPT, LOOKS
+from shared.engine.send import CALL_TIMEOUT, PATIENCE
+from tests.fakes.faults import Crash
+from tests.fakes.world import INVOCATION, LEASE_MARGIN, World, credential
+
+RATE = 200
+MESSAGES = 400
+VISIBILITY = 720.0
+"""Seconds after which the pointer of a dead worker comes by itself: six times the sender's time-out."""
+GOAL = 70.0
+WAITING = {Cell.QUEUED, Cell.CLAIMED, Cell.RETRY}
+MINUTE = 60.0
+
+
+@pytest.fixture
+def world() -> World:
+    return World(credential("one", RATE))
+
+
+def killed(world: World, nth: int) -> str:
+    """Have the worker of a job die at its nth call to anything; returns the job."""
+    job = world.accept(MESSAGES).id
+    message = world.lanes["one"].receive()
+    assert message is not None
+    world.tap.arm(nth)
+    with pytest.raises(Crash):
+        world.senders["one"].work(job, 0, owner="dead", deadline=world.clock.now() + INVOCATION)
+    world.lanes["one"].restore(message, world.clock.now() + VISIBILITY)
+    world.senders["one"] = world.sender("one")
+    return job
+
+
+def recovered(world: World, job: str, phase: float) -> float:
+    """Look as the schedule does, `phase` seconds into a minute when it died; returns seconds until nothing waits."""
+    died = world.clock.now()
+    ticks = iter(x - phase for minute in range(20) for x in (60 * minute, *(60 * minute + d for d in LOOKS)))
+    while WAITING & set(world.states(job)):
+        at = next(x for x in ticks if x > 0)
+        world.clock.sleep(died + at - world.clock.now())
+        world.expired.look()
+        if (at + phase) % MINUTE == 0:
+            world.sweep()
+        world.run(seconds=3)
+    return world.oracle.taken[-1].at - died
+
+
+@pytest.mark.promise(3)
+@pytest.mark.parametrize("seed", range(4))
+def test_what_a_dead_worker_held_goes_on_within_seventy_seconds(world: World, seed: int) -> None:
+    rng = random.Random(seed)  # noqa: S311 - moments
+    for _ in range(4):
+        job = killed(world, rng.randrange(4, MESSAGES))
+        took = recovered(world, job, rng.uniform(0, MINUTE))
+        world.run(seconds=3)
+        assert LEASE_MARGIN < took <= GOAL, "a lease outlives its window, since clocks differ"
+        unknown = world.states(job).count(Cell.UNKNOWN)
+        assert 0 <= unknown <= pace(RATE, 1).window
+        world.check()
+
+
+def test_a_worker_that_dies_before_it_has_reserved_slots_is_found_by_the_walk(world: World) -> None:
+    job = killed(world, 2)
+    assert world.stores.hints.read(["one"]) == []
+    assert recovered(world, job, 1.0) <= 2 * MINUTE
+    assert world.counts(job) == {"sent": MESSAGES}
+
+
+@pytest.mark.parametrize(("nth", "most"), [(2, 2 * PATIENCE), (150, PATIENCE + CALL_TIMEOUT + 1)])
+def test_a_lease_runs_out_after_its_window_and_not_with_its_invocation(world: World, nth: int, most: float) -> None:
+    job = killed(world, nth)
+    (ledger,) = world.ledgers.read_all(job)
+    assert ledger.status is LedgerStatus.BUSY
+    assert LEASE_MARGIN + PATIENCE < ledger.until / 1000 - world.clock.now() <= LEASE_MARGIN + most
+
+
+def test_a_lease_that_works_is_left_alone_however_long_it_works() -> None:
+    world = World(credential("one", 2))
+    job = world.accept(60)
+    expired: list[int] = []
+    world.providers["one"].before = lambda _targets: expired.append(world.expired.look())
+    world.send("one")
+    assert world.clock.now() - world.oracle.taken[0].at > 29 / 2
+    assert set(expired) == {0}
+    assert world.counts(job.id) == {"sent": 60}
+
+
+@pytest.mark.promise(1)
+def test_a_worker_that_wakes_after_its_window_begins_no_call(world: World) -> None:
+    """Between claim and first call it is frozen, for longer than its lease; what it claimed is unknown by then."""
+    job = world.accept(MESSAGES).id
+    frozen = []
+
+    def freeze(ledger: object) -> None:
+        if not frozen and world.states(job).count(Cell.CLAIMED):
+            frozen.append(ledger)
+            world.clock.sleep(PATIENCE + CALL_TIMEOUT + LEASE_MARGIN + 2)
+            assert world.expired.look() == 1
+
+    world.stores.listener = freeze
+    world.send("one")
+    world.stores.listener = lambda _ledger: None
+    assert world.oracle.taken == []
+    assert world.states(job).count(Cell.UNKNOWN) == pace(RATE, 1).window
+    world.run()
+    world.check()
+    assert len(world.oracle.taken) == MESSAGES - pace(RATE, 1).window
+
+
+def test_the_later_looks_of_a_minute_are_asked_for_by_delayed_messages(world: World) -> None:
+    job = killed(world, 150)
+    world.clock.sleep(LEASE_MARGIN + PATIENCE + CALL_TIMEOUT + 1)
+    begun = world.clock.now()
+    assert world.expired.begin() == 1
+    assert [(round(m.due - begun), m.body) for m in world.due_queue.waiting] == [(d, contracts.LOOK) for d in LOOKS]
+    assert not world.ledgers.find_inflight(job)
+
+
+def test_hints_of_ended_leases_are_read_once_and_forgotten_in_the_end(world: World) -> None:
+    job = world.accept(1)
+    world.run()
+    ((_, hint),) = world.stores.hints.read(["one"])
+    assert (hint.job, hint.chunk, hint.epoch) == (job.id, 0, 1)
+    for _ in range(3):
+        before = len(world.tap.calls)
+        world.expired.look()
+        last = world.tap.calls[before:]
+    assert last == ["hints.read"]
+    world.clock.sleep(KEPT)
+    world.expired.look()
+    assert world.stores.hints.read(["one"]) == []
+
+
+def test_a_fault_with_one_lease_keeps_none_of_the_others_from_being_looked_at(world: World) -> None:
+    jobs = [killed(world, 150) for _ in range(2)]
+    world.clock.sleep(LEASE_MARGIN + PATIENCE + CALL_TIMEOUT + 10)
+    assert len(world.stores.hints.read(["one"])) == 2
+    world.tap.arm_at("ledgers.read", error=lambda: RuntimeError("no"))
+    with pytest.raises(RuntimeError):
+        world.expired.look()
+    assert [len(world.ledgers.find_inflight(job)) for job in jobs].count(0) == 1
+    assert world.expired.look() == 1
+
+
+def test_a_hint_at_a_job_that_has_gone_is_passed_over(world: World) -> None:
+    job = killed(world, 150)
+    world.clock.sleep(LEASE_MARGIN + PATIENCE + CALL_TIMEOUT + 1)
+    world.stores.expire(job)
+    world.stores.pacer.reserve("one", 1, pace(RATE, 1), lead=0, hint=Hint("gone0", "0" * 26, 3, 1))
+    assert world.expired.look() == 0
+    assert replace(world.ledgers.read_all(job)[0]).status is LedgerStatus.BUSY
