@@ -100,7 +100,7 @@ def test_a_lease_that_works_is_left_alone_however_long_it_works() -> None:
 def test_a_worker_that_wakes_after_its_window_begins_no_call(world: World) -> None:
     """Between claim and first call it is frozen, for longer than its lease; what it claimed is unknown by then."""
     job = world.accept(MESSAGES).id
-    frozen = []
+    frozen: list[object] = []
 
     def freeze(ledger: object) -> None:
         if not frozen and world.states(job).count(Cell.CLAIMED):
