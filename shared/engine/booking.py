@@ -7,13 +7,20 @@ from typing import Final
 from uuid import uuid4
 
 from shared.domain.hints import Hint
-from shared.domain.pacing import Pace, Slots
+from shared.domain.pacing import HORIZON, Pace, Slots
 from shared.domain.switches import AS_DECLARED
 from shared.ports import Clock, Pacer
 
 LEAD: Final = 0.040
 """Seconds that a reservation, and the read and claim after it, are first taken to need."""
 MAX_LEAD: Final = 0.5
+PATIENCE: Final = 5.0
+"""Seconds that a lease may take at the least from a window's last call to its next claim."""
+
+
+def patience(rate: Pace, leases: int) -> float:
+    """Return the seconds from a lease's last call to its next claim: for its writes, and the turn of all leases."""
+    return max(PATIENCE, HORIZON + leases * rate.window * rate.spacing)
 
 
 class Lead:

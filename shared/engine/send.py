@@ -19,7 +19,7 @@ from shared.domain.pacing import HORIZON, Pace, Slots, pace
 from shared.domain.queue import Expired, NotDue
 from shared.domain.states import ACTIVE, Cell, Change, JobState
 from shared.domain.suppressions import Reach, reaches
-from shared.engine.booking import Booking, Lead
+from shared.engine.booking import PATIENCE, Booking, Lead, patience
 from shared.engine.calls import Calls, Turn
 from shared.engine.circuits import Circuits
 from shared.engine.compose import Composition
@@ -38,9 +38,6 @@ MARGIN: Final = 3.0
 """Seconds kept for the writes after the last call."""
 LATEST: Final = 0.3
 """Share of the latest window in what is known of how long answers take."""
-PATIENCE: Final = 5.0
-"""Seconds that a lease may take at the least from a window's last call to its next claim: its writes, and the wait for
-slots. It takes the turn of all leases as well where that is longer."""
 LEASES: Final = 2
 """Leases that a worker holds at the most: the event source's batch size."""
 LOOK_AGAIN: Final = 15.0
@@ -89,6 +86,7 @@ class Sender:
         self._lanes = lanes
         self._provider = provider
         self._credential = credential
+        self._leases = LEASES * credential.workers
         self._recovery = recovery
         self._gate = Gate(credential.id, circuits, clock, self._renewed)
         self._renew = renew
@@ -206,7 +204,7 @@ class Sender:
     def _start(self, job: str, number: int, owner: str, deadline: float) -> Ledger | Did:
         for _ in range(2):
             now = self._clock.now()
-            end = min(deadline, now + PATIENCE + self._patience(pace(self._credential.rate, 1)))
+            end = min(deadline, now + PATIENCE + patience(pace(self._credential.rate, 1), self._leases))
             got = self._ledgers.send_start(
                 job,
                 number,
@@ -237,7 +235,7 @@ class Sender:
         """Work through windows until the lease should end; False if it was lost to a takeover."""
         last = deadline - MARGIN
         while True:
-            full = self._pace(lease).widened(self._lag, LEASES * self._credential.workers)
+            full = self._pace(lease).widened(self._lag, self._leases)
             rate = self._gate.narrow(full)
             wanted = lease.wanted(rate)
             until = min(lease.end, last - self._window_time(rate, wanted))
@@ -256,7 +254,7 @@ class Sender:
                 return True
             rate = self._gate.narrow(full)  # the breaker may have opened or closed since
             k = min(wanted.count, rate.window)
-            lease.end = min(deadline, slots.at(slots.count) + self._call_timeout + self._patience(full))
+            lease.end = min(deadline, slots.at(slots.count) + self._call_timeout + patience(full, self._leases))
             claimed = self._ledgers.claim(
                 lease.ledger,
                 lease.results,
@@ -364,11 +362,7 @@ class Sender:
         if shared is not None and isinstance(provider, Sized):
             most = provider.per_call_of(lease.composition.content)
         present = self._booking.switches.rate
-        return pace(c.rate, most, per_call, lease.job.rate, leases=LEASES * c.workers, present=present)
-
-    def _patience(self, rate: Pace) -> float:
-        """Seconds that a lease may take from its last call to its next claim: it may wait for a turn of all leases."""
-        return max(PATIENCE, HORIZON + LEASES * self._credential.workers * rate.window * rate.spacing)
+        return pace(c.rate, most, per_call, lease.job.rate, leases=self._leases, present=present)
 
     def _window_time(self, rate: Pace, wanted: Wanted) -> float:
         """Seconds that a window may take from its first slot on: to its last one, and the last call."""

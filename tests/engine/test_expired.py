@@ -10,8 +10,9 @@ from shared.domain.hints import Hint
 from shared.domain.ledger import LedgerStatus
 from shared.domain.pacing import pace
 from shared.domain.states import Cell
+from shared.engine.booking import PATIENCE
 from shared.engine.expired import KEPT, LOOKS
-from shared.engine.send import CALL_TIMEOUT, PATIENCE
+from shared.engine.send import CALL_TIMEOUT
 from tests.fakes.faults import Crash
 from tests.fakes.world import INVOCATION, LEASE_MARGIN, World, credential
 
