@@ -13,7 +13,7 @@ LANES := --lanes tests/deployed/lanes.json
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links
 
-.PHONY: help setup run demo up down status test test-unit test-browser test-deployed lint lint-infra check bench mutants crash chaos kill \
+.PHONY: help setup run demo up down status test test-unit test-browser test-deployed lint lint-infra check bench mutants crash chaos kill recovery \
 	campaign-proof ingest-proof pace model soak browser openapi lock clean
 
 help: ## show this list
@@ -97,6 +97,11 @@ chaos: setup ## storms in memory, then one of MESSAGES (default 20000) on a loca
 
 kill: setup ## kill senders in the middle of their windows on a local cloud, KILLS times (default 20); prints a table
 	POSTHASTE_LOCAL=.local/kill $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed --kills $(or $(KILLS),20)
+
+recovery: setup ## kill senders at 20, 200 and 2,000/s, KILLS times each (default 20), in fake time and on a local cloud; prints what they leave
+	$(PY) -m tests.engine.kills --kills $(or $(KILLS),20)
+	POSTHASTE_LOCAL=.local/recovery $(PY) -m infra.local with --lanes tests/deployed/recovery.json -- \
+		$(PY) -m tests.deployed --patient --kills $(or $(KILLS),20)
 
 campaign-proof: setup ## a campaign of ROWS (default 100000) on a local cloud: ingest and senders killed, stopped and resumed; prints figures
 	POSTHASTE_LOCAL=.local/campaign $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.proof --rows $(or $(ROWS),100000)

@@ -33,6 +33,7 @@ def timed() -> list[Row]:
     """The rows that depend on the machine."""
     single = alone("sender", "--messages", "20000")
     own = alone("sender", "--messages", "20000", "--campaign")
+    real = alone("deployed")
     far = alone("sender", "--messages", "20000", "--distance-ms", "4")
     many = alone("sender", "--messages", "60000", "--per-call", "0")
     adapter = alone("sender", "--adapter")["adapter_ms"]
@@ -48,6 +49,7 @@ def timed() -> list[Row]:
         Row(rows.SPEED, single["per_second"], 3000, "messages/s", more=True),
         Row(rows.SPEED_MANY, many["per_second"], 5000, "messages/s", more=True),
         Row(rows.CPU, single["cpu_us"] / single["slowness"], 250, f"us ({single['cpu_us']:.0f} as measured)"),
+        Row(rows.CPU_DEPLOYED, real["cpu_us"] / real["slowness"], 300, f"us ({real['cpu_us']:.0f} as measured)"),
         Row(rows.CPU_OWN, own["cpu_us"] / own["slowness"], 250, f"us ({own['cpu_us']:.0f} as measured)"),
         Row(rows.FEEDBACK_CPU, event_us, 100, f"us ({event['cpu_us']:.0f} as measured)"),
         Row(rows.named(rows.UPLOAD, "CPU time"), upload["cpu_s"], 10, f"s ({upload_s:.1f} at the reference's speed)"),

@@ -16,6 +16,7 @@ CAMPAIGN_COST: Final = "modelled cost per million messages of a campaign without
 SPEED: Final = "messages/s per worker, one call per message, keep-alive HTTP, provider at 50 ms, rate not binding"
 SPEED_MANY: Final = "messages/s per worker, multi-recipient calls"
 CPU: Final = "CPU per message in the sender, one call per message"
+CPU_DEPLOYED: Final = "CPU per message in the sender as deployed: its handler, the real stores and their client"
 CPU_OWN: Final = "CPU per message in the sender, campaign: three placeholders and an unsubscription"
 ONE: Final = (
     "a batch of one recipient: write units / AWS calls, acceptance to LOGGED; "

@@ -117,7 +117,7 @@ def run(messages: int, per_call: int, distance: float, *, campaign: bool = False
         acceptor = Acceptor(records=records, lanes=lanes, circuits=circuits, settings=settings, clock=clock)
 
         def send(count: int) -> None:
-            accepted = acceptor.accept(_campaign(count) if campaign else _request(count))
+            accepted = acceptor.accept(_campaign(count) if campaign else request(count))
             if not isinstance(accepted, Accepted):
                 raise TypeError("not accepted")
             _work(sender, accepted.job.id, accepted.job.chunks, clock.now() + 120)
@@ -143,7 +143,7 @@ def run(messages: int, per_call: int, distance: float, *, campaign: bool = False
     }
 
 
-def _request(count: int) -> BatchRequest:
+def request(count: int) -> BatchRequest:
     return BatchRequest(
         account="acc_bench",
         test=False,
@@ -173,7 +173,7 @@ def _campaign(count: int) -> BatchRequest:
         replace(r, values={"first_name": f"Name{i}", "city": "São Paulo & Co", "code": f"C-{i:07}", "unused": "x" * 20})
         for i, r in enumerate(recipients(count))
     )
-    return replace(_request(count), content=content, recipients=people)
+    return replace(request(count), content=content, recipients=people)
 
 
 def _work(sender: Sender, job: str, chunks: int, deadline: float) -> None:
@@ -201,7 +201,7 @@ def adapter(rounds: int = 200) -> float:
     settings = Settings("bench", (Credential(NAME, "sendgrid", "email", RATE, per_call=1),), {"email": (NAME,)})
     circuits = Circuits(breakers=FakeBreakers(), clock=clock, rng=random.Random(1))
     acceptor = Acceptor(records=records, lanes=lanes, circuits=circuits, settings=settings, clock=clock)
-    accepted = acceptor.accept(_request(500))
+    accepted = acceptor.accept(request(500))
     if not isinstance(accepted, Accepted):
         raise TypeError("not accepted")
     job = accepted.job

@@ -1,20 +1,23 @@
 """Threads for the provider calls of a lane.
 
-A sender makes thousands of calls a second, each in a thread of its own for the length of an answer. Threads outlive
-the leases that use them (starting one costs more than a call), and a call is an entry in a queue and a lock that is
-released when it is done: the standard library's executor pays for cancellation, callbacks and waiting on many futures
-at each call. A thread without a call waits and does nothing, so that one frozen with its sandbox is harmless; a lease
-ends only when all its calls have.
+A provider that blocks has a thread for each call, for the length of an answer; one whose calls go over a wire needs
+threads only to open connections, all of them in a burst. Threads outlive the leases that use them, since starting one
+costs more than a call, but not for long: one without a call for some seconds ends, and its stack with it. A call is an
+entry in a queue and a lock that is released when it is done: the standard library's executor pays for cancellation,
+callbacks and waiting on many futures at each call, and keeps its threads for ever. A thread without a call waits and
+does nothing, so that one frozen with its sandbox is harmless; a lease ends only when all its calls have.
 """
 
 import threading
 from collections.abc import Callable
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+IDLE: Final = 2.0
+"""Seconds without a call after which a thread ends: longer than the pause between two leases of a lane at work."""
 
 
 class Pending(Protocol[T_co]):
@@ -74,9 +77,14 @@ class _Call(Generic[T]):
 
 
 class Crew:
-    """The threads of a lane: as many as calls were ever under way at once, at most what its leases asked for."""
+    """The threads of a lane: as many as calls were under way at once of late, at most what its leases asked for.
 
-    def __init__(self) -> None:
+    Args:
+        idle: seconds without a call after which a thread ends.
+    """
+
+    def __init__(self, idle: float = IDLE) -> None:
+        self._idle = idle
         self._calls: SimpleQueue[_Call[Any]] = SimpleQueue()
         self._lock = threading.Lock()
         self._threads = 0
@@ -104,7 +112,15 @@ class Crew:
 
     def _serve(self) -> None:
         while True:
-            self._calls.get().run()
+            try:
+                call = self._calls.get(timeout=self._idle)
+            except Empty:
+                with self._lock:
+                    if self._threads > self._busy:  # each call that was begun keeps a thread
+                        self._threads -= 1
+                        return
+                continue
+            call.run()
             with self._lock:
                 self._busy -= 1
 

@@ -4,6 +4,9 @@ A shot posts a batch, waits until the oracle has accepted a random number of its
 window, and kills the lane's worker processes. The next shot follows at once, while the leases of the last one run out,
 are taken over by the sweeper, and what was never claimed is sent. Half the recipients never give feedback, so that
 their fate stays unknown; of the others a delivery tells it.
+
+Nothing is waited for longer than need be: pointers come again soon, and the sweeper is started by hand. `patient` shots
+leave all that as it is shipped, come one after the other, and show how long it takes until a job goes on.
 """
 
 import random
@@ -11,7 +14,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -31,6 +34,7 @@ LOST = "worker_lost"
 SILENT = "silent"
 """The simulator says nothing of recipients that begin so."""
 POLL_SECONDS = 0.05
+PATIENT_POLL_SECONDS = 0.5
 RECOVER_SECONDS = 1.0
 AIM_SECONDS = 120
 SETTLE_SECONDS = 240
@@ -52,7 +56,10 @@ class Shot:
         at: when, in Unix seconds.
         leases: its leases that ended without the results of their last window.
         inside: some of that window was accepted and some was not, so the kill fell between its first and last.
-        accepted: messages that the oracle has in the end, of `total`; `unknown` are unknown then.
+        accepted: messages that the oracle has in the end, of `total`; `unknown` are unknown then, of which it has never
+            had `uncalled`.
+        most: the most messages that one of its leases left unknown.
+        went_on: seconds from the kill until nothing of the job waited or was in anybody's hands.
         seconds: from the kill until the job was logged.
         wrong: what breaks a promise.
     """
@@ -67,6 +74,9 @@ class Shot:
     total: int = 0
     accepted: int = 0
     unknown: int = 0
+    uncalled: int = 0
+    most: int = 0
+    went_on: float = 0.0
     seconds: float = 0.0
     wrong: list[str] = field(default_factory=list)
 
@@ -86,28 +96,48 @@ class Report:
     def table(self) -> str:
         """Return a row for each shot."""
         head = f"{'lane':<14} {'job':<28} {'seen':>4} {'killed':>6} {'leases':>6} {'inside':>6} {'accepted':>8} "
-        lines = [head + f"{'unknown':>7} {'logged after':>12}"]
+        lines = [head + f"{'unknown':>7} {'never called':>12} {'went on after':>13} {'logged after':>12}"]
         lines += [
             f"{s.lane:<14} {s.job:<28} {s.seen:>4} {s.killed:>6} {s.leases:>6} {'yes' if s.inside else 'no':>6} "
-            f"{s.accepted:>8} {s.unknown:>7} {s.seconds:>10.1f} s" + "".join(f"\n    WRONG: {w}" for w in s.wrong)
+            f"{s.accepted:>8} {s.unknown:>7} {s.uncalled:>12} {s.went_on:>11.1f} s {s.seconds:>10.1f} s"
+            + "".join(f"\n    WRONG: {w}" for w in s.wrong)
             for s in self.shots
         ]
         return "\n".join(lines)
+
+    def summary(self) -> str:
+        """Return a row for each lane: what its kills left, and how soon its jobs went on."""
+        lines = [f"{'lane':<14} kills leases unknown most/lease never called   went on: p50    p95    most"]
+        for lane in dict.fromkeys(s.lane for s in self.shots):
+            shots = [s for s in self.shots if s.lane == lane]
+            waits = sorted(s.went_on for s in shots)
+            lines.append(
+                f"{lane:<14} {len(shots):>5} {sum(s.leases for s in shots):>6} {sum(s.unknown for s in shots):>7} "
+                f"{max(s.most for s in shots):>10} {sum(s.uncalled for s in shots):>12}         "
+                f"{percentile(waits, 50):>6.1f} s {percentile(waits, 95):>5.1f} s {waits[-1]:>5.1f} s"
+            )
+        return "\n".join(lines)
+
+
+def percentile(waits: Sequence[float], share: int) -> float:
+    """Return the least of some sorted figures that so many percent do not exceed."""
+    return waits[-(-len(waits) * share // 100) - 1]
 
 
 class Watch:
     """Reads the counts of all unfinished jobs in turn while a drill goes on, and takes over leases that ran out."""
 
-    def __init__(self, inside: Inside, api: Api) -> None:
+    def __init__(self, inside: Inside, api: Api, *, patient: bool = False) -> None:
         self._inside = inside
         self._api = api
         self._open: dict[str, int] = {}
         self._ended = threading.Event()
         self._failed: list[BaseException] = []
         self._threads = [
-            threading.Thread(target=self._guard, args=(self._poll, POLL_SECONDS)),
-            threading.Thread(target=self._guard, args=(self._recover, RECOVER_SECONDS)),
+            threading.Thread(target=self._guard, args=(self._poll, PATIENT_POLL_SECONDS if patient else POLL_SECONDS)),
         ]
+        if not patient:
+            self._threads.append(threading.Thread(target=self._guard, args=(self._recover, RECOVER_SECONDS)))
         self.samples = 0
         self.wrong: list[str] = []
 
@@ -156,10 +186,32 @@ class Watch:
             self._inside.sweep()
 
 
-def drill(inside: Inside, api: Api, control: ControlClient, lanes: Sequence[str], shots: int, seed: int) -> Report:
-    """Fire so many shots on each lane, side by side, and judge what came of them."""
-    with Watch(inside, api) as watch, ThreadPoolExecutor(len(lanes)) as pool:
-        ranges = [Range(inside, api, control, watch, lane, seed + n) for n, lane in enumerate(lanes)]
+def drill(
+    inside: Inside,
+    api: Api,
+    control: ControlClient,
+    lanes: Mapping[str, Sequence[int]],
+    shots: int,
+    seed: int,
+    *,
+    patient: bool = False,
+) -> Report:
+    """Fire so many shots on each lane, side by side, and judge what came of them.
+
+    Args:
+        inside: the cloud.
+        api: its API.
+        control: the simulator's.
+        lanes: lane → recipients of its shots, in turn.
+        shots: for each lane.
+        seed: of where to aim.
+        patient: one shot after the other, with all times as shipped.
+    """
+    with Watch(inside, api, patient=patient) as watch, ThreadPoolExecutor(len(lanes)) as pool:
+        ranges = [
+            Range(inside, api, control, watch, lane, seed + n, sizes, patient=patient)
+            for n, (lane, sizes) in enumerate(lanes.items())
+        ]
         fired = [shot for found in pool.map(lambda r: r.run(shots), ranges) for shot in found]
     return Report(fired, watch.samples, watch.wrong)
 
@@ -167,7 +219,18 @@ def drill(inside: Inside, api: Api, control: ControlClient, lanes: Sequence[str]
 class Range:
     """Kills on one lane."""
 
-    def __init__(self, inside: Inside, api: Api, control: ControlClient, watch: Watch, lane: str, seed: int) -> None:
+    def __init__(
+        self,
+        inside: Inside,
+        api: Api,
+        control: ControlClient,
+        watch: Watch,
+        lane: str,
+        seed: int,
+        sizes: Sequence[int],
+        *,
+        patient: bool,
+    ) -> None:
         self._inside = inside
         self._api = api
         self._oracle = Oracle(control, lane)
@@ -176,24 +239,33 @@ class Range:
         self._window = inside.window(lane)
         self._rng = random.Random(seed)  # noqa: S311 - where to aim
         self._recipients: dict[str, list[str]] = {}
+        self._sizes = sizes
+        self._patient = patient
 
     def run(self, count: int) -> list[Shot]:
         """Fire so many shots and judge each when its job is finished."""
-        before = self._inside.redeliver_after(self._lane, REDELIVER_SECONDS)
-        shots: list[Shot] = []
-        settled = 0
-        try:
-            for n in range(count):
-                if n - settled == UNFINISHED:
-                    self._settle(shots[settled])
-                    settled += 1
-                shots.append(self._fire(SIZES[n % 2]))
-            for shot in shots[settled:]:
-                self._settle(shot)
-        finally:
-            self._inside.redeliver_after(self._lane, before)
+        if self._patient:
+            shots = self._shoot(count, 1)
+        else:
+            before = self._inside.redeliver_after(self._lane, REDELIVER_SECONDS)
+            try:
+                shots = self._shoot(count, UNFINISHED)
+            finally:
+                self._inside.redeliver_after(self._lane, before)
         for shot in shots:
             self._judge(shot)
+        return shots
+
+    def _shoot(self, count: int, unfinished: int) -> list[Shot]:
+        shots: list[Shot] = []
+        settled = 0
+        for n in range(count):
+            if n - settled == unfinished:
+                self._settle(shots[settled])
+                settled += 1
+            shots.append(self._fire(self._sizes[n % len(self._sizes)]))
+        for shot in shots[settled:]:
+            self._settle(shot)
         return shots
 
     def _fire(self, size: int) -> Shot:
@@ -203,7 +275,7 @@ class Range:
         self._recipients[job] = recipients
         self._watch.add(job, size)
         window = pace(self._inside.lane(self._lane).rate, 1000).window
-        aim = self._rng.randrange(CHUNK // window) * window + self._rng.randrange(window // 8, window // 2)
+        aim = self._rng.randrange(min(CHUNK, size) // window) * window + self._rng.randrange(window // 8, window // 2)
         seen = 0
 
         def aimed() -> bool:
@@ -221,6 +293,8 @@ class Range:
         def logged() -> bool:
             nonlocal found
             found = self._api.get(f"/jobs/{shot.job}")
+            if not shot.went_on and not found["counts"]["queued"] + found["counts"]["sending"]:
+                shot.went_on = time.time() - shot.at
             return bool(found["state"] == "LOGGED") and self._heard(shot, found)
 
         if not processes.wait_for(logged, SETTLE_SECONDS, pause=0.2):
@@ -242,7 +316,9 @@ class Range:
         shot.total = len(wanted)
         shot.accepted = len(times)
         shot.unknown = sum(line["state"] == "unknown" for line in lines.values())
+        shot.uncalled = sum(line["state"] == "unknown" and name not in times for name, line in lines.items())
         shot.leases = len(windows)
+        shot.most = max(map(len, windows), default=0)
         shot.inside = any(
             0 < sum(wanted[i] in times for i in indices if i % 2 == 0) < sum(i % 2 == 0 for i in indices)
             for indices in windows

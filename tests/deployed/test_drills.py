@@ -47,7 +47,7 @@ def drills(
             for lane in RATE_LANES:
                 begun[lane] = pool.submit(rates.judged, inside, api, control, lane, seconds=RATE_SECONDS)
         if "test_a_killed_sender_neither_repeats_nor_loses_a_message" in names:
-            begun["kills"] = pool.submit(kills.drill, inside, api, control, [KILL_LANE], KILLS, seed=1)
+            begun["kills"] = pool.submit(kills.drill, inside, api, control, {KILL_LANE: kills.SIZES}, KILLS, seed=1)
         yield begun
 
 

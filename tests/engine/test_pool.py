@@ -6,7 +6,7 @@ from shared.engine.pool import Crew
 
 
 def test_calls_run_side_by_side_and_threads_outlive_the_lease() -> None:
-    crew = Crew()
+    crew = Crew(idle=60)
     together = threading.Barrier(5, timeout=10)
     names: list[set[str]] = []
     for _ in range(2):
@@ -17,6 +17,28 @@ def test_calls_run_side_by_side_and_threads_outlive_the_lease() -> None:
 
     assert len(names[0]) == 4, "each call has a thread of its own"
     assert names[0] == names[1], "the second lease started no thread"
+
+
+def test_a_thread_without_a_call_ends_and_the_next_burst_starts_others() -> None:
+    crew = Crew(idle=0.01)
+    for _ in range(2):
+        together = threading.Barrier(4, timeout=10)
+        with crew(4) as pool:
+            calls = [pool.submit(lambda b=together: (b.wait(), threading.current_thread())[1]) for _ in range(4)]
+            threads = [call.result() for call in calls]
+        assert len(set(threads)) == 4
+        for thread in threads:
+            thread.join(10)
+            assert not thread.is_alive()
+
+
+def test_no_call_is_lost_while_threads_end() -> None:
+    crew = Crew(idle=0.0002)
+    with crew(3) as pool:
+        for n in range(400):
+            calls = [pool.submit(lambda n=n, i=i: n + i) for i in range(1 + n % 4)]
+            assert [c.result() for c in calls] == [n + i for i in range(1 + n % 4)]
+            threading.Event().wait(0.0002 * (n % 3))
 
 
 def test_a_lease_has_no_more_threads_than_it_asked_for() -> None:
