@@ -190,6 +190,9 @@ class PosthasteStack(Stack):
             function.allow(*READ, *CHANGE, on=[storage.records.table_arn, storage.ops.table_arn])
             function.allow("dynamodb:Query", on=self._indexes(storage, contracts.INDEX_OPEN))
             function.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes(deployment)])
+        contents = storage.bucket.arn_for_objects(f"{contracts.CONTENTS}*")
+        dispatch.sweep.allow("s3:GetObject", "s3:PutObject", on=[contents])  # of jobs that are kept longer
+        dispatch.sweep.allow("s3:ListBucket", on=[storage.bucket.bucket_arn])
         self._grant_stream(dispatch.plan, storage.records)
         self._grant_stream(dispatch.log, storage.ops)
         dispatch.sweep.allow("dynamodb:GetRecords", "dynamodb:GetShardIterator", on=[self._stream(storage.ops)])

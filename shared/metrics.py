@@ -60,6 +60,8 @@ class Metric(StrEnum):
     """sweep: kinds of work of which a run did not see all; the next goes on from there."""
     STUCK = "StuckJobs"
     """sweep: jobs that should have moved on and have not."""
+    GIVEN_UP = "JobsGivenUp"
+    """sweep: jobs that were ended, since they had waited for a year."""
     TAKEN_OVER = "TakenOver"
     """sweep: leases that ran out, as their sender had crashed or hung."""
     REPOINTED = "Repointed"

@@ -54,6 +54,10 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "empty_file": (422, "The list is empty."),
     "from_missing": (422, "An e-mail needs a sender: set `from` of the campaign's template."),
     "rate_too_high": (422, "The rate is higher than the credential's."),
+    "takes_too_long": (
+        422,
+        "At its rate the list takes longer to send than it is kept; `errors` has the days. Raise the rate or split it.",
+    ),
     "channel_unavailable": (422, "There is no provider for this channel yet."),
     "no_route": (422, "No credential for this channel is open to the account."),
     "idempotency_mismatch": (422, "The Idempotency-Key was used before with another request."),

@@ -26,6 +26,7 @@ def handler(_event: Any, context: Any) -> dict[str, Any]:
         Metric.SWEEP_INCOMPLETE: len(swept.unfinished),
         Metric.TAKEN_OVER: swept.taken_over,
         Metric.REPOINTED: swept.pointed,
+        Metric.GIVEN_UP: swept.given_up,
     }
     if swept.stuck is not None:
         figures[Metric.STUCK] = len(swept.stuck)

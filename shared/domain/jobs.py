@@ -24,6 +24,8 @@ class StopReason(StrEnum):
     USER = "user"
     BOUNCE_GUARD = "bounce_guard"
     OPERATOR = "operator"
+    EXPIRED = "expired"
+    """It has waited for a year."""
 
 
 class OnAmbiguous(StrEnum):

@@ -15,6 +15,7 @@ from shared.domain.campaigns import MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload,
 from shared.domain.content import Content
 from shared.domain.jobs import Job
 from shared.domain.journal import SYSTEM, Act, audited
+from shared.domain.sms import segments
 from shared.domain.states import JobState
 from shared.domain.times import DAY_MS
 from shared.engine.accept import KEY_LIFE_MS
@@ -24,6 +25,7 @@ from shared.engine.plan import Planner
 from shared.engine.schedules import Schedules
 from shared.ports import Campaigns, Clock, Idempotency, Mismatch, Records, Replay, Retriable, Uploads
 
+DAY_SECONDS: Final = DAY_MS // 1000
 TRIES: Final = 5
 """Compare-and-swaps of a campaign that somebody else is changing, too."""
 _LOG: Final = logging.getLogger(__name__)
@@ -44,6 +46,8 @@ class Reason(StrEnum):
     FROM_MISSING = "from_missing"
     RATE_TOO_HIGH = "rate_too_high"
     CREDENTIAL_NOT_FOUND = "credential_not_found"
+    TAKES_TOO_LONG = "takes_too_long"
+    """At its rate the list takes longer than it is kept."""
     TOO_LATE = "too_late"
     """The list will have expired by the time that sending is to begin."""
 
@@ -194,7 +198,20 @@ class CampaignControl:
             return Refused(Reason.LIST_EXPIRED if self._now() > expires else Reason.TOO_LATE)
         if campaign.channel == "email" and campaign.message.sender is None:
             return Refused(Reason.FROM_MISSING)
-        return self._beyond(campaign, order.rate)
+        return self._beyond(campaign, order.rate) or self._too_long(campaign, upload, order)
+
+    def _too_long(self, campaign: Campaign, upload: Upload, order: Order) -> Refused | None:
+        """Return why a list cannot be sent within the time that it is kept, at its rate and with no other before it."""
+        checkpoint = upload.checkpoint
+        waiting = checkpoint.counts.accepted - sum((upload.skipped or {}).values()) if checkpoint else 0
+        slots = segments(campaign.message.body).count if campaign.channel == "sms" else 1
+        rate = order.rate or self._settings.credential(campaign.credential).rate
+        days = waiting * slots / rate / DAY_SECONDS
+        left = (upload.ttl * 1000 - max(self._now(), order.not_before)) / DAY_MS
+        if days <= left:
+            return None
+        sentence = f"Sending takes {days:.1f} days at this rate, and the list is kept for {left:.1f} more days."
+        return Refused(Reason.TAKES_TOO_LONG, (("rate", sentence),))
 
     def _beyond(self, campaign: Campaign, rate: float | None) -> Refused | None:
         """Return why a campaign's credential does not carry it, or not as fast."""

@@ -296,6 +296,14 @@ class Records(Protocol):
         """Walk the index of open jobs, oldest first within each slot; in each from behind an entry's key."""
         ...
 
+    def keep_chunk(self, job: str, number: int, until: int) -> None:
+        """Keep a chunk and its ledger until a later time (Unix seconds); nothing happens if they have gone."""
+        ...
+
+    def keep_job(self, job: Job, until: int) -> None:
+        """Keep a job's content, and then the job, until a later time (Unix seconds), after all of its chunks."""
+        ...
+
     def note_pointed(self, job: str, at: int) -> None:
         """Note on a job that its chunks that were never leased have been pointed to again (Unix ms)."""
         ...

@@ -131,6 +131,23 @@ def test_a_large_content_stands_where_it_goes_after_its_job(
         assert stores.records.content(job.id) == content
 
 
+def test_a_large_content_of_a_job_that_is_kept_longer_moves_to_where_it_is_kept_the_longest(
+    stores: MotoStores, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contents, "CHUNK_CONTENT", 0)
+    monkeypatch.setattr(contents, "INLINE_CONTENT", 0)
+    content = Content(Mailbox("a@example.com"), "Hello", text="x")
+    parts = Parts(clock)
+    stores.records.accept(parts.job, parts.chunks, parts.ledgers, content, None)
+    for more in (1000, 2000):
+        stores.records.keep_job(parts.job, parts.job.ttl + more)
+        stores.blobs.items.pop(f"contents/1/{parts.job.id}", None)  # as its folder's rule does
+        assert stores.records.content(parts.job.id) == content
+    item = stores.dynamo.get(stores.tables.records, keys.content(parts.job.id))
+    assert item is not None
+    assert item["ttl"] == {"N": str(parts.job.ttl + 2000)}
+
+
 def _incompressible(text: str) -> str:
     """Scramble a text so that zlib finds nothing in it; deterministic."""
     out = bytearray()

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from shared.adapters.dynamo import keys
 from tests.api.conftest import Api
 from tests.api.test_campaigns import get
 from tests.fakes.clock import FakeClock
+from tests.fakes.tables import MotoStores
 
 
 def test_a_list_is_sent_and_everything_adds_up(api: Api) -> None:
@@ -191,3 +193,25 @@ def test_a_test_key_s_campaign_goes_to_the_test_provider_alone(api: Api) -> None
     job = api.world.job(upload)
     assert (job.route, job.test, job.exclusive) == (("test",), True, False)
     assert api.call("GET", "/stats").json["items"] == []
+
+
+def test_a_list_that_cannot_be_sent_in_the_time_that_it_is_kept_is_refused(api: Api, clock: FakeClock) -> None:
+    name = api.campaign()
+    upload = api.listed(name)
+    stores = api.world.stores
+    assert isinstance(stores, MotoStores)
+    for seconds, rate, code in ((19, 0.1, "takes_too_long"), (19, 1, ""), (21, 0.1, "")):
+        stores.dynamo.call(
+            "update_item",
+            TableName=stores.tables.records,
+            Key=keys.upload(name, upload),
+            UpdateExpression="SET #ttl = :ttl",
+            ExpressionAttributeNames={"#ttl": "ttl"},
+            ExpressionAttributeValues={":ttl": {"N": str(clock.ms // 1000 + seconds)}},
+        )
+        got = api.call("POST", f"/campaigns/{name}/send", {"rate": rate})
+        if code:
+            assert (got.status, got.code, got.fields) == (422, code, ["rate"])
+        else:
+            assert got.status == 202
+            upload = api.listed(name)

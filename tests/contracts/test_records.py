@@ -348,3 +348,18 @@ def test_bookmarks_are_kept_by_walk(stores: Stores) -> None:
     stores.bookmarks.save({"jobs": "a", "doubts": "b"})
     stores.bookmarks.save({"jobs": "c"})
     assert stores.bookmarks.load() == {"jobs": "c", "doubts": "b"}
+
+
+def test_a_job_is_kept_longer_with_all_its_parts(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock, [2, 1])
+    parts.store(stores)
+    until = parts.job.ttl + 1000
+    for number in (0, 1, 2):
+        stores.records.keep_chunk(parts.job.id, number, until)
+    stores.records.keep_job(parts.job, until)
+    stores.records.keep_job(replace(parts.job, id="gone"), until)
+    after = job(stores, parts)
+    assert after == replace(parts.job, ttl=until, version=after.version)
+    assert [x.ttl for x in stores.ledgers.read_all(parts.job.id)] == [until, until]
+    assert [c.ttl for c in (stores.records.chunk(parts.job.id, i) for i in (0, 1)) if c] == [until, until]
+    assert stores.records.content(parts.job.id) == CONTENT

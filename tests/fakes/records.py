@@ -147,6 +147,24 @@ class FakeRecords(FakeSuppressions):
             there = self._atomic("open_jobs", lambda slot=slot: self._open(slot))  # type: ignore[misc]
             yield from (x for x in there if x.key > after)
 
+    def keep_chunk(self, job: str, number: int, until: int) -> None:
+        def put() -> None:
+            place = (job, number)
+            if place in self.chunks:
+                self.chunks[place] = replace(self.chunks[place], ttl=until)
+            if place in self._ledgers.items:
+                self._ledgers.store(replace(self._ledgers.items[place], ttl=until))
+
+        self._atomic("keep_chunk", put)
+
+    def keep_job(self, job: Job, until: int) -> None:
+        def put() -> None:
+            if job.id in self.jobs:
+                stored = self.jobs[job.id]
+                self.jobs[job.id] = replace(stored, ttl=until, version=stored.version + 1)
+
+        self._atomic("keep_job", put)
+
     def note_pointed(self, job: str, at: int) -> None:
         def put() -> None:
             if job in self.jobs:

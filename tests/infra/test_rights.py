@@ -83,6 +83,8 @@ def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
         ("*", "dynamodb:ListStreams"): {"plan", "log"},
         (LANES, "sqs:SendMessage"): {*SENDERS, "api", "plan", "log", "track", "sweep", "due"},
         (LANES, "sqs:GetQueueAttributes"): {"api", "plan", "log", "track", "sweep"},
+        ("<StorageBucket5CB7C8EA.Arn>/contents/*", "s3:GetObject"): {"sweep"},
+        ("<StorageBucket5CB7C8EA.Arn>/contents/*", "s3:PutObject"): {"sweep"},
         ("<StorageBucket5CB7C8EA.Arn>/exports/*", "s3:GetObject"): {"export"},
         ("<StorageBucket5CB7C8EA.Arn>/exports/*", "s3:PutObject"): {"export"},
         (f"{SCHEDULE}posthaste-dev/*", "scheduler:CreateSchedule"): {"api", "due"},

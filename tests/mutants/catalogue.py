@@ -231,6 +231,14 @@ MUTANTS: Final = (
         "tests/engine/test_sweep_scale.py::test_a_lost_pointer_of_a_single_message_costs_two_minutes_in_a_lane_that_is_never_empty",
     ),
     Mutant(
+        "the chunks of a job that waits for longer than its retention go",
+        3,
+        "shared/engine/walks/keeping.py",
+        "            if x.ttl < until:",
+        "            if x.ttl > until:",
+        "tests/engine/test_keeping.py::test_what_is_paused_for_months_is_sent_in_the_end",
+    ),
+    Mutant(
         "each run of the sweeper begins at the start",
         3,
         "shared/engine/sweep.py",

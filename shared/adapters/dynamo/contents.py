@@ -56,6 +56,21 @@ def _name(job: Job) -> str:
     return f"{CONTENTS}{days}/{job.id}"
 
 
+def kept(job_id: str, item: Item, blobs: Blobs) -> Item:
+    """Copy the content of a job that is kept longer to where the bucket keeps it the longest, if it is there at all.
+
+    Returns:
+        The attributes that the item of the content gets. The former copy is deleted by the rule of its folder.
+    """
+    name = item["blob"]["S"] if "blob" in item else ""
+    new = f"{CONTENTS}{CONTENT_WAITS[-1]}/{job_id}"
+    data = blobs.get(name) if name and name != new else None
+    if data is None:
+        return {}
+    blobs.put(new, data)
+    return {"blob": s(new)}
+
+
 def unpack(item: Item, blobs: Blobs) -> Content | None:
     """Return the content that stands in an item, or in the blob it names; None if there is none (any more)."""
     packed = bytes(item["data"]["B"]) if "data" in item else None

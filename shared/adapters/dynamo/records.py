@@ -158,6 +158,26 @@ class DynamoRecords:
                     credential=keys.slot_credential(slot),
                 )
 
+    def keep_chunk(self, job: str, number: int, until: int) -> None:
+        """Keep a chunk and its ledger until a later time."""
+        for table, key in ((self._records, keys.chunk(job, number)), (self._ops, keys.ledger(job, number))):
+            self._keep(table, key, until)
+
+    def keep_job(self, job: Job, until: int) -> None:
+        """Keep a job's content, and then the job, until a later time."""
+        item = self._db.get(self._records, keys.content(job.id))
+        if item is not None:
+            moved = contents.kept(job.id, item, self._blobs)
+            self._keep(self._records, keys.content(job.id), until, moved)
+        self._keep(self._records, keys.job(job.id), until, {"version": n(1)})
+
+    def _keep(self, table: str, key: keys.Key, until: int, more: Item | None = None) -> None:
+        """Let an item be deleted later. `more`: a name that it gets, or what its version grows by."""
+        try:
+            self._db.call("update_item", **transitions.keep(table, key, until, more or {}))
+        except ConditionFailed:
+            return  # it has gone
+
     def note_pointed(self, job: str, at: int) -> None:
         """Note on a job that its chunks that were never leased have been pointed to again."""
         try:

@@ -106,6 +106,19 @@ def note_pointed(table: str, job: str, at: int) -> Item:
     }
 
 
+def keep(table: str, key: keys.Key, until: int, more: Item) -> Item:
+    """Return what has an item deleted later (Unix seconds). `more`: attributes to set; a version grows by its value."""
+    sets = ["#ttl = :until", *(f"#{x} = {'#version + ' if x == 'version' else ''}:{x}" for x in more)]
+    return {
+        "TableName": table,
+        "Key": key,
+        "UpdateExpression": "SET " + ", ".join(sets),
+        "ConditionExpression": "attribute_exists(pk)",
+        "ExpressionAttributeNames": {"#ttl": "ttl", **{f"#{x}": x for x in more}},
+        "ExpressionAttributeValues": {":until": n(until), **{f":{x}": value for x, value in more.items()}},
+    }
+
+
 def still_logged(table: str, job: Job) -> Item:
     """Return the check that a job still is LOGGED, with the retry on its way that was read."""
     values: Item = {":logged": s(JobState.LOGGED.value)}

@@ -22,6 +22,7 @@ from shared.engine.recover import Recovery
 from shared.engine.retry import Retrier
 from shared.engine.walks import Look, Run
 from shared.engine.walks.doubts import Asking
+from shared.engine.walks.keeping import AGED_MS, Keeping
 from shared.engine.walks.pointing import Pointing
 from shared.ports import Clock, Holds, Lanes, LedgerStore, OpenJob, Records
 
@@ -66,6 +67,7 @@ class OpenJobs:
         self._clock = clock
         self._asking = asking
         self._slots = slots
+        self._keeping = Keeping(records)
         self._pointing = Pointing(holds=holds, lanes=lanes, now=0)
         self._census: Census | None = None
         """Of the present round; None: another process saw its beginning."""
@@ -85,13 +87,15 @@ class OpenJobs:
         page: list[tuple[OpenJob, int]] = []
         reached = ""
         for place, entry in self._entries(run, after):
-            if page and (not entry.running or len(page) == PAGE):
+            if page and (not entry.running or len(page) >= PAGE):
                 yield self._page_look(run, page, reached)
                 page = []
             reached = place
-            if entry.running:
+            if entry.running or run.now - entry.created_at >= AGED_MS:
                 page.append((entry, run.progress.since(place)))
-            elif entry.credential not in asked:
+            if entry.running:
+                continue
+            if entry.credential not in asked:
                 asked |= {entry.credential} - {""}
                 yield Look(entry.job, place, partial(self._ready, run, entry))
         if page:
@@ -159,22 +163,42 @@ class OpenJobs:
             until = min(run.deadline, self._clock.now() + RETRY_SECONDS)
             over = self._retrier.carry_on(job.id, until)
             run.tally.add("planned", over and self._planner.plan(job.id) is not None)
-        if job.state in (JobState.READY, JobState.LOGGED):
+        if self._keeping.end(job, run.now):
+            run.tally.add("given_up")
+            self._logger.finalise(job.id)
             return
-        sight = _Sight(job, run, since, whole=not chunk)
-        for part in self._parts(job, only, chunk):
-            if sight.reached and self._clock.now() > run.deadline:
-                run.progress.leave(job.id, sight.reached, since)  # the next run goes on there
+        sight = _Sight(job, run, since, whole=not chunk, until=self._keeping.until(job, run.now))
+        if sight.rests and not sight.until:
+            return
+        self._walk(sight, only, chunk)
+        if sight.until and sight.reached >= job.chunks:
+            self._records.keep_job(job, sight.until)
+            run.tally.add("prolonged")
+            sight.changed = True
+        if not sight.rests:
+            self._close(sight)
+
+    def _walk(self, sight: "_Sight", only: Ledger | None, chunk: int) -> None:
+        """Look at a job's ledgers from a chunk on, for as long as there is time; the next run goes on from there."""
+        for part in self._parts(sight.job, only, chunk):
+            if sight.reached and self._clock.now() > sight.run.deadline:
+                sight.run.progress.leave(sight.job.id, sight.reached, sight.since)
                 sight.whole = False
-                break
-            self._part(sight, part)
+                return
+            if sight.until:
+                self._keeping.keep(part, sight.until)
+            if not sight.rests:
+                self._part(sight, part)
             sight.reached = part[-1].chunk + 1
+
+    def _close(self, sight: "_Sight") -> None:
+        """Note what was seen of a job that is under way, and close it if it can be."""
         if sight.noted:
-            self._records.note_pointed(job.id, run.now)
+            self._records.note_pointed(sight.job.id, sight.run.now)
         if sight.whole and self._census is not None:
-            self._census.see(job, sight.last, sight.waits)
+            self._census.see(sight.job, sight.last, sight.waits)
         if not sight.closed:
-            run.tally.add("logged", self._end(sight) is JobState.LOGGED)
+            sight.run.tally.add("logged", self._end(sight) is JobState.LOGGED)
 
     def _end(self, sight: "_Sight") -> JobState | None:
         """Close a job if its ledgers allow it; those that were just read are not read again if nothing was changed."""
@@ -264,6 +288,7 @@ class _Sight:
         job: as read before its ledgers.
         since: the last look at it (Unix ms).
         whole: all ledgers were seen.
+        until: until when the job is to be kept longer (Unix seconds), or 0.
         reached: the first chunk that was not.
         last: when something last happened to its ledgers (Unix ms).
         waits: the lanes that they wait for.
@@ -277,6 +302,7 @@ class _Sight:
     run: Run
     since: int
     whole: bool
+    until: int = 0
     reached: int = 0
     last: int = 0
     waits: frozenset[str] = frozenset()
@@ -284,3 +310,8 @@ class _Sight:
     changed: bool = False
     noted: bool = False
     closed: bool = False
+
+    @property
+    def rests(self) -> bool:
+        """Tell whether nothing is to be done about the job's ledgers."""
+        return self.job.state in (JobState.READY, JobState.LOGGED)
