@@ -92,6 +92,7 @@ def main() -> int:
         + counted.scattered()
         + counted.ending()
         + counted.dead_provider()
+        + counted.sweeping()
     )
     bills, priced = counted.costs()
     found += bills

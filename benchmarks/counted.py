@@ -1,6 +1,6 @@
 """The rows that are counted: the same figures on every machine, so a miss is a defect."""
 
-from benchmarks import cost, dead, rows
+from benchmarks import cost, dead, rows, sweep
 from benchmarks.rows import Row, named
 from benchmarks.scenarios import batch, lane_of, rate_of, warm, words
 from benchmarks.world import world
@@ -102,6 +102,11 @@ def ending() -> list[Row]:
 def dead_provider() -> list[Row]:
     """Failed calls of a dead provider: not the same each time, but never more on a slower machine."""
     return dead.measure()
+
+
+def sweeping() -> list[Row]:
+    """What the sweeper costs with much to do."""
+    return sweep.measure()
 
 
 def costs() -> tuple[list[Row], list[cost.Bill]]:

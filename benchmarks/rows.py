@@ -27,6 +27,7 @@ DEAD: Final = "failed calls before a dead provider is left alone"
 STARTS: Final = "import + clients of each function against bare boto3"
 MEMORY: Final = "memory of each function"
 UPLOAD: Final = "1,000,000-row upload: CPU time and peak memory"
+SWEEP: Final = "sweeper at 6 ms a call"
 EXPORT: Final = "1,000,000-row export: CPU time and peak memory"
 
 
