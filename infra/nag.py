@@ -79,6 +79,8 @@ def wildcards(deployment: Deployment) -> dict[str, str]:
         "list of a hundred lanes exceeds what an inline policy may hold.",
         secrets: "The webhook function verifies the webhooks of every credential of this stage. By pattern: a list of "
         "a hundred secrets exceeds what an inline policy may hold.",
+        f"<{BUCKET}.Arn>/{contracts.CONTENTS}*": "The sweeper copies large contents of jobs that wait for long; they "
+        "are named after jobs, made at run time.",
         **(_ARCHIVE if deployment.settings.archive_days else {}),
         **_ses(deployment),
     }
