@@ -16,7 +16,13 @@ from simulator.model import Answer, BadRequest, Call, Context, Mode, Reply, Requ
 from simulator.world import DEFAULT_CREDENTIAL, Credential, World
 
 REFUSED_BY_PROVIDER: Final = {Mode.UNAVAILABLE: 503, Mode.THROTTLED: 429, Mode.UNAUTHORIZED: 401}
+NOT_ACCEPTABLE_BODY: Final = (
+    b"<html>\r\n<head><title>406 Not Acceptable</title></head>\r\n<body>\r\n<center><h1>406 Not Acceptable</h1>"
+    b"</center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
+)
+"""As users of SendGrid report it (github.com/sendgrid/sendgrid-php/issues/1054)."""
 GATEWAY_BODY: Final = b"<html><head><title>Error</title></head><body><center><h1>Error</h1></center></body></html>"
+NOT_ACCEPTABLE: Final = Reply(406, [(b"content-type", b"text/html")], NOT_ACCEPTABLE_BODY)
 MAX_CACHED_PATHS: Final = 4096
 MAX_CONTROL_BODY: Final = 2**20
 
@@ -83,7 +89,9 @@ class App:
             credential.memory,
             credential.faults.faults.events_late_s,
         )
-        answer = provider.receive(request, context)
+        answer = (
+            provider.receive(request, context) if all(map(request.header, provider.wants)) else Answer(NOT_ACCEPTABLE)
+        )
         rule = None
         if credential.faults.faults.rules:
             dice = Dice(world.options.seed, provider.name, credential.id, "fault", call.n)
@@ -105,8 +113,12 @@ def _interfere(rule: Rule, answer: Answer, credential: Credential) -> Answer:
     if rule.mode in REFUSED_BY_PROVIDER:
         status = REFUSED_BY_PROVIDER[rule.mode]
         return Answer(credential.provider.refusal(rule.mode, status, rule.retry_after_s))
+    if rule.mode is Mode.NOT_ACCEPTABLE:
+        return Answer(NOT_ACCEPTABLE)
     if rule.mode is Mode.GATEWAY:
         reply = Reply(rule.status, [(b"content-type", b"text/html")], GATEWAY_BODY)
+        if rule.own:
+            reply = credential.provider.refusal(rule.mode, rule.status, 0)
         return Answer(reply, answer.messages if rule.accept else [])
     if rule.mode in (Mode.RESET, Mode.REFUSE):
         return Answer(answer.reply)

@@ -4,7 +4,8 @@
 |---|---|---|---|
 | ok | the provider's answer, after `latency_ms` | as the provider decides | yes |
 | 503, 429, 401 | the provider's own status, headers and body | no | the call |
-| 500 | a gateway's answer without the provider's body (`status`: 500, 502 or 504) | only if `accept` | the call |
+| 406 | what SendGrid's edge answers now and then, and all to a call without `Accept` | no | the call |
+| 500 | a gateway's answer (`status`: 500, 502, 504), with `own` the provider's words | only if `accept` | the call |
 | refuse | connection refused: nobody listens (see `listener.py`) | no | nothing |
 | reset | the request is read, then the connection is reset | no | the call |
 | accept_and_drop | the request is read, then the connection is closed without an answer | yes | the call |
@@ -37,6 +38,7 @@ class Rule(BaseModel):
         after_s: for slow.
         status: for 500.
         accept: for 500: the message goes out all the same.
+        own: for 500: in the provider's own words.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -50,6 +52,7 @@ class Rule(BaseModel):
     after_s: float = Field(default=5, ge=0, le=600)
     status: int = Field(default=500, ge=500, le=599)
     accept: bool = False
+    own: bool = False
 
     @property
     def refuses(self) -> bool:

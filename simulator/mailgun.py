@@ -146,6 +146,7 @@ class Mailgun:
     default_key = "key-simulator"
     max_body = MAX_BODY
     per_post = 1
+    wants = (b"accept", b"user-agent")
 
     def __init__(self, key_file: Path | None = None) -> None:
         self._key = _signing_key(key_file)
@@ -185,7 +186,8 @@ class Mailgun:
             return reply
         if mode is Mode.UNAUTHORIZED:
             return Reply(401, [(b"content-type", b"text/plain")], b"Forbidden")
-        return _message(status, "Service Unavailable")
+        words = {500: "Internal Server Error", 502: "Bad Gateway", 504: "Endpoint request timed out"}
+        return _message(status, words.get(status, "Service Unavailable"))
 
     # The webhook
 

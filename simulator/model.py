@@ -4,7 +4,7 @@ A provider is one class in one file with the members of `Provider`, which the fi
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -32,6 +32,7 @@ class Mode(StrEnum):
     OK = "ok"
     UNAVAILABLE = "503"
     GATEWAY = "500"
+    NOT_ACCEPTABLE = "406"
     THROTTLED = "429"
     UNAUTHORIZED = "401"
     REFUSE = "refuse"
@@ -190,12 +191,14 @@ class Provider(Protocol):
     max_body: int
     per_post: int
     """Most events in one webhook post."""
+    wants: Collection[bytes]
+    """Headers that the vendor's own SDK sends with every call; one without is refused with 406."""
 
     def receive(self, request: Request, context: Context) -> Answer:
         """Authenticate and check a call, and say what is answered and which messages are accepted."""
 
     def refusal(self, mode: Mode, status: int, retry_after: float) -> Reply:
-        """Return the provider's own answer for modes 503, 429 and 401."""
+        """Return the provider's own answer for modes 503, 429, 401, and 500 in its own words."""
 
     def words(self, behaviour: str) -> tuple[str, ...]:
         """Return the events of a behaviour in their natural order; KeyError if it is not known."""

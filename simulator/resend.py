@@ -134,6 +134,7 @@ class Resend:
     default_key = "re_simulator"
     max_body = MAX_BODY
     per_post = 1
+    wants = (b"accept",)  # without a User-Agent its edge says 403
 
     def __init__(self, key_file: Path | None = None) -> None:
         self._secret = _secret(key_file)
@@ -170,6 +171,8 @@ class Resend:
             return reply
         if mode is Mode.UNAUTHORIZED:
             return _error(401, "missing_api_key", "Missing API key in the authorization header.")
+        if mode is Mode.GATEWAY:
+            return _error(status, "application_error", "An unexpected error occurred.")
         return _error(status, "service_unavailable", "API is temporarily unavailable")
 
     # The webhook

@@ -67,6 +67,7 @@ class SendGrid:
     default_key = "SG.simulator"
     max_body = MAX_BODY
     per_post = 5_000
+    wants = (b"accept", b"user-agent")
 
     def __init__(self, key_file: Path | None = None) -> None:
         self._key = p256(key_file)
@@ -102,7 +103,7 @@ class SendGrid:
             return reply
         if mode is Mode.UNAUTHORIZED:
             return error(401, "The provided authorization grant is invalid, expired, or revoked")
-        return error(status, "Service Unavailable")
+        return error(status, "Service Unavailable" if mode is Mode.UNAVAILABLE else "Internal Server Error")
 
     # The webhook
 

@@ -42,6 +42,7 @@ MAX_INLINE: Final = 10**6
 MAX_ENTRIES: Final = 50
 MAX_RECIPIENTS: Final = 50
 SKEW: Final = 300.0
+TIMED_OUT: Final = 504
 OPERATIONS: Final = {
     "/v2/email/outbound-emails": "SendEmail",
     "/v2/email/outbound-bulk-emails": "SendBulkEmail",
@@ -81,6 +82,7 @@ class Ses:
     default_key = "AKIASIMULATOR0000000"
     max_body = MAX_BODY
     per_post = 1
+    wants = (b"user-agent",)  # botocore sends no Accept
 
     def __init__(self, key_file: Path | None = None) -> None:
         self._key, self._certificate = self_signed(key_file, f"sns.{REGION}.amazonaws.com")
@@ -104,6 +106,8 @@ class Ses:
             return _error(429, "TooManyRequestsException", "Maximum sending rate exceeded.")
         if mode is Mode.UNAUTHORIZED:
             return _error(403, "UnrecognizedClientException", "The security token included in the request is invalid.")
+        if mode is Mode.GATEWAY:
+            return _error(status, "InternalFailure", "Endpoint request timed out" if status == TIMED_OUT else "")
         return _error(status, "ServiceUnavailableException", "Service is not available. Please retry.")
 
     # The events

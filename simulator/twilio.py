@@ -105,6 +105,7 @@ class Twilio:
     default_key = "SK" + "6" * 32 + ":simulator"
     max_body = MAX_FORM
     per_post = 1
+    wants = (b"accept", b"user-agent")
 
     def __init__(self, key_file: Path | None = None) -> None:
         self._token = _token(key_file)
@@ -137,6 +138,8 @@ class Twilio:
             return reply
         if mode is Mode.UNAUTHORIZED:
             return _error(401, 20003, "Authenticate")
+        if mode is Mode.GATEWAY:
+            return _error(status, 20500, "An internal server error has occurred")
         return _error(status, 20503, "Service Unavailable")
 
     def _authorized(self, header: str, keys: frozenset[str]) -> bool:

@@ -31,8 +31,11 @@ MAX_TEXT: Final = 1000
 MAX_ID: Final = 100
 MAX_AT: Final = 99_999_999_999
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-AMBIGUOUS: Final = frozenset({408, 500, 502, 504})
-"""Also a gateway's answer after it passed the request on; users report that such mails went out."""
+_TIMEOUT: Final = 408
+_NOT_ACCEPTABLE: Final = 406
+STANDARD: Final = {"Accept": "application/json", "User-Agent": "posthaste"}
+"""What every request says. SendGrid wants an `Accept` ("406: Missing Accept header"), Resend a `User-Agent`, and their
+own SDKs send both to all."""
 _ADDRESS: Final = re.compile(r"[^\s<>()\[\],;:\"'=]+(?:@|%40)[^\s<>()\[\],;:\"'=]*", re.IGNORECASE)
 
 T = TypeVar("T")
@@ -156,7 +159,7 @@ def ask(
 ) -> Steps[Response | Outcome]:
     """Ask for the one request of a call; an outcome if there is no answer."""
     try:
-        return (yield Request(method, url, headers, body, deadline))
+        return (yield Request(method, url, {**STANDARD, **headers}, body, deadline))
     except NoTime:
         return NotStarted()
     except NotSent as error:
@@ -183,20 +186,19 @@ def perform(http: Http, steps: Steps[T]) -> T:
     raise RuntimeError("a call makes one request")
 
 
-def fault(status: int, *, own: bool) -> Outcome:
+def fault(status: int) -> Outcome:
     """Judge an answer outside a provider's table.
 
-    Any other 4xx, and redirects, are about the request as such (a wrong base URL): nothing was sent, and nothing will
-    be through this credential.
-
-    Args:
-        status: of the answer.
-        own: the body is the provider's, so the request reached the provider itself.
+    A 5xx leaves the fate open, whoever says it: SendGrid's 500 is "the request you made was valid, but an error
+    occurred", AWS asks for care with repeats, a gateway says 502 or 504 after it passed the request on, and users
+    report that such mails went out. A provider that documents its own 503 as a refusal says so in its table. A 406 is
+    no more than an unlucky call: SendGrid's edge gives it now and then. Any other 4xx, and redirects, are about the
+    request as such (a wrong base URL): nothing was sent, and nothing will be through this credential.
     """
-    if status >= 500:  # noqa: PLR2004 - a server's fault
-        return Rejected(f"http_{status}", permanent=False) if own else Unknown(f"http_{status}")
-    if status in AMBIGUOUS:
+    if status >= 500 or status == _TIMEOUT:  # noqa: PLR2004 - a server's fault
         return Unknown(f"http_{status}")
+    if status == _NOT_ACCEPTABLE:
+        return Rejected("http_406", permanent=False)
     if status >= 400 or status in REDIRECTS:  # noqa: PLR2004
         return Rejected(f"http_{status}", permanent=False, provider_down=True)
     return Unknown("malformed_answer")

@@ -63,9 +63,10 @@ REFUSALS: Final[Mapping[int, Refusal]] = {
     404: Refusal("domain_not_found", provider_down=True),
     413: Refusal("too_large", permanent=True),
     422: Refusal("unprocessable", permanent=True, scoped=True),
-    503: Refusal("unavailable"),
 }
 """Status → meaning, if the text does not say more. 420 and 429 are throttling; all others: see `_common.fault`."""
+UNAVAILABLE: Final = Refusal("unavailable")
+"""Mailgun's own 503: a refusal before anything is taken."""
 THROTTLED: Final = frozenset({420, 429})
 """Users meet 420 where 429 is documented (github.com/mailgun/mailgun-java/issues/50)."""
 TEXTS: Final = (
@@ -94,6 +95,7 @@ _LOST: Final = b"Mailgun Magnificent API"
 """Mailgun answers 200 with this to a path it does not know: nothing was sent."""
 
 _ACCEPTED: Final = 200
+_UNAVAILABLE: Final = 503
 _NO_DOMAIN: Final = Rejected("no_domain", permanent=False, provider_down=True)
 _NO_KEY: Final = Rejected("no_api_key", permanent=False, provider_down=True)
 
@@ -182,7 +184,8 @@ class Mailgun:
             return [_accepted(answer, response.body)] * n
         said = answer.get("message") if isinstance(answer.get("message"), str) else ""
         said = said or response.body[:1000].decode("utf-8", "replace")
-        refusal = REFUSALS.get(status)
+        own = isinstance(answer.get("message"), str)
+        refusal = UNAVAILABLE if status == _UNAVAILABLE and own else REFUSALS.get(status)
         if status in THROTTLED or status in (400, 401, 403):
             special = next((pair for pair in TEXTS if pair[0].search(said)), None)
             if special:
@@ -190,9 +193,7 @@ class Mailgun:
             if (special is None and status in THROTTLED) or (special is not None and refusal is None):
                 return [Throttled(self._wait(response.headers, said))] * n
         if refusal is None:
-            # Its own 500 says only that something broke there; users report that such mails went out.
-            own = status != 500 and bool(answer.get("message"))  # noqa: PLR2004
-            return [fault(status, own=own)] * n
+            return [fault(status)] * n
         if refusal.scoped and n > 1:
             return [BATCH_REFUSED] * n
         return [refusal.rejected()] * n

@@ -75,7 +75,7 @@ def look_up(
         if not isinstance(response, Response):
             return doubt(response)
         if response.status != _FOUND:
-            return doubt(fault(response.status, own=False))
+            return doubt(fault(response.status))
         items, following = _read(response.body)
         if items is None:
             return Unknown("malformed_answer")

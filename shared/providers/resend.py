@@ -66,10 +66,8 @@ STATUSES: Final[Mapping[int, Refusal]] = {
     403: Refusal("forbidden", provider_down=True),
     413: Refusal("too_large", permanent=True),
     422: Refusal("unprocessable", permanent=True),
-    503: Refusal("unavailable"),
 }
-"""Status → meaning. 429 is throttling; a 409, and a 500 whoever said it, leave the attempt's fate open; all others: see
-`_common.fault`."""
+"""Status → meaning. 429 is throttling; a 409 leaves the attempt's fate open; all others: see `_common.fault`."""
 TEXTS: Final = (
     (re.compile(r"domain is not verified|only send testing emails", re.IGNORECASE), "sender_not_verified"),
     (re.compile(r"\W(?:to|recipient)\W+field", re.IGNORECASE), "invalid_recipient"),
@@ -123,8 +121,7 @@ class Resend:
         self._url = (base_url or BASE_URL).rstrip("/") + "/emails"
         key = secret.get("api_key", "").strip()
         usable = bool(key) and key.isascii() and key.isprintable()
-        fixed = {"Content-Type": "application/json", "User-Agent": "posthaste"}
-        self._headers = {"Authorization": f"Bearer {key}", **fixed} if usable else {}
+        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"} if usable else {}
         self._common = PerContent(_common)
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
@@ -159,14 +156,14 @@ class Resend:
         error = _error(response.body)
         if status == _CONFLICT:
             return Unknown(CONFLICTS.get(error.name, error.name or "http_409"))
-        if status == 500:  # noqa: PLR2004 - its own says only that something broke there, perhaps after it was taken
+        if status == 500:  # noqa: PLR2004 - it says only that something broke there, perhaps after it was taken
             return Unknown(error.name or "http_500")
         if status == _THROTTLED and error.name not in REFUSALS:
             return Throttled(self._wait(response.headers))
         named = REFUSALS.get(error.name) if 400 <= status < 500 else None  # noqa: PLR2004 - the table is of 4xx
         refusal = named or STATUSES.get(status)
         if refusal is None:
-            return fault(status, own=bool(error.name))
+            return fault(status)
         if error.name != "validation_error":
             return refusal.rejected()
         code = next((code for pattern, code in TEXTS if pattern.search(error.message)), "")

@@ -46,9 +46,10 @@ REFUSALS: Final[Mapping[int, Refusal]] = {
     403: Refusal("forbidden", provider_down=True),
     413: Refusal("too_large", permanent=True),
     422: Refusal("unprocessable", permanent=True, scoped=True),
-    503: Refusal("unavailable"),
 }
 """Status → meaning. 429 is throttling; all others: see `_common.fault`."""
+UNAVAILABLE: Final = Refusal("unavailable")
+"""SendGrid's own 503, "the v3 Web API is not available": a refusal before anything is taken."""
 MESSAGES: Final = (
     (re.compile("credits exceeded", re.IGNORECASE), Refusal("credits_exceeded", provider_down=True)),
     (re.compile("verified sender identity", re.IGNORECASE), Refusal("sender_not_verified", about_message=True)),
@@ -63,6 +64,7 @@ _json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encod
 _PLACE: Final = re.compile(r"personalizations\.(\d{1,4})(?:\.|$)")
 
 _ACCEPTED: Final = 202
+_UNAVAILABLE: Final = 503
 
 
 class SendGrid:
@@ -129,9 +131,9 @@ class SendGrid:
             said = " ".join([e["message"] for e in errors])
             special = next((refusal for pattern, refusal in MESSAGES if pattern.search(said)), None)
             return [(special or REFUSALS[status]).rejected()] * n
-        refusal = REFUSALS.get(status)
+        refusal = UNAVAILABLE if status == _UNAVAILABLE and errors else REFUSALS.get(status)
         if refusal is None:
-            return [fault(status, own=bool(errors))] * n
+            return [fault(status)] * n
         if not refusal.scoped:
             return [refusal.rejected()] * n
         return _scoped(refusal, errors, n)

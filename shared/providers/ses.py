@@ -208,7 +208,7 @@ class Ses:
         if status == 413:  # noqa: PLR2004 - Content Too Large
             name = name or "RequestEntityTooLargeException"
         if status >= 500 or name not in ERRORS:  # noqa: PLR2004 - a server's fault
-            return fault(status, own=bool(name))
+            return fault(status)
         refusal = ERRORS[name]
         judged = self._judged(refusal, said, response.headers)
         scoped = refusal is not None and refusal.scoped and isinstance(judged, Rejected) and judged.permanent

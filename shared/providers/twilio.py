@@ -89,11 +89,10 @@ STATUSES: Final[Mapping[int, Refusal]] = {
     403: Refusal("forbidden", provider_down=True),
     404: Refusal("account_not_found", provider_down=True),
     413: TOO_LONG,
-    503: Refusal("unavailable"),
 }
 """Status → meaning, if the code is not in the table. Another code with 400 goes by another credential: most of the
-hundreds of codes are about accounts and senders, and none of these may condemn a message. A 500 leaves the fate open,
-whoever said it; all others: see `_common.fault`."""
+hundreds of codes are about accounts and senders, and none of these may condemn a message. All others: see
+`_common.fault`."""
 
 _CREATED: Final = 201
 _BAD_REQUEST: Final = 400
@@ -142,8 +141,6 @@ class Twilio:
         self._headers = {
             "Authorization": "Basic " + base64.b64encode(key.encode("utf-8", "replace")).decode(),
             "Content-Type": "application/x-www-form-urlencoded",
-            "Accept": "application/json",
-            "User-Agent": "posthaste",
         }
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
@@ -191,15 +188,13 @@ class Twilio:
         code = _code(answer)
         if status == _TOO_MANY or (_BAD_REQUEST <= status < _BROKEN and code in THROTTLED):
             return Throttled(wait(response.headers.get("retry-after", ""), self._clock.now()))
-        if status == _BROKEN:
-            return Unknown("http_500")
         named = REFUSALS.get(code) if _BAD_REQUEST <= status < _BROKEN else None
         refusal = named or STATUSES.get(status)
         if refusal is not None:
             return refusal.rejected()
         if status == _BAD_REQUEST and code:
             return Rejected(f"twilio_{code}", permanent=False, about_message=True)
-        return fault(status, own=bool(code))
+        return fault(status)
 
 
 def _missing(sid: str, key: str, sender: str, webhook: str) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 
 from shared.domain.outcomes import Absent, Accepted, Finding, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Target
+from tests.chaos.words import broken_words
 from tests.fakes.provider import ResolvingProvider, Script, Swallowed
 
 
@@ -22,6 +23,8 @@ class Weather(StrEnum):
     """The account is refused."""
     DEAF = "times out"
     """Calls time out, and half of them were taken."""
+    BROKEN = "broken"
+    """Every other call is taken, and answered with a 500, 502 or 504 in some vendor's own words."""
     BUSY = "throttling"
 
 
@@ -31,6 +34,7 @@ DRAWN: Final[Mapping[Weather, int]] = {
     Weather.DOWN: 2,
     Weather.REFUSING: 1,
     Weather.DEAF: 1,
+    Weather.BROKEN: 1,
     Weather.BUSY: 1,
 }
 """Weather → how often it is drawn."""
@@ -77,6 +81,9 @@ class StormyProvider(ResolvingProvider):
             return self._shower(luck)
         if weather is Weather.DEAF:
             return Swallowed() if luck < 0.5 else Unknown("timeout")
+        if weather is Weather.BROKEN:
+            said = self._rng.choice(broken_words())
+            return Swallowed(said) if luck < 0.5 else None
         return {
             Weather.DOWN: Rejected("http_503", permanent=False),
             Weather.REFUSING: Rejected("unauthorized", permanent=False, provider_down=True),
@@ -88,6 +95,7 @@ class StormyProvider(ResolvingProvider):
             (0.05, Rejected("http_503", permanent=False)),
             (0.08, Rejected("invalid", permanent=True)),
             (0.10, Swallowed()),
+            (0.11, Swallowed(self._rng.choice(broken_words()))),
             (0.12, Unknown("timeout")),
             (0.15, Throttled(2)),
             (0.16, RuntimeError("a fault of the adapter")),

@@ -4,6 +4,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from shared.domain.content import Content
 from shared.domain.ids import Ref
@@ -12,10 +13,14 @@ from shared.ports import Target
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 
+TIMEOUT: Final = Unknown("timeout")
+
 
 @dataclass(frozen=True, slots=True)
 class Swallowed:
-    """The provider takes the message, and its answer is lost."""
+    """The provider takes the message, and its answer is lost, or is one of which the adapter makes `said`."""
+
+    said: Outcome = TIMEOUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +117,7 @@ class FakeProvider:
             raise ValueError("not a ref")
         self._oracle.taken.append(Taken(ref, self.name, target.recipient.address, at))
         if isinstance(said, Swallowed):
-            return Unknown("timeout")
+            return said.said
         return said or Accepted(f"{self.name}-{target.ref}")
 
 

@@ -9,6 +9,14 @@ SENDGRID: Final = "shared/providers/sendgrid.py"
 
 PROVIDERS: Final = (
     Mutant(
+        "a vendor that breaks has surely sent nothing",
+        1,
+        "shared/providers/_common.py",
+        'return Unknown(f"http_{status}")',
+        'return Rejected(f"http_{status}", permanent=False)',
+        "tests/providers/test_broken_words.py::test_what_was_taken_and_called_broken_is_never_sent_again[sendgrid-500]",
+    ),
+    Mutant(
         "hidden resend in the HTTP client",
         1,
         "shared/adapters/http.py",

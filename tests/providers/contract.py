@@ -50,8 +50,6 @@ class Bench(Protocol):
     channel: str
     clock: ShiftedClock
     """By which deadlines are judged."""
-    classes: frozenset[str]
-    """The names in CASES that this provider can be brought to."""
 
     def accepted(self) -> list[str]:
         """Return the refs of all recipients that the far side has accepted, in order."""
@@ -90,6 +88,13 @@ CASES = (
     Case("slow", lambda o: isinstance(o, Unknown), frozenset({1})),
     Case("no_time", lambda o: isinstance(o, NotStarted)),
 )
+SPOKEN = (
+    Case("not_acceptable", _rejected(permanent=False, provider_down=False)),
+    Case("broken", lambda o: isinstance(o, Unknown)),
+    Case("broken_accepted", lambda o: isinstance(o, Unknown), frozenset({1})),
+    Case("timed_out_accepted", lambda o: isinstance(o, Unknown), frozenset({1})),
+)
+"""Cases of providers that are called by HTTP: a 500, 502 or 504 in their own words leaves the fate open."""
 
 
 @contextmanager
@@ -136,8 +141,11 @@ def check_refused_together(bench: Bench, case: str) -> None:
 
 HOUR = 3600.0
 """Seconds: an attempt so long ago is settled, and can still be told."""
-LOST = ("accepted_and_dropped", "gateway_error_accepted", "slow", "reset", "gateway_error")
-"""Cases of `CASES` that leave a fate unknown."""
+LOST = (
+    *("accepted_and_dropped", "gateway_error_accepted", "slow", "reset", "gateway_error"),
+    *("broken", "broken_accepted", "timed_out_accepted"),
+)
+"""Cases that leave a fate unknown."""
 
 
 def check_resolve(bench: Bench, case: str, outage: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from shared.adapters.http import HttpClient
 from shared.contracts import Credential, load_feedback
+from shared.domain.outcomes import Unknown
 from shared.ports import Provider, Resolver
 from shared.providers import registry
 from shared.providers.registry import Needs
@@ -15,6 +16,7 @@ from tests.fakes.shifted import ShiftedClock
 from tests.providers.contract import (
     CASES,
     LOST,
+    SPOKEN,
     Bench,
     Case,
     check_case,
@@ -27,6 +29,8 @@ from tests.providers.contract import (
 SIMULATED = ("sendgrid", "mailgun", "resend", "ses", "twilio")
 """Providers whose far side is the simulator; a new one is named here and is held to all of it."""
 RESOLVERS = ("mailgun", "resend")
+REFUSES_BY_503 = ("sendgrid", "mailgun")
+"""Those that document their own 503 as a refusal before anything is taken."""
 CHANNELS = {"twilio": "sms"}
 """Of those that do not send e-mail."""
 NAMES = itertools.count()
@@ -35,6 +39,11 @@ FAULTS: dict[str, dict[str, Any]] = {
     "throttled": {"mode": "429", "retry_after_s": 7},
     "gateway_error": {"mode": "500", "status": 502},
     "gateway_error_accepted": {"mode": "500", "status": 504, "accept": True},
+    "not_acceptable": {"mode": "406"},
+    "broken": {"mode": "500", "own": True},
+    "broken_accepted": {"mode": "500", "accept": True, "own": True},
+    "timed_out_accepted": {"mode": "500", "status": 504, "accept": True, "own": True},
+    "unavailable_or_not": {"mode": "503"},
     "reset": {"mode": "reset"},
     "accepted_and_dropped": {"mode": "accept_and_drop"},
     "slow": {"mode": "slow", "after_s": 2},
@@ -45,8 +54,6 @@ FAULTS: dict[str, dict[str, Any]] = {
 
 class SimulatorBench:
     """A provider against the simulator; every bench has a credential of its own."""
-
-    classes = frozenset({c.name for c in CASES})
 
     def __init__(self, simulator: Simulator, clock: ShiftedClock, http: HttpClient, name: str) -> None:
         self.simulator = simulator
@@ -122,18 +129,21 @@ def bench(request: pytest.FixtureRequest, simulator: Simulator, clock: ShiftedCl
     return TestBench() if request.param == "test" else SimulatorBench(simulator, clock, http, request.param)
 
 
-CASES_OF = {**dict.fromkeys(SIMULATED, SimulatorBench.classes), "test": TestBench.classes}
+UNSURE = Case("unavailable_or_not", lambda o: isinstance(o, Unknown))
+"""A 503 of a provider that does not document it as a refusal."""
+
+
+def cases_of(name: str) -> tuple[Case, ...]:
+    if name == "test":
+        return tuple(c for c in CASES if c.name in TestBench.classes)
+    mine = (*CASES, *SPOKEN)
+    return mine if name in REFUSES_BY_503 else (*(c for c in mine if c.name != "unavailable"), UNSURE)
 
 
 @pytest.mark.promise(1)
 @pytest.mark.parametrize(
     ("bench", "case"),
-    [
-        pytest.param(name, case, id=f"{name}-{case.name}")
-        for name, classes in CASES_OF.items()
-        for case in CASES
-        if case.name in classes
-    ],
+    [pytest.param(name, case, id=f"{name}-{case.name}") for name in (*SIMULATED, "test") for case in cases_of(name)],
     indirect=["bench"],
 )
 def test_every_class_of_outcome(bench: Bench, case: Case) -> None:

@@ -109,7 +109,7 @@ def test_the_request_is_the_one_the_vendors_sdk_makes(monkeypatch: pytest.Monkey
     ((method, url, headers, body),) = recorder.seen
     ((our_method, our_url, ours, _),) = http.requests
     assert (our_method, our_url) == (method.upper(), url) == ("POST", "https://api.resend.com/emails")
-    for name in ("Authorization", "Idempotency-Key"):
+    for name in ("Authorization", "Idempotency-Key", "Accept"):
         assert ours[name] == headers[name]
     assert ours["User-Agent"]
     assert http.mail == body
@@ -277,9 +277,9 @@ def unverified() -> Rejected:
         (error(500, "application_error"), Unknown("application_error")),
         (Response(500, {}, b""), Unknown("http_500")),
         (Response(502, {}, HTML), Unknown("http_502")),
-        (error(502, "validation_error"), Rejected("http_502", permanent=False)),
-        (error(503, "service_unavailable"), Rejected("unavailable", permanent=False)),
-        (Response(503, {}, HTML), Rejected("unavailable", permanent=False)),
+        (error(502, "validation_error"), Unknown("http_502")),
+        (error(503, "service_unavailable"), Unknown("http_503")),
+        (Response(503, {}, HTML), Unknown("http_503")),
         (Response(504, {}, b"{}"), Unknown("http_504")),
         (error(429, "Odd\nName"), Throttled(1)),
         (NotSent("connection_refused"), Rejected("connection_refused", permanent=False)),

@@ -31,7 +31,7 @@ from shared.domain.chunks import Recipient
 from shared.domain.content import Attachment, Content, Mailbox
 from shared.domain.outcomes import Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response, Target
-from shared.providers._common import JOIN, REF_ARG, TO_ARG, digest
+from shared.providers._common import JOIN, REF_ARG, STANDARD, TO_ARG, digest
 from shared.providers.sendgrid import SendGrid
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, Fixed
@@ -148,7 +148,7 @@ def test_the_request_is_the_one_the_vendors_sdk_builds(content: Content, targets
     assert outcomes == [Accepted("id-1")] * len(targets)
     ((method, url, headers, _),) = http.requests
     assert (method, url) == ("POST", "https://api.sendgrid.com/v3/mail/send")
-    assert headers == {"Authorization": "Bearer SG.key", "Content-Type": "application/json"}
+    assert headers == {**STANDARD, "Authorization": "Bearer SG.key", "Content-Type": "application/json"}
     ours, theirs = http.mail, sdk_mail(content, targets)
     assert ours == theirs
     assert [c["type"] for c in ours["content"]] == [c["type"] for c in theirs["content"]]
@@ -265,10 +265,12 @@ HTML = b"<html><body>502 Bad Gateway</body></html>"
         (Response(408, {}, b""), Unknown("http_408")),
         (refusal(413, ("large", None)), Rejected("too_large", permanent=True)),
         (refusal(422, ("no", None)), Rejected("unprocessable", permanent=True)),
-        (Response(503, {}, HTML), Rejected("unavailable", permanent=False)),
+        (Response(406, {}, HTML), Rejected("http_406", permanent=False)),
         (refusal(503, ("down", None)), Rejected("unavailable", permanent=False)),
-        (refusal(500, ("down", None)), Rejected("http_500", permanent=False)),
-        (refusal(504, ("down", None)), Rejected("http_504", permanent=False)),
+        (Response(503, {}, HTML), Unknown("http_503")),
+        (refusal(500, ("down", None)), Unknown("http_500")),
+        (refusal(502, ("down", None)), Unknown("http_502")),
+        (refusal(504, ("down", None)), Unknown("http_504")),
         (Response(500, {}, b""), Unknown("http_500")),
         (Response(502, {}, HTML), Unknown("http_502")),
         (Response(504, {}, b'{"errors": []}'), Unknown("http_504")),

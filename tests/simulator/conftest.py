@@ -16,6 +16,7 @@ from simulator import Simulator
 
 KEY = "SG.simulator"
 PROVIDER, CREDENTIAL = "sendgrid", "main"
+STANDARD = {"Accept": "application/json", "User-Agent": "test"}
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +62,11 @@ def post(base_url: str, body: Any, timeout: float = 10, **headers: str) -> Answe
     """POST a mail (an object, or raw bytes) the way a plain client does; errors of the connection are raised."""
     parts = urlsplit(base_url)
     connection = http.client.HTTPConnection(parts.netloc, timeout=timeout)
-    sent = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
+    sent = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json", **STANDARD}
     sent |= {name.replace("_", "-"): value for name, value in headers.items()}
     try:
         data = body if isinstance(body, bytes) else json.dumps(body)
-        connection.request("POST", f"{parts.path}/v3/mail/send", data, sent)
+        connection.request("POST", f"{parts.path}/v3/mail/send", data, {k: v for k, v in sent.items() if v})
         response = connection.getresponse()
         return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
     finally:

@@ -15,7 +15,7 @@ from mailgun.security import SecurityGuard
 
 from simulator import ControlError, Simulator
 from simulator.mailgun import Mailgun
-from tests.simulator.conftest import Answer, Target
+from tests.simulator.conftest import STANDARD, Answer, Target
 
 PROVIDER, CREDENTIAL, DOMAIN = "mailgun", "main", "mg.sender.example"
 MAIL = {"from": "News <news@sender.example>", "to": "ada@example.com", "subject": "Hello", "text": "Hi"}
@@ -33,7 +33,7 @@ def call(
 ) -> Answer:
     parts = urlsplit(sim.base_url(PROVIDER, CREDENTIAL))
     connection = http.client.HTTPConnection(parts.netloc, timeout=10)
-    headers = {"Authorization": "Basic " + base64.b64encode(key.encode()).decode(), "Content-Type": kind}
+    headers = {"Authorization": "Basic " + base64.b64encode(key.encode()).decode(), "Content-Type": kind, **STANDARD}
     try:
         data = urlencode(body, doseq=True) if isinstance(body, dict) else body
         connection.request(method, parts.path + path, data, headers)

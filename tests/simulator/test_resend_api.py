@@ -16,7 +16,7 @@ from standardwebhooks.webhooks import Webhook
 from simulator import ControlError, Simulator
 from simulator.model import Context, Request
 from simulator.resend import KEY_SECONDS, Resend
-from tests.simulator.conftest import Answer, Target
+from tests.simulator.conftest import STANDARD, Answer, Target
 
 PROVIDER, CREDENTIAL = "resend", "main"
 MAIL = {"from": "News <news@sender.example>", "to": ["ada@example.com"], "subject": "Hello", "text": "Hi"}
@@ -35,7 +35,7 @@ def send(sim: Simulator, body: Any = None, *, path: str = "/emails", method: str
     parts = urlsplit(sim.base_url(PROVIDER, CREDENTIAL))
     connection = http.client.HTTPConnection(parts.netloc, timeout=10)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    given = {"Authorization": "Bearer re_simulator", "User-Agent": "test", "Content-Type": "application/json", **named}
+    given = {"Authorization": "Bearer re_simulator", "Content-Type": "application/json", **STANDARD, **named}
     try:
         data = body if isinstance(body, bytes) else json.dumps(MAIL if body is None else body)
         connection.request(method, parts.path + path, data, {k: v for k, v in given.items() if v})

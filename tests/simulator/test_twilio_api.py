@@ -15,7 +15,7 @@ from twilio.rest import Client
 
 from simulator import ControlError, Simulator
 from simulator.twilio import ACCOUNT, SENDER, Twilio, segments
-from tests.simulator.conftest import Answer, Target
+from tests.simulator.conftest import STANDARD, Answer, Target
 
 PROVIDER, CREDENTIAL = "twilio", "main"
 KEY = "SK" + "6" * 32 + ":simulator"
@@ -48,7 +48,7 @@ def send(sim: Simulator, body: Any = None, *, path: str = PATH, method: str = "P
     parts = urlsplit(sim.base_url(PROVIDER, CREDENTIAL))
     connection = http.client.HTTPConnection(parts.netloc, timeout=10)
     authorization = "Basic " + base64.b64encode(key.encode()).decode()
-    headers = {"Authorization": authorization, "Content-Type": "application/x-www-form-urlencoded"}
+    headers = {"Authorization": authorization, "Content-Type": "application/x-www-form-urlencoded", **STANDARD}
     try:
         data = body if isinstance(body, bytes) else urlencode(TEXT if body is None else body, doseq=True)
         connection.request(method, parts.path + path, data, headers)
