@@ -93,6 +93,7 @@ def main() -> int:
         + counted.ending()
         + counted.dead_provider()
         + counted.sweeping()
+        + counted.fairness()
     )
     bills, priced = counted.costs()
     found += bills

@@ -5,6 +5,7 @@ from benchmarks.rows import Row, named
 from benchmarks.scenarios import batch, lane_of, rate_of, warm, words
 from benchmarks.world import world
 from shared.contracts import Word
+from tests.engine.fairness import behind_bulk, shared
 
 BATCH = 1000
 EVENTS = 100
@@ -107,6 +108,15 @@ def dead_provider() -> list[Row]:
 def sweeping() -> list[Row]:
     """What the sweeper costs with much to do."""
     return sweep.measure()
+
+
+def fairness() -> list[Row]:
+    """Who waits for whom, in fake time."""
+    single, both = behind_bulk(14, 1, seconds=120, every=1), shared(14, seconds=60)
+    return [
+        Row(rows.FAIR, single.p95, 5, "s", counted=True),
+        Row(rows.SHARED, 100 * min(both.shares.values()), 40, "%", counted=True, more=True),
+    ]
 
 
 def costs() -> tuple[list[Row], list[cost.Bill]]:

@@ -23,6 +23,8 @@ ONE: Final = (
     "time from 202 to the provider's call on the local cloud, p50"
 )
 FEEDBACK_CPU: Final = "feedback: CPU per event"
+FAIR: Final = "a single mail behind another account's 5,000 at 14/s, fake time, from acceptance to the call: p95"
+SHARED: Final = "the smaller part of two accounts with endless batches on one credential, fake time"
 DEAD: Final = "failed calls before a dead provider is left alone"
 STARTS: Final = "import + clients of each function against bare boto3"
 MEMORY: Final = "memory of each function"

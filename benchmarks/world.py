@@ -169,6 +169,8 @@ class World:
         names = [contracts.lane_queue_name("bench", c.id) for c in self.config.credentials]
         urls = [self._sqs.create_queue(QueueName=n)["QueueUrl"] for n in names]
         self._queues = dict(zip([c.id for c in self.config.credentials], urls, strict=True))
+        for c in self.config.credentials:
+            self._sqs.create_queue(QueueName=contracts.express_queue_name("bench", c.id))
         self._feedback = self._sqs.create_queue(QueueName="posthaste-bench-feedback")["QueueUrl"]
         self._lists = self._sqs.create_queue(QueueName="posthaste-bench-ingest")["QueueUrl"]
         self._plain.client("s3").create_bucket(Bucket="bench")
@@ -277,7 +279,8 @@ class World:
             self._run("plan", {"Records": [{"eventName": "MODIFY", "dynamodb": {"NewImage": image}}]})
 
     def _send(self, credential: str) -> bool:
-        return self._receive(self._queues[credential], "send", credential)
+        url = self._queues[credential]
+        return any(self._receive(queue, "send", credential) for queue in (url + contracts.EXPRESS_SUFFIX, url))
 
     def _receive(self, queue: str, function: str, credential: str = "") -> bool:
         """Start a function for one message of a queue; False if there is none."""

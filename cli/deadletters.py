@@ -52,7 +52,7 @@ class Place:
     Attributes:
         name: without the stack's prefix, e.g. `lane-sendgrid-main`.
         url: of the queue; empty for `plan`, `log` and `sweep`, to which only reports of failed invocations come.
-        dead: of its dead-letter queue.
+        dead: of its dead-letter queue; empty for a lane's express queue, whose dead letters lie with the lane's.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Letter:
 
     Attributes:
         receipt: with it the message is deleted or given back.
-        group: its MessageGroupId, the share of a job in a lane; empty without one.
+        group: its MessageGroupId, the share of an account in a lane; empty without one.
         deliveries: how often it was received, by commands that looked at it, too.
         redrives: how often it was redriven; `run`: in which run last.
         fault: what the service that could not deliver it says.
@@ -105,7 +105,11 @@ def places(found: Deployment) -> list[Place]:
         url = physical if "/" in physical else found.client("sqs").get_queue_url(QueueName=physical)["QueueUrl"]
         urls[url.rpartition("/")[2].removeprefix(start)] = url
     names = sorted({name.removesuffix(DEAD) for name in urls})
-    return [Place(name, urls.get(name, ""), urls[name + DEAD]) for name in names if name + DEAD in urls]
+    return [
+        Place(name, urls.get(name, ""), urls.get(name + DEAD, ""))
+        for name in names
+        if name + DEAD in urls or name.endswith(contracts.EXPRESS_SUFFIX)
+    ]
 
 
 def receive(sqs: Any, url: str, *, hold: int, most: int = MAX_ENTRIES) -> list[Letter]:

@@ -8,7 +8,7 @@ and never called ok.
 import json as codec
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from shared.contracts import (
     TEST_CREDENTIAL,
     Credential,
     Settings,
+    express_queue_name,
     lane_queue_name,
     prefix,
     secret_name,
@@ -203,11 +204,16 @@ def _settings(patient: Patient) -> list[Finding]:
 
 
 def _waiting(patient: Patient, credential: str) -> int:
-    """Return about how many pointers a lane holds."""
+    """Return about how many pointers a lane holds, in both queues if the deployed version has them."""
     client = patient.found.client("sqs")
-    url = client.get_queue_url(QueueName=lane_queue_name(patient.settings.stage, credential))["QueueUrl"]
-    found = client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
-    return sum(int(value) for name, value in found.items() if name.startswith("ApproximateNumberOf"))
+    stage, waiting = patient.settings.stage, 0
+    urls = [client.get_queue_url(QueueName=lane_queue_name(stage, credential))["QueueUrl"]]
+    with suppress(client.exceptions.QueueDoesNotExist):
+        urls.append(client.get_queue_url(QueueName=express_queue_name(stage, credential))["QueueUrl"])
+    for url in urls:
+        found = client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+        waiting += sum(int(value) for name, value in found.items() if name.startswith("ApproximateNumberOf"))
+    return waiting
 
 
 def _bootstrap(patient: Patient) -> list[Finding]:
@@ -226,7 +232,7 @@ def _concurrency(patient: Patient) -> list[Finding]:
         answers = list(pool.map(lambda name: client.get_function_concurrency(FunctionName=name), names))
     here = sum(x.get("ReservedConcurrentExecutions", 0) for x in answers)
     lanes = [*patient.settings.credentials, patient.settings.credential(TEST_CREDENTIAL)]
-    needed = sum(c.workers for c in lanes)
+    needed = sum(c.workers + c.express_workers for c in lanes)
     return [account.concurrency(client.get_account_settings(), here, needed, reserved=patient.reserved)]
 
 

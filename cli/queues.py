@@ -25,7 +25,7 @@ from cli.errors import ExitCode, NotFound
 from cli.meters import meter
 from cli.output import Json, emit, moment, say, surroundings, table, tell
 from cli.redrive import HOLD_SECONDS, Again, Redrive, Resend, Tally
-from shared.contracts import prefix
+from shared.contracts import EXPRESS_SUFFIX, prefix
 from shared.domain.journal import EVERYONE, Act, audited, operator
 from shared.ports import Clock
 
@@ -171,7 +171,8 @@ def _audited(found: Deployment, place: Place, clock: Clock, work: Redrive, run: 
 def _place(found: Deployment, queue: str) -> Place:
     """Return the queue that somebody means, who may have its name from an alarm or from the console."""
     name = queue.rpartition("/")[2].removeprefix(f"{prefix(found.stage)}-").removesuffix(DEAD)
-    known = places(found)
+    name = name.removesuffix(EXPRESS_SUFFIX)  # what is dead of it lies with the lane's
+    known = [place for place in places(found) if place.dead]
     for place in known:
         if place.name in (name, f"lane-{name}"):
             return place
@@ -268,10 +269,10 @@ def rows(found: Deployment, now: float) -> list[dict[str, Any]]:
         ages = _ages(found, [url for url in urls if any(counts[url].values())], now)
     found_rows = []
     for place in known:
-        work, dead = counts.get(place.url), counts[place.dead]
-        lying = dead["waiting"] + dead["in_flight"]
+        work, dead = counts.get(place.url), counts.get(place.dead)
+        lying = dead["waiting"] + dead["in_flight"] if dead else None
         age = ages.get(place.dead)
-        if dead["waiting"] and age is None:
+        if dead and dead["waiting"] and age is None:
             first = min((x.sent_at for x in _look(found, place, 1)), default=0)
             age = max(0, int(now - first / 1000)) if first else None
         found_rows.append(

@@ -14,7 +14,7 @@ from aws_cdk.aws_cloudwatch import ComparisonOperator, IMetric, MathExpression, 
 from aws_cdk.aws_sqs import Queue
 
 from infra.function import Function
-from infra.queue import WorkQueue
+from infra.queue import ExpressQueue, WorkQueue
 from infra.schema import RELAY
 from infra.settings import Deployment
 from shared import metrics
@@ -97,8 +97,8 @@ def pairs(deployment: Deployment) -> list[Pair]:
     return [Pair(channel, provider, sum(some), len(some)) for (channel, provider), some in sorted(rates.items())]
 
 
-def lanes(work: Sequence[WorkQueue]) -> Iterable[Watch]:
-    """Watch the lanes: pointers wait, and nobody takes any."""
+def lanes(work: Sequence[WorkQueue | ExpressQueue]) -> Iterable[Watch]:
+    """Watch the lanes' queues: pointers wait, and nobody takes any."""
     for n, group in enumerate(_groups(work, MAX_METRICS // 2), start=1):
         using: dict[str, IMetric] = {}
         terms = []

@@ -8,7 +8,7 @@ from aws_cdk.aws_secretsmanager import CfnSecret
 from constructs import Construct
 
 from infra.function import Function
-from infra.queue import WorkQueue
+from infra.queue import ExpressQueue, WorkQueue
 from infra.settings import Deployment, Target
 from shared import contracts
 
@@ -26,7 +26,7 @@ bursts. A slow lane's workers mostly wait for slots, and waiting is billed by me
 
 
 class Lane(Construct):
-    """Queue, dead-letter queue, sender and secret of one credential."""
+    """Queues, dead-letter queue, sender and secret of one credential."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Lane(Construct):
             service=f"send-{credential.id}",
             seconds=SECONDS[deployment.target],
             memory=SLOW_MB if credential.rate / credential.workers <= BUSY_RATE else FAST_MB,
-            reserved=credential.workers if deployment.reserved else None,
+            reserved=credential.workers + credential.express_workers if deployment.reserved else None,
             environment={
                 **environment,
                 contracts.ENV_LANE: credential.id,
@@ -81,3 +81,16 @@ class Lane(Construct):
         )
         self.work.feed(sender, batch=BATCH, concurrency=credential.workers)
         return sender
+
+    def express(self, home: Construct, sender: Function) -> ExpressQueue:
+        """Create the express queue in a stack of the caller's choice, and let the sender consume it, too."""
+        deployment, credential = self._deployment, self.credential
+        queue = ExpressQueue(
+            home,
+            f"Express-{credential.id}",
+            deployment=deployment,
+            credential=credential.id,
+            consumer_seconds=SECONDS[deployment.target],
+        )
+        queue.feed(sender, batch=BATCH, concurrency=credential.express_workers)
+        return queue

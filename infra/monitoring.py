@@ -28,7 +28,7 @@ from infra.api import Api
 from infra.dispatch import Dispatch, Feedback
 from infra.function import Function
 from infra.lane import Lane
-from infra.queue import DeadLetters, WorkQueue
+from infra.queue import DeadLetters, ExpressQueue, WorkQueue
 from infra.settings import Deployment
 from shared import contracts, metrics
 
@@ -51,6 +51,7 @@ class Monitoring(Construct):
         *,
         deployment: Deployment,
         lanes: Sequence[Lane],
+        express: Sequence[ExpressQueue],
         feedback: Feedback,
         dispatch: Dispatch,
         api: Api,
@@ -58,7 +59,7 @@ class Monitoring(Construct):
         super().__init__(scope, construct_id)
         self._deployment = deployment
         self._pairs = alarms.pairs(deployment)
-        self._lanes = lanes
+        self._lanes: Sequence[WorkQueue | ExpressQueue] = [*(lane.work for lane in lanes), *express]
         self.topic = self._topic()
         everything = Stack.of(self).node.find_all()
         letters = [c.queue for c in everything if isinstance(c, DeadLetters)]
@@ -67,7 +68,7 @@ class Monitoring(Construct):
         functions = [c for c in everything if isinstance(c, Function)]
         senders = [f for f in functions if isinstance(f.node.scope, Lane)]
         watches = [
-            *alarms.lanes([lane.work for lane in lanes]),
+            *alarms.lanes(self._lanes),
             *alarms.queues(feedback.work, others),
             *alarms.dead(letters),
             *alarms.sending(self._pairs),
@@ -145,7 +146,7 @@ class Monitoring(Construct):
         """Create the dashboard: its first row says whether mail is flowing, the others where it does not."""
         minute, five, quarter = alarms.MINUTE, alarms.FIVE_MINUTES, alarms.QUARTER
         name = metrics.Metric
-        ages = [alarms.age(lane.work.queue) for lane in self._lanes]
+        ages = [alarms.age(lane.queue) for lane in self._lanes]
         depths = [alarms.depth(q) for q in letters]
         board = Dashboard(
             self,

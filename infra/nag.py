@@ -11,7 +11,7 @@ from infra.function import Function
 from infra.lane import Lane
 from infra.links import LinkKeys
 from infra.monitoring import Monitoring
-from infra.queue import DeadLetters, WorkQueue
+from infra.queue import DeadLetters, ExpressQueue, WorkQueue
 from infra.settings import Deployment
 from infra.storage import ARCHIVE, EXPORTS
 from shared import contracts
@@ -121,7 +121,7 @@ def check(stack: Stack, *, deployment: Deployment) -> None:
                 _acknowledge(construct, LINK_KEYS)
             case DeadLetters():
                 _acknowledge(construct, DEAD)
-            case WorkQueue():
+            case WorkQueue() | ExpressQueue():
                 _acknowledge(construct, WORK)
     for resource, reason in {**wildcards(deployment), **_nested(stack, deployment)}.items():
         _acknowledge(stack, {f"AwsSolutions::AwsSolutions-IAM5[Resource::{resource}]": reason})

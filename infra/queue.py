@@ -2,14 +2,16 @@
 
 from typing import Final
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Stack
+from aws_cdk.aws_kms import IKey
 from aws_cdk.aws_lambda import EventSourceMapping
-from aws_cdk.aws_sqs import DeadLetterQueue, Queue, QueueEncryption
+from aws_cdk.aws_sqs import DeadLetterQueue, IQueue, Queue, QueueEncryption
 from constructs import Construct
 
 from infra.encryption import customer_key
 from infra.function import Function
 from infra.settings import Deployment
+from shared import contracts
 
 MAX_RECEIVES: Final = 5
 """What fails five times is a bug or poison; what should be retried later is handled, not left to fail."""
@@ -44,18 +46,7 @@ class WorkQueue(Construct):
         super().__init__(scope, construct_id)
         key = customer_key(self, deployment)
         self.dead = DeadLetters(self, "Dead", deployment=deployment, name=f"{name}-dlq")
-        self.queue = Queue(
-            self,
-            "Queue",
-            queue_name=name,
-            visibility_timeout=Duration.seconds(VISIBILITY_FACTOR * consumer_seconds),
-            retention_period=Duration.days(4),
-            dead_letter_queue=DeadLetterQueue(queue=self.dead.queue, max_receive_count=MAX_RECEIVES),
-            encryption=QueueEncryption.KMS if key else QueueEncryption.SQS_MANAGED,
-            encryption_master_key=key,
-            enforce_ssl=not deployment.local,
-            removal_policy=deployment.removal,
-        )
+        self.queue = _queue(self, deployment, key, name, consumer_seconds, self.dead.queue)
 
     def feed(self, consumer: Function, *, batch: int, concurrency: int, window_seconds: int = 0) -> None:
         """Let a function consume the queue.
@@ -67,13 +58,59 @@ class WorkQueue(Construct):
                 receive, so this must not exceed the function's reserved concurrency.
             window_seconds: how long to wait for a fuller batch.
         """
-        EventSourceMapping(
-            self,
-            "Source",
-            target=consumer.function,
-            event_source_arn=self.queue.queue_arn,
-            batch_size=batch,
-            max_batching_window=Duration.seconds(window_seconds) if window_seconds else None,
-            max_concurrency=concurrency,
-            report_batch_item_failures=True,
-        )
+        _feed(self, self.queue, consumer, batch, concurrency, window_seconds)
+
+
+class ExpressQueue(Construct):
+    """A lane's queue of jobs of a few messages; its dead letters lie with those of the lane's other queue.
+
+    The dead-letter queue is named, not referred to, since it may be of another stack, which takes 200 parameters: it is
+    there before the lane's function, which is one.
+    """
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, deployment: Deployment, credential: str, consumer_seconds: int
+    ) -> None:
+        super().__init__(scope, construct_id)
+        key = customer_key(self, deployment)
+        lane = contracts.lane_queue_name(deployment.stage, credential)
+        arn = Stack.of(self).format_arn(service="sqs", resource=f"{lane}-dlq")
+        name = contracts.express_queue_name(deployment.stage, credential)
+        dead = Queue.from_queue_arn(self, "Dead", arn)
+        self.queue = _queue(self, deployment, key, name, consumer_seconds, dead)
+
+    def feed(self, consumer: Function, *, batch: int, concurrency: int) -> None:
+        """Let the lane's function consume the queue, as `WorkQueue.feed` does."""
+        _feed(self, self.queue, consumer, batch, concurrency, 0)
+
+
+def _queue(
+    scope: Construct, deployment: Deployment, key: IKey | None, name: str, consumer_seconds: int, dead: IQueue
+) -> Queue:
+    return Queue(
+        scope,
+        "Queue",
+        queue_name=name,
+        visibility_timeout=Duration.seconds(VISIBILITY_FACTOR * consumer_seconds),
+        retention_period=Duration.days(4),
+        dead_letter_queue=DeadLetterQueue(queue=dead, max_receive_count=MAX_RECEIVES),
+        encryption=QueueEncryption.KMS if key else QueueEncryption.SQS_MANAGED,
+        encryption_master_key=key,
+        enforce_ssl=not deployment.local,
+        removal_policy=deployment.removal,
+    )
+
+
+def _feed(
+    scope: Construct, queue: Queue, consumer: Function, batch: int, concurrency: int, window_seconds: int
+) -> None:
+    EventSourceMapping(
+        scope,
+        "Source",
+        target=consumer.function,
+        event_source_arn=queue.queue_arn,
+        batch_size=batch,
+        max_batching_window=Duration.seconds(window_seconds) if window_seconds else None,
+        max_concurrency=concurrency,
+        report_batch_item_failures=True,
+    )

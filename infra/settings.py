@@ -174,7 +174,7 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
         uploads_days=parsed.retention.uploads_days,
         backups_days=parsed.retention.backups_days,
     )
-    total = sum(c.workers for c in deployment.credentials)
+    total = sum(c.workers + c.express_workers for c in deployment.credentials)
     if deployment.reserved and total > MAX_RESERVED:
         raise SettingsError(
             f"credentials: the lanes reserve {total} concurrent executions in sum, more than {MAX_RESERVED}; "

@@ -27,6 +27,8 @@ ENV_LOG_REPORTS_URL: Final = "POSTHASTE_LOG_REPORTS_URL"
 """The queue with what Lambda reports of stream records that the log function was not given, or that it failed."""
 ENV_LANE_URL_PREFIX: Final = "POSTHASTE_LANE_URL_PREFIX"
 """A lane's queue URL is this prefix followed by the credential's id."""
+EXPRESS_SUFFIX: Final = "_express"
+"""What is added to a lane's queue URL, or name, to make that of its express queue."""
 ENV_LANE: Final = "POSTHASTE_LANE"
 """The credential a sender function serves."""
 ENV_API_URL: Final = "POSTHASTE_API_URL"
@@ -106,6 +108,14 @@ def lane_queue_name(stage: str, credential_id: str) -> str:
     return f"{prefix(stage)}-lane-{credential_id}"
 
 
+def express_queue_name(stage: str, credential_id: str) -> str:
+    """Return the queue name of a lane's jobs of a few messages; what is dead of it lies with what is dead of the lane.
+
+    No credential's id has an underscore.
+    """
+    return lane_queue_name(stage, credential_id) + EXPRESS_SUFFIX
+
+
 def secret_name(stage: str, credential_id: str) -> str:
     """Return the Secrets Manager name that holds a credential's secret: a JSON object, created empty."""
     return f"{prefix(stage)}/credential/{credential_id}"
@@ -145,6 +155,11 @@ class Credential:
     """SES: what ties a message to its events."""
     retired: bool = False
     """Takes nothing new; what was accepted for it is still sent."""
+
+    @property
+    def express_workers(self) -> int:
+        """Workers besides, for the express queue alone: as many, since single mails are served by them only."""
+        return self.workers
 
     def open_to(self, account: str) -> bool:
         """Tell whether the account may give this credential something to send."""

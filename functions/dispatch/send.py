@@ -9,6 +9,7 @@ from uuid import uuid4
 from functions.dispatch import services
 from functions.dispatch.services import Answer
 from shared.adapters import logs, metrics
+from shared.contracts import EXPRESS_SUFFIX
 from shared.domain.backoff import redelivery_delay
 from shared.metrics import Metric, Service
 
@@ -80,9 +81,10 @@ def _again(failed: Sequence[Mapping[str, Any]]) -> Answer:
     """
     for record in failed:
         try:
-            queue = services.deployment().lanes[services.lane().credential.id]
-            queue.put_off(
-                record["receiptHandle"], redelivery_delay(int(record["attributes"]["ApproximateReceiveCount"]))
+            services.deployment().lanes[services.lane().credential.id].put_off(
+                record["receiptHandle"],
+                redelivery_delay(int(record["attributes"]["ApproximateReceiveCount"])),
+                express=record["eventSourceARN"].endswith(EXPRESS_SUFFIX),
             )
         except Exception:  # it comes all the same, at the end of its visibility
             logger.exception("pointer not put off", message_id=record["messageId"])

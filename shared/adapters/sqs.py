@@ -1,5 +1,6 @@
 """Queues on SQS. Sending is at least once: a body may be queued again after a lost answer, which every reader bears."""
 
+import logging
 import math
 import random
 from collections.abc import Collection, Iterator, Sequence
@@ -9,6 +10,7 @@ from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 
 from shared.adapters.clock import SystemClock
+from shared.contracts import EXPRESS_SUFFIX
 from shared.ports import Clock, Retriable
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ TRANSIENT: Final = frozenset(
     | {"ThrottlingException", "RequestTimeout", "KmsThrottled"}
 )
 _SERVER_FAULT: Final = 500
+_LOG: Final = logging.getLogger(__name__)
 _COUNTS: Final[tuple["QueueAttributeNameType", ...]] = (
     "ApproximateNumberOfMessages",
     "ApproximateNumberOfMessagesNotVisible",
@@ -144,22 +147,70 @@ def _batches(bodies: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
+class SqsLane:
+    """A lane's queues. Implements `ports.Lane`; safe for threads.
+
+    An express queue that is not there, or not yet, costs speed and nothing else: while a deployment is under way, or
+    after it was rolled back, its messages go by the lane's other queue.
+
+    Args:
+        queue: of jobs of many messages.
+        express: of those of a few.
+    """
+
+    def __init__(self, queue: SqsQueue, express: SqsQueue) -> None:
+        self._queue = queue
+        self._express = express
+
+    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "", express: bool = False) -> None:
+        """Send messages, as `SqsQueue.send` does."""
+        if express:
+            try:
+                return self._express.send(bodies, delay=delay, group=group)
+            except ClientError as error:
+                if not _is_missing(error):
+                    raise
+                _LOG.warning("no express queue")
+        return self._queue.send(bodies, delay=delay, group=group)
+
+    def put_off(self, receipt: str, seconds: float, *, express: bool = False) -> None:
+        """Have a message that was received from one of the queues delivered again after some seconds."""
+        (self._express if express else self._queue).put_off(receipt, seconds)
+
+    def is_empty(self, *, express: bool | None = None) -> bool:
+        """Tell whether nothing waits in one queue, or in both."""
+        if express is None:
+            return self.is_empty(express=False) and self.is_empty(express=True)
+        if express:
+            try:
+                return self._express.is_empty()
+            except ClientError as error:
+                if not _is_missing(error):
+                    raise
+        return self._queue.is_empty()
+
+
+def _is_missing(error: ClientError) -> bool:
+    code = error.response.get("Error", {}).get("Code", "")
+    return code.rpartition(".")[2] in ("NonExistentQueue", "QueueDoesNotExist")
+
+
 class Nowhere:
     """The lane of a credential that is declared no more. What is sent there are hints; the sweeper moves the work."""
 
-    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "") -> None:
+    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "", express: bool = False) -> None:
         """Drop messages."""
 
-    def put_off(self, receipt: str, seconds: float) -> None:
+    def put_off(self, receipt: str, seconds: float, *, express: bool = False) -> None:
         """Do nothing: what was received from it is gone."""
 
-    def is_empty(self) -> bool:
+    def is_empty(self, *, express: bool | None = None) -> bool:  # noqa: ARG002 - as the port has it
         """Return that nothing waits."""
         return True
 
 
 class SqsLanes:
-    """The lane queues: a credential's queue URL is the prefix followed by its id. Implements `ports.Lanes`.
+    """The lanes: a credential's queue URL is the prefix followed by its id. Implements `ports.Lanes`.
 
     Args:
         client: of SQS.
@@ -173,17 +224,19 @@ class SqsLanes:
         self._prefix = prefix
         self._declared = frozenset(declared)
         self._clock: Clock = clock or SystemClock()
-        self._queues: dict[str, SqsQueue] = {}
+        self._lanes: dict[str, SqsLane] = {}
 
     def __contains__(self, credential: object, /) -> bool:
         """Tell whether a credential is declared."""
         return credential in self._declared
 
-    def __getitem__(self, credential: str) -> SqsQueue | Nowhere:
-        """Return a lane's queue; whether it exists shows when it is used."""
+    def __getitem__(self, credential: str) -> SqsLane | Nowhere:
+        """Return a lane's queues; whether they exist shows when they are used."""
         if credential not in self._declared:
             return Nowhere()
-        queue = self._queues.get(credential)
-        if queue is None:
-            queue = self._queues.setdefault(credential, SqsQueue(self._client, self._prefix + credential, self._clock))
-        return queue
+        lane = self._lanes.get(credential)
+        if lane is None:
+            url = self._prefix + credential
+            queue, express = (SqsQueue(self._client, x, self._clock) for x in (url, url + EXPRESS_SUFFIX))
+            lane = self._lanes.setdefault(credential, SqsLane(queue, express))
+        return lane

@@ -12,6 +12,8 @@ from shared.domain.states import COUNT_KEYS, SHOWN_AS, Cell, JobState, MessageSt
 SHARDS: Final = 16
 """Shards of the index of open jobs without reservation, and of a day's stats: spreads the writes of many jobs."""
 
+EXPRESS: Final = 10
+"""Messages of a job that goes by the express queue: more would keep the next one there waiting."""
 
 DEFERRED_AFTER: Final = 4 * 3600
 """Seconds, by default, after which a message that a provider still tries to deliver may go to another: by then a
@@ -127,6 +129,11 @@ class Job:
     def exclusive(self) -> bool:
         """Tell whether the job reserves its one credential: campaigns do, but not on the lane that all tests share."""
         return bool(self.campaign) and not self.test
+
+    @property
+    def express(self) -> bool:
+        """Tell whether its pointers go by a lane's express queue, past those of larger jobs."""
+        return self.total <= EXPRESS
 
     @property
     def quiet(self) -> bool:

@@ -18,6 +18,10 @@ SHARE: Final = 25
 """A call carries at most this fraction of a second's recipients: what leaves in one instant has to be kept free."""
 HORIZON: Final = 2.0
 """Seconds that slots may be reserved ahead."""
+NEAR: Final = 0.5
+"""Seconds, for a lease that yields: what is reserved ahead is what a single mail waits, whoever reserved it."""
+PATIENCE: Final = 2.0
+"""Seconds that a lease yields; then it is served like all others, since small jobs may never end."""
 LATE: Final = 0.010
 """Seconds after which a missed slot is burned: a tardy worker adds that share of a second's slots to a second."""
 SKEW: Final = 0.010
@@ -41,6 +45,7 @@ class Pace:
             before each such window some stay empty.
         late: seconds after which a missed slot is burned.
         present: what operators have set as the present rate, as known when it was made; 0: nothing.
+        yields: whether slots are for a large job, and those of small ones go first.
     """
 
     rate: float
@@ -50,6 +55,11 @@ class Pace:
     room: int
     late: float = LATE
     present: float = 0.0
+    yields: bool = False
+
+    def ahead(self, waited: float) -> float:
+        """Return the seconds that slots may be reserved ahead by a lease that has waited so long for them."""
+        return NEAR if self.yields and waited < PATIENCE else HORIZON
 
     @property
     def spacing(self) -> float:

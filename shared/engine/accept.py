@@ -114,7 +114,7 @@ class Acceptor:
             return stored
         if job.state is JobState.ENQUEUED:
             try:
-                send_pointers(self._lanes, job.id, ledgers)
+                send_pointers(self._lanes, job, ledgers)
             except Retriable:
                 # The job is accepted: an error would make its client send it again. The sweeper sends the pointers.
                 _LOG.warning("pointers not sent", extra={"job": job.id})
@@ -180,12 +180,15 @@ def _answer(job: Job, recipients: Sequence[Recipient]) -> str:
     return json.dumps(body, separators=(",", ":"))
 
 
-def send_pointers(lanes: Lanes, job: str, ledgers: Sequence[Ledger], *, delay: float = 0) -> int:
-    """Send one pointer per idle ledger to its lane and return how many; more of them change nothing."""
+def send_pointers(lanes: Lanes, job: Job, ledgers: Sequence[Ledger], *, delay: float = 0) -> int:
+    """Send one pointer per idle ledger to its lane and return how many; more of them change nothing.
+
+    Accounts share a lane's queue fairly, however many jobs each of them has there.
+    """
     by_lane: dict[str, list[str]] = {}
     for x in ledgers:
         if x.status is LedgerStatus.IDLE:
-            by_lane.setdefault(x.lane, []).append(pointer(job, x.chunk))
+            by_lane.setdefault(x.lane, []).append(pointer(job.id, x.chunk))
     for lane, bodies in by_lane.items():
-        lanes[lane].send(bodies, delay=delay, group=job)
+        lanes[lane].send(bodies, delay=delay, group=job.account, express=job.express)
     return sum(len(b) for b in by_lane.values())

@@ -53,7 +53,7 @@ class Planner:
         if self._now() - job.planned_at >= PROMPT_MS:
             waiting = self._ledgers.list_queue(job.id)
             if not any(x.epoch for x in waiting):
-                send_pointers(self._lanes, job.id, [x for x in waiting if x.not_before <= self._now()])
+                send_pointers(self._lanes, job, [x for x in waiting if x.not_before <= self._now()])
 
     def next(self, credential: str, named: Job | None = None) -> list[Job]:
         """Start the oldest job that is READY, due and reserves a credential, and those of its campaign.
@@ -99,7 +99,7 @@ class Planner:
         if not changed.won and stored is not None and (stored.state, stored.planned_at) == (JobState.ENQUEUED, now):
             changed = Changed(won=True, job=stored)  # our own plan, whose answer was lost
         if changed.won and stored is not None:
-            send_pointers(self._lanes, job.id, self._ledgers.list_queue(job.id))
+            send_pointers(self._lanes, job, self._ledgers.list_queue(job.id))
         return changed
 
     def _now(self) -> int:

@@ -175,6 +175,9 @@ class Recovery:
             return False
         delay = max(0.0, ledger.not_before / 1000 - self._clock.now())
         self._lanes[ledger.lane].send(
-            [pointer(ledger.job, ledger.chunk)], delay=min(delay, backoff.MAX_QUEUE_DELAY), group=ledger.job
+            [pointer(ledger.job, ledger.chunk)],
+            delay=min(delay, backoff.MAX_QUEUE_DELAY),
+            group=job.account,
+            express=job.express,
         )
         return True

@@ -6,6 +6,7 @@ ended before anything else is written. The crash of a worker leaves at most that
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from enum import Enum
 from typing import Final
 
@@ -86,7 +87,7 @@ class Sender:
         self._lanes = lanes
         self._provider = provider
         self._credential = credential
-        self._leases = LEASES * credential.workers
+        self._leases = LEASES * (credential.workers + credential.express_workers)
         self._recovery = recovery
         self._gate = Gate(credential.id, circuits, clock, self._renewed)
         self._renew = renew
@@ -218,11 +219,21 @@ class Sender:
             if got is None:
                 return Did.NOTHING
             if isinstance(got, NotDue):
-                delay = min(max(0.0, got.not_before / 1000 - now), MAX_QUEUE_DELAY)
-                self._lanes[self._credential.id].send([pointer(job, number)], delay=delay, group=job)
-                return Did.POSTPONED
+                return self._postpone(job, number, got.not_before / 1000 - now)
             self._take_over(got)
         return Did.NOTHING
+
+    def _postpone(self, job_id: str, number: int, delay: float) -> Did:
+        job = self._records.job(job_id)
+        if job is None:
+            return Did.NOTHING
+        self._lanes[self._credential.id].send(
+            [pointer(job_id, number)],
+            delay=min(max(0.0, delay), MAX_QUEUE_DELAY),
+            group=job.account,
+            express=job.express,
+        )
+        return Did.POSTPONED
 
     def _take_over(self, expired: Expired) -> None:
         job = self._records.job(expired.ledger.job)
@@ -235,7 +246,7 @@ class Sender:
         """Work through windows until the lease should end; False if it was lost to a takeover."""
         last = deadline - MARGIN
         while True:
-            full = self._pace(lease).widened(self._lag, self._leases)
+            full = self._pace(lease).widened(self._lag, LEASES * self._credential.workers)
             rate = self._gate.narrow(full)
             wanted = lease.wanted(rate)
             until = min(lease.end, last - self._window_time(rate, wanted))
@@ -362,7 +373,8 @@ class Sender:
         if shared is not None and isinstance(provider, Sized):
             most = provider.per_call_of(lease.composition.content)
         present = self._booking.switches.rate
-        return pace(c.rate, most, per_call, lease.job.rate, leases=self._leases, present=present)
+        found = pace(c.rate, most, per_call, lease.job.rate, leases=self._leases, present=present)
+        return found if lease.job.express else replace(found, yields=True)
 
     def _window_time(self, rate: Pace, wanted: Wanted) -> float:
         """Seconds that a window may take from its first slot on: to its last one, and the last call."""

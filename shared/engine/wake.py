@@ -76,4 +76,4 @@ class Waker:
             for x in self._ledgers.list_queue(job.id)
             if x.not_before <= now and switch.credential in ("", x.lane)  # who is not due yet has a pointer under way
         ]
-        return send_pointers(self._lanes, job.id, waiting)
+        return send_pointers(self._lanes, job, waiting)

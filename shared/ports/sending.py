@@ -57,6 +57,18 @@ class Reports(Protocol):
         ...
 
 
+class Lane(Protocol):
+    """A lane's two queues: that of jobs of a few messages, and that of all others."""
+
+    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "", express: bool = False) -> None:
+        """Send messages to one of them, delayed by up to 900 s. `group`: fair share among groups."""
+        ...
+
+    def is_empty(self, *, express: bool | None = None) -> bool:
+        """Tell whether nothing waits or is in flight in one of them, or in both (approximately: a hint)."""
+        ...
+
+
 class Links(Protocol):
     """What signs unsubscription links and knows its own again."""
 
@@ -70,10 +82,10 @@ class Links(Protocol):
 
 
 class Lanes(Protocol):
-    """The lane queues by credential."""
+    """The lanes by credential."""
 
-    def __getitem__(self, credential: str) -> Queue:
-        """Return a lane's queue; that of a credential that is not declared takes everything and holds nothing."""
+    def __getitem__(self, credential: str) -> Lane:
+        """Return a lane's queues; those of a credential that is not declared take everything and hold nothing."""
         ...
 
     def __contains__(self, credential: object, /) -> bool:
@@ -87,7 +99,7 @@ class Pacer(Protocol):
     def reserve(
         self, credential: str, k: int, pace: Pace, *, lead: float, until: float = inf, hint: Hint | None = None
     ) -> Slots:
-        """Reserve k slots and return them; waits while the credential is reserved more than 2 s ahead.
+        """Reserve k slots and return them; waits while the credential is reserved further ahead than `pace` allows.
 
         Args:
             credential: whose slots.

@@ -4,6 +4,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
+from botocore.stub import Stubber
 from moto import mock_aws
 
 from shared.adapters.sqs import ATTEMPTS, MAX_BATCH_BYTES, SqsLanes, SqsQueue
@@ -218,3 +219,43 @@ def test_a_missing_right_is_a_fault() -> None:
     queue, _, _ = queue_with(client_error("AccessDenied"))
     with pytest.raises(ClientError):
         queue.put_off("receipt", 5)
+
+
+def _express(sqs: Any) -> str:
+    """Create the express queue of lane `a` and return its URL."""
+    return str(sqs.create_queue(QueueName="lane-a_express")["QueueUrl"])
+
+
+def test_a_lane_has_a_queue_for_small_jobs(sqs: Any, url: str) -> None:
+    express = _express(sqs)
+    lane = SqsLanes(sqs, url.removesuffix("a"), ["a"], Naps())["a"]
+    lane.send(["small"], group="acc", express=True)
+    assert (lane.is_empty(), lane.is_empty(express=True), lane.is_empty(express=False)) == (False, False, True)
+    (message,) = sqs.receive_message(QueueUrl=express)["Messages"]
+    assert message["Body"] == "small"
+    lane.put_off(message["ReceiptHandle"], 0, express=True)
+    assert sqs.receive_message(QueueUrl=express)["Messages"][0]["MessageId"] == message["MessageId"]
+    lane.send(["large"])
+    assert (lane.is_empty(), lane.is_empty(express=False)) == (False, False)
+
+
+def test_while_a_lane_has_no_express_queue_its_other_one_serves(sqs: Any, url: str) -> None:
+    lane = SqsLanes(sqs, url.removesuffix("a"), ["a"], Naps())["a"]
+    assert lane.is_empty(express=True)
+    lane.send(["small"], group="acc", express=True)
+    assert not lane.is_empty(express=True)
+    assert sqs.receive_message(QueueUrl=url)["Messages"][0]["Body"] == "small"
+    _express(sqs)
+    assert lane.is_empty(express=True)
+
+
+def test_a_lane_hides_no_other_fault(sqs: Any) -> None:
+    stub = Stubber(sqs)
+    lane = SqsLanes(sqs, "https://sqs/lane-", ["a"], Naps())["a"]
+    stub.add_client_error("send_message", "AccessDenied")
+    stub.add_client_error("get_queue_attributes", "AccessDenied")
+    with stub:
+        with pytest.raises(ClientError):
+            lane.send(["small"], express=True)
+        with pytest.raises(ClientError):
+            lane.is_empty(express=True)

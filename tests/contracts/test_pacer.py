@@ -1,5 +1,6 @@
 """The rule of slots, in memory and on DynamoDB."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shared.adapters.dynamo import keys
-from shared.domain.pacing import HORIZON, pace
+from shared.domain.pacing import HORIZON, NEAR, PATIENCE, pace
 from shared.domain.switches import AS_DECLARED, Switches
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import When
@@ -45,6 +46,27 @@ def test_nobody_reserves_more_than_two_seconds_ahead(stores: Stores, clock: Fake
         ahead.append(slots.first - clock.now())
     assert max(ahead) <= HORIZON + 1e-3
     assert ahead[-1] > HORIZON - 0.1
+
+
+def test_large_jobs_reserve_less_ahead_until_they_have_waited(stores: Stores, clock: FakeClock) -> None:
+    small, large = pace(10, 1), replace(pace(10, 1), yields=True)
+    stores.pacer.reserve("one", 9, small, lead=0)
+    begun = clock.now()
+    slots = stores.pacer.reserve("one", 1, large, lead=0)
+    assert slots.first - clock.now() == pytest.approx(NEAR, abs=0.01)
+    assert clock.now() - begun == pytest.approx(9 * small.spacing - NEAR, abs=0.01)
+    stores.pacer.reserve("two", 38, small, lead=0)
+    begun = clock.now()
+    patient = stores.pacer.reserve("two", 1, large, lead=0)
+    assert clock.now() - begun == pytest.approx(38 * small.spacing - NEAR, abs=0.01)
+    assert patient.first - clock.now() == pytest.approx(NEAR, abs=0.01)
+
+
+def test_large_jobs_are_served_like_others_once_they_have_waited(stores: Stores, clock: FakeClock) -> None:
+    """Small jobs that never end keep the credential reserved further ahead than large ones may reserve."""
+    assert pace(10, 1).ahead(0) == HORIZON
+    large = replace(pace(10, 1), yields=True)
+    assert [large.ahead(waited) for waited in (0, PATIENCE - 0.01, PATIENCE)] == [NEAR, NEAR, HORIZON]
 
 
 def test_slots_that_come_too_late_are_left_to_others(stores: Stores, clock: FakeClock) -> None:

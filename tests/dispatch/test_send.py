@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from functions.dispatch import send, services
-from shared.contracts import Credential
+from shared.contracts import Credential, express_queue_name, lane_queue_name
 from shared.domain.backoff import REDELIVERIES
 from shared.engine.resolve import Resolved
 from shared.engine.send import Did
@@ -35,6 +35,7 @@ class Stage:
     worked: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     put_off: dict[str, float] = field(default_factory=dict)
+    express: dict[str, bool] = field(default_factory=dict)
     secret: Callable[[], None] = lambda: None
     refuse: bool = False
 
@@ -44,10 +45,11 @@ class Stage:
 
     @property
     def lanes(self) -> dict[str, Any]:
-        def put_off(receipt: str, seconds: float) -> None:
+        def put_off(receipt: str, seconds: float, *, express: bool) -> None:
             if self.refuse:
                 raise Retriable
             self.put_off[receipt] = seconds
+            self.express[receipt] = express
 
         return {"one": SimpleNamespace(put_off=put_off)}
 
@@ -79,12 +81,13 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     return made
 
 
-def run(*pointers: tuple[str, int], resolve: bool = False) -> list[str]:
+def run(*pointers: tuple[str, int], resolve: bool = False, queue: str = "posthaste-dev-lane-one") -> list[str]:
     """Deliver a pointer for each (job, receives); returns the ids of those that are to come again."""
     records = [
         {
             "messageId": f"message-{job}",
             "receiptHandle": f"receipt-{job}",
+            "eventSourceARN": f"arn:aws:sqs:us-east-1:123456789012:{queue}",
             "attributes": {"ApproximateReceiveCount": str(receives)},
             "body": json.dumps({"job": job, "chunk": 0, **({"resolve": True} if resolve else {})}),
         }
@@ -137,3 +140,10 @@ def test_a_pointer_that_cannot_be_put_off_comes_again_at_the_end_of_its_visibili
     stage.fails = {"a", "b"}
     stage.refuse = True
     assert run(("a", 1), ("b", 1)) == ["message-a", "message-b"]
+
+
+@pytest.mark.parametrize("express", [False, True])
+def test_a_pointer_is_put_off_in_the_queue_it_came_from(stage: Stage, express: bool) -> None:  # noqa: FBT001
+    stage.fails = {"a"}
+    run(("a", 1), queue=(express_queue_name if express else lane_queue_name)("dev", "one"))
+    assert stage.express == {"receipt-a": express}

@@ -24,7 +24,7 @@ def test_a_batch_is_spread_over_the_route(world: World) -> None:
     assert [len(x.cells) for x in ledgers] == [35, 35]
     assert {x.lane for x in ledgers} == {"one", "two"}
     assert {lane: len(q.sent) for lane, q in world.lanes.items()} == {"one": 1, "two": 1}
-    assert [q.sent[0].group for q in world.lanes.values()] == [job.id, job.id]
+    assert [q.sent[0].group for q in world.lanes.values()] == [ACCOUNT, ACCOUNT]
     assert world.counts(job.id) == {"queued": 70}
 
 

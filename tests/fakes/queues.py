@@ -2,7 +2,8 @@
 
 import heapq
 import threading
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,7 @@ from itertools import count
 from math import inf
 
 from shared.domain.hints import MOST, Hint
-from shared.domain.pacing import HORIZON, Pace, Slots
+from shared.domain.pacing import Pace, Slots
 from shared.domain.switches import AS_DECLARED, Switches
 from shared.ports import Clock
 from tests.fakes.clock import FakeClock
@@ -32,6 +33,22 @@ class Message:
     """How often it was received."""
     link: int = field(default=1, compare=False)
     """Its place in its chain, in which the function that one message starts sends the next."""
+    express: bool = field(default=False, compare=False)
+
+
+Order = Callable[[list[Message], list[Message]], Message]
+"""Chooses which of the messages that are due, in order, comes next, by those in flight."""
+
+
+def first(due: list[Message], _in_flight: list[Message]) -> Message:
+    """Return the message that has waited the longest."""
+    return due[0]
+
+
+def fairest(due: list[Message], in_flight: list[Message]) -> Message:
+    """Return the oldest message of the group of which the fewest are in flight, as a queue that is fair would."""
+    busy = Counter(m.group for m in in_flight)
+    return min(due, key=lambda m: (busy[m.group], m))
 
 
 @contextmanager
@@ -45,9 +62,14 @@ def following(message: Message) -> Iterator[None]:
 
 
 class FakeQueue:
-    """A standard queue: messages come in any order they are due, and stay until they are deleted; thread-safe."""
+    """A standard queue: messages come in any order they are due, and stay until they are deleted; thread-safe.
+
+    Attributes:
+        order: of messages that are due.
+    """
 
     def __init__(self, clock: FakeClock, tap: Tap | None = None) -> None:
+        self.order: Order = first
         self.sent: list[Message] = []
         self.in_flight: list[Message] = []
         self.dead: list[Message] = []
@@ -58,6 +80,9 @@ class FakeQueue:
         self._lock = threading.Lock()
 
     def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "") -> None:
+        self._send(bodies, delay, group, express=False)
+
+    def _send(self, bodies: Sequence[str], delay: float, group: str, *, express: bool) -> None:
         if not 0 <= delay <= MAX_DELAY:
             raise ValueError(f"a queue delays by at most {MAX_DELAY} s")
 
@@ -66,7 +91,9 @@ class FakeQueue:
         def put() -> None:
             with self._lock:
                 for body in bodies:
-                    message = Message(self._clock.now() + delay, next(self._numbers), body, group, link=link)
+                    message = Message(
+                        self._clock.now() + delay, next(self._numbers), body, group, express=express, link=link
+                    )
                     heapq.heappush(self._waiting, message)
                     self.sent.append(message)
 
@@ -77,12 +104,20 @@ class FakeQueue:
 
     # the receiving side, which belongs to the event source
 
-    def receive(self) -> Message | None:
-        """Return a message that is due, now in flight; None if there is none."""
+    def receive(self, *, express: bool | None = None) -> Message | None:
+        """Return a message that is due, now in flight; None if there is none. `express`: of one queue of a lane."""
         with self._lock:
             if not self._waiting or self._waiting[0].due > self._clock.now():
                 return None
-            message = heapq.heappop(self._waiting)
+            if express is None and self.order is first:
+                message = heapq.heappop(self._waiting)
+            else:
+                due = sorted(m for m in self._waiting if m.due <= self._clock.now() and express in (None, m.express))
+                if not due:
+                    return None
+                message = self.order(due, [m for m in self.in_flight if express in (None, m.express)])
+                self._waiting.remove(message)
+                heapq.heapify(self._waiting)
             message = replace(message, receives=message.receives + 1)
             self.in_flight.append(message)
             return message
@@ -117,12 +152,25 @@ class FakeQueue:
         return sorted(self._waiting)
 
 
-class _Nowhere(FakeQueue):
-    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "") -> None:
+class FakeLane(FakeQueue):
+    """Both queues of a lane, whose messages remember in which of them they are. Implements `ports.Lane`."""
+
+    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "", express: bool = False) -> None:
+        self._send(bodies, delay, group, express=express)
+
+    def is_empty(self, *, express: bool | None = None) -> bool:
+        def none() -> bool:
+            return not any(express in (None, m.express) for m in (*self._waiting, *self.in_flight))
+
+        return self._tap("queue.is_empty", none)
+
+
+class _Nowhere(FakeLane):
+    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "", express: bool = False) -> None:
         """Lose messages."""
 
 
-class FakeLanes(dict[str, FakeQueue]):
+class FakeLanes(dict[str, FakeLane]):
     """The lanes' queues, made when first asked for."""
 
     def __init__(self, clock: FakeClock, tap: Tap | None = None) -> None:
@@ -139,8 +187,8 @@ class FakeLanes(dict[str, FakeQueue]):
     def __contains__(self, credential: object, /) -> bool:
         return credential not in self._gone
 
-    def __missing__(self, credential: str) -> FakeQueue:
-        self[credential] = FakeQueue(self._clock, self._tap)
+    def __missing__(self, credential: str) -> FakeLane:
+        self[credential] = FakeLane(self._clock, self._tap)
         return self[credential]
 
 
@@ -172,11 +220,15 @@ class FakePacer:
         self, credential: str, k: int, pace: Pace, *, lead: float, until: float = inf, hint: Hint | None = None
     ) -> Slots:
         cost = round(k * pace.spacing * 1_000_000)
+        begun = self._clock.now()
         while True:
+            horizon = pace.ahead(self._clock.now() - begun)
             now = round((self._clock.now() + lead) * 1_000_000)
             first = self._tap(
                 "pacer.reserve",
-                lambda now=now: self._take(credential, now, cost, pace.present, hint),  # type: ignore[misc]
+                lambda now=now, horizon=horizon: self._take(  # type: ignore[misc]
+                    credential, now, cost, pace.present, hint, horizon
+                ),
             )
             if isinstance(first, Switches):
                 return Slots(now / 1_000_000, pace.spacing, 0, first)
@@ -184,15 +236,17 @@ class FakePacer:
                 return Slots(first / 1_000_000, pace.spacing, k)
             if self.tat[credential] / 1_000_000 > until:
                 return Slots(self.tat[credential] / 1_000_000, pace.spacing, 0)
-            self._clock.sleep((self.tat[credential] - now) / 1_000_000 - HORIZON)
+            self._clock.sleep((self.tat[credential] - now) / 1_000_000 - horizon)
 
-    def _take(self, credential: str, now: int, cost: int, present: float, hint: Hint | None) -> int | Switches | None:
+    def _take(
+        self, credential: str, now: int, cost: int, present: float, hint: Hint | None, horizon: float
+    ) -> int | Switches | None:
         with self._lock:
             set_now = self.switches.get(credential, AS_DECLARED)
             if set_now != Switches(rate=present):
                 return set_now
             tat = self.tat.get(credential, 0)
-            if tat > now + round(HORIZON * 1_000_000):
+            if tat > now + round(horizon * 1_000_000):
                 return None
             first = max(tat, now)
             self.tat[credential] = first + cost

@@ -274,13 +274,13 @@ class World:
         self.jobs.append(accepted.job.id)
         return accepted.job
 
-    def send(self, lane: str, sender: Sender | None = None) -> Did | None:
-        """Serve the lane's next pointer that is due; None if there is none.
+    def send(self, lane: str, sender: Sender | None = None, *, express: bool | None = None) -> Did | None:
+        """Serve the next pointer that is due, of one of the lane's queues or of both; None if there is none.
 
         A crash leaves the pointer in flight until its visibility ends. After a fault it is delivered again, later each
         time, and in the end it is a dead letter.
         """
-        message = self.lanes[lane].receive()
+        message = self.lanes[lane].receive(express=express)
         if message is None:
             return None
         where = json.loads(message.body)

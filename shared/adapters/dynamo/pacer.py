@@ -13,7 +13,7 @@ from shared.adapters.dynamo.codec import n, number, s
 from shared.adapters.dynamo.hints import Notes
 from shared.adapters.dynamo.switches import rate_of, switches
 from shared.domain.hints import Hint
-from shared.domain.pacing import HORIZON, Pace, Slots
+from shared.domain.pacing import Pace, Slots
 from shared.domain.switches import Switches
 from shared.ports import Clock
 
@@ -41,20 +41,24 @@ class DynamoPacer:
     def reserve(
         self, credential: str, k: int, pace: Pace, *, lead: float, until: float = inf, hint: Hint | None = None
     ) -> Slots:
-        """Reserve k slots; waits while the credential is reserved more than 2 s ahead. A lost answer wastes slots."""
+        """Reserve k slots; waits while the credential is reserved too far ahead. A lost answer wastes slots."""
         cost = round(k * pace.spacing * _MICRO)
         idle = not self._behind.get(credential, False)
+        begun = self._clock.now()
         while True:
+            horizon = pace.ahead(self._clock.now() - begun)
             now = round((self._clock.now() + lead) * _MICRO)
             try:
-                reserve = self._start if idle else self._follow
-                first = reserve(credential, now, cost, pace.present, hint)
+                if idle:
+                    first = self._start(credential, now, cost, pace.present, hint)
+                else:
+                    first = self._follow(credential, now, cost, pace.present, hint, horizon)
             except ConditionFailed as lost:
                 found = self._learn(credential, lost.item or {})
                 if found != Switches(rate=pace.present):
                     return Slots(now / _MICRO, pace.spacing, 0, found)
                 tat = number(lost.item, "tat") if lost.item else 0
-                wait = (tat - now) / _MICRO - HORIZON
+                wait = (tat - now) / _MICRO - horizon
                 if wait > 0:
                     if tat / _MICRO > until:
                         return Slots(tat / _MICRO, pace.spacing, 0)
@@ -81,13 +85,13 @@ class DynamoPacer:
         )
         return now
 
-    def _follow(self, credential: str, now: int, cost: int, present: float, hint: Hint | None) -> int:
+    def _follow(self, credential: str, now: int, cost: int, present: float, hint: Hint | None, horizon: float) -> int:
         """Somebody's slots are still to come: these follow them."""
         item = self._update(
             credential,
             "SET tat = tat + :cost",
             "tat > :now AND tat <= :horizon",
-            {":cost": n(cost), ":now": n(now), ":horizon": n(now + round(HORIZON * _MICRO))},
+            {":cost": n(cost), ":now": n(now), ":horizon": n(now + round(horizon * _MICRO))},
             present,
             hint,
         )

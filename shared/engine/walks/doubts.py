@@ -30,7 +30,7 @@ class Asking:
         made = {w.credential for w in windows for e in w.entries if (e.index, e.attempt) in doubts}
         asked = sorted(filter(self.answers, made))
         for credential in asked:
-            self.lanes[credential].send([question(job.id, x.chunk)], group=job.id)
+            self.lanes[credential].send([question(job.id, x.chunk)], group=job.account, express=job.express)
         return bool(asked)
 
 

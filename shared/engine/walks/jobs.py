@@ -235,7 +235,7 @@ class OpenJobs:
                 lost.append(x)
             if rules.fold(current) is not None:
                 news.append(current)
-        run.tally.add("pointed", send_pointers(self._lanes, job.id, lost))
+        run.tally.add("pointed", send_pointers(self._lanes, job, lost))
         self._fold(sight, [x for x in news if x.status is not LedgerStatus.BUSY])
 
     def _one(self, sight: "_Sight", x: Ledger) -> Ledger:

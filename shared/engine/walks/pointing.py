@@ -31,7 +31,7 @@ class Pointing:
         self._lanes = lanes
         self._now = now
         self._held: dict[tuple[str, str], Hold] = {}
-        self._empty: dict[str, bool] = {}
+        self._empty: dict[tuple[str, bool], bool] = {}
 
     def hold(self, account: str, lane: str) -> Hold:
         """Return whether an account's work on a lane is held back."""
@@ -58,9 +58,10 @@ class Pointing:
         hours = (self._now - last) // LOST_AFTER_MS
         if hours > 0 and since < last + hours * LOST_AFTER_MS:
             return True
-        if x.lane not in self._empty:
-            self._empty[x.lane] = self._lanes[x.lane].is_empty()
-        return self._empty[x.lane]
+        queue = (x.lane, job.express)
+        if queue not in self._empty:
+            self._empty[queue] = self._lanes[x.lane].is_empty(express=job.express)
+        return self._empty[queue]
 
     def unserved(self, job: Job, x: Ledger, leased_at: int, since: int) -> bool:
         """Tell whether a due chunk was never leased, and its job has had no lease for two minutes: once for each plan.
