@@ -89,6 +89,7 @@ class Lane(Construct):
             home,
             f"Express-{credential.id}",
             deployment=deployment,
+            lane=self.work,
             credential=credential.id,
             consumer_seconds=SECONDS[deployment.target],
         )

@@ -64,19 +64,27 @@ class WorkQueue(Construct):
 class ExpressQueue(Construct):
     """A lane's queue of jobs of a few messages; its dead letters lie with those of the lane's other queue.
 
-    The dead-letter queue is named, not referred to, since it may be of another stack, which takes 200 parameters: it is
-    there before the lane's function, which is one.
+    In another stack that dead-letter queue is named, not referred to, since a stack takes 200 parameters: it is there
+    before the lane's function, which is one of them.
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, deployment: Deployment, credential: str, consumer_seconds: int
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: Deployment,
+        lane: WorkQueue,
+        credential: str,
+        consumer_seconds: int,
     ) -> None:
         super().__init__(scope, construct_id)
         key = customer_key(self, deployment)
-        lane = contracts.lane_queue_name(deployment.stage, credential)
-        arn = Stack.of(self).format_arn(service="sqs", resource=f"{lane}-dlq")
+        dead: IQueue = lane.dead.queue
+        if Stack.of(self) is not Stack.of(lane):
+            name = f"{contracts.lane_queue_name(deployment.stage, credential)}-dlq"
+            dead = Queue.from_queue_arn(self, "Dead", Stack.of(self).format_arn(service="sqs", resource=name))
         name = contracts.express_queue_name(deployment.stage, credential)
-        dead = Queue.from_queue_arn(self, "Dead", arn)
         self.queue = _queue(self, deployment, key, name, consumer_seconds, dead)
 
     def feed(self, consumer: Function, *, batch: int, concurrency: int) -> None:

@@ -159,12 +159,16 @@ def test_a_retired_credential_that_goes_has_its_lane_looked_at(stage: Stage) -> 
     stage.stub("lambda").add_response("get_function_configuration", {"Environment": {"Variables": variables}})
     queues = stage.stub("sqs")
     queues.add_response("get_queue_url", {"QueueUrl": "https://sqs/old"}, {"QueueName": "posthaste-blue-lane-old"})
+    mine = {"QueueName": "posthaste-blue-lane-old_express"}
+    queues.add_response("get_queue_url", {"QueueUrl": "https://sqs/old_express"}, mine)
     counts = {"ApproximateNumberOfMessages": "2", "ApproximateNumberOfMessagesDelayed": "1", "DelaySeconds": "9"}
     asked = {"QueueUrl": "https://sqs/old", "AttributeNames": ["All"]}
     queues.add_response("get_queue_attributes", {"Attributes": counts}, asked)
+    asked = {"QueueUrl": "https://sqs/old_express", "AttributeNames": ["All"]}
+    queues.add_response("get_queue_attributes", {"Attributes": {"ApproximateNumberOfMessages": "4"}}, asked)
     differ, held = examine(stage.patient(), [x for x in CHECKS if x.name == "settings"])
     assert (differ.level, held.level) == (Level.WARNING, Level.ERROR)
-    assert "still holds 3 chunks" in held.says
+    assert "still holds 7 chunks" in held.says
 
 
 def test_what_may_not_be_asked_or_fails_is_told_and_keeps_nothing_else(stage: Stage) -> None:

@@ -28,11 +28,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def stacks(files: list[Path]) -> dict[str, Template]:
     """Name of the nested stack, or nothing for the stack itself → template."""
     found = [Template(json.loads(f.read_text("utf-8"))) for f in files]
-    return {"second" if "nested" in f.name else "": t for f, t in zip(files, found, strict=True)}
+    names = ["express" if "Express" in f.name else "second" if "nested" in f.name else "" for f in files]
+    return dict(zip(names, found, strict=True))
 
 
 def test_every_template_is_within_the_quotas(files: list[Path], stacks: dict[str, Template]) -> None:
-    assert len(files) == len(stacks) == 2
+    assert len(files) == len(stacks) == 3
     for file, template in zip(files, stacks.values(), strict=True):
         assert file.stat().st_size < BYTES
         assert len(template.resources) <= RESOURCES
@@ -46,7 +47,8 @@ def test_names_do_not_depend_on_the_stack(stacks: dict[str, Template]) -> None:
     lanes.add(contracts.lane_queue_name("prod", contracts.TEST_CREDENTIAL))
     queues = [q["QueueName"] for t in stacks.values() for q in t.of("SQS::Queue").values()]
     assert len(set(queues)) == len(queues)
-    assert {q for q in queues if "-lane-" in q} == lanes | {f"{name}-dlq" for name in lanes}
+    express = {name + contracts.EXPRESS_SUFFIX for name in lanes}
+    assert {q for q in queues if "-lane-" in q} == lanes | express | {f"{name}-dlq" for name in lanes}
     secrets = {s["Name"] for t in stacks.values() for s in t.of("SecretsManager::Secret").values()}
     assert secrets >= {contracts.secret_name("prod", c.id) for c in settings.credentials}
 
@@ -75,7 +77,7 @@ def test_lanes_in_nested_stacks_are_watched_like_the_others(stacks: dict[str, Te
                 watched.setdefault(metric["MetricName"], set()).update(text(d["Value"]) for d in metric["Dimensions"])
     queues = [q for t in stacks.values() for q in t.of("SQS::Queue").values()]
     assert len(watched["ApproximateNumberOfMessagesVisible"]) == sum("-dlq" in q["QueueName"] for q in queues)
-    assert len(watched["NumberOfMessagesDeleted"]) == 31
+    assert len(watched["NumberOfMessagesDeleted"]) == 2 * 31
     assert len(watched["Errors"]) == sum(len(t.functions()) for t in stacks.values())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from functions.api.composing import FUTURE
-from infra.lint import synthesise
+from infra.lint import synthesise, templates
 from shared import contracts
 from tests.infra.conftest import LINK_KEYS_ID, SENDERS, TABLES, deployment
 from tests.infra.template import Template, target, text
@@ -37,7 +37,8 @@ def test_what_holds_data_keeps_its_logical_id(template: Template) -> None:
     assert set(template.of("S3::Bucket")) == {"StorageBucket5CB7C8EA"}
     named = {k: q["QueueName"] for k, q in template.of("SQS::Queue").items()}
     assert QUEUES.items() <= named.items()
-    assert len(named) == len(QUEUES) + 4, "two queues for each of the other two lanes"
+    lanes = {k: q for k, q in named.items() if not q.endswith("_express")}
+    assert len(lanes) == len(QUEUES) + 4, "two queues for each of the other two lanes"
     assert {"LanesendgridmainSecretC0C4D890", LINK_KEYS_ID} <= set(template.of("SecretsManager::Secret"))
 
 
@@ -119,14 +120,15 @@ def test_queues_are_encrypted_and_dead_letters_kept_for_14_days(template: Templa
             assert "RedrivePolicy" not in queue
         else:
             dead = template.resources[target(queue["RedrivePolicy"]["deadLetterTargetArn"])]["Properties"]
-            assert dead["QueueName"] == queue["QueueName"] + "-dlq"
+            assert dead["QueueName"] == queue["QueueName"].removesuffix("_express") + "-dlq"
             assert queue["RedrivePolicy"]["maxReceiveCount"] == 5
 
 
 @pytest.mark.promise(3)
 def test_a_failed_message_never_vanishes_with_its_batch(template: Template) -> None:
-    sources = list(template.sources())
+    sources = [x for x in template.sources() if not x[1].startswith("Express")]
     assert len(sources) == 10
+    sources = list(template.sources())
     for service, _, source in sources:
         assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"], service
 
@@ -139,7 +141,7 @@ def test_visibility_is_six_times_the_time_out(template: Template) -> None:
             continue
         seconds = template.functions()[service]["Timeout"] + source.get("MaximumBatchingWindowInSeconds", 0)
         assert template.resources[queue_id]["Properties"]["VisibilityTimeout"] >= 6 * seconds, service
-        checked += 1
+        checked += not queue_id.startswith("Express")
     assert checked == 8
 
 
@@ -158,9 +160,35 @@ def test_polls_are_never_throttled_into_the_dead_letter_queue(template: Template
 
 def test_workers_of_each_lane(template: Template) -> None:
     found = {s: template.functions()[s]["ReservedConcurrentExecutions"] for s in SENDERS}
-    assert found == {"send-sendgrid-main": 2, "send-big": 3, "send-few": 3, "send-test": 2}
+    assert found == {"send-sendgrid-main": 4, "send-big": 6, "send-few": 6, "send-test": 4}
     batches = {s: source["BatchSize"] for s, _, source in template.sources() if s in SENDERS}
     assert batches == dict.fromkeys(SENDERS, 2)
+
+
+def test_express_queues_are_in_a_stack_of_their_own(folder: Path, aws: Template) -> None:
+    """They take nothing of the stack's 500 resources, and no lane moves for them."""
+    (file,) = (f for f in templates(folder) if "nested" in f.name)
+    nested = Template(json.loads(file.read_text("utf-8")))
+    queues = nested.of("SQS::Queue")
+    ids = [s.removeprefix("send-") for s in SENDERS]
+    assert {q["QueueName"] for q in queues.values()} == {contracts.express_queue_name("dev", x) for x in ids}
+    for queue in queues.values():
+        assert queue["SqsManagedSseEnabled"] is True
+        assert queue["VisibilityTimeout"] == 6 * 120
+        dead = text(queue["RedrivePolicy"]["deadLetterTargetArn"])
+        assert dead.endswith(":" + queue["QueueName"].removesuffix("_express") + "-dlq")
+        assert queue["RedrivePolicy"]["maxReceiveCount"] == 5
+    sources = nested.of("Lambda::EventSourceMapping")
+    assert {target(s["EventSourceArn"]) for s in sources.values()} == set(queues)
+    for source in sources.values():
+        assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        assert source["BatchSize"] == 2
+    most = sorted(s["ScalingConfig"]["MaximumConcurrency"] for s in sources.values())
+    assert most == [2, 2, 3, 3]
+    assert len(nested.of("SQS::QueuePolicy")) == len(queues)
+    assert len(nested.resources) == 3 * len(SENDERS)
+    assert len(nested.raw["Parameters"]) <= len(SENDERS)
+    assert aws.of("CloudFormation::Stack")
 
 
 def test_nothing_is_reserved_when_the_account_has_nothing_to_reserve(tmp_path: Path) -> None:
@@ -310,13 +338,19 @@ def test_the_local_cloud_differs_only_where_it_must(aws: Template, local: Templa
     Nor has it metrics, so that it has no alarms.
     """
     missing = {k: r["Type"] for k, r in aws.resources.items() if k not in local.resources}
+    nested = [k for k, kind in missing.items() if kind == "AWS::CloudFormation::Stack"]
+    assert [k[:7] for k in nested] == ["Express"]
+    missing.pop(nested[0])
+    express = {k for k in local.resources if k.startswith("Express")}
+    assert len(express) == 8, "a queue and an event source for each lane"
     assert {t for k, t in missing.items() if not k.startswith("Monitoring")} == {
         "AWS::SQS::QueuePolicy",
         "AWS::S3::BucketPolicy",
     }
-    assert set(local.resources) <= set(aws.resources)
+    assert set(local.resources) - express <= set(aws.resources)
     paths: set[str] = set()
-    for name, resource in local.resources.items():
+    for name in sorted(set(local.resources) - express):
+        resource = local.resources[name]
         kind = resource["Type"].rpartition("::")[2]
         # The emulator asks for sqs:SendMessageBatch beside sqs:SendMessage, which on AWS are one action.
         # And it judges every schedule as one of the group `default`.
