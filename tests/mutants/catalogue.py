@@ -22,6 +22,14 @@ TRACK: Final = "shared/engine/track.py"
 TRANSITIONS: Final = "shared/adapters/dynamo/transitions.py"
 
 MUTANTS: Final = (
+    Mutant(
+        "single mails wait with bulk",
+        3,
+        "shared/engine/accept.py",
+        "express=job.express)",
+        "express=False)",
+        "tests/engine/test_fairness.py::test_small_jobs_go_by_the_express_queue_whoever_sends_their_pointers[1-True]",
+    ),
     # 1: never handed over again while an attempt's fate is not known
     Mutant(
         "claim without condition",
@@ -218,8 +226,8 @@ MUTANTS: Final = (
         "a lost pointer stays lost",
         3,
         "shared/engine/walks/jobs.py",
-        'run.tally.add("pointed", send_pointers(self._lanes, job.id, lost))',
-        'run.tally.add("pointed", send_pointers(self._lanes, job.id, lost[:0]))',
+        'run.tally.add("pointed", send_pointers(self._lanes, job, lost))',
+        'run.tally.add("pointed", send_pointers(self._lanes, job, lost[:0]))',
         "tests/engine/test_sweep.py::test_a_lost_pointer_is_sent_again",
     ),
     Mutant(
