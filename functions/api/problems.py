@@ -40,6 +40,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "campaign_sent": (409, "The campaign has sent a list; only drafts can be deleted."),
     "no_list": (409, "The campaign has no list that is read and not sent yet."),
     "nothing_sent": (409, "The campaign has not sent a list yet."),
+    "bounce_guard": (409, "Too much of what the campaign sent bounced. Clean the lists, or override the bounce guard."),
     "missing_columns": (409, "The list lacks columns that the template names."),
     "list_expired": (409, "The list was uploaded more than 30 days ago; upload it again."),
     "expired": (409, "The job is too old: too little of its retention is left for feedback to arrive."),

@@ -342,7 +342,13 @@ class Deployment:
         """Folds ledgers and finalises jobs."""
         from shared.engine.log import Logger  # noqa: PLC0415
 
-        return Logger(records=self.records, ledgers=self.ledgers, recovery=self.recovery, clock=self.clock)
+        return Logger(
+            records=self.records,
+            ledgers=self.ledgers,
+            lists=self.campaigns,
+            recovery=self.recovery,
+            clock=self.clock,
+        )
 
     @property
     def _reports(self) -> "StreamReports":

@@ -3,13 +3,24 @@
 Amazon SES reviews an account from 5 % hard bounces on and may pause it from 10 % on; few bounces say nothing of a list.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
+from shared.domain.states import COUNT_KEYS
+
 ALLOWED: Final = 10
-"""Hard bounces of a job that stop nothing, however few its messages are."""
+"""Hard bounces of a campaign that stop nothing, however few its messages are."""
 ONE_IN: Final = 10
 """Of the messages with a final word, more than one in so many must have bounced."""
+
+
+def together(jobs: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Return the sums of the counts of a campaign's jobs, each by COUNT_KEYS."""
+    out = dict.fromkeys(COUNT_KEYS, 0)
+    for counts in jobs:
+        for key in COUNT_KEYS:
+            out[key] += counts[key]
+    return out
 
 
 def settled(counts: Mapping[str, int]) -> int:
@@ -18,5 +29,8 @@ def settled(counts: Mapping[str, int]) -> int:
 
 
 def trips(counts: Mapping[str, int]) -> bool:
-    """Tell whether more than ALLOWED messages have bounced, and more than one in ONE_IN of those with a final word."""
+    """Tell whether more than ALLOWED messages have bounced, and more than one in ONE_IN of those with a final word.
+
+    `counts`: of all of a campaign's jobs together.
+    """
     return counts["bounced"] > ALLOWED and counts["bounced"] * ONE_IN > settled(counts)

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from shared.contracts import Settings
+from shared.domain import guard
 from shared.domain.campaigns import MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
 from shared.domain.content import Content
 from shared.domain.jobs import Job
@@ -48,6 +49,8 @@ class Reason(StrEnum):
     CREDENTIAL_NOT_FOUND = "credential_not_found"
     TAKES_TOO_LONG = "takes_too_long"
     """At its rate the list takes longer than it is kept."""
+    BOUNCE_GUARD = "bounce_guard"
+    """Too much of what it has sent has bounced, and its owner has not overridden the guard."""
     TOO_LATE = "too_late"
     """The list will have expired by the time that sending is to begin."""
 
@@ -198,6 +201,8 @@ class CampaignControl:
             return Refused(Reason.LIST_EXPIRED if self._now() > expires else Reason.TOO_LATE)
         if campaign.channel == "email" and campaign.message.sender is None:
             return Refused(Reason.FROM_MISSING)
+        if self._bounces(campaign):
+            return Refused(Reason.BOUNCE_GUARD)
         return self._beyond(campaign, order.rate) or self._too_long(campaign, upload, order)
 
     def _too_long(self, campaign: Campaign, upload: Upload, order: Order) -> Refused | None:
@@ -212,6 +217,13 @@ class CampaignControl:
             return None
         sentence = f"Sending takes {days:.1f} days at this rate, and the list is kept for {left:.1f} more days."
         return Refused(Reason.TAKES_TOO_LONG, (("rate", sentence),))
+
+    def _bounces(self, campaign: Campaign) -> bool:
+        """Tell whether the bounce guard would stop what a campaign sends now."""
+        if campaign.guard_off or not campaign.jobs:
+            return False
+        jobs = self._records.read_jobs(campaign.jobs)
+        return guard.trips(guard.together(job.counts for job in jobs.values()))
 
     def _beyond(self, campaign: Campaign, rate: float | None) -> Refused | None:
         """Return why a campaign's credential does not carry it, or not as fast."""

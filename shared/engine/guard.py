@@ -1,39 +1,81 @@
 """The bounce guard at work: it stops a campaign's open jobs, each with an entry in the audit log and an event."""
 
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
 
 from shared.domain import guard as rules
 from shared.domain.jobs import Job, StopReason
 from shared.domain.journal import SYSTEM, Event
 from shared.domain.states import TRANSITIONS, Change
-from shared.ports import Clock, Records
+from shared.ports import Clock, Lists, Records
 
 STOPPED = "job.stopped"
 """The kind of event."""
+BELIEVED_S: Final = 15.0
+"""Seconds for which the counts of a campaign's other jobs are believed: two reads in that time, not two a fold."""
+KNOWN: Final = 256
+"""Campaigns whose counts a process remembers."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The counts of a campaign's jobs by their names, as they were at `at` (Unix seconds)."""
+
+    at: float
+    counts: Mapping[str, Mapping[str, int]]
 
 
 class BounceGuard:
     """Stops campaigns. Looking again changes nothing: a stop and what is told of it are one transaction."""
 
-    def __init__(self, *, records: Records, clock: Clock) -> None:
+    def __init__(self, *, records: Records, lists: Lists, clock: Clock) -> None:
         self._records = records
+        self._lists = lists
         self._clock = clock
+        self._looks: OrderedDict[str, _Look] = OrderedDict()
 
     def check(self, job: Job) -> bool:
-        """Stop all open jobs of a job's campaign on its credential if too many of the job's messages have bounced.
+        """Stop all open jobs of a job's campaign on its credential if too many of the campaign's messages have bounced.
 
         Args:
-            job: as just read.
+            job: as just read. It counts exactly; the campaign's other jobs as of a look some seconds ago, but nothing
+                is stopped without a look just now.
 
         Returns:
             Whether the job itself was stopped by this call.
         """
-        if not job.campaign or job.guard_off or not rules.trips(job.counts):
+        if not job.campaign or job.guard_off:
             return False
-        stopped = self._stop(job, job)
+        counts = self._counts(job)
+        if not rules.trips(counts):
+            return False
+        stopped = self._stop(job, job, counts)
         for other in self._others(job):
-            self._stop(other, job)
+            self._stop(other, job, counts)
         return stopped
+
+    def _counts(self, job: Job) -> Mapping[str, int]:
+        """Return the counts of all jobs of a job's campaign together; those that trip the guard are as of now."""
+        look = self._looks.get(job.campaign)
+        if look is not None and self._clock.now() - look.at < BELIEVED_S:
+            look = replace(look, counts={**look.counts, job.id: job.counts})
+            self._remember(job.campaign, look)
+            counts = rules.together(look.counts.values())
+            if not rules.trips(counts):
+                return counts
+        at = self._clock.now()
+        others = [name for name in self._lists.sent(job.campaign) if name != job.id]
+        found = self._records.read_jobs(others) if others else {}
+        look = _Look(at, {name: x.counts for name, x in found.items()} | {job.id: job.counts})
+        self._remember(job.campaign, look)
+        return rules.together(look.counts.values())
+
+    def _remember(self, campaign: str, look: _Look) -> None:
+        self._looks[campaign] = look
+        if len(self._looks) > KNOWN:
+            self._looks.popitem(last=False)
 
     def _others(self, job: Job) -> Iterator[Job]:
         """Walk the other open jobs of the campaign on the credential that it reserves."""
@@ -44,8 +86,8 @@ class BounceGuard:
                     if other is not None:
                         yield other
 
-    def _stop(self, job: Job, because: Job) -> bool:
-        """Stop a job, if it can be, because of what came of that one."""
+    def _stop(self, job: Job, because: Job, counts: Mapping[str, int]) -> bool:
+        """Stop a job, if it can be, because of what came of that one and of the campaign, whose `counts` are."""
         if job.state not in TRANSITIONS[Change.STOP][0]:
             return False
         now = int(self._clock.now() * 1000)
@@ -53,8 +95,8 @@ class BounceGuard:
             "campaign": job.campaign,
             "reason": StopReason.BOUNCE_GUARD.value,
             "because_of": because.id,
-            "bounced": because.counts["bounced"],
-            "settled": rules.settled(because.counts),
+            "bounced": counts["bounced"],
+            "settled": rules.settled(counts),
         }
         event = Event(job.account, now, job.id, STOPPED, SYSTEM, told)
         return self._records.change(job, Change.STOP, now, reason=StopReason.BOUNCE_GUARD.value, event=event).won

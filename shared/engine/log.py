@@ -13,7 +13,7 @@ from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.states import ACTIVE, COUNT_KEYS, Change, JobState
 from shared.engine.guard import BounceGuard
 from shared.engine.recover import Recovery
-from shared.ports import FOLDS, Clock, LedgerStore, Records, Retriable
+from shared.ports import FOLDS, Clock, LedgerStore, Lists, Records, Retriable
 
 ROUNDS: Final = 3
 """How often the finaliser starts over when others write meanwhile; the next record or the sweeper comes back for the
@@ -42,12 +42,14 @@ class Folded:
 class Logger:
     """Folds ledgers and finalises jobs."""
 
-    def __init__(self, *, records: Records, ledgers: LedgerStore, recovery: Recovery, clock: Clock) -> None:
+    def __init__(
+        self, *, records: Records, ledgers: LedgerStore, lists: Lists, recovery: Recovery, clock: Clock
+    ) -> None:
         self._records = records
         self._ledgers = ledgers
         self._recovery = recovery
         self._clock = clock
-        self._guard = BounceGuard(records=records, clock=clock)
+        self._guard = BounceGuard(records=records, lists=lists, clock=clock)
         self._known: OrderedDict[str, Job] = OrderedDict()
 
     def fold(self, ledger: Ledger) -> Folded:

@@ -10,6 +10,7 @@ from shared.ports.campaigns import (
     FileFacts,
     Files,
     Listed,
+    Lists,
     Templates,
     Uploads,
 )
@@ -112,6 +113,7 @@ __all__ = [
     "LedgerStore",
     "Links",
     "Listed",
+    "Lists",
     "Loaded",
     "Mismatch",
     "Multipart",

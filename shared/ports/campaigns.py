@@ -25,7 +25,15 @@ class Listed:
     fits: bool
 
 
-class Campaigns(Protocol):
+class Lists(Protocol):
+    """Which jobs belong to a campaign."""
+
+    def sent(self, campaign: str) -> Sequence[str]:
+        """Return the jobs that a campaign's lists have become, oldest first, consistent; none if it has gone."""
+        ...
+
+
+class Campaigns(Lists, Protocol):
     """Campaigns. Every write is all or nothing."""
 
     def create(self, campaign: Campaign, key: Idempotency | None) -> Stored | Replay | Mismatch:

@@ -183,6 +183,21 @@ def test_the_bounce_guard_is_taken_off_for_good(api: Api) -> None:
     assert api.call("POST", f"/campaigns/{name}/override-bounce-guard").status == 200
 
 
+def test_the_next_list_of_a_campaign_that_bounces_is_refused_until_its_owner_overrides_the_guard(api: Api) -> None:
+    name = api.campaign()
+    for n in (8, 3):
+        api.listed(name, *({"recipient": f"r{n}.{i}@example.com", "name": "Ann"} for i in range(n)))
+        job = api.world.job(api.sent(name))
+        api.world.settle()
+        api.world.track("one", *(api.world.word(job.id, i, "bounced") for i in range(n)))
+        api.world.settle()
+    api.listed(name)
+    got = api.call("POST", f"/campaigns/{name}/send")
+    assert (got.status, got.json["code"]) == (409, "bounce_guard")
+    assert api.call("POST", f"/campaigns/{name}/override-bounce-guard").status == 200
+    assert api.call("POST", f"/campaigns/{name}/send").status == 202
+
+
 def test_a_test_key_s_campaign_goes_to_the_test_provider_alone(api: Api) -> None:
     key = api.test_key()
     name = api.campaign(key=key, credential_id="two")

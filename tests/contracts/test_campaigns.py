@@ -251,6 +251,7 @@ def test_a_list_becomes_a_job(shop: Shop) -> None:
     assert shop.campaigns.get(campaign.id) == after
     stored = shop.uploads.get(campaign.id, upload.id)
     assert stored == upload.changed(state=UploadState.SENT)
+    assert (list(shop.campaigns.sent(campaign.id)), list(shop.campaigns.sent("none"))) == ([job.id], [])
     assert shop.stores.records.job(job.id) == job
     assert shop.stores.records.content(job.id) == CONTENT
     assert shop.stores.stats(ACCOUNT) == {"queued": 4, "skipped": 1}

@@ -8,6 +8,7 @@ from shared.domain.jobs import Job
 from shared.domain.journal import Event, Log
 from shared.domain.states import JobState
 from shared.engine.control import Resumed
+from shared.engine.guard import BELIEVED_S
 from shared.ports import Retriable
 from tests.fakes.faults import When
 from tests.fakes.lists import send_list
@@ -107,6 +108,61 @@ def test_every_open_job_of_the_campaign_is_stopped_and_no_other(world: World) ->
     assert [stopped(world, x) for x in (other, batch)] == [False] * 2
     assert sorted(e.id for e in told(world)) == sorted(x.id for x in (job, running, waiting))
     assert {e.data["because_of"] for e in told(world)} == {job.id}
+
+
+def ended(world: World, bounced: int, *, delivered: int) -> Job:
+    """Send a list of the campaign whole, and have it bounce and be delivered."""
+    job = aged(world, "spring", bounced + delivered)
+    places = sent(world, job, bounced + delivered)
+    world.settle()
+    bounce(world, job, places, delivered=delivered)
+    assert world.job(job.id).state is JobState.LOGGED
+    return job
+
+
+def test_the_bounces_of_all_lists_of_a_campaign_count_together(world: World) -> None:
+    ended(world, 6, delivered=14)
+    late = aged(world, "spring", 200)
+    places = sent(world, late, 20)
+    bounce(world, late, places[:4])
+    assert not stopped(world, late)
+    bounce(world, late, places[4:5])
+    assert stopped(world, late)
+    (event,) = told(world)
+    assert (event.data["bounced"], event.data["settled"]) == (11, 25)
+
+
+def test_what_other_lists_delivered_counts_as_of_now(world: World) -> None:
+    good = aged(world, "spring", 200)
+    places = sent(world, good, 120)
+    bad = aged(world, "spring", 200)
+    bounce(world, bad, sent(world, bad, 9)[:9])
+    bounce(world, good, places, delivered=120)
+    bounce(world, bad, sent(world, bad, 11)[9:])
+    assert [stopped(world, x) for x in (good, bad)] == [False, False]
+
+
+def test_a_list_without_bounces_is_stopped_while_its_campaign_has_too_many(world: World) -> None:
+    ended(world, 11, delivered=0)
+    late = aged(world, "spring", 200)
+    world.settle()
+    assert stopped(world, late)
+    left = world.counts(late.id)["queued"]
+    assert left > 100
+    assert isinstance(world.control.resume(late.id, ACCOUNT), Resumed)
+    world.settle()
+    assert stopped(world, late)
+    assert 0 < world.counts(late.id)["queued"] <= left
+
+
+def test_the_other_lists_are_read_once_in_a_while(world: World) -> None:
+    job = aged(world, "spring", 200)
+    places = sent(world, job, 60)
+    world.clock.advance(BELIEVED_S)
+    world.tap.calls.clear()
+    for place in places:
+        bounce(world, job, [place], delivered=1)
+    assert world.tap.calls.count("lists.sent") == 1
 
 
 def test_bounces_after_the_end_stop_the_jobs_that_still_run(world: World) -> None:

@@ -1,5 +1,6 @@
 """Campaigns and stored templates in memory."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from shared.domain.campaigns import Campaign, Message, StoredTemplate, Upload, UploadState
@@ -40,6 +41,10 @@ class FakeCampaigns:
 
     def get(self, campaign: str) -> Campaign | None:
         return self._atomic("get", lambda: self.items.get(campaign))
+
+    def sent(self, campaign: str) -> Sequence[str]:
+        found = self._atomic("sent", lambda: self.items.get(campaign))
+        return found.jobs if found is not None else ()
 
     def save(self, old: Campaign, new: Campaign, *, event: Event | None = None) -> bool:
         def put() -> bool:

@@ -1,13 +1,13 @@
 """The stores in memory, with the same handles as the real ones in `tests.fakes.tables`."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from shared.domain.ledger import Ledger
 from shared.domain.suppressions import Reach
 from shared.domain.switches import Switches
-from shared.ports import Agenda, Bookmarks, Breakers, Hints, Holds, Journal, LedgerStore, Pacer, Records
+from shared.ports import Agenda, Bookmarks, Breakers, Hints, Holds, Journal, LedgerStore, Lists, Pacer, Records
 from tests.fakes.bookmarks import FakeBookmarks
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.clock import FakeClock
@@ -44,6 +44,8 @@ class Stores(Protocol):
     def agenda(self) -> Agenda: ...
     @property
     def journal(self) -> Journal: ...
+    @property
+    def lists(self) -> Lists: ...
 
     def pause(self, account: str) -> None:
         """Pause an account, or everything if the name is empty."""
@@ -64,6 +66,17 @@ class Stores(Protocol):
         """Return address key → (reason, since) of an account."""
 
 
+class FakeLists:
+    """Campaigns' jobs by what the jobs say: a world has no items of campaigns."""
+
+    def __init__(self, records: FakeRecords, tap: Tap) -> None:
+        self._jobs = records.jobs
+        self._tap = tap
+
+    def sent(self, campaign: str) -> Sequence[str]:
+        return self._tap("lists.sent", lambda: [x.id for x in self._jobs.values() if x.campaign == campaign])
+
+
 class FakeStores:
     """The fakes over one memory."""
 
@@ -74,6 +87,7 @@ class FakeStores:
         self.bookmarks = FakeBookmarks(self.tap)
         self.records = FakeRecords(self.ledgers, self.tap, self.breakers)
         self.journal = self.records.journal
+        self.lists = FakeLists(self.records, self.tap)
         self.pacer = FakePacer(clock, self.tap)
         self.hints = FakeHints(self.pacer, self.tap)
         self.holds = FakeHolds(self.records, self.pacer, clock, self.tap)

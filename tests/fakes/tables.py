@@ -10,6 +10,7 @@ from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.agenda import DynamoAgenda
 from shared.adapters.dynamo.bookmarks import DynamoBookmarks
 from shared.adapters.dynamo.breakers import DynamoBreakers
+from shared.adapters.dynamo.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.hints import DynamoHints
 from shared.adapters.dynamo.journal import DynamoJournal
@@ -125,6 +126,7 @@ class MotoStores:
         self.bookmarks = DynamoBookmarks(self.dynamo, self.tables.ops)
         self.agenda = DynamoAgenda(self.dynamo, self.tables.records)
         self.journal = DynamoJournal(self.dynamo, self.tables.records)
+        self.lists = DynamoCampaigns(self.dynamo, records=self.tables.records, blobs=self.blobs)
 
     def _updated(self, table: str, key: Any) -> None:
         """Tell the listener of a ledger that was written, as the stream does."""

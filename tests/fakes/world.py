@@ -141,7 +141,7 @@ class World:
             **common,
         )
         self.planner = Planner(lanes=self.lanes, **common)
-        self.logger = Logger(recovery=self.recovery, **common)
+        self.logger = Logger(lists=self.stores.lists, recovery=self.recovery, **common)
         self.tracker = Tracker(recovery=self.recovery, pool=FakePool, **common)
         self.retrier = Retrier(recovery=self.recovery, **common)
         self.schedules = Schedules(

@@ -184,7 +184,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         problems=(
             *("not_found", "account_suspended", "credential_not_found", "upload_in_progress", "no_list"),
             *("missing_columns", "list_expired", "too_many_lists", "from_missing", "from_not_allowed"),
-            *("no_valid_recipient", "rate_too_high", "takes_too_long"),
+            *("no_valid_recipient", "rate_too_high", "takes_too_long", "bounce_guard"),
         ),
         idempotent=True,
     ),

@@ -1,5 +1,6 @@
 """Campaigns on DynamoDB, and the transaction that turns a list into a job."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from shared.adapters.dynamo import campaign_codec, codec, contents, folding, journal, keys, once
@@ -45,6 +46,11 @@ class DynamoCampaigns:
         """Return a campaign, consistent."""
         item = self._db.get(self._table, keys.campaign(campaign))
         return campaign_codec.campaign(item) if item else None
+
+    def sent(self, campaign: str) -> Sequence[str]:
+        """Return the jobs that a campaign's lists have become, oldest first, consistent."""
+        found = self.get(campaign)
+        return found.jobs if found is not None else ()
 
     def save(self, old: Campaign, new: Campaign, *, event: Event | None = None) -> bool:
         """Write a campaign if it is as read; a write of our own whose answer was lost counts."""
