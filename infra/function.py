@@ -38,6 +38,10 @@ RETENTION: Final[Mapping[int, RetentionDays]] = {
 }
 
 
+_NAMED: Final = {"dynamodb:LeadingKeys": "false"}
+"""`ForAllValues` holds of a request that names no key at all."""
+
+
 def log_group(scope: Construct, deployment: Deployment) -> LogGroup:
     """Create the log group `Logs` in a construct. It goes with the stack: logs are no ground truth."""
     return LogGroup(scope, "Logs", retention=RETENTION[deployment.logs_days], removal_policy=RemovalPolicy.DESTROY)
@@ -104,8 +108,15 @@ class Function(Construct):
             logging_format=LoggingFormat.JSON,
         )
 
-    def allow(self, *actions: str, on: list[str]) -> None:
-        """Let the function do these actions on these resources (ARNs)."""
+    def allow(self, *actions: str, on: list[str], partitions: str = "") -> None:
+        """Let the function do these actions on these resources (ARNs).
+
+        `partitions`: of tables, only partitions whose key fits this pattern. The emulator knows no such condition.
+        """
         if self._local:  # the emulator asks for sqs:SendMessageBatch too, which on AWS is the same action
             actions = tuple(a.replace("sqs:SendMessage", "sqs:SendMessage*") for a in actions)
-        self._policy.add_statements(PolicyStatement(effect=Effect.ALLOW, actions=list(actions), resources=on))
+        within = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [partitions]}, "Null": _NAMED}
+        conditions = within if partitions and not self._local else None
+        self._policy.add_statements(
+            PolicyStatement(effect=Effect.ALLOW, actions=list(actions), resources=on, conditions=conditions)
+        )

@@ -32,6 +32,8 @@ CONSUME: Final = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageV
 STREAM: Final = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
 SES_SEND: Final = ("ses:SendEmail", "ses:SendRawEmail", "ses:SendBulkEmail", "ses:SendBulkTemplatedEmail")
 """SES checks the second for a mail with attachments, and the last for each entry of a SendBulkEmail."""
+UNBOUND: Final = frozenset({"mailgun"})
+"""Providers whose webhooks' signatures cover no body: each is remembered with the body it came with."""
 STORE: Final = ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
 LINKED: Final = ("email", "any")
 """Channels whose messages may have an unsubscription link; `any` is that of the built-in test credential."""
@@ -93,7 +95,7 @@ class PosthasteStack(Stack):
         for lane, sender in zip(lanes, senders, strict=True):
             self._grant_sender(deployment, storage, feedback, lane, sender)
         self._grant_api(deployment, storage, api.serve)
-        self._grant_webhooks(deployment, feedback, webhooks.receive)
+        self._grant_webhooks(deployment, storage, feedback, webhooks.receive)
         self._grant_dispatch(deployment, storage, feedback, dispatch)
         self._grant_lists(storage, lists, api.serve, dispatch.sweep, lists.serve(code, environment))
         due = schedules.serve(code, environment)
@@ -202,7 +204,9 @@ class PosthasteStack(Stack):
         serve.allow("secretsmanager:GetSecretValue", on=[self._link_keys(deployment)])
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes(deployment)])
 
-    def _grant_webhooks(self, deployment: Deployment, feedback: Feedback, receive: Function) -> None:
+    def _grant_webhooks(self, deployment: Deployment, storage: Storage, feedback: Feedback, receive: Function) -> None:
+        if any(c.provider in UNBOUND for c in deployment.settings.credentials):
+            receive.allow("dynamodb:PutItem", on=[storage.ops.table_arn], partitions=f"{contracts.POST_PREFIX}*")
         receive.allow("sqs:SendMessage", on=[feedback.work.queue.queue_arn])
         receive.allow("secretsmanager:GetSecretValue", on=[self._secret(contracts.secret_name(deployment.stage, "*"))])
 

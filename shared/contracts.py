@@ -95,6 +95,8 @@ LOG_STREAM_FILTER: Final = {
 }
 """`ops` stream → log: a ledger whose cells changed and that nobody works on."""
 
+POST_PREFIX: Final = "W#"
+"""Begins the partitions of `ops` in which the webhook function remembers posts, and the only ones it writes."""
 WEBHOOK_PATH: Final = "/webhooks/{provider}/{credential_id}"
 
 

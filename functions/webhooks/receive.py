@@ -12,7 +12,7 @@ from shared.adapters import logs, metrics
 from shared.adapters.secrets import MalformedSecret
 from shared.contracts import WEBHOOK_PATH
 from shared.metrics import Metric, Service
-from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, Retriable
+from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, Retriable, Sealing
 
 logger = logs.lines("webhooks")
 
@@ -46,6 +46,8 @@ def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
         body = _body(event)
         reader.verify(headers, body, using.secret(credential_id), now)
         reading = reader.words(headers, body)
+        if isinstance(reader, Sealing):
+            using.seen_with(reader.seal(body))
         if reading.words:
             using.feedback.send(list(feedback_messages(credential_id, reading.words)))
     except BadSignature as error:

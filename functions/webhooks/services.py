@@ -1,9 +1,9 @@
 """What the receiver of provider webhooks works with, built once per process."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from botocore.config import Config
 
@@ -13,8 +13,11 @@ from shared.adapters.clock import SystemClock
 from shared.adapters.secrets import Secrets
 from shared.adapters.sqs import SqsQueue
 from shared.contracts import Settings, Word
-from shared.ports import Clock, Fetching, Queue, WebhookReader
+from shared.ports import BadSignature, Clock, Fetching, Queue, Seal, WebhookReader
 from shared.providers import registry
+
+if TYPE_CHECKING:
+    from shared.adapters.dynamo.posts import Posts
 
 MAX_MESSAGE_BYTES: Final = 200_000
 """Of one feedback message: a post of thousands of events is cut, so that one tracker invocation stays short."""
@@ -24,13 +27,25 @@ MAX_CHUNKS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Ports and settings. `reader`: the webhook reader of a provider; KeyError if it has none."""
+    """Ports and settings.
+
+    Attributes:
+        reader: returns the webhook reader of a provider; KeyError if it has none.
+        first: tells whether a signature that does not cover the body comes with the first body it came with. Without
+            it such posts are not believed.
+    """
 
     settings: Settings
     secret: Callable[[str], Mapping[str, str]]
     feedback: Queue
     clock: Clock
     reader: Callable[[str], WebhookReader]
+    first: Callable[[Seal], bool] = field(default=lambda _: False)
+
+    def seen_with(self, seal: Seal) -> None:
+        """Remember what a signature came with; raises BadSignature if that was another body, or Retriable."""
+        if not self.first(seal):
+            raise BadSignature("used_before")
 
     def reader_of(self, provider: str, credential_id: str) -> WebhookReader:
         """Return what reads a credential's webhooks; KeyError if it is not declared, or for another provider."""
@@ -50,6 +65,14 @@ def build(env: Mapping[str, str], client: Callable[[str], Any] | None = None) ->
     clock = SystemClock()
     settings = Settings.loads(env[contracts.ENV_SETTINGS])
     readers: dict[str, WebhookReader] = {}
+    posts: list[Posts] = []
+
+    def first(seal: Seal) -> bool:
+        if not posts:
+            from shared.adapters.dynamo.posts import Posts  # noqa: PLC0415 - most providers' signatures cover the body
+
+            posts.append(Posts(make("dynamodb"), env[contracts.ENV_OPS_TABLE], clock))
+        return posts[0].first(seal)
 
     def reader(name: str) -> WebhookReader:
         if name not in readers:
@@ -67,6 +90,7 @@ def build(env: Mapping[str, str], client: Callable[[str], Any] | None = None) ->
         feedback=SqsQueue(make("sqs"), env[contracts.ENV_FEEDBACK_QUEUE_URL], clock),
         clock=clock,
         reader=reader,
+        first=first,
     )
 
 

@@ -130,6 +130,30 @@ class WebhookReader(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """A signature that does not cover its post's body.
+
+    Attributes:
+        signed: digest of what it does cover: the same of every post that carries this signature.
+        said: digest of what the body says, however it is written.
+        until: Unix seconds after which the signature is refused as too old.
+    """
+
+    signed: str
+    said: str
+    until: int
+
+
+@runtime_checkable
+class Sealing(Protocol):
+    """A webhook reader whose signatures do not cover the body: each is believed with the first body it came with."""
+
+    def seal(self, body: bytes) -> Seal:
+        """Return the seal of a post that is verified, and whose words were read. Raises BadEvents."""
+        ...
+
+
 @runtime_checkable
 class Fetching(Protocol):
     """A webhook reader that fetches what its provider points to: a certificate, a confirmation."""

@@ -3,9 +3,10 @@
 Sources (documentation.mailgun.com/docs/mailgun/user-manual): webhooks/securing-webhooks (signature),
 webhooks/webhook-payloads (bodies), events/event-types (events).
 The secret's `webhook_signing_key`: the HTTP webhook signing key, not the API key; several, separated by commas, while
-it is changed. The signature covers timestamp and token, not the body.
+it is changed. The signature covers timestamp and token, not the body: so each is believed with one body only.
 """
 
+import hashlib
 import hmac
 import json
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from typing import Any, Final
 from shared.contracts import Word
 from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
-from shared.ports import BadEvents, BadSignature, Reading
+from shared.ports import BadEvents, BadSignature, Reading, Seal
 from shared.providers._common import (
     MAX_AHEAD,
     MAX_AT,
@@ -29,8 +30,8 @@ from shared.providers._common import (
 )
 
 MAX_AGE: Final = 24 * 3600.0
-"""Seconds. Mailgun retries for 8 hours and does not say whether it signs each try anew. A replay is harmless: words are
-joined by (ref, word, time), whatever is repeated."""
+"""Seconds. Mailgun retries for 8 hours and does not say whether it signs each try anew. A replay of the same event is
+harmless: words are joined by (ref, word, time). Another event under the same token is refused: see `seal`."""
 MAX_TOKEN: Final = 200
 """Characters; Mailgun's tokens have 50."""
 MAX_MESSAGE_ID: Final = 200
@@ -84,6 +85,22 @@ class MailgunWebhooks:
         if not sum([hmac.compare_digest(ours, theirs) for ours in made for theirs in signatures]):
             raise BadSignature("wrong_signature")
 
+    def seal(self, body: bytes) -> Seal:
+        """Tell timestamp and token, and what is read of the body; see `ports.Sealing`.
+
+        The signature covers both joined, so they are told joined: where one ends decides nothing. A post that is
+        repeated may be written in another order.
+
+        Raises:
+            BadEvents: the body is nested too deeply.
+        """
+        timestamp, token, _ = _signature(body)
+        try:
+            said = json.dumps([timestamp, json.loads(body).get("event-data")], sort_keys=True)
+        except RecursionError:  # what is read is not written by the same depth
+            raise BadEvents("not_json") from None
+        return Seal(_digest(timestamp + token), _digest(said), int(timestamp) + int(MAX_AGE))
+
     def words(self, headers: Mapping[str, str], body: bytes) -> Reading:  # noqa: ARG002 - of the port
         """Return the word of a post, if it is ours. An event without a time of its own gets that of the signature.
 
@@ -100,6 +117,10 @@ class MailgunWebhooks:
         signed = _text(_inner(post, "signature").get("timestamp"))
         word = _word(event, int(signed) if digits(signed) else 0)
         return Reading(1, [] if word is None else [word])
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _signature(body: bytes) -> tuple[str, str, list[bytes]]:

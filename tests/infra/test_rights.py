@@ -1,9 +1,13 @@
 """Who may do what: each function has only the rights that it uses, and no secret stands in the template."""
 
+import json
 import string
+from pathlib import Path
 
 import pytest
 
+from infra.lint import synthesise
+from infra.settings import Target, read
 from shared import contracts
 from tests.infra.conftest import LINK_KEYS_ID, SENDERS, TABLES
 from tests.infra.template import Template, listed, target
@@ -120,6 +124,23 @@ def test_nobody_scans_and_only_the_api_deletes(template: Template) -> None:
         assert not actions & SCANS, service
         assert ("dynamodb:DeleteItem" in actions) == (service == "api")
     assert not any(a.startswith("dynamodb:") for a in template.actions("webhooks"))
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("place", list(Target))
+def test_posts_of_unbound_signatures_are_all_that_the_webhooks_write(tmp_path: Path, place: Target) -> None:
+    mailgun = {"id": "mg", "provider": "mailgun", "channel": "email", "rate": 10}
+    settings = {"stage": "dev", "credentials": [mailgun], "routes": {"email": ["mg"]}, "alarm_email": "ops@example.com"}
+    made = Template(
+        json.loads(synthesise(read(settings, target=place, known=["mailgun"]), tmp_path).read_text("utf-8"))
+    )
+    role = made.resources[target(made.functions()["webhooks"]["Role"])]["Properties"]
+    statements = [s for p in role["Policies"] for s in p["PolicyDocument"]["Statement"]]
+    (writes,) = [s for s in statements if "dynamodb" in str(s["Action"])]
+    assert writes["Action"] == "dynamodb:PutItem"
+    assert TABLES[target(writes["Resource"])] == "ops"
+    within = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["W#*"]}, "Null": {"dynamodb:LeadingKeys": "false"}}
+    assert writes.get("Condition") == (within if place is Target.AWS else None), "the emulator knows no such condition"
 
 
 @pytest.mark.promise(9)

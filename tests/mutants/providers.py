@@ -82,6 +82,15 @@ PROVIDERS: Final = (
         "tests/engine/test_divided.py::test_leases_too_short_to_divide_a_call_divide_it_together[30.0]",
     ),
     Mutant(
+        "a signature of Mailgun's is good for any body",
+        9,
+        "functions/webhooks/services.py",
+        "if not self.first(seal):",
+        "if not self.first(seal) and not seal.said:",
+        "tests/attacks/test_a_captured_mailgun_signature.py"
+        "::test_another_body_under_a_signature_that_was_used_is_refused",
+    ),
+    Mutant(
         "signature check skipped: SendGrid",
         9,
         "shared/providers/sendgrid_events.py",

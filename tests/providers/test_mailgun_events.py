@@ -28,8 +28,8 @@ def hexdigest(key: str, at: object = NOW, token: str = TOKEN) -> str:
     return hmac.new(key.encode(), f"{at}{token}".encode(), hashlib.sha256).hexdigest()
 
 
-def signature(at: int = NOW, key: str = KEY) -> dict[str, Any]:
-    return {"timestamp": str(at), "token": TOKEN, "signature": hexdigest(key, at)}
+def signature(at: int = NOW, key: str = KEY, token: str = TOKEN) -> dict[str, Any]:
+    return {"timestamp": str(at), "token": token, "signature": hexdigest(key, at, token)}
 
 
 def body(event: Any = None, **changes: Any) -> bytes:

@@ -25,6 +25,7 @@ from shared.domain.jobs import Policy
 from shared.domain.outcomes import Kind
 from shared.domain.states import Cell, JobState
 from shared.engine.resolve import Resolved
+from shared.ports import Seal
 from shared.providers import registry
 from shared.providers.registry import Needs
 from simulator.run import Simulator
@@ -76,6 +77,7 @@ class Far(World):
         self._http = HttpClient(Wire(clock))
         self._secrets: dict[str, dict[str, str]] = {}
         self._read = Counter[str]()
+        self._seals: dict[str, str] = {}
         self._feedback = FakeQueue(clock)
         for name in posts:
             known = simulator.control.keys(name)
@@ -83,12 +85,17 @@ class Far(World):
             needs = Needs(self._http, clock, self._secrets[name], simulator.base_url(name, name))
             self.providers[name] = registry.provider(name)(needs)  # type: ignore[assignment]
         self.reboot()
-        self._services = Services(self.settings, self._secrets.__getitem__, self._feedback, clock, registry.webhooks)
+        self._services = Services(
+            self.settings, self._secrets.__getitem__, self._feedback, clock, registry.webhooks, self._first
+        )
 
     def resolve(self, lane: str, job: str, chunk: int) -> Resolved:
         found = super().resolve(lane, job, chunk)
         self.asked += Counter(asked=found.asked, accepted=found.accepted, absent=found.absent)
         return found
+
+    def _first(self, seal: Seal) -> bool:
+        return self._seals.setdefault(seal.signed, seal.said) == seal.said
 
     def hear(self) -> None:
         """Let the webhook function take what the providers have posted, and the tracker join it."""

@@ -41,12 +41,14 @@ Table `ops`:
 | slots; breaker; reservation of a credential | `P#credential / PACER`, `BREAKER`, `HOLDER` |
 | which credentials were ever declared? | `SYS / CREDENTIALS` |
 | how far is the sweeper? | `SYS / SWEEP` |
+| with which body did this webhook's signature come? | `W#sha256 / POST` |
 
 `created_at` in an index key is 15 digits of Unix milliseconds, so that text order is time order.
 """
 
 from typing import Final
 
+from shared.contracts import POST_PREFIX
 from shared.domain.suppressions import Reach
 
 Key = dict[str, dict[str, str]]
@@ -241,6 +243,11 @@ def holder(credential: str) -> Key:
 def breaker(credential: str) -> Key:
     """A credential's circuit breaker, in `ops`."""
     return key(f"P#{credential}", BREAKER)
+
+
+def post(digest: str) -> Key:
+    """What is remembered of a webhook's signature, by the sha256 of what it covers, hex; in `ops`."""
+    return key(f"{POST_PREFIX}{digest}", "POST")
 
 
 def campaign_pk(campaign_id: str) -> str:

@@ -1,0 +1,42 @@
+"""Posts of webhooks whose signature does not cover the body: which body each signature came with first.
+
+Source: docs/adr/0071.
+"""
+
+from typing import Any, Final
+
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo
+from shared.adapters.dynamo.codec import n, s
+from shared.ports import Clock, Seal
+
+SLACK: Final = 600
+"""Seconds that a signature is remembered beyond its end: clocks differ."""
+
+
+class Posts:
+    """Remembers signatures until they are too old to be believed.
+
+    Args:
+        client: a low-level boto3 DynamoDB client.
+        table: the name of the table `ops`.
+        clock: the time.
+    """
+
+    def __init__(self, client: Any, table: str, clock: Clock) -> None:
+        self._db = Dynamo(client, sleep=clock.sleep)
+        self._table = table
+
+    def first(self, seal: Seal) -> bool:
+        """Tell whether a signature comes for the first time, or with the same body as then. One conditional write."""
+        try:
+            self._db.call(
+                "put_item",
+                TableName=self._table,
+                Item={**keys.post(seal.signed), "said": s(seal.said), "ttl": n(seal.until + SLACK)},
+                ConditionExpression="attribute_not_exists(pk) OR said = :said",
+                ExpressionAttributeValues={":said": s(seal.said)},
+            )
+        except ConditionFailed:
+            return False
+        return True
