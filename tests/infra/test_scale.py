@@ -147,7 +147,7 @@ def test_the_customer_s_key_is_everywhere_and_everybody_may_use_it(stacks: dict[
     for template in stacks.values():
         assert {q.get("KmsMasterKeyId") for q in template.of("SQS::Queue").values()} == {arn}
         credentials = [s for s in template.of("SecretsManager::Secret").values() if "/credential/" in s["Name"]]
-        assert {s["KmsKeyId"] for s in credentials} == {arn}
+        assert {s["KmsKeyId"] for s in credentials} == ({arn} if template.functions() else set())
         roles = [r for r in template.of("IAM::Role").values() if r.get("Policies")]
         for role in roles:
             rights = [s for p in role["Policies"] for s in p["PolicyDocument"]["Statement"] if s["Resource"] == arn]
