@@ -14,7 +14,16 @@ from infra.dispatch import Feedback
 from infra.settings import Deployment
 from shared import contracts
 
-EVENTS: Final = ("send", "reject", "bounce", "complaint", "delivery", "renderingFailure", "deliveryDelay")
+EVENTS: Final = (
+    "send",
+    "reject",
+    "bounce",
+    "complaint",
+    "delivery",
+    "renderingFailure",
+    "deliveryDelay",
+    "subscription",
+)
 """Not open and click: they change no state, and make SES rewrite what is sent."""
 
 

@@ -49,6 +49,8 @@ WORDS: Final = {
     "defer": ("accepted", "deferred", "delivered"),
     "expire": ("accepted", "deferred", "expired"),
     "spam": ("accepted", "delivered", "complained"),
+    "unsubscribe": ("accepted", "delivered", "unsubscribed"),
+    "left": ("accepted", "left"),
     "silent": (),
 }
 DETAILS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -118,6 +120,19 @@ DETAILS: Final[Mapping[str, Mapping[str, Any]]] = {
         "delivery-status": {"attempt-no": 9, "code": 602, "message": "", "description": "Too old"},
     },
     "complained": {"event": "complained", "log-level": "warn"},
+    "unsubscribed": {"event": "unsubscribed", "log-level": "warn"},
+    "left": {
+        **_FAILED,
+        "severity": "permanent",
+        "reason": "suppress-unsubscribe",
+        "delivery-status": {
+            "attempt-no": 1,
+            "code": 606,
+            "enhanced-code": "",
+            "message": "",
+            "description": "Not delivering to unsubscribed address",
+        },
+    },
 }
 """Our word → what Mailgun's event says."""
 

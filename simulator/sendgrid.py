@@ -26,6 +26,8 @@ WORDS: Final = {
     "defer": ("processed", "deferred", "delivered"),
     "expire": ("processed", "deferred", "expired"),
     "spam": ("processed", "delivered", "spamreport"),
+    "unsubscribe": ("processed", "delivered", "group_unsubscribe"),
+    "left": ("left",),
     "silent": (),
 }
 DETAILS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -55,6 +57,8 @@ DETAILS: Final[Mapping[str, Mapping[str, str]]] = {
         "bounce_classification": "Mailbox Unavailable",
     },
     "spamreport": {"event": "spamreport"},
+    "group_unsubscribe": {"event": "group_unsubscribe", "asm_group_id": "10", "useragent": "Mozilla/5.0"},
+    "left": {"event": "dropped", "reason": "Unsubscribed Address", "status": "5.0.0"},
 }
 """Our word → what SendGrid's event says."""
 

@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import Final
 
+from shared.domain.outcomes import UNSUBSCRIBED
 from shared.domain.states import RANK, Cell
 
 
@@ -16,11 +17,15 @@ class WordKind(StrEnum):
     """Hard: the mailbox does not exist."""
     COMPLAINED = "complained"
     DROPPED = "dropped"
-    """Given up by the provider without trying."""
+    """Given up by the provider without trying; with the code `unsubscribed`, because its recipient has left there."""
     BLOCKED = "blocked"
     """Refused by the receiver for a reason other than the mailbox."""
     FAILED_TEMPORARILY = "failed_temporarily"
     """Given up by the provider after trying for long."""
+    UNSUBSCRIBED = "unsubscribed"
+    """The recipient has unsubscribed at the provider; says nothing of the attempt."""
+    RESUBSCRIBED = "resubscribed"
+    """The recipient has taken that back."""
     ABSENT = "absent"
     """Asked, the provider proved that it never took the attempt; counts for what is UNKNOWN, nothing else."""
 
@@ -28,6 +33,13 @@ class WordKind(StrEnum):
 HARD: Final = frozenset({WordKind.BOUNCED, WordKind.COMPLAINED})
 SOFT: Final = frozenset({WordKind.DROPPED, WordKind.BLOCKED, WordKind.FAILED_TEMPORARILY})
 SUPPRESSES: Final = HARD
+WISHES: Final = frozenset({WordKind.UNSUBSCRIBED, WordKind.RESUBSCRIBED})
+"""What a recipient wants of campaigns to come; no part of an attempt's story, so no record of it holds them."""
+
+
+def leaves(word: WordKind, code: str) -> bool:
+    """Tell whether a word says that its recipient has unsubscribed at the provider."""
+    return word is WordKind.UNSUBSCRIBED or (word is WordKind.DROPPED and code == UNSUBSCRIBED)
 
 
 def state_of(word: WordKind) -> Cell | None:

@@ -6,7 +6,7 @@ leaves its own words and no others.
 
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Final
@@ -15,11 +15,13 @@ from shared.contracts import Word
 from shared.domain import ledger as rules
 from shared.domain import passes
 from shared.domain.details import Detail, FeedbackDetail, FeedbackEntry
-from shared.domain.feedback import SOFT, SUPPRESSES, WordKind, state_of
+from shared.domain.feedback import SOFT, SUPPRESSES, WISHES, WordKind, leaves, state_of
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger, LedgerStatus
+from shared.domain.outcomes import UNSUBSCRIBED
 from shared.domain.states import MAX_ATTEMPTS, RANK, Cell, reopened
+from shared.domain.suppressions import Reach
 from shared.engine.pool import Pool
 from shared.engine.recover import Recovery
 from shared.ports import Clock, LedgerStore, Records, Retriable
@@ -216,6 +218,15 @@ class Tracker:
                 now.append((ref, kind, word))
         if not now:
             return 0, later
+        # Before the rest: a message that a provider drops for it is tried again, and must find who has unsubscribed.
+        self._heed(job, number, now)
+        about = [said for said in now if said[1] not in WISHES]
+        if about:
+            self._record(job, number, ledger, credential, about)
+        return len(now), later
+
+    def _record(self, job: Job, number: int, ledger: Ledger | None, credential: str, about: Sequence[Said]) -> None:
+        """Store words about attempts, and join them."""
         # The detail comes first: it holds the id that an attempt of unknown fate lacks, and a repeat, after the words
         # were joined, could no longer tell that it does.
         entries = tuple(
@@ -229,14 +240,13 @@ class Tracker:
                 w.detail,
                 w.secondary,
             )
-            for r, k, w in now
+            for r, k, w in about
         )
         ttl = ledger.ttl if ledger is not None else job.ttl
         self._records.put_feedback(FeedbackDetail(job.id, number, credential, entries, ttl))
         if ledger is not None:
-            self._join(job, ledger, credential, [said for said in now if not said[2].secondary])
-        self._suppress(job, number, now)
-        return len(now), later
+            self._join(job, ledger, credential, [said for said in about if not said[2].secondary])
+        self._suppress(job, number, about)
 
     def _join(self, job: Job, ledger: Ledger, credential: str, words: Sequence[Said]) -> None:
         """Join words into the ledger: by one compare-and-swap, or with the job where a message is to be tried again."""
@@ -295,19 +305,43 @@ class Tracker:
         }
 
     def _suppress(self, job: Job, number: int, words: Sequence[Said]) -> None:
-        hard = [(r.index, k) for r, k, w in words if k in SUPPRESSES and not w.secondary]
-        if not hard or job.test:
-            return
-        chunk = self._records.chunk(job.id, number)
+        hard = {r.index: k for r, k, w in words if k in SUPPRESSES and not w.secondary}
+        for index, key in self._keys(job, number, hard).items():
+            self._records.suppress(job.account, key, hard[index].value, self._now_and_then(), job=job.id)
+
+    def _heed(self, job: Job, number: int, words: Sequence[Said]) -> None:
+        """Unsubscribe who has left at the provider, or has come back there: their latest word of those at hand.
+
+        An older word that comes by itself, after a newer one, unsubscribes as well, which is the side to err on. Who
+        comes back at the provider takes back what was said there, and nothing else.
+        """
+        about = [(w.at, k is WordKind.RESUBSCRIBED, r.index) for r, k, w in words if not w.secondary and _wish(k, w)]
+        latest = {index: back for _, back, index in sorted(about)}
+        for index, key in self._keys(job, number, latest).items():
+            if latest[index]:
+                self._records.allow(job.account, key, reach=Reach.CAMPAIGNS, reason=UNSUBSCRIBED)
+            else:
+                moment = self._now_and_then()
+                self._records.suppress(job.account, key, UNSUBSCRIBED, moment, reach=Reach.CAMPAIGNS, job=job.id)
+
+    def _keys(self, job: Job, number: int, indices: Collection[int]) -> dict[int, str]:
+        """Return the normalised addresses of some recipients of a chunk; of tests nobody's."""
+        chunk = self._records.chunk(job.id, number) if indices and not job.test else None
         if chunk is None:
-            return
+            return {}
+        # only the ledger, which may have gone before its chunk, tells foreign refs
+        return {i: chunk.recipients[i].key for i in indices if i < len(chunk.recipients)}
+
+    def _now_and_then(self) -> int:
+        """Return a moment that is not much older than now (Unix ms): each new one costs a write."""
         now = int(self._clock.now() * 1000)
         if now - self._moment > MOMENT_MS:
             self._moment = now
-        for index, kind in dict(hard).items():
-            if index >= len(chunk.recipients):
-                continue  # only the ledger, which may have gone before its chunk, tells foreign refs
-            self._records.suppress(job.account, chunk.recipients[index].key, kind.value, self._moment)
+        return self._moment
+
+
+def _wish(kind: WordKind, word: Word) -> bool:
+    return kind is WordKind.RESUBSCRIBED or leaves(kind, word.code)
 
 
 def _names_id(ledger: Ledger, ref: Ref) -> bool:

@@ -332,8 +332,8 @@ class Records(Protocol):
         """
         ...
 
-    def allow(self, account: str, key: str, *, reach: Reach = Reach.ALL) -> bool:
-        """Take an address from them; False if it was not there."""
+    def allow(self, account: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
+        """Take an address from them; False if it was not there, or for another reason than the one given."""
         ...
 
     def suppressed(

@@ -15,6 +15,7 @@ from typing import Any, Final
 from shared.contracts import Word
 from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
+from shared.domain.outcomes import UNSUBSCRIBED
 from shared.ports import BadEvents, BadSignature, Reading, Seal
 from shared.providers._common import (
     MAX_AHEAD,
@@ -43,19 +44,22 @@ EVENTS: Final[Mapping[str, WordKind]] = {
     "rejected": WordKind.DROPPED,
     "delivered": WordKind.DELIVERED,
     "complained": WordKind.COMPLAINED,
+    "unsubscribed": WordKind.UNSUBSCRIBED,
 }
-"""`failed` is told apart by severity and reason. The others (opened, clicked, unsubscribed, stored) change no state."""
+"""`failed` is told apart by severity and reason. The others (opened, clicked, stored) change nothing."""
 FAILURES: Final[Mapping[str, WordKind]] = {
     "bounce": WordKind.BOUNCED,
     "delayed-bounce": WordKind.BOUNCED,
     "suppress-bounce": WordKind.BOUNCED,
     "suppress-complaint": WordKind.COMPLAINED,
-    "suppress-unsubscribe": WordKind.COMPLAINED,
+    "suppress-unsubscribe": WordKind.DROPPED,
     "old": WordKind.FAILED_TEMPORARILY,
 }
-"""Reasons of a permanent failure. What Mailgun remembers of an address (it bounced, complained or opted out) holds with
-every provider: such words are hard and suppress. `old` was tried until the time for it was over. Any other reason
-(generic, espblock, ...) is judged by the code: see `_failure`."""
+"""Reasons of a permanent failure. What Mailgun remembers of an address (it bounced or complained) holds with every
+provider: such words are hard and suppress. An opt-out (LEFT) keeps campaigns away, while another provider may carry
+what is no campaign. `old` was tried until the time for it was over. Any other reason (generic, espblock, ...) is judged
+by the code: see `_failure`."""
+LEFT: Final = "suppress-unsubscribe"
 
 
 class MailgunWebhooks:
@@ -171,7 +175,9 @@ def _word(event: Mapping[str, Any], signed_at: int) -> Word | None:
     kind = _failure(event, reason, code, status) if name == "failed" else EVENTS.get(name)
     if kind is None:
         return None
-    if reason.startswith("suppress-") or (name == "failed" and not code):
+    if reason == LEFT:
+        code = UNSUBSCRIBED
+    elif reason.startswith("suppress-") or (name == "failed" and not code):
         code = reason.replace("-", "_")
     at = event.get("timestamp")
     if not isinstance(at, int | float) or not 0 < at <= MAX_AT:

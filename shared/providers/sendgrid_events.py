@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from shared.contracts import Word
 from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
+from shared.domain.outcomes import UNSUBSCRIBED
 from shared.ports import BadEvents, BadSignature, Reading
 from shared.providers._common import (
     MAX_AHEAD,
@@ -46,17 +47,21 @@ EVENTS: Final[Mapping[str, WordKind]] = {
     "dropped": WordKind.DROPPED,
     "bounce": WordKind.BOUNCED,
     "spamreport": WordKind.COMPLAINED,
+    "unsubscribe": WordKind.UNSUBSCRIBED,
+    "group_unsubscribe": WordKind.UNSUBSCRIBED,
+    "group_resubscribe": WordKind.RESUBSCRIBED,
 }
-"""The others (open, click, unsubscribe, group_unsubscribe, group_resubscribe) change no state."""
+"""The others (open, click) change nothing."""
 DROPS: Final[Mapping[str, WordKind]] = {
     "bounced address": WordKind.BOUNCED,
     "invalid": WordKind.BOUNCED,
     "spam reporting address": WordKind.COMPLAINED,
-    "unsubscribed address": WordKind.COMPLAINED,
 }
-"""Reasons of a drop that are about the address: SendGrid remembers a hard bounce, a complaint or an opt-out. Another
-provider must not be tried (the mailbox is as dead there, and the recipient has said no), so these words are hard and
-suppress. The rest (Spam Content, Invalid SMTPAPI header, Recipient List over Package Quota) is about this account."""
+"""Reasons of a drop that are about the address: SendGrid remembers a hard bounce or a complaint. Another provider must
+not be tried (the mailbox is as dead there, and the recipient has said no), so these words are hard and suppress. An
+opt-out (LEFT) keeps campaigns away, while another provider may carry what is no campaign. The rest (Spam Content,
+Invalid SMTPAPI header, Recipient List over Package Quota) is about this account."""
+LEFT: Final = "unsubscribed address"
 
 
 class SendGridWebhooks:
@@ -153,7 +158,7 @@ def _word(event: Mapping[str, Any], sent_at: int) -> Word | None:
     code = clean(event.get("status"), MAX_ID)
     if kind is WordKind.DROPPED:
         kind = DROPS.get(detail.lower(), kind)
-        code = code or detail.lower().replace(" ", "_")[:MAX_ID]
+        code = UNSUBSCRIBED if detail.lower() == LEFT else code or detail.lower().replace(" ", "_")[:MAX_ID]
     elif kind is WordKind.BOUNCED and event.get("type", "bounce") != "bounce":
         # Deferred for 72 hours and given up: a temporary failure to the end. Otherwise refused, but not as unknown.
         expired = event.get("type") == "expired" or code.startswith("4")

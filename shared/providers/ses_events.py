@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from shared.contracts import Word
 from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
+from shared.domain.outcomes import UNSUBSCRIBED
 from shared.ports import AnswerLost, BadEvents, BadSignature, Clock, Http, NotSent, Reading, Response, Retriable
 from shared.providers._common import (
     MAX_AHEAD,
@@ -67,8 +68,9 @@ EVENTS: Final[Mapping[str, WordKind]] = {
     "Complaint": WordKind.COMPLAINED,
     "Reject": WordKind.DROPPED,
     "Rendering Failure": WordKind.DROPPED,
+    "Subscription": WordKind.UNSUBSCRIBED,
 }
-"""The others (Open, Click, Subscription) change no state."""
+"""The others (Open, Click) change nothing."""
 PARTS: Final[Mapping[str, tuple[str, str]]] = {
     "Send": ("send", ""),
     "Delivery": ("delivery", "recipients"),
@@ -77,6 +79,7 @@ PARTS: Final[Mapping[str, tuple[str, str]]] = {
     "Complaint": ("complaint", "complainedRecipients"),
     "Reject": ("reject", ""),
     "Rendering Failure": ("failure", ""),
+    "Subscription": ("subscription", ""),
 }
 """Event → where its particulars stand, and the recipients it is about; without them it is about the message."""
 REFUSED: Final = frozenset({"contentrejected", "messagetoolarge", "attachmentrejected"})
@@ -307,6 +310,10 @@ def _words(event: Mapping[str, Any], published: int) -> list[Word]:
     message = clean(mail.get("messageId"), MAX_ID)
     if kind is WordKind.COMPLAINED and part.get("complaintFeedbackType") == "not-spam":
         return []  # somebody took it out of the spam folder
+    if kind is WordKind.UNSUBSCRIBED:
+        kind = _preference(part)
+        if kind is None:
+            return []
     recipients = part.get(listed) if listed else None
     people = recipients[:MAX_RECIPIENTS] if isinstance(recipients, list) and recipients else [None]
     ours = _tag(event, TO_ARG)
@@ -317,9 +324,30 @@ def _words(event: Mapping[str, Any], published: int) -> list[Word]:
         secondary = bool(ours and address) and ours != digest(ref, address)
         status = clean(said.get("status"), MAX_ID)
         found = _bounce(part, status) if kind is WordKind.BOUNCED else kind
+        code = UNSUBSCRIBED if name == "Bounce" and _left(part) else status or _code(name, part)
         detail = redacted(clean(_detail(part, said), MAX_TEXT))
-        words.append(Word(ref, found.value, at, message, status or _code(name, part), detail, secondary))
+        words.append(Word(ref, found.value, at, message, code, detail, secondary))
     return words
+
+
+def _preference(part: Mapping[str, Any]) -> WordKind | None:
+    """Return what a recipient wants who changed their preferences of a contact list; None if nothing can be told.
+
+    Who leaves one topic has asked for less of such mail; which of ours are of that topic SES does not say.
+    """
+    wanted = _inner(part, "newTopicPreferences")
+    topics = wanted.get("topicSubscriptionStatus")
+    statuses = (
+        [_text(t, "subscriptionStatus") for t in topics if isinstance(t, dict)] if isinstance(topics, list) else []
+    )
+    if wanted.get("unsubscribeAll") is True or "OptOut" in statuses:
+        return WordKind.UNSUBSCRIBED
+    return WordKind.RESUBSCRIBED if wanted.get("unsubscribeAll") is False else None
+
+
+def _left(bounce: Mapping[str, Any]) -> bool:
+    """Tell whether SES kept a message from somebody who has left its contact list."""
+    return _text(bounce, "bounceSubType").lower() == "unsubscribedrecipient"
 
 
 def _bounce(bounce: Mapping[str, Any], status: str) -> WordKind:
@@ -330,6 +358,8 @@ def _bounce(bounce: Mapping[str, Any], status: str) -> WordKind:
     reply, most often "out of office": that message was delivered, and must not be sent again.
     """
     kind, subtype = _text(bounce, "bounceType").lower(), _text(bounce, "bounceSubType").lower()
+    if _left(bounce):
+        return WordKind.DROPPED
     if kind == "permanent":
         return WordKind.BOUNCED
     if subtype in REFUSED:

@@ -41,6 +41,16 @@ def test_which_of_some_addresses_are_suppressed_now(stores: Stores) -> None:
     assert stores.records.suppressed("acc_000000000002", asked) == {}
 
 
+def test_an_entry_is_taken_back_for_its_own_reason_alone(stores: Stores, clock: FakeClock) -> None:
+    unsubscribe(stores, clock, "a@example.com", reason="page")
+    allow = partial(stores.records.allow, ACCOUNT, "a@example.com", reach=Reach.CAMPAIGNS)
+    assert not allow(reason="unsubscribed")
+    assert stores.records.suppressed(ACCOUNT, ["a@example.com"], (Reach.CAMPAIGNS,))
+    assert allow(reason="page")
+    assert not allow(reason="page")
+    assert not stores.records.suppressed(ACCOUNT, ["a@example.com"], (Reach.CAMPAIGNS,))
+
+
 def test_a_worker_sees_when_the_latest_was_made(stores: Stores, clock: FakeClock) -> None:
     parts = Parts(clock)
     parts.store(stores)

@@ -82,6 +82,8 @@ def test_every_word_has_its_meaning() -> None:
         WordKind.DROPPED: Cell.DROPPED,
         WordKind.BLOCKED: Cell.DROPPED,
         WordKind.FAILED_TEMPORARILY: Cell.DROPPED,
+        WordKind.UNSUBSCRIBED: None,
+        WordKind.RESUBSCRIBED: None,
         WordKind.ABSENT: None,
     }
     assert not HARD & SOFT

@@ -44,8 +44,15 @@ class FakeSuppressions:
 
         self._atomic("suppress", add)
 
-    def allow(self, account: str, key: str, *, reach: Reach = Reach.ALL) -> bool:
-        return self._atomic("allow", lambda: self.suppressions.pop((account, reach, key), None) is not None)
+    def allow(self, account: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
+        def take() -> bool:
+            known = self.suppressions.get((account, reach, key))
+            if known is None or reason not in ("", known.reason):
+                return False
+            del self.suppressions[account, reach, key]
+            return True
+
+        return self._atomic("allow", take)
 
     def suppressed(
         self, account: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)

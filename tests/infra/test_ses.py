@@ -58,7 +58,8 @@ def test_the_stack_makes_a_configuration_set_where_none_is_named(stack: Template
     (topic,) = stack.of("SNS::Topic")
     assert destination["SnsDestination"] == {"TopicARN": {"Ref": topic}}
     events = set(destination["MatchingEventTypes"])
-    assert events == {"send", "reject", "bounce", "complaint", "delivery", "renderingFailure", "deliveryDelay"}
+    told = {"send", "reject", "bounce", "complaint", "delivery", "renderingFailure", "deliveryDelay", "subscription"}
+    assert events == told
 
 
 def test_events_reach_the_feedback_queue_in_their_envelope(stack: Template) -> None:

@@ -9,6 +9,14 @@ SENDGRID: Final = "shared/providers/sendgrid.py"
 
 PROVIDERS: Final = (
     Mutant(
+        "who has left at a provider comes back from our own list as well",
+        11,
+        "shared/engine/track.py",
+        "self._records.allow(job.account, key, reach=Reach.CAMPAIGNS, reason=UNSUBSCRIBED)",
+        "self._records.allow(job.account, key, reach=Reach.CAMPAIGNS)",
+        "tests/engine/test_left.py::test_who_left_by_our_own_link_is_not_brought_back_by_a_provider",
+    ),
+    Mutant(
         "a vendor that breaks has surely sent nothing",
         1,
         "shared/providers/_common.py",

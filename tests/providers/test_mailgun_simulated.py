@@ -82,12 +82,15 @@ def follow(simulator: Simulator, credential: str, hook: Hook, provider: Mailgun,
         ("defer", ["accepted", "deferred", "delivered"]),
         ("expire", ["accepted", "deferred", "failed_temporarily"]),
         ("spam", ["accepted", "delivered", "complained"]),
+        ("unsubscribe", ["accepted", "delivered", "unsubscribed"]),
+        ("left", ["accepted", "dropped"]),
     ],
 )
 def test_what_mailgun_says_is_read(
     simulator: Simulator, http: HttpClient, hook: Hook, local: str, words: list[str]
 ) -> None:
     t = target(0, f"{local}+1@example.com")
+    simulator.control.webhooks("mailgun", "events", behaviours={local: local})
     sent = follow(simulator, "events", hook, mailgun(simulator, http, "events"), t)
     assert [(w.ref, w.word, w.id, w.secondary) for w in hook.words] == [(t.ref, word, sent, False) for word in words]
     assert all(abs(w.at - CLOCK.now()) < 60 for w in hook.words)

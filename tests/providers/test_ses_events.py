@@ -109,6 +109,38 @@ def test_what_changes_nothing(said: Any) -> None:
     assert words(said) == []
 
 
+def preference(*statuses: str, **all_of_them: bool) -> Any:
+    """A record as AWS publishes it (dg/event-publishing-retrieving-sns-examples, "Subscription record")."""
+    topics = [{"topicName": f"Topic{n}", "subscriptionStatus": s} for n, s in enumerate(statuses)]
+    old = {"unsubscribeAll": False, "topicSubscriptionStatus": [{"topicName": "T", "subscriptionStatus": "OptIn"}]}
+    part = {
+        "contactList": "ContactListName",
+        "timestamp": iso(NOW - 3),
+        "source": "UnsubscribeHeader",
+        "newTopicPreferences": {**all_of_them, "topicSubscriptionStatus": topics},
+        "oldTopicPreferences": old,
+    }
+    return event("Subscription", subscription=part)
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        (preference("OptOut", unsubscribeAll=True), "unsubscribed"),
+        (preference(unsubscribeAll=True), "unsubscribed"),
+        (preference("OptIn", "OptOut", unsubscribeAll=False), "unsubscribed"),
+        (preference("OptIn", unsubscribeAll=False), "resubscribed"),
+    ],
+)
+def test_what_a_recipient_prefers(said: Any, word: str) -> None:
+    assert words(said) == [Word(REF, word, NOW - 3, "0100018f-1-000000")]
+
+
+def test_a_bounce_of_who_has_left_is_a_drop() -> None:
+    (word,) = words(bounce("Permanent", "UnsubscribedRecipient"))
+    assert (word.word, word.code) == ("dropped", "unsubscribed")
+
+
 @pytest.mark.parametrize("tags", [{}, {REF_ARG: "x", CREDENTIAL_ARG: "a"}, {"other": REF}])
 def test_what_is_not_ours(tags: dict[str, str]) -> None:
     body = post(event("Send", tags, send={}))

@@ -410,9 +410,9 @@ class DynamoRecords:
             self._noted = (account, now, reach)
         suppressions.add(self._db, self._records, reach, account, Suppression(key, reason, now, job))
 
-    def allow(self, account: str, key: str, *, reach: Reach = Reach.ALL) -> bool:
-        """Take an address from them; False if it was not there."""
-        return suppressions.remove(self._db, self._records, reach, account, key)
+    def allow(self, account: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
+        """Take an address from them; False if it was not there, or for another reason than the one given."""
+        return suppressions.remove(self._db, self._records, reach, account, key, reason)
 
     def suppressed(
         self, account: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)

@@ -57,13 +57,13 @@ def add(db: Dynamo, table: str, reach: Reach, account: str, new: Suppression) ->
     return True
 
 
-def remove(db: Dynamo, table: str, reach: Reach, account: str, address_key: str) -> bool:
-    """Remove an address's entry, whoever adds it or removes it meanwhile; False if there was none."""
+def remove(db: Dynamo, table: str, reach: Reach, account: str, address_key: str, reason: str = "") -> bool:
+    """Remove an address's entry, whoever adds it or removes it meanwhile; False if there was none (for that reason)."""
     digest = address_hash(address_key)
     tried = False
     while True:
         item = db.get(table, keys.suppression(account, digest, reach))
-        if item is None:
+        if item is None or reason not in ("", text(item, "reason")):
             return tried
         by_hash: Item = {"TableName": table, "Key": keys.suppression(account, digest, reach)}
         by_hash |= {"ConditionExpression": "#at = :at", "ExpressionAttributeNames": {"#at": "at"}}
