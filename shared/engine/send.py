@@ -360,7 +360,8 @@ class Sender:
         for index in lease.unwanted:
             if not lease.job.test:
                 key = lease.chunk.recipients[index].key
-                self._records.suppress(lease.job.account, key, WordKind.COMPLAINED.value, now, job=lease.job.id)
+                reason = WordKind.COMPLAINED.value
+                self._records.suppress(lease.job.account, key, reason, now, job=lease.job.id, channel=lease.job.channel)
         lease.unwanted.clear()
 
     def _pace(self, lease: Lease) -> Pace:

@@ -307,7 +307,9 @@ class Tracker:
     def _suppress(self, job: Job, number: int, words: Sequence[Said]) -> None:
         hard = {r.index: k for r, k, w in words if k in SUPPRESSES and not w.secondary}
         for index, key in self._keys(job, number, hard).items():
-            self._records.suppress(job.account, key, hard[index].value, self._now_and_then(), job=job.id)
+            self._records.suppress(
+                job.account, key, hard[index].value, self._now_and_then(), job=job.id, channel=job.channel
+            )
 
     def _heed(self, job: Job, number: int, words: Sequence[Said]) -> None:
         """Unsubscribe who has left at the provider, or has come back there: their latest word of those at hand.
@@ -322,7 +324,9 @@ class Tracker:
                 self._records.allow(job.account, key, reach=Reach.CAMPAIGNS, reason=UNSUBSCRIBED)
             else:
                 moment = self._now_and_then()
-                self._records.suppress(job.account, key, UNSUBSCRIBED, moment, reach=Reach.CAMPAIGNS, job=job.id)
+                self._records.suppress(
+                    job.account, key, UNSUBSCRIBED, moment, reach=Reach.CAMPAIGNS, job=job.id, channel=job.channel
+                )
 
     def _keys(self, job: Job, number: int, indices: Collection[int]) -> dict[int, str]:
         """Return the normalised addresses of some recipients of a chunk; of tests nobody's."""

@@ -324,11 +324,20 @@ class Records(Protocol):
         ...
 
     def suppress(
-        self, account: str, key: str, reason: str, now: int, *, reach: Reach = Reach.ALL, job: str = ""
+        self,
+        account: str,
+        key: str,
+        reason: str,
+        now: int,
+        *,
+        reach: Reach = Reach.ALL,
+        job: str = "",
+        channel: str = "",
     ) -> None:
         """Add an address to the account's suppressions, or to those who unsubscribed; an existing entry stays.
 
-        `job`: whose message it came from, if that is known.
+        `job`: whose message it came from, if that is known. `channel`: by which that message went: a number that no
+        text reaches may well answer calls. It is kept with the entry, and nothing heeds it yet.
         """
         ...
 

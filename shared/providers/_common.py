@@ -73,7 +73,7 @@ def joined(start: bytes, common: bytes) -> bytes | tuple[bytes, ...]:
 
 def distinct(targets: Sequence[Target]) -> Sequence[Target]:
     """Leave out the targets whose address has come before, whatever its case."""
-    if len(targets) == 1:
+    if len(targets) <= 1:
         return targets
     first: dict[str, Target] = {}
     for target in targets:
@@ -102,6 +102,12 @@ def copies(content: Content, to: str) -> Iterator[tuple[str, list[Mailbox]]]:
                 new.append(box)
         if new:
             yield role, new
+
+
+def in_ascii(content: Content) -> bool:
+    """Tell whether all addresses of a content are in ASCII: names may be anything."""
+    boxes = (content.sender, *content.cc, *content.bcc, *((content.reply_to,) if content.reply_to else ()))
+    return all(box.address.isascii() for box in boxes)
 
 
 def digest(ref: str, address: str) -> str:
@@ -140,6 +146,8 @@ def own_answer(body: bytes) -> dict[str, Any]:
     return answer if isinstance(answer, dict) else {}
 
 
+SMTPUTF8: Final = Rejected("smtputf8_not_supported", permanent=False, about_message=True)
+"""Of addresses beyond ASCII for a provider that takes none: another one may."""
 REPEATED: Final = NotTogether("repeated_address")
 """A target whose address stands before it in its call."""
 BATCH_REFUSED: Final = NotTogether("batch_refused")

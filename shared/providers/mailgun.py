@@ -25,6 +25,7 @@ from shared.providers._common import (
     BATCH_REFUSED,
     REF_ARG,
     REPEATED,
+    SMTPUTF8,
     TO_ARG,
     PerContent,
     Refusal,
@@ -56,7 +57,7 @@ _DOMAIN: Final = re.compile(r"(?=.{1,253}$)[a-z0-9](?:[a-z0-9_-]{0,62})(?:\.[a-z
 
 OPTIONS_TOO_LARGE: Final = Refusal("options_too_large", about_message=True)
 REFUSALS: Final[Mapping[int, Refusal]] = {
-    400: Refusal("bad_request", permanent=True, scoped=True),
+    400: Refusal("bad_request", about_message=True, scoped=True),
     401: Refusal("unauthorized", provider_down=True),
     402: Refusal("payment_required", provider_down=True),
     403: Refusal("forbidden", provider_down=True),
@@ -89,7 +90,8 @@ TEXTS: Final = (
 )
 """Texts of a 400, 401, 403, 420 or 429 that say more than the status, the first that fits; None: throttled. Mailgun
 says 400 for an allowance that is used up, and for what is wrong with the account or domain: neither may condemn a
-message. `batch_not_allowed`: a new account may not send to many in a call; set the credential's `per_call`."""
+message, so one whose text is not here goes by another credential. `batch_not_allowed`: a new account may not send to
+many in a call; set the credential's `per_call`."""
 _AFTER: Final = re.compile(r"try again after ([A-Za-z]{3}, [^\"]{10,40}? (?:UTC|GMT))")
 _LOST: Final = b"Mailgun Magnificent API"
 """Mailgun answers 200 with this to a path it does not know: nothing was sent."""
@@ -152,6 +154,8 @@ class Mailgun:
         """
         if self._missing:
             return [self._missing] * len(targets)
+        if not content.sender.address.isascii():
+            return [SMTPUTF8] * len(targets)  # Mailgun writes a broken From (anymail, "Mailgun quirks")
         called = distinct(targets)
         outcomes = yield from self._call(content, called, deadline)
         return spread(targets, called, outcomes, REPEATED)

@@ -9,6 +9,7 @@ it is changed. The signature covers timestamp and token, not the body: so each i
 import hashlib
 import hmac
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -59,6 +60,8 @@ FAILURES: Final[Mapping[str, WordKind]] = {
 provider: such words are hard and suppress. An opt-out (LEFT) keeps campaigns away, while another provider may carry
 what is no campaign. `old` was tried until the time for it was over. Any other reason (generic, espblock, ...) is judged
 by the code: see `_failure`."""
+_ENHANCED: Final = re.compile(r"5\.[2-9]\.|4")
+"""Codes that say something else than that there is no such mailbox."""
 LEFT: Final = "suppress-unsubscribe"
 
 
@@ -189,6 +192,16 @@ def _word(event: Mapping[str, Any], signed_at: int) -> Word | None:
     return Word(ref, kind.value, int(at), message, code, redacted(clean(words, MAX_TEXT)), secondary)
 
 
+def _is_hard(event: Mapping[str, Any], code: str) -> bool:
+    """Tell whether a failure is about the mailbox, whatever reason Mailgun gives.
+
+    Its own sample of a bounce that came as a mail, after the delivery, has the reason `generic`.
+    """
+    if code.startswith("5.1."):
+        return True
+    return _inner(event, "flags").get("is-delayed-bounce") is True and not _ENHANCED.match(code)
+
+
 def _failure(event: Mapping[str, Any], reason: str, code: str, status: Mapping[str, Any]) -> WordKind:
     """Judge a failed delivery.
 
@@ -198,6 +211,8 @@ def _failure(event: Mapping[str, Any], reason: str, code: str, status: Mapping[s
     if event.get("severity") == "temporary":
         return WordKind.DEFERRED
     kind = FAILURES.get(reason)
+    if kind is None and not reason.startswith("suppress-") and _is_hard(event, code):
+        kind = WordKind.BOUNCED
     if kind is WordKind.BOUNCED and status.get("bounce-type") == "soft":
         kind = None
     if kind is not None:

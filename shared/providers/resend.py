@@ -21,6 +21,7 @@ from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     MAX_ID,
     REF_ARG,
+    SMTPUTF8,
     TO_ARG,
     PerContent,
     Refusal,
@@ -30,6 +31,7 @@ from shared.providers._common import (
     digest,
     doubt,
     fault,
+    in_ascii,
     joined,
     own_answer,
     perform,
@@ -47,6 +49,7 @@ RESOLVES_WITHIN: Final = 23 * 3600.0
 REFUSALS: Final[Mapping[str, Refusal]] = {
     "invalid_idempotency_key": Refusal("invalid_idempotency_key", about_message=True),
     "validation_error": Refusal("validation_error", permanent=True),
+    "security_error": Refusal("security_error", about_message=True),
     "invalid_attachment": Refusal("invalid_attachments", permanent=True),
     "invalid_parameter": Refusal("invalid_parameter", permanent=True),
     "invalid_from_address": Refusal("invalid_from", permanent=True),
@@ -84,6 +87,8 @@ CONFLICTS: Final[Mapping[str, str]] = {"concurrent_idempotent_requests": "in_pro
 """Names of a 409 → why the fate is not known; others keep their name. A key that was used with another body was used:
 the attempt may have been taken."""
 
+UNKNOWN_TYPE: Final = "application/octet-stream"
+"""Left out: Resend then goes by the file's name, and drops mails, silently, whose type contradicts it (anymail)."""
 _ACCEPTED: Final = 200
 _CONFLICT: Final = 409
 _THROTTLED: Final = 429
@@ -133,6 +138,8 @@ class Resend:
         (target,) = targets
         if not self._headers:
             return [Rejected("no_api_key", permanent=False, provider_down=True)]
+        if not (target.recipient.address.isascii() and in_ascii(content)):
+            return [SMTPUTF8]
         headers = {**self._headers, "Idempotency-Key": target.ref}
         body = joined(_own(content, target), self._common(content))
         response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
@@ -204,7 +211,7 @@ def _common(content: Content) -> bytes:
             {
                 "filename": a.filename,
                 "content": a.data,
-                "content_type": a.content_type,
+                **({"content_type": a.content_type} if a.content_type != UNKNOWN_TYPE else {}),
                 **({"content_id": a.content_id} if a.content_id else {}),
             }
             for a in content.attachments

@@ -145,11 +145,14 @@ def _word(name: str, data: Mapping[str, Any], at: int) -> Word | None:
 
 
 def _bounce(bounce: Mapping[str, Any]) -> WordKind:
-    """Judge a bounce by type and subtype; an undetermined one says nothing against the mailbox."""
+    """Judge a bounce by type and subtype; an undetermined one says nothing against the mailbox.
+
+    One without a type, as older posts are, is what the event says: the receiver refused the mail for good.
+    """
     kind, subtype = bounce.get("type"), bounce.get("subType")
     if isinstance(subtype, str) and subtype.lower() in REFUSED:
         return WordKind.BLOCKED
-    if kind == "Permanent":
+    if kind == "Permanent" or not kind:
         return WordKind.BOUNCED
     return WordKind.FAILED_TEMPORARILY if kind in ("Transient", "Temporary") else WordKind.BLOCKED
 

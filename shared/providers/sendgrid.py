@@ -16,6 +16,7 @@ from shared.providers._common import (
     BATCH_REFUSED,
     REF_ARG,
     REPEATED,
+    SMTPUTF8,
     TO_ARG,
     PerContent,
     Refusal,
@@ -24,6 +25,7 @@ from shared.providers._common import (
     digest,
     distinct,
     fault,
+    in_ascii,
     joined,
     perform,
     spread,
@@ -98,13 +100,18 @@ class SendGrid:
         """Call `POST /v3/mail/send` once; one personalization per target, so that none sees another.
 
         A target whose address stands before it in the call is left out (SendGrid would refuse the whole call) and
-        goes in another. Arguments and result: see `ports.Provider`. cc and bcc go only with one target.
+        goes in another. Addresses beyond ASCII are for another provider: SendGrid refuses them, or takes and drops them
+        (github.com/sendgrid/sendgrid-csharp/issues/656). Arguments and result: see `ports.Provider`. cc and bcc go only
+        with one target.
         """
         if not self._headers:
             return [Rejected("no_api_key", permanent=False, provider_down=True)] * len(targets)
-        called = distinct(targets)
-        outcomes = yield from self._call(content, called, deadline)
-        return spread(targets, called, outcomes, REPEATED)
+        if not in_ascii(content):
+            return [SMTPUTF8] * len(targets)
+        plain = [t for t in targets if t.recipient.address.isascii()]
+        called = distinct(plain)
+        outcomes = (yield from self._call(content, called, deadline)) if called else []
+        return spread(targets, plain, spread(plain, called, outcomes, REPEATED), SMTPUTF8)
 
     def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> Steps[list[Outcome]]:
         n = len(targets)

@@ -21,6 +21,7 @@ from shared.providers._common import (
     BATCH_REFUSED,
     JOIN,
     MAX_ID,
+    SMTPUTF8,
     PerContent,
     Refusal,
     ask,
@@ -34,7 +35,7 @@ from shared.providers._common import (
 from shared.providers._sigv4 import Signer
 from shared.providers.registry import AwsKeys, Needs, SecretField
 from shared.providers.ses_events import SesWebhooks
-from shared.providers.ses_request import SMTPUTF8, bulk, entries, entry, simple
+from shared.providers.ses_request import bulk, entries, entry, simple
 
 PER_CALL: Final = 50
 """Entries of one SendBulkEmail."""
@@ -64,7 +65,9 @@ ENTRIES: Final[Mapping[str, Refusal | None]] = {
     "MESSAGE_REJECTED": Refusal("message_rejected", permanent=True),
     "MAIL_FROM_DOMAIN_NOT_VERIFIED": Refusal("mail_from_not_verified", about_message=True),
     "CONFIGURATION_SET_NOT_FOUND": Refusal("configuration_set_not_found", **_DOWN),
+    "CONFIGURATION_SET_DOES_NOT_EXIST": Refusal("configuration_set_not_found", **_DOWN),
     "TEMPLATE_NOT_FOUND": Refusal("template_not_found", about_message=True),
+    "TEMPLATE_DOES_NOT_EXIST": Refusal("template_not_found", about_message=True),
     "ACCOUNT_SUSPENDED": Refusal("account_suspended", **_DOWN),
     "ACCOUNT_THROTTLED": None,
     "ACCOUNT_DAILY_QUOTA_EXCEEDED": Refusal("daily_quota_exceeded", **_DOWN),
@@ -75,7 +78,8 @@ ENTRIES: Final[Mapping[str, Refusal | None]] = {
     "TRANSIENT_FAILURE": Refusal("transient_failure"),
     "FAILED": Refusal("failed"),
 }
-"""Status of an entry → meaning; all but SUCCESS are surely not sent. None: throttled."""
+"""Status of an entry → meaning; all but SUCCESS are surely not sent. None: throttled. The reference has two names for
+what does not exist: those of its list of values and those of its text."""
 TEXTS: Final = (
     (re.compile(r"daily (?:message|sending) quota", re.IGNORECASE), Refusal("daily_quota_exceeded", **_DOWN)),
     (

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any, Final
 from shared.domain.content import Content
 from shared.domain.outcomes import Rejected
 from shared.ports import Target
-from shared.providers._common import REF_ARG, TO_ARG, clean, copies, digest
+from shared.providers._common import REF_ARG, SMTPUTF8, TO_ARG, clean, copies, digest, in_ascii
 from shared.providers.ses_events import CREDENTIAL_ARG
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
 MAX_HEADERS: Final = 15
+MAX_HEADER: Final = 996
+"""Characters of a header's name and value together (APIReference-V2/API_MessageHeader)."""
 MAX_FILENAME: Final = 255
 MAX_SHORT: Final = 78
 """Characters of an attachment's type and content id."""
 WORD_BYTES: Final = 45
 """Of text in one encoded word: 60 characters of base64, of the 75 that RFC 2047 allows for the whole."""
-SMTPUTF8: Final = Rejected("smtputf8_not_supported", permanent=False, about_message=True)
-"""SES takes addresses in ASCII only."""
 _VALUE: Final = re.compile(r"[ -~]{1,995}")
 _TAGS: Final = re.compile(r"[{}\\]*\{\{[{}\\]*")
 """What Handlebars takes for the beginning of a tag, with all that could change its meaning."""
@@ -128,11 +128,10 @@ def _extras(content: Content) -> dict[str, Any]:
 
 def _refused(content: Content) -> Rejected | None:
     """Return why SES cannot send a content, as far as that is known before it is asked; other providers may."""
-    boxes = [content.sender, *content.cc, *content.bcc, *([content.reply_to] if content.reply_to else [])]
-    if not all(box.address.isascii() for box in boxes):
+    if not in_ascii(content):
         return SMTPUTF8
     code = ""
-    if len(content.headers) > MAX_HEADERS or not all(_VALUE.fullmatch(value) for _, value in content.headers):
+    if len(content.headers) > MAX_HEADERS or not all(_fits(name, value) for name, value in content.headers):
         code = "headers_not_allowed"
     if any(
         len(a.filename) > MAX_FILENAME or len(a.content_type) > MAX_SHORT or len(a.content_id) > MAX_SHORT
@@ -140,6 +139,10 @@ def _refused(content: Content) -> Rejected | None:
     ):
         code = "attachments_not_allowed"
     return Rejected(code, permanent=False, about_message=True) if code else None
+
+
+def _fits(name: str, value: str) -> bool:
+    return _VALUE.fullmatch(value) is not None and len(name) + len(value) <= MAX_HEADER
 
 
 def literal(text: str, values: dict[str, str]) -> str:

@@ -4,8 +4,8 @@ Sources (twilio.com/docs): messaging/api/message-resource (fields, limits), usag
 api/errors/<code> (codes), usage/webhooks (`StatusCallback`).
 The secret: `account_sid`, `auth_token` (it signs the callbacks; several, separated by commas, while it is rotated), and
 `from` (a number in E.164, a short code or an alphanumeric id) or `messaging_service_sid`; optional: `api_key`
-(`SK…:secret`, which calls instead of the auth token), `webhook_url` (where callbacks come in, if that is not the API's
-own address).
+(`SK…:secret`, which calls instead of the auth token), `validity_period` (seconds), `webhook_url` (where callbacks come
+in, if that is not the API's own address).
 
 The ref travels in the query of the callback's URL (docs/adr/0022-twilio-callbacks-carry-the-ref.md). Twilio has no
 idempotent send and its list of messages does not show that URL, so an attempt of unknown fate waits for its callback.
@@ -135,8 +135,11 @@ class Twilio:
         key = secret.get("api_key", "").strip() or (f"{sid}:{token}" if token else "")
         service, number = secret.get("messaging_service_sid", "").strip(), secret.get("from", "").strip()
         self._sender = ("MessagingServiceSid", service) if service else ("From", number)
+        self._validity = secret.get("validity_period", "").strip()
         self._webhook = secret.get("webhook_url", "").strip() or webhook_url
         self._missing = _missing(sid, key, self._sender[1], self._webhook)
+        if self._validity and not _is_validity(self._validity):
+            self._missing = "invalid_validity_period"
         self._url = f"{(base_url or BASE_URL).rstrip('/')}/2010-04-01/Accounts/{sid}/Messages.json"
         self._headers = {
             "Authorization": "Basic " + base64.b64encode(key.encode("utf-8", "replace")).decode(),
@@ -178,6 +181,8 @@ class Twilio:
             if left < MIN_VALIDITY:
                 return Rejected("expired", permanent=True)
             fields.append(("ValidityPeriod", str(min(left, MAX_VALIDITY))))
+        elif self._validity:
+            fields.append(("ValidityPeriod", self._validity))
         return "&".join([f"{name}={quote_plus(value, errors='replace')}" for name, value in fields]).encode()
 
     def _outcome(self, response: Response) -> Outcome:
@@ -195,6 +200,10 @@ class Twilio:
         if status == _BAD_REQUEST and code:
             return Rejected(f"twilio_{code}", permanent=False, about_message=True)
         return fault(status)
+
+
+def _is_validity(text: str) -> bool:
+    return text.isascii() and text.isdigit() and MIN_VALIDITY <= int(text[:9]) <= MAX_VALIDITY
 
 
 def _missing(sid: str, key: str, sender: str, webhook: str) -> str:
@@ -230,5 +239,6 @@ SECRET: Final = (
     SecretField("from", "the number, short code or alphanumeric id that sends", required=False),
     SecretField("messaging_service_sid", "the messaging service that sends instead, MG…", required=False),
     SecretField("api_key", "an API key as SK…:secret, which calls instead of the auth token", required=False),
+    SecretField("validity_period", "seconds after which Twilio gives a text up, up to 36000", required=False),
     SecretField("webhook_url", "where callbacks come in, if not at the API's address", required=False, feedback=True),
 )

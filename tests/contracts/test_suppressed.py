@@ -41,6 +41,15 @@ def test_which_of_some_addresses_are_suppressed_now(stores: Stores) -> None:
     assert stores.records.suppressed("acc_000000000002", asked) == {}
 
 
+def test_an_entry_keeps_the_channel_of_its_message(moto_dynamo: Any, clock: FakeClock) -> None:
+    stores = MotoStores(moto_dynamo, clock)
+    stores.records.suppress(ACCOUNT, "+15551234567", "bounced", clock.ms, job="j", channel="sms")
+    stores.records.suppress(ACCOUNT, "+15551234568", "manual", clock.ms)
+    api = Suppressions(stores.dynamo.client, stores.tables.records, clock)
+    found = [api.get(ACCOUNT, key) for key in ("+15551234567", "+15551234568")]
+    assert [(x.job, x.channel) for x in found if x] == [("j", "sms"), ("", "")]
+
+
 def test_an_entry_is_taken_back_for_its_own_reason_alone(stores: Stores, clock: FakeClock) -> None:
     unsubscribe(stores, clock, "a@example.com", reason="page")
     allow = partial(stores.records.allow, ACCOUNT, "a@example.com", reach=Reach.CAMPAIGNS)

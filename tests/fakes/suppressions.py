@@ -17,6 +17,7 @@ class Suppression:
     reason: str
     at: int
     job: str = ""
+    channel: str = ""
 
 
 class FakeSuppressions:
@@ -35,10 +36,18 @@ class FakeSuppressions:
         self._atomic = Atomic("records", lock, tap)
 
     def suppress(
-        self, account: str, key: str, reason: str, now: int, *, reach: Reach = Reach.ALL, job: str = ""
+        self,
+        account: str,
+        key: str,
+        reason: str,
+        now: int,
+        *,
+        reach: Reach = Reach.ALL,
+        job: str = "",
+        channel: str = "",
     ) -> None:
         def add() -> None:
-            self.suppressions.setdefault((account, reach, key), Suppression(reason, now, job))
+            self.suppressions.setdefault((account, reach, key), Suppression(reason, now, job, channel))
             latest = self.suppressed_at.setdefault(account, {})
             latest[reach] = max(now, latest.get(reach, 0))
 

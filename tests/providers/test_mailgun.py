@@ -290,17 +290,20 @@ def test_every_answer_has_one_meaning(answer: Response | Exception, outcome: Out
 
 
 @pytest.mark.parametrize(
-    ("answer", "code"),
+    ("answer", "code", "permanent"),
     [
-        (refusal(400, "to parameter is not a valid address. please check documentation"), "invalid_recipient"),
-        (refusal(400, "'to' parameter is not a valid address"), "invalid_recipient"),
-        (refusal(400, "something new"), "bad_request"),
-        (refusal(422, "something new"), "unprocessable"),
-        (Response(400, {}, b""), "bad_request"),
+        (refusal(400, "to parameter is not a valid address. please check documentation"), "invalid_recipient", True),
+        (refusal(400, "'to' parameter is not a valid address"), "invalid_recipient", True),
+        (refusal(400, "Please activate your Mailgun account."), "bad_request", False),
+        (refusal(400, "something new"), "bad_request", False),
+        (refusal(422, "something new"), "unprocessable", True),
+        (Response(400, {}, b""), "bad_request", False),
     ],
 )
-def test_what_may_be_about_one_recipient_condemns_only_one_that_is_alone(answer: Response, code: str) -> None:
-    assert outcomes_of(answer) == [Rejected(code, permanent=True)]
+def test_what_may_be_about_one_recipient_condemns_only_one_that_is_alone(
+    answer: Response, code: str, *, permanent: bool
+) -> None:
+    assert outcomes_of(answer) == [Rejected(code, permanent=permanent, about_message=not permanent)]
     assert outcomes_of(answer, 3) == [AGAIN] * 3
 
 

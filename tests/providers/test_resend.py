@@ -189,8 +189,8 @@ def test_a_long_body_is_not_copied_for_each_call() -> None:
 @pytest.mark.parametrize("text", ["\ud800", "a\x00b", "\uffff", '"', "\\"])
 def test_odd_characters_never_raise(text: str) -> None:
     http = FakeHttp()
-    odd = Target(target(0).ref, Recipient(f"a{text}@x.example", "k", display=text))
-    content = replace(CONTENT, subject=text, html=text, cc=(Mailbox(f"c{text}@x.example", text),))
+    odd = Target(target(0).ref, Recipient("a@x.example", "k", display=text))
+    content = replace(CONTENT, subject=text, html=text, cc=(Mailbox("c@x.example", text),))
     assert resend(http).send(content, [odd], deadline=NOW + 5) == [TAKEN]
     assert http.mail["subject"] == ("?" if text == "\ud800" else text)
     assert len(http.mail["to"]) == 1
@@ -279,6 +279,7 @@ def unverified() -> Rejected:
         (Response(502, {}, HTML), Unknown("http_502")),
         (error(502, "validation_error"), Unknown("http_502")),
         (error(503, "service_unavailable"), Unknown("http_503")),
+        (error(451, "security_error"), Rejected("security_error", permanent=False, about_message=True)),
         (Response(503, {}, HTML), Unknown("http_503")),
         (Response(504, {}, b"{}"), Unknown("http_504")),
         (error(429, "Odd\nName"), Throttled(1)),
@@ -318,3 +319,10 @@ def test_no_call_is_made_again_when_its_key_may_be_gone() -> None:
         assert resend(http).resolve(CONTENT, target(0), at=NOW - age, deadline=NOW + 5) == found
     assert len(http.requests) == 1
     assert RESOLVES_WITHIN <= 23 * 3600
+
+
+def test_a_file_of_unknown_type_leaves_its_type_out() -> None:
+    http = FakeHttp()
+    files = (Attachment("a.pdf", "application/octet-stream", "aGVsbG8="), Attachment("b.txt", "text/plain", "aGVsbG8="))
+    assert resend(http).send(replace(CONTENT, attachments=files), [target(0)], deadline=NOW + 5) == [TAKEN]
+    assert [file.get("content_type") for file in http.mail["attachments"]] == [None, "text/plain"]

@@ -77,6 +77,8 @@ def bounce(kind: str, subtype: str, message: str = "") -> dict[str, Any]:
         ("email.bounced", bounce("Permanent", "General", "no such user"), "bounced", "General", "no such user"),
         ("email.bounced", bounce("Permanent", "Suppressed"), "bounced", "Suppressed", ""),
         ("email.bounced", bounce("Permanent", "NoEmail"), "bounced", "NoEmail", ""),
+        ("email.bounced", {}, "bounced", "", ""),
+        ("email.bounced", {"bounce": {"message": "no such user"}}, "bounced", "", "no such user"),
         ("email.bounced", bounce("Permanent", "MessageRejected"), "blocked", "MessageRejected", ""),
         ("email.bounced", bounce("Transient", "MailboxFull"), "failed_temporarily", "Transient_MailboxFull", ""),
         ("email.bounced", bounce("Temporary", "General"), "failed_temporarily", "Temporary_General", ""),
@@ -84,7 +86,6 @@ def bounce(kind: str, subtype: str, message: str = "") -> dict[str, Any]:
         ("email.bounced", bounce("Transient", "MessageTooLarge"), "blocked", "Transient_MessageTooLarge", ""),
         ("email.bounced", bounce("Transient", "AttachmentRejected"), "blocked", "Transient_AttachmentRejected", ""),
         ("email.bounced", bounce("Undetermined", "Undetermined"), "blocked", "Undetermined_Undetermined", ""),
-        ("email.bounced", {}, "blocked", "", ""),
         (
             "email.suppressed",
             {"suppressed": {"message": "on the list", "type": "OnAccountSuppressionList"}},

@@ -33,8 +33,8 @@ def send(provider: Resend, one: Target, content: object = None) -> Outcome:
 @pytest.mark.promise(1)
 def test_a_new_attempt_is_never_answered_for_an_older_one(simulator: Simulator, http: HttpClient) -> None:
     provider = resend(simulator, http, "attempts")
-    simulator.control.faults("resend", "attempts", mode="503", count=1)
-    assert send(provider, target(0)) == Rejected("unavailable", permanent=False)
+    simulator.control.faults("resend", "attempts", mode="406", count=1)
+    assert send(provider, target(0)) == Rejected("http_406", permanent=False)
     outcomes = [send(provider, target(0, attempt=n)) for n in (2, 3)]
     log = simulator.control.log("resend", "attempts")
     assert [(line["ref"], Accepted(line["message_id"])) for line in log] == [

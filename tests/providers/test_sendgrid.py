@@ -214,8 +214,8 @@ def test_a_long_body_is_not_copied_for_each_call() -> None:
 @pytest.mark.parametrize("text", ["\ud800", "a\x00b", "\uffff"])
 def test_odd_characters_never_raise(text: str) -> None:
     http = FakeHttp()
-    odd = Target(target(0).ref, Recipient(f"a{text}@x.example", "k", display=text))
-    content = replace(CONTENT, subject=text, html=text, cc=(Mailbox(f"c{text}@x.example", text),))
+    odd = Target(target(0).ref, Recipient("a@x.example", "k", display=text))
+    content = replace(CONTENT, subject=text, html=text, cc=(Mailbox("c@x.example", text),))
     assert sendgrid(http).send(content, [odd], deadline=NOW + 5) == [Accepted("id-1")]
     assert http.mail["subject"] in (text, "?")
 

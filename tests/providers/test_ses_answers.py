@@ -82,10 +82,14 @@ def test_what_an_answer_means(answer: Response | Exception, outcome: Outcome) ->
     assert outcomes_of(answer) == [outcome]
 
 
+TWICE = {"CONFIGURATION_SET_DOES_NOT_EXIST", "TEMPLATE_DOES_NOT_EXIST"}
+"""Names of statuses that only the reference's text has (APIReference-V2/API_BulkEmailEntryResult, "Status")."""
+
+
 def test_every_error_and_status_of_the_service_model_has_a_meaning() -> None:
     for operation in ("SendEmail", "SendBulkEmail"):
         assert {e.name for e in SHAPES.operation_model(operation).error_shapes} <= set(ERRORS)
-    assert set(SHAPES.shape_for("BulkEmailStatus").enum) == {*ENTRIES, "SUCCESS"}
+    assert set(SHAPES.shape_for("BulkEmailStatus").enum) == {*ENTRIES, "SUCCESS"} - TWICE
 
 
 @pytest.mark.promise(6)
@@ -95,6 +99,8 @@ def test_each_entry_has_a_fate_of_its_own() -> None:
         "MAIL_FROM_DOMAIN_NOT_VERIFIED": other("mail_from_not_verified"),
         "CONFIGURATION_SET_NOT_FOUND": down("configuration_set_not_found"),
         "TEMPLATE_NOT_FOUND": other("template_not_found"),
+        "CONFIGURATION_SET_DOES_NOT_EXIST": down("configuration_set_not_found"),
+        "TEMPLATE_DOES_NOT_EXIST": other("template_not_found"),
         "ACCOUNT_SUSPENDED": down("account_suspended"),
         "ACCOUNT_THROTTLED": Throttled(1.0),
         "ACCOUNT_DAILY_QUOTA_EXCEEDED": down("daily_quota_exceeded"),

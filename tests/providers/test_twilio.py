@@ -131,6 +131,23 @@ def test_what_is_no_longer_wanted_is_not_kept(left: float, given: str | None) ->
         assert (outcome, http.form["ValidityPeriod"]) == (TAKEN, given)
 
 
+@pytest.mark.parametrize("text", ["0", "36001", "ten", "-5", "٣"])
+def test_a_validity_that_is_none_sends_nothing(text: str) -> None:
+    http = FakeHttp()
+    (outcome,) = twilio(http, validity_period=text).send(CONTENT, [ONE], deadline=NOW + 5)
+    assert outcome == Rejected("invalid_validity_period", permanent=False, provider_down=True)
+    assert http.requests == []
+
+
+def test_the_credential_says_how_long_a_text_may_wait() -> None:
+    http = FakeHttp()
+    lane = Credential("main", "twilio", "sms", 10)
+    secret = {**SECRET, "validity_period": " 600 "}
+    needs = Needs(http, Fixed(), secret, public_url="https://api.example", credential=lane)
+    assert registry.provider("twilio")(needs).send(CONTENT, [ONE], deadline=NOW + 5) == [TAKEN]
+    assert http.form["ValidityPeriod"] == "600"
+
+
 def test_a_message_without_an_expiry_has_no_validity() -> None:
     http = FakeHttp()
     Twilio(http, "", SECRET, Fixed(), webhook_url=HOOK, expires=lambda content, target: None).send(

@@ -402,13 +402,21 @@ class DynamoRecords:
     # Suppressions
 
     def suppress(
-        self, account: str, key: str, reason: str, now: int, *, reach: Reach = Reach.ALL, job: str = ""
+        self,
+        account: str,
+        key: str,
+        reason: str,
+        now: int,
+        *,
+        reach: Reach = Reach.ALL,
+        job: str = "",
+        channel: str = "",
     ) -> None:
         """Add an address to the account's suppressions, or to those who unsubscribed; an existing entry stays."""
         if self._noted != (account, now, reach):  # those of one batch of words have one moment
             marks.suppressing(self._db, self._records, account, now, reach)
             self._noted = (account, now, reach)
-        suppressions.add(self._db, self._records, reach, account, Suppression(key, reason, now, job))
+        suppressions.add(self._db, self._records, reach, account, Suppression(key, reason, now, job, channel))
 
     def allow(self, account: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
         """Take an address from them; False if it was not there, or for another reason than the one given."""

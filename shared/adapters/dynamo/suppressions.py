@@ -31,12 +31,14 @@ class Suppression:
         reason: `one_click` and `page` of who unsubscribed by a link, by the mailbox provider's button or on the page.
         at: Unix milliseconds.
         job: whose message it came from, or empty.
+        channel: by which that went, or empty: of old entries, and of those that no message made.
     """
 
     address: str
     reason: str
     at: int
     job: str = ""
+    channel: str = ""
 
 
 def add(db: Dynamo, table: str, reach: Reach, account: str, new: Suppression) -> bool:
@@ -45,6 +47,8 @@ def add(db: Dynamo, table: str, reach: Reach, account: str, new: Suppression) ->
     fields: Item = {"address": s(new.address), "reason": s(new.reason), "at": n(new.at)}
     if new.job:
         fields["job"] = s(new.job)
+    if new.channel:
+        fields["channel"] = s(new.channel)
     first: Item = {"TableName": table, "Item": {**keys.suppression(account, digest, reach), **fields}}
     first["ConditionExpression"] = "attribute_not_exists(pk)"
     second: Item = {"TableName": table, "Item": {**keys.suppression_log(account, new.at, digest, reach), **fields}}
@@ -223,4 +227,6 @@ class Suppressions:
 
 
 def _suppression(item: Item) -> Suppression:
-    return Suppression(text(item, "address"), text(item, "reason"), number(item, "at"), text(item, "job"))
+    return Suppression(
+        text(item, "address"), text(item, "reason"), number(item, "at"), text(item, "job"), text(item, "channel")
+    )
