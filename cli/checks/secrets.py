@@ -11,7 +11,7 @@ from shared.contracts import WEBHOOK_PATH, Credential
 from shared.domain.chunks import Recipient
 from shared.domain.content import Content, Mailbox
 from shared.domain.outcomes import Rejected
-from shared.domain.unsubscribe import MIN_KEY, Keys
+from shared.domain.sealing import MIN_KEY, Keys
 from shared.ports import BadSignature, Clock, NotSent, Retriable, Target
 from shared.providers import registry
 from shared.providers.registry import AwsAccount, AwsKeys, Needs

@@ -1,14 +1,16 @@
 """Cursors: places in lists, opaque to clients.
 
-A cursor names nothing but a place within the caller's own data, so it needs no signature; its form is checked, and
-everything else is answered with `bad_cursor`.
+A place may be that of something that the caller may not see, such as a live job that a test key's page ends behind. So
+what holds a name is sealed, for its account; what is only a number is not. Everything else is answered with
+`bad_cursor`.
 """
 
 import base64
 import re
-from typing import Final
+from typing import Any, Final
 
 from functions.api.problems import Problem
+from functions.api.routing import Call
 
 _JOBS: Final = re.compile(r"\d{15}#[0-9a-z]{26}")
 _SUPPRESSIONS: Final = re.compile(r"\d{15}#[0-9a-f]{64}")
@@ -18,19 +20,19 @@ _MESSAGES: Final = re.compile(r"(\d{1,3})\.(\d{1,5})\.(\d{1,3})", re.ASCII)
 _LINES: Final = re.compile(r"(\d{1,5})\.(\d{1,3})")
 
 
-def jobs(cursor: str | None) -> str:
+def jobs(call: Call[Any, Any]) -> str:
     """Return the place in a list of jobs; empty at its beginning."""
-    return _place(cursor, _JOBS)[0] if cursor is not None else ""
+    return _unsealed(call, _JOBS)
 
 
-def suppressions(cursor: str | None) -> str:
+def suppressions(call: Call[Any, Any]) -> str:
     """Return the place in a list of suppressions; empty at its beginning."""
-    return _place(cursor, _SUPPRESSIONS)[0] if cursor is not None else ""
+    return _unsealed(call, _SUPPRESSIONS)
 
 
-def events(cursor: str | None) -> str:
+def events(call: Call[Any, Any]) -> str:
     """Return the place in an audit log; empty at its beginning."""
-    return _place(cursor, _EVENTS)[0] if cursor is not None else ""
+    return _unsealed(call, _EVENTS)
 
 
 def lines(cursor: str | None) -> tuple[int, int]:
@@ -52,6 +54,25 @@ def messages(cursor: str | None) -> tuple[int, int, int]:
         return (0, 0, 0)
     match = _place(cursor, _MESSAGES)
     return int(match[1]), int(match[2]), int(match[3])
+
+
+def seal(call: Call[Any, Any], place: str) -> str | None:
+    """Return the cursor of a place that holds a name; None at the end of a list."""
+    return call.services.links.seal(_use(call), place) if place else None
+
+
+def _unsealed(call: Call[Any, Any], form: re.Pattern[str]) -> str:
+    cursor = call.query.cursor
+    if cursor is None:
+        return ""
+    place = call.services.links.unseal(_use(call), cursor)
+    if place is None or not form.fullmatch(place):
+        raise Problem("bad_cursor")
+    return place
+
+
+def _use(call: Call[Any, Any]) -> str:
+    return f"posthaste cursor 1 {call.key.account}"
 
 
 def write(place: str) -> str | None:

@@ -227,7 +227,7 @@ class Paging(Query):
     """A page of a list."""
 
     limit: int = Field(100, ge=1, le=1000, description="Items of a page.")
-    cursor: str | None = Field(None, max_length=200, description="The `next_cursor` of the page before.")
+    cursor: str | None = Field(None, max_length=400, description="The `next_cursor` of the page before.")
 
 
 class AuditQuery(Paging):

@@ -1,9 +1,13 @@
-"""Unsubscription links, signed by the deployment's keys from Secrets Manager."""
+"""Unsubscription links and cursors, sealed by the deployment's keys from Secrets Manager."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from shared.adapters.secrets import KEPT_EMPTY, MalformedSecret, Secrets
-from shared.domain.unsubscribe import Keys, Unsubscription, read, sign
+from shared.domain.sealing import Keys, seal, unseal
+from shared.domain.unsubscribe import Unsubscription, read, sign
+
+T = TypeVar("T")
 
 
 class SecretLinks:
@@ -32,11 +36,23 @@ class SecretLinks:
         A sender may have learned of another key before: what nobody seems to have signed is read again with keys that
         are at most `KEPT_EMPTY` seconds old. Raises as `sign` does.
         """
+        return self._opened(lambda keys: read(keys, token))
+
+    def seal(self, use: str, text: str) -> str:
+        """Return a text so that only this deployment can read it, and only for that use. Raises as `sign` does."""
+        return seal(self._keys(self._secrets.unsubscribe()), use.encode(), text.encode())
+
+    def unseal(self, use: str, sealed: str) -> str | None:
+        """Return a text that was sealed for that use; None if none of the keys has sealed it. As `read` otherwise."""
+        found = self._opened(lambda keys: unseal(keys, use.encode(), sealed))
+        return found.decode() if found is not None else None
+
+    def _opened(self, opened: Callable[[Keys], T | None]) -> T | None:
         keys = self._keys(self._secrets.unsubscribe())
-        found = read(keys, token)
+        found = opened(keys)
         if found is None:
             latest = self._keys(self._secrets.unsubscribe(kept=KEPT_EMPTY))
-            found = read(latest, token) if latest != keys else None
+            found = opened(latest) if latest != keys else None
         return found
 
     def _keys(self, secret: Mapping[str, str]) -> Keys:

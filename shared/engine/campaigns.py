@@ -282,7 +282,8 @@ class CampaignControl:
 
         Nothing is done while one is being stopped: whoever stops a campaign and resumes it means all of it.
         """
-        jobs = [job for job in map(self._records.job, campaign.jobs) if job is not None]
+        there = (self._records.job(name) for name in campaign.jobs)
+        jobs = [self._control.at_rest(job) for job in there if job is not None]
         if any(job.state is JobState.STOPPED for job in jobs):
             return NotNow("stopping", RETRY_AFTER)
         made = ((job.id, self._control.retry(job.id, campaign.account, include, by=by)) for job in jobs)

@@ -8,7 +8,7 @@ from typing import Final
 from shared.domain import ledger as rules
 from shared.domain.jobs import Job, RetryRequest, StopReason
 from shared.domain.journal import SYSTEM, Act, Event, audited
-from shared.domain.ledger import Ledger
+from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.states import Cell, Change, JobState
 from shared.domain.times import DAY_MS
 from shared.engine.plan import Planner
@@ -105,6 +105,7 @@ class JobControl:
         job = self._mine(job_id, account)
         if job is None:
             return None
+        job = self.at_rest(job)
         if job.state is not JobState.LOGGED:
             stopping = job.state is JobState.STOPPED
             return NotNow("stopping" if stopping else "job_in_progress", RETRY_AFTER)
@@ -125,6 +126,14 @@ class JobControl:
                 return NotNow("job_in_progress", RETRY_AFTER)
             messages += len(current.having(Cell.QUEUED, Cell.RETRY))
         return self._resume(job, messages, event)
+
+    def at_rest(self, job: Job) -> Job:
+        """Return a job as just read, LOGGED if it was stopped before it ever began: no finaliser need come (J3)."""
+        if job.state is not JobState.STOPPED or job.planned_at:
+            return job
+        if any(x.status is LedgerStatus.BUSY for x in self._ledgers.read_all(job.id)):
+            return job
+        return self._records.change(job, Change.LOG, self._now(), strict=True).job or job
 
     def _requeue(self, job: Job, read: Ledger, states: Sequence[Cell]) -> Ledger | None:
         """Queue a ledger's cells again while the job is LOGGED; None if it runs again already.

@@ -13,6 +13,8 @@ QUEUED_S: Final = 900
 """Seconds that a message can wait in a queue: what is due sooner needs no schedule."""
 EARLY_S: Final = 60
 """Seconds that a schedule comes early: EventBridge Scheduler keeps to the minute, the queue waits for the second."""
+LEAST: Final = 100
+"""Places of the agenda that are read at once, however few are wanted: others may be in between."""
 PAGES: Final = 10
 """Pages of the agenda that one page of waiting jobs reads at the most: places of jobs that were stopped stay there."""
 _LOG: Final = logging.getLogger(__name__)
@@ -21,6 +23,12 @@ _LOG: Final = logging.getLogger(__name__)
 def waits(job: Job, now: int) -> bool:
     """Tell whether a job waits for its time. `now`: Unix milliseconds."""
     return job.state is JobState.READY and job.not_before > now
+
+
+def _never_began(job: Job) -> bool:
+    """Tell whether a job that was to wait for its time was stopped before it was ever planned."""
+    ended = job.state in (JobState.STOPPED, JobState.LOGGED)
+    return ended and job.stopped and job.not_before > 0 and job.planned_at == 0
 
 
 class Schedules:
@@ -66,17 +74,21 @@ class Schedules:
         except Retriable:
             _LOG.warning("schedule not cancelled", extra={"job": job.id})
 
-    def page(self, account: str, *, after: str, limit: int) -> tuple[list[Job], str]:
+    def page(self, account: str, *, tests_only: bool = False, after: str, limit: int) -> tuple[list[Job], str]:
         """Return jobs of an account that wait for their time, soonest first, and the place to go on from.
 
-        A page may be short, even empty, and still have a place to go on from.
+        A page may be short, even empty, and still have a place to go on from. `tests_only`: those of test keys.
         """
         now = self._now()
         found: list[Job] = []
         for _ in range(PAGES):
-            jobs, after = self._agenda.page(account, since=now, after=after, limit=limit - len(found))
-            found += [job for job in jobs if job.account == account and waits(job, now)]
-            if not after or len(found) == limit:
+            jobs, after = self._agenda.page(account, since=now, after=after, limit=max(limit, LEAST))
+            mine = [j for j in jobs if j.account == account and waits(j, now) and (j.test or not tests_only)]
+            room = limit - len(found)
+            found += mine[:room]
+            if len(found) == limit and (after or len(mine) > room):
+                return found, f"{found[-1].not_before:015d}#{found[-1].id}"
+            if not after:
                 break
         return found, after
 
@@ -84,12 +96,13 @@ class Schedules:
         """Stop a job that still waits for its time. `by`: the actor, for the audit log.
 
         Returns:
-            The job as it is stored, None if the account has no such job; and whether this call stopped it.
+            The job as it is stored, None if the account has no such job; and whether it was stopped before its time,
+            by this call or another.
         """
         job = self._records.job(job_id)
         while job is not None and job.account == account:
             if not waits(job, self._now()):
-                return job, False
+                return job, _never_began(job)
             reason = StopReason.USER.value
             event = audited(account, self._now(), job.id, Act.JOB_STOPPED, by)
             changed = self._records.change(job, Change.STOP, self._now(), reason=reason, strict=True, event=event)

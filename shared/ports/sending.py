@@ -70,7 +70,7 @@ class Lane(Protocol):
 
 
 class Links(Protocol):
-    """What signs unsubscription links and knows its own again."""
+    """What signs unsubscription links, seals what clients hold for us, and knows its own again."""
 
     def sign(self, wanted: Unsubscription) -> str:
         """Return the token of a link; the same every time, while the key is."""
@@ -78,6 +78,14 @@ class Links(Protocol):
 
     def read(self, token: str) -> Unsubscription | None:
         """Return what a token says; None if it was not signed here."""
+        ...
+
+    def seal(self, use: str, text: str) -> str:
+        """Return a text so that only this deployment can read it, and only for that use; equal texts look equal."""
+        ...
+
+    def unseal(self, use: str, sealed: str) -> str | None:
+        """Return a text that was sealed for that use; None if it was not sealed here."""
         ...
 
 

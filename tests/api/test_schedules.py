@@ -1,3 +1,4 @@
+import base64
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,9 +37,42 @@ def test_a_job_that_waits_is_taken_back(api: Api, clock: FakeClock) -> None:
     assert api.world.scheduler.set_for == {}
     assert api.call("GET", "/schedules").json["items"] == []
     again = api.call("DELETE", f"/schedules/{job}")
-    assert (again.status, again.code) == (409, "already_started")
+    assert (again.status, again.json) == (200, got.json)
     api.world.settle()
+    assert api.call("DELETE", f"/schedules/{job}").status == 200
     assert api.world.oracle.taken == []
+
+
+def test_a_job_that_was_taken_back_is_resumed_at_once(api: Api, clock: FakeClock) -> None:
+    job = later(api, clock, 3600)
+    api.call("DELETE", f"/schedules/{job}")
+    got = api.call("POST", f"/jobs/{job}/resume")
+    assert (got.status, got.json["state"]) == (200, "READY")
+    clock.advance(3600)
+    api.world.settle()
+    assert len(api.world.oracle.taken) == 1
+
+
+def test_a_test_key_s_pages_are_full_and_name_no_live_job(api: Api, clock: FakeClock) -> None:
+    key, jobs = api.test_key(), []
+    for n in range(3):
+        live = [later(api, clock, 100 * n + 10), api.accepted()]
+        jobs.append(later(api, clock, 100 * n + 20, key=key))
+        clock.advance(1)
+    for path, wanted in (("/schedules", jobs), ("/jobs", jobs[::-1]), ("/batches", jobs[::-1])):
+        seen, query = [], {"limit": "1"}
+        while True:
+            got = api.call("GET", path, query=query, key=key)
+            seen += [x["job_id"] for x in got.json["items"]]
+            if got.json["next_cursor"] is None:
+                break
+            assert len(got.json["items"]) == 1
+            cursor = got.json["next_cursor"]
+            plain = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+            assert not any(name.encode() in plain for name in (*jobs, *live))
+            query["cursor"] = cursor
+            assert api.call("GET", path, query=query, key=api.other()).code == "bad_cursor"
+        assert seen == wanted
 
 
 def test_what_has_started_is_not_taken_back(api: Api, clock: FakeClock) -> None:

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from shared.domain.unsubscribe import Keys, Unsubscription, read, sign
+from shared.domain.sealing import Keys, seal, unseal
+from shared.domain.unsubscribe import Unsubscription, read, sign
 
 KEYS: Final = Keys("an-unsubscription-key-of-the-tests")
 
@@ -15,3 +16,10 @@ class FakeLinks:
 
     def read(self, token: str) -> Unsubscription | None:
         return read(KEYS, token)
+
+    def seal(self, use: str, text: str) -> str:
+        return seal(KEYS, use.encode(), text.encode())
+
+    def unseal(self, use: str, sealed: str) -> str | None:
+        found = unseal(KEYS, use.encode(), sealed)
+        return found.decode() if found is not None else None

@@ -39,15 +39,15 @@ RECIPIENTS: Final = (
     Mutant(
         "a token is believed by its look",
         11,
-        "shared/domain/unsubscribe.py",
-        "if hmac.compare_digest(_tag(key, payload), tag):",
+        "shared/domain/sealing.py",
+        "if hmac.compare_digest(_tag(key, use, payload), tag):",
         'if payload.isascii() and payload.count(b"\\0") == 2:',
         "tests/domain/test_unsubscribe.py::test_every_bit_flip_is_refused",
     ),
     Mutant(
         "a token shows whose it is",
         9,
-        "shared/domain/unsubscribe.py",
+        "shared/domain/sealing.py",
         '    return (int.from_bytes(text, "big") ^ int.from_bytes(stream, "big")).to_bytes(n, "big")\n',
         '    return text if stream else b""\n',
         "tests/domain/test_unsubscribe.py::test_a_token_tells_nobody_without_the_key_what_it_says",

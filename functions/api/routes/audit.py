@@ -20,9 +20,9 @@ def _entry(event: Event) -> AuditEntry:
 def pages(call: Call[AuditQuery, Nothing]) -> Answer:
     """Return a page of the audit log, newest first."""
     query = call.query
-    place = cursors.events(query.cursor)
+    place = cursors.events(call)
     found, after = call.services.journal.page(call.key.account, kind=query.action or "", after=place, limit=query.limit)
-    return AuditPage(items=[_entry(x) for x in found], next_cursor=cursors.write(after)).answer()
+    return AuditPage(items=[_entry(x) for x in found], next_cursor=cursors.seal(call, after)).answer()
 
 
 ROUTES: Final[tuple[AnyRoute, ...]] = (

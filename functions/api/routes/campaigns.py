@@ -63,14 +63,14 @@ def _campaign(call: Call[Nothing, NewCampaign]) -> Campaign:
 
 def pages(call: Call[Paging, Nothing]) -> Answer:
     """Return a page of campaigns, newest first."""
-    place = cursors.jobs(call.query.cursor)
+    place = cursors.jobs(call)
     found, after = call.services.campaigns().campaigns.page(
         call.key.account, test=call.key.test, after=place, limit=call.query.limit
     )
     newest = [x.campaign.jobs[-1] for x in found if x.campaign.jobs]
     jobs = call.services.listing.jobs(newest)
     items = [campaign_item(x.campaign, state_of(x.campaign, jobs, fits=x.fits)) for x in found]
-    return CampaignPage(items=items, next_cursor=cursors.write(after)).answer()
+    return CampaignPage(items=items, next_cursor=cursors.seal(call, after)).answer()
 
 
 def read(call: Call[Nothing, Nothing]) -> Answer:

@@ -19,9 +19,7 @@ from shared.ports import Control
 KINDS: Final = ("batch", "campaign")
 """Kinds of jobs that there are; each has its own place in the index."""
 
-SEEN: Final = (
-    "A test key sees the jobs of test keys alone; its pages may be short, even empty, and still carry a cursor."
-)
+SEEN: Final = "A test key sees the jobs of test keys alone, a live key all."
 
 Handler = Callable[[Call[Any, Any]], Answer]
 
@@ -87,11 +85,13 @@ def lister(kinds: tuple[str, ...]) -> Handler:
     """Return the handler of a list of jobs of those kinds."""
 
     def answer(call: Call[Paging, Nothing]) -> Answer:
-        place = cursors.jobs(call.query.cursor)
-        jobs, after = call.services.listing.page(call.key.account, kinds, after=place, limit=call.query.limit)
+        place = cursors.jobs(call)
+        jobs, after = call.services.listing.page(
+            call.key.account, kinds, tests_only=call.key.test, after=place, limit=call.query.limit
+        )
         now = _now(call)
         items = [job_view(job, call.services.settings, now) for job in jobs if visible(call, job)]
-        return JobPage(items=items, next_cursor=cursors.write(after)).answer()
+        return JobPage(items=items, next_cursor=cursors.seal(call, after)).answer()
 
     return answer
 

@@ -6,7 +6,7 @@ from functions.api import cursors
 from functions.api.http import Answer
 from functions.api.models import Paging
 from functions.api.problems import Problem
-from functions.api.routes.jobs import owned, visible
+from functions.api.routes.jobs import owned
 from functions.api.routing import AnyRoute, Call, Nothing, Route
 from functions.api.views import JobPage, JobView, job_view
 from shared.domain.accounts import Scope
@@ -14,11 +14,13 @@ from shared.domain.accounts import Scope
 
 def waiting(call: Call[Paging, Nothing]) -> Answer:
     """Return a page of the account's jobs that wait for their time."""
-    place = cursors.jobs(call.query.cursor)
-    jobs, after = call.services.schedules.page(call.key.account, after=place, limit=call.query.limit)
+    place = cursors.jobs(call)
+    jobs, after = call.services.schedules.page(
+        call.key.account, tests_only=call.key.test, after=place, limit=call.query.limit
+    )
     now = int(call.services.clock.now() * 1000)
-    items = [job_view(job, call.services.settings, now) for job in jobs if visible(call, job)]
-    return JobPage(items=items, next_cursor=cursors.write(after)).answer()
+    items = [job_view(job, call.services.settings, now) for job in jobs]
+    return JobPage(items=items, next_cursor=cursors.seal(call, after)).answer()
 
 
 def withdraw(call: Call[Nothing, Nothing]) -> Answer:

@@ -28,10 +28,10 @@ def _address(call: Call[Any, Any]) -> str:
 
 def pages(call: Call[SuppressionQuery, Nothing]) -> Answer:
     """Return a page of suppressions, newest first."""
-    place, reach = cursors.suppressions(call.query.cursor), call.query.scope
+    place, reach = cursors.suppressions(call), call.query.scope
     found, after = call.services.suppressions.page(call.key.account, after=place, limit=call.query.limit, reach=reach)
     items = [suppression_view(x, reach) for x in found]
-    return SuppressionPage(items=items, next_cursor=cursors.write(after)).answer()
+    return SuppressionPage(items=items, next_cursor=cursors.seal(call, after)).answer()
 
 
 def read(call: Call[ScopeQuery, Nothing]) -> Answer:

@@ -70,10 +70,10 @@ def read(call: Call[VersionQuery, Nothing]) -> Answer:
 
 def pages(call: Call[Paging, Nothing]) -> Answer:
     """Return a page of templates, newest first."""
-    place = cursors.jobs(call.query.cursor)
+    place = cursors.jobs(call)
     store = call.services.campaigns().templates
     found, after = store.page(call.key.account, after=place, limit=call.query.limit)
-    return TemplatePage(items=[template_item(x) for x in found], next_cursor=cursors.write(after)).answer()
+    return TemplatePage(items=[template_item(x) for x in found], next_cursor=cursors.seal(call, after)).answer()
 
 
 def versions(call: Call[Paging, Nothing]) -> Answer:

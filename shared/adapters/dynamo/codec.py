@@ -177,7 +177,7 @@ def job_item(x: Job) -> Item:
         "version": n(x.version),
         "open_pk": s(open_slot(x, running=x.state is not JobState.READY)),
         "open_sk": s(keys.aged(x.created_at, x.id)),
-        "mine_pk": s(keys.mine_pk(x.account, x.kind)),
+        "mine_pk": s(keys.jobs_pk(x.account, x.kind, test=x.test)),
         "mine_sk": s(keys.aged(x.created_at, x.id)),
     }
     if x.test:

@@ -316,6 +316,11 @@ def aged(created_at_ms: int, job_id: str) -> str:
     return f"{created_at_ms:015d}#{job_id}"
 
 
+def jobs_pk(account_id: str, kind: str, *, test: bool) -> str:
+    """Partition of the index `mine` with an account's jobs of a kind; those of test keys are apart."""
+    return mine_pk(account_id, f"test{kind}" if test else kind)
+
+
 def mine_pk(account_id: str, kind: str) -> str:
     """Partition of the index `mine`."""
     return f"{account_id}#{kind}"

@@ -25,19 +25,23 @@ class Listing:
         self._db = Dynamo(client, sleep=clock.sleep)
         self._table = table
 
-    def page(self, account: str, kinds: Sequence[str], *, after: str = "", limit: int) -> tuple[list[Job], str]:
+    def page(
+        self, account: str, kinds: Sequence[str], *, tests_only: bool = False, after: str = "", limit: int
+    ) -> tuple[list[Job], str]:
         """Return up to `limit` of the account's jobs, newest first, and the place to go on from, empty at the end.
 
         The index is eventually consistent: a job just accepted may be missing for a moment. One query per kind and
-        one read per 100 jobs.
+        kind of key, and one read per 100 jobs.
 
         Args:
             account: whose.
             kinds: of which kinds.
+            tests_only: those of test keys alone, else all.
             after: what the page before returned (`created_at#job`), or empty.
             limit: at least 1.
         """
-        pks = [keys.mine_pk(account, k) for k in kinds]
+        tests = (True,) if tests_only else (False, True)
+        pks = [keys.jobs_pk(account, k, test=test) for k in kinds for test in tests]
         places = list(heapq.merge(*(newest(self._db, self._table, pk, after, limit + 1) for pk in pks), reverse=True))
         wanted = [place.partition("#")[2] for place in places[:limit]]
         found = self.jobs(wanted)
