@@ -138,6 +138,7 @@ class Posthaste(_Model):
     stage: str
     credentials: list[Credential]
     routes: dict[Channel, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
+    routing: dict[Channel, Literal["spread", "ordered"]] = Field(default_factory=dict)
     retention: Retention = Field(default_factory=Retention)
     feedback_timeout: Annotated[int, Field(ge=60, le=30 * 86_400)] = contracts.FEEDBACK_TIMEOUT
     public_url: str = ""
@@ -183,6 +184,8 @@ class Posthaste(_Model):
                     raise ValueError(f"route {channel!r} names credential {name!r} of channel {channels[name]!r}")
                 if name in route[:i]:
                     raise ValueError(f"route {channel!r} names credential {name!r} twice")
+        for channel in self.routing.keys() - self.routes.keys():
+            raise ValueError(f"routing names channel {channel!r}, which has no route")
         self._check_retired()
         return self
 

@@ -152,6 +152,7 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
         stage=parsed.stage,
         credentials=tuple(credentials),
         routes={channel: tuple(route) for channel, route in parsed.routes.items()},
+        routing={channel: how for channel, how in parsed.routing.items() if how == "ordered"},
         public_url=_url("public_url", parsed.public_url, place),
         jobs_days=parsed.retention.jobs_days,
         feedback_timeout=parsed.feedback_timeout,

@@ -10,6 +10,7 @@ import base64
 import json
 import zlib
 from dataclasses import dataclass, field, fields
+from enum import StrEnum
 from typing import Any, Final
 
 ENV_SETTINGS: Final = "POSTHASTE_SETTINGS"
@@ -168,6 +169,15 @@ class Credential:
         return not self.retired and ("*" in self.accounts or account in self.accounts)
 
 
+class Routing(StrEnum):
+    """How the credentials of a route share the work."""
+
+    SPREAD = "spread"
+    """Chunks begin at each credential in turn."""
+    ORDERED = "ordered"
+    """All chunks begin at the first usable credential; the others are for failover."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The deployment's settings as every function sees them."""
@@ -183,6 +193,8 @@ class Settings:
     """For how long an entry of the audit log is kept."""
     archive_days: int = 0
     """For how long the archive of a job is kept; 0: none is made."""
+    routing: dict[str, str] = field(default_factory=dict)
+    """How a channel's route is used, where that is not SPREAD."""
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -221,6 +233,7 @@ class Settings:
                     for c in self.credentials
                 ],
                 "routes": {k: list(v) for k, v in self.routes.items()},
+                **({"routing": self.routing} if self.routing else {}),
                 "public_url": self.public_url,
                 "jobs_days": self.jobs_days,
                 "feedback_timeout": self.feedback_timeout,

@@ -7,7 +7,7 @@ from typing import Any, Final
 from functions.api.models import MAX_COPIES, MAX_RECIPIENTS, NewBatch
 from functions.api.problems import Problem, invalid
 from functions.api.routing import Call, Nothing
-from shared.contracts import TEST_CREDENTIAL
+from shared.contracts import TEST_CREDENTIAL, Routing
 from shared.domain.addresses import Address, Invalid, parse, parse_many, split_list
 from shared.domain.chunks import Recipient
 from shared.domain.content import Attachment, Content, Mailbox
@@ -49,6 +49,7 @@ def compose(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> BatchR
         test=call.key.test,
         channel=CHANNEL,
         route=route,
+        ordered=_ordered(call),
         content=_content(call, sender, copies),
         recipients=recipients,
         duplicates=found.duplicates,
@@ -117,6 +118,12 @@ def _route(call: Call[Nothing, NewBatch]) -> tuple[str, ...]:
     if not route:
         raise Problem("no_route")
     return route
+
+
+def _ordered(call: Call[Nothing, NewBatch]) -> bool:
+    """Tell whether the first usable credential takes all: as the batch says, or else the deployment of its route."""
+    default = "" if call.body.route is not None else call.services.settings.routing.get(CHANNEL, "")
+    return (call.body.routing or default) == Routing.ORDERED
 
 
 def _entries(field: str, given: str | Sequence[str], most: int, code: str = "validation_failed") -> list[str]:

@@ -134,7 +134,15 @@ class NewBatch(Input):
     attachments: list[FileAttachment] | None = Field(None, max_length=20)
     route: Annotated[list[Annotated[str, Field(min_length=1, max_length=64)]], Field(min_length=1, max_length=10)] | (
         None
-    ) = Field(None, description="Credentials to use, in failover order; by default the deployment's.")
+    ) = Field(
+        None, description="Credentials to use; by default the deployment's. A failed message tries the next of them."
+    )
+    routing: Literal["spread", "ordered"] | None = Field(
+        None,
+        description="`spread`: the credentials of the route take turns, chunk by chunk, so a small batch goes whole "
+        "through one of them. `ordered`: the first usable credential takes all, and the others are for failover. By "
+        "default as the deployment has it for its own route, and `spread` for a `route` of the batch.",
+    )
     retry_on: list[SoftWord] | None = Field(
         None,
         max_length=4,

@@ -105,7 +105,7 @@ class JobView(View):
         "by default); null where the counts are not exact."
     )
     as_of: Time
-    route: list[Tally] = Field(description="Credentials in failover order.")
+    route: list[Tally] = Field(description="The credentials of the route, in its order.")
     max_attempts: int
     retry_on: list[str] = Field(description="Feedback after which a provider that has not tried it is tried.")
     deferred_after: int | None = Field(description="Seconds; null if `retry_on` does not name `deferred`.")

@@ -74,7 +74,7 @@ class Job:
     """A unit of sending. Times are Unix milliseconds, 0 where a thing has not happened.
 
     Attributes:
-        route: credentials in failover order, frozen at acceptance.
+        route: credentials, the next one of a failover after the one before; frozen at acceptance.
         total: messages; `chunks`: ledgers.
         created_at: its age, never changed, so also its priority.
         counts: by COUNT_KEYS, as folded; they add up to `total`.

@@ -30,7 +30,8 @@ class BatchRequest:
     """A validated batch.
 
     Attributes:
-        route: credentials in failover order, all open to the account.
+        route: credentials, all open to the account.
+        ordered: all begins at the first usable one, and the next is for failover; else chunks begin at each in turn.
         recipients: in list order, each normalised address once; `skip` holds the code of those not to be sent to.
         duplicates: how many were left out because they stood before.
         not_before: Unix milliseconds, 0 for now.
@@ -52,6 +53,7 @@ class BatchRequest:
     idempotency_key: str = ""
     fingerprint: str = ""
     by: str = ""
+    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,8 @@ class Acceptor:
         parts = self._split(request)
         chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(parts)]
         usable = self._circuits.open_to(request.route)
-        ledgers = [self._ledger(c, request, first_credential(job_id, c.number, usable), ttl) for c in chunks]
+        begins = usable[:1] if request.ordered else usable
+        ledgers = [self._ledger(c, request, first_credential(job_id, c.number, begins), ttl) for c in chunks]
         job = self._job(request, job_id, now, ttl, ledgers)
         answer = _answer(job, request.recipients)
         key = None
@@ -124,7 +127,7 @@ class Acceptor:
 
     def _split(self, request: BatchRequest) -> Sequence[tuple[Recipient, ...]]:
         slowest = min(self._settings.credential(c).rate for c in request.route)
-        size = chunking.chunk_size(len(request.recipients), len(request.route), slowest)
+        size = chunking.chunk_size(len(request.recipients), 1 if request.ordered else len(request.route), slowest)
         return chunking.split(request.recipients, size)
 
     def _ledger(self, chunk: Chunk, request: BatchRequest, lane: str, ttl: int) -> Ledger:

@@ -249,6 +249,22 @@ def test_the_route_is_what_is_open_to_the_account(api: Api) -> None:
     assert (got.status, got.code) == (422, "no_route")
 
 
+def test_an_ordered_route_begins_at_its_first_usable_credential(api: Api) -> None:
+    def lanes(**changes: Any) -> set[str]:
+        jobs = [api.accepted([f"r{i}@example.org" for i in range(4)], **changes) for _ in range(8)]
+        return {x.lane for job in jobs for x in api.world.ledgers.read_all(job)}
+
+    assert lanes() == lanes(routing="spread") == {"one", "two"}
+    assert lanes(routing="ordered") == {"one"}
+    assert lanes(route=["two", "one"], routing="ordered") == {"two"}
+    api.world.settings.routing["email"] = "ordered"
+    assert lanes() == {"one"}
+    assert lanes(routing="spread") == lanes(route=["two", "one"]) == {"one", "two"}
+    api.services.circuits.open("one", "fault", 5)
+    assert lanes() == {"two"}
+    assert api.batch(routing="first").code == "validation_failed"
+
+
 def test_a_retired_credential_takes_nothing_new(api: Api) -> None:
     declared = api.services.settings
     changed = tuple(replace(c, retired=c.id == "one") for c in declared.credentials)

@@ -152,7 +152,7 @@ def test_withdrawing_stops_what_waits_and_nothing_else(world: World) -> None:
     job, stopped = world.schedules.withdraw(first.id, ACCOUNT)
     assert job is not None
     assert (job.state, stopped, world.scheduler.set_for) == (JobState.STOPPED, True, {})
-    assert world.schedules.withdraw(first.id, ACCOUNT) == (job, False)
+    assert world.schedules.withdraw(first.id, ACCOUNT) == (job, True)
     world.clock.advance(60)
     due_now = world.job(second.id)
     assert world.schedules.withdraw(second.id, ACCOUNT) == (due_now, False), "its time has come"

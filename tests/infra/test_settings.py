@@ -74,6 +74,8 @@ WRONG: dict[str, tuple[Change, str]] = {
         "route 'email' names credential 'big', which is retired",
     ),
     "route without end": (field(routes={"email": []}), "routes.email: List should have at least 1 item"),
+    "routing of no route": (field(routing={"sms": "ordered"}), "routing names channel 'sms', which has no route"),
+    "routing of no kind": (field(routing={"email": "first"}), "routing.email"),
     "route of no channel": (field(routes={"fax": ["few"]}), "routes.fax"),
     "unknown field": (field(credential=[]), "credential: unknown field"),
     "unknown field of a credential": (credential(rates=1), "credentials[0].rates: unknown field"),
