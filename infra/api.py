@@ -85,6 +85,8 @@ class Api(Construct):
         bare = stage.node.default_child
         if not isinstance(bare, CfnStage):
             raise TypeError(f"an HTTP stage is made of {type(bare)}")
+        # Other names go into a resource policy of 5,120 characters, which a crowded account has used up.
+        logs = log_group(self, deployment, f"/aws/vendedlogs/{contracts.prefix(deployment.stage)}-api")
         bare.access_log_settings = CfnStage.AccessLogSettingsProperty(
-            destination_arn=log_group(self, deployment).log_group_arn, format=json.dumps(LOG_LINE)
+            destination_arn=logs.log_group_arn, format=json.dumps(LOG_LINE)
         )

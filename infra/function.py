@@ -5,7 +5,7 @@ from typing import Final
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk.aws_iam import Effect, PolicyDocument, PolicyStatement, Role, ServicePrincipal
-from aws_cdk.aws_lambda import Architecture, Code, LoggingFormat, Runtime
+from aws_cdk.aws_lambda import Architecture, CfnFunction, Code, LoggingFormat, Runtime
 from aws_cdk.aws_lambda import Function as LambdaFunction
 from aws_cdk.aws_logs import LogGroup, RetentionDays
 from constructs import Construct
@@ -42,9 +42,13 @@ _NAMED: Final = {"dynamodb:LeadingKeys": "false"}
 """`ForAllValues` holds of a request that names no key at all."""
 
 
-def log_group(scope: Construct, deployment: Deployment) -> LogGroup:
-    """Create the log group `Logs` in a construct. It goes with the stack: logs are no ground truth."""
-    return LogGroup(scope, "Logs", retention=RETENTION[deployment.logs_days], removal_policy=RemovalPolicy.DESTROY)
+def log_group(scope: Construct, deployment: Deployment, name: str | None = None) -> LogGroup:
+    """Create the log group `Logs` in a construct. It goes with the stack: logs are no ground truth.
+
+    `name`: its physical name; by default CloudFormation makes one.
+    """
+    days = RETENTION[deployment.logs_days]
+    return LogGroup(scope, "Logs", log_group_name=name, retention=days, removal_policy=RemovalPolicy.DESTROY)
 
 
 class Function(Construct):
@@ -120,3 +124,10 @@ class Function(Construct):
         self._policy.add_statements(
             PolicyStatement(effect=Effect.ALLOW, actions=list(actions), resources=on, conditions=conditions)
         )
+
+    def may_call_itself(self) -> None:
+        """Let the function send to the queue that it consumes, as often as its work takes."""
+        bare = self.function.node.default_child
+        if not isinstance(bare, CfnFunction):
+            raise TypeError(f"a function is made of {type(bare)}")
+        bare.recursive_loop = "Allow"

@@ -112,6 +112,9 @@ def _queue(
 def _feed(
     scope: Construct, queue: Queue, consumer: Function, batch: int, concurrency: int, window_seconds: int
 ) -> None:
+    # Consumers send themselves what is left to do. Lambda would cut such a chain after 16 calls
+    # (Lambda Developer Guide, "invocation-recursion"); each of ours ends by its own rules.
+    consumer.may_call_itself()
     EventSourceMapping(
         scope,
         "Source",

@@ -87,7 +87,7 @@ class Storage(Construct):
             partition_key=_text("pk"),
             sort_key=_text("sk"),
             billing_mode=BillingMode.PAY_PER_REQUEST,
-            encryption=TableEncryption.CUSTOMER_MANAGED if key else TableEncryption.AWS_MANAGED,
+            encryption=TableEncryption.CUSTOMER_MANAGED if key else TableEncryption.DEFAULT,
             encryption_key=key,
             point_in_time_recovery_specification=PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True,

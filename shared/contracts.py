@@ -84,14 +84,14 @@ ingest: uploaded lists; export: exports.
 RESUMED: Final = ("credential.resumed", "account.resumed", "account.unsuspended", "deployment.resumed")
 """Kinds of audit entries whose stream records wake what a pause has kept."""
 PLAN_STREAM_FILTERS: Final = (
-    {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"state": {"S": ["READY"]}}}},
-    {"eventName": ["MODIFY"], "dynamodb": {"NewImage": {"freed": {"N": ["1"]}}}},
-    {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"kind": {"S": list(RESUMED)}}}},
+    {"dynamodb": {"NewImage": {"state": {"S": ["READY"]}}}},
+    {"dynamodb": {"NewImage": {"freed": {"N": ["1"]}}}},
+    {"dynamodb": {"NewImage": {"kind": {"S": list(RESUMED)}}}},
 )
 """`records` stream → plan: a job that is READY (no other item has that `state`), or that has just given back its
-credential; the next write of it takes the mark away; and the audit entry of a resume, which no write repeats."""
+credential; the next write of it takes the mark away; and the audit entry of a resume, which no write repeats. AWS
+documents filters of table streams for the key `dynamodb` only; a deletion has no NewImage."""
 LOG_STREAM_FILTER: Final = {
-    "eventName": ["INSERT", "MODIFY"],
     "dynamodb": {"NewImage": {"dirty": {"N": ["1"]}, "status": {"S": ["IDLE", "DONE"]}}},
 }
 """`ops` stream → log: a ledger whose cells changed and that nobody works on."""

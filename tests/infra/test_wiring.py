@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -37,6 +38,28 @@ def test_every_function_is_started_by_something(template: Template) -> None:
     for permission in template.of("Lambda::Permission").values():
         started.add(template.service(permission["FunctionName"]))
     assert started == set(template.functions())
+
+
+def test_what_consumes_a_queue_may_send_itself_more_than_lambda_allows_by_default(template: Template) -> None:
+    consumers = {service for service, source, _ in template.sources() if source in template.of("SQS::Queue")}
+    assert {"track", "due"} < consumers
+    assert any(service.startswith("send-") for service in consumers)
+    for service, function in template.functions().items():
+        assert (function.get("RecursiveLoop") == "Allow") == (service in consumers), service
+
+
+def test_streams_are_filtered_by_what_aws_documents(template: Template) -> None:
+    for service, source, row in template.sources():
+        if source in template.of("DynamoDB::Table"):
+            patterns = [json.loads(x["Pattern"]) for x in row["FilterCriteria"]["Filters"]]
+            assert patterns, service
+            assert all(set(pattern) == {"dynamodb"} for pattern in patterns)
+
+
+def test_the_api_s_log_group_needs_no_place_in_the_resource_policy(template: Template) -> None:
+    (stage,) = template.of("ApiGatewayV2::Stage").values()
+    group = template.of("Logs::LogGroup")[target(stage["AccessLogSettings"]["DestinationArn"])]
+    assert group["LogGroupName"].startswith("/aws/vendedlogs/posthaste-")
 
 
 def test_every_handler_of_the_contract_is_a_function(template: Template) -> None:
