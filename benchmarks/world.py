@@ -294,7 +294,7 @@ class World:
 
     def log(self) -> None:
         """Start the logger for each ledger that passes the stream's filter."""
-        pattern = contracts.LOG_STREAM_FILTER["dynamodb"]["NewImage"]  # type: ignore[index]
+        pattern = contracts.LOG_STREAM_FILTER["dynamodb"]["NewImage"]
         for image in _ledgers():
             name = (image["pk"]["S"], image["sk"]["S"])
             version = int(image["version"]["N"])
