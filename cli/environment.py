@@ -1,7 +1,8 @@
 """Where commands find their settings: the environment, else the local cloud's `.local/env`.
 
-Settings that belong together are taken together: an address from one place is never joined with AWS keys from the
-other, so that no command reaches another deployment than its user means, and no live key goes to a strange address.
+Settings that belong together are taken together: an address from one place is never joined with keys from the other,
+so that no command reaches another deployment than its user means, and no live key goes to a strange address. The file
+may be anybody's who has put a folder here, so it names addresses of this machine alone.
 """
 
 import ipaddress
@@ -40,7 +41,10 @@ def local_cloud(environ: Mapping[str, str] | None = None, folder: Path | None = 
     """Return the local cloud's settings, None if there are none.
 
     They stand in the folder that POSTHASTE_LOCAL names, else in `.local` of the current folder or the nearest folder
-    above that has one. A file that belongs to somebody else is passed over: it could name any address.
+    above that has one. A file that belongs to somebody else is passed over.
+
+    Raises:
+        Misused: it names an address that is not this machine's.
     """
     environ = os.environ if environ is None else environ
     start = folder or Path.cwd()
@@ -49,10 +53,16 @@ def local_cloud(environ: Mapping[str, str] | None = None, folder: Path | None = 
     for file in candidates:
         try:
             if file.is_file() and file.stat().st_uid == os.getuid():
-                return LocalCloud(file, read_env(file))
+                found = LocalCloud(file, read_env(file))
+                break
         except (OSError, UnicodeDecodeError):
             continue
-    return None
+    else:
+        return None
+    for name, value in found.values.items():
+        if ("_URL" in name or "://" in value) and not _is_here(value):
+            raise Misused(f"{found.file}: {name} is not on this machine: no local cloud wrote this file, remove it")
+    return found
 
 
 def api_target(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> Target:
@@ -62,20 +72,34 @@ def api_target(environ: Mapping[str, str] | None = None, folder: Path | None = N
         Misused: address or key is missing, or the key would travel in plain text.
     """
     environ = os.environ if environ is None else environ
-    local = local_cloud(environ, folder)
-    values: Mapping[str, str] = local.values if local else {}
-    url = (environ.get(URL) or values.get(URL, "")).rstrip("/")
-    if not url:
-        raise Misused(f"no API address: set {URL}, or start a local cloud with `posthaste local up`")
-    key = environ.get(API_KEY, "")
-    if not key and url == values.get(URL, "").rstrip("/"):
-        key = values.get(API_KEY, "")
+    url, key = environ.get(URL, "").rstrip("/"), environ.get(API_KEY, "")
+    if not (url and key):
+        local = local_cloud(environ, folder)
+        its = local.values if local else {}
+        here = its.get(URL, "").rstrip("/")
+        if not url and here and key not in ("", its.get(API_KEY)):
+            raise Misused(f"{API_KEY} is set, but not {URL}: it is not sent to the local cloud; set both, or neither")
+        if not (url or here):
+            raise Misused(f"no API address: set {URL}, or start a local cloud with `posthaste local up`")
+        if url in ("", here):
+            url, key = here, key or its.get(API_KEY, "")
     if not key:
         raise Misused(f"no API key for {url}: set {API_KEY}; an operator makes one with `posthaste key create ACCOUNT`")
     if not key.isascii() or not key.isprintable() or " " in key:
         raise Misused(f"{API_KEY} is not an API key: it holds blanks or characters that no key has")
     _check(url)
     return Target(url, key)
+
+
+def _is_here(url: str) -> bool:
+    """Tell whether an address is this machine's, whoever reads it."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    plain = url.isascii() and url.isprintable() and not set(url) & set("\\ @")
+    return plain and parts.scheme in ("http", "https") and is_loopback(host)
 
 
 def _check(url: str) -> None:

@@ -41,6 +41,7 @@ LOG_DAYS: Final = (
 """The retentions that CloudWatch Logs knows."""
 CREDENTIAL_ID: Final = re.compile(r"[a-z0-9-]{1,32}")
 REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
+HEADER: Final = re.compile(r"[Xx]-[A-Za-z0-9-]{1,74}")
 CONFIGURATION_SET: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 STACK: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
 STAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
@@ -73,6 +74,7 @@ class Credential(_Model):
     configuration_set: str = ""
     stack: str = ""
     retired: bool = False
+    headers: list[str] = []
 
     @field_validator("stack")
     @classmethod
@@ -103,6 +105,10 @@ class Credential(_Model):
 
     @model_validator(mode="after")
     def _ses(self) -> Self:
+        if self.headers and self.provider != "smtp":
+            raise ValueError("headers is for provider smtp alone")
+        if wrong := [x for x in self.headers if not HEADER.fullmatch(x)]:
+            raise ValueError(f"headers: {wrong[0]!r} is not X- and letters, digits and hyphens")
         if self.provider != "ses" and (self.region or self.configuration_set):
             raise ValueError("region and configuration_set are for provider ses alone")
         if self.region and not REGION.fullmatch(self.region):

@@ -146,6 +146,7 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
                 region=c.region,
                 configuration_set=_configuration_set(parsed.stage, c),
                 retired=c.retired,
+                headers=tuple(c.headers),
             )
         )
     settings = contracts.Settings(

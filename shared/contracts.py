@@ -158,6 +158,8 @@ class Credential:
     """SES: what ties a message to its events."""
     retired: bool = False
     """Takes nothing new; what was accepted for it is still sent."""
+    headers: tuple[str, ...] = ()
+    """SMTP: names of the headers that clients may set; other providers tell headers from orders."""
 
     @property
     def express_workers(self) -> int:
@@ -229,6 +231,7 @@ class Settings:
                         **({"region": c.region} if c.region else {}),
                         **({"configuration_set": c.configuration_set} if c.configuration_set else {}),
                         **({"retired": True} if c.retired else {}),
+                        **({"headers": list(c.headers)} if c.headers else {}),
                     }
                     for c in self.credentials
                 ],
@@ -260,7 +263,10 @@ class Settings:
         return cls(
             **{
                 **raw,
-                "credentials": tuple(Credential(**{**c, "accounts": tuple(c["accounts"])}) for c in credentials),
+                "credentials": tuple(
+                    Credential(**{**c, "accounts": tuple(c["accounts"]), "headers": tuple(c.get("headers", ()))})
+                    for c in credentials
+                ),
                 "routes": {k: tuple(v) for k, v in raw["routes"].items()},
             }
         )

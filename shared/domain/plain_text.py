@@ -42,6 +42,8 @@ _CELLS: Final = frozenset({"td", "th"})
 _LISTS: Final = frozenset({"ul", "ol"})
 _MAX_INDENT: Final = 5
 """Levels of a list that are indented."""
+_NUMBER: Final = re.compile(r"&#(?:0++(?=[0-9]))?+([0-9]{1,8})[0-9]*+")
+"""A character by its number; what eight digits cannot say is no character. Python refuses to read thousands of them."""
 _BLANKS: Final = re.compile(r"\s+")
 _LINE_BREAKS: Final = re.compile(r"[\t\r\n]+")
 _INVISIBLE: Final = re.compile("[\u00ad\u034f\u200b\ufeff]|\u200c(?=\\s|$)")
@@ -97,13 +99,18 @@ class _Tag:
     def attributes(self) -> dict[str, str]:
         found: dict[str, str] = {}
         for m in _ATTRIBUTE.finditer(self.raw):
-            found.setdefault(m[1].lower(), unescape(m[2] or m[3] or m[4] or ""))
+            found.setdefault(m[1].lower(), _decoded(m[2] or m[3] or m[4] or ""))
         return found
 
     def hides(self) -> bool:
         if self.closing or self.name not in _MAY_HIDE or self.raw.endswith("/"):
             return False
         return self.name in _NEVER_SEEN or bool(_HIDDEN.search(self.attributes().get("style", "")))
+
+
+def _decoded(text: str) -> str:
+    """Return a text with its character references replaced, however long they are."""
+    return unescape(_NUMBER.sub(r"&#\1", text))
 
 
 def _pieces(html: str) -> Iterator[str | _Tag]:
@@ -127,7 +134,7 @@ def _tokens(html: str) -> Iterator[str | _Tag]:
     in_head = False
     while start := _OPEN.search(html, at):
         if start.start() > at:
-            yield unescape(html[at : start.start()])
+            yield _decoded(html[at : start.start()])
         tag = _TAG.match(html, start.start())
         if tag is None:
             at = _comment_end(html, start)
@@ -145,7 +152,7 @@ def _tokens(html: str) -> Iterator[str | _Tag]:
             end = _HEAD_END.search(html, at)
             at = end.start() if end else at
     if at < len(html):
-        yield unescape(html[at:])
+        yield _decoded(html[at:])
 
 
 def _comment_end(html: str, start: re.Match[str]) -> int:

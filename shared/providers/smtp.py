@@ -9,7 +9,7 @@ One message is one transaction: its recipient, cc and bcc get the same mail, or 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -27,6 +27,8 @@ SCHEMES: Final[Mapping[str, tuple[Tls, int]]] = {
     "smtp+plain": (Tls.NONE, 25),
 }
 """Scheme of the base URL → TLS and the port if it names none."""
+HARMLESS: Final = frozenset({"list-unsubscribe", "list-unsubscribe-post"})
+"""Headers that are made here."""
 PAUSE: Final = 30.0
 """Seconds to wait when a server wants fewer mails or connections and does not say until when."""
 
@@ -116,19 +118,24 @@ class SmtpRelay:
         base_url: see `SCHEMES`; without it every message is refused, and nothing is sent.
         secret: with `username` and `password`, or `auth` = `none`; without them the same.
         clock: for the header Date.
+        headers: names of the headers that clients may set. A header may instruct a relay: to add recipients, say. So
+            a message with another one is left to other credentials.
     """
 
     name = "smtp"
     per_call = 1
     has_feedback = False
 
-    def __init__(self, smtp: Smtp, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
+    def __init__(
+        self, smtp: Smtp, base_url: str, secret: Mapping[str, str], clock: Clock, headers: Iterable[str] = ()
+    ) -> None:
         self._smtp = smtp
         self._clock = clock
         found = _relay(base_url, secret)
         self._relay = found if isinstance(found, Relay) else None
         self._missing = Rejected(found if isinstance(found, str) else "", permanent=False, provider_down=True)
-        self._common = PerContent(_common)
+        allowed = HARMLESS | {name.lower() for name in headers}
+        self._common = PerContent(lambda content: _common(content, allowed))
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
         """Make one transaction, for the only target. Arguments and result: see `ports.Provider`."""
@@ -191,7 +198,9 @@ def _relay(base_url: str, secret: Mapping[str, str]) -> Relay | str:
     return relay if secret.get("auth", "").strip().lower() == "none" else "no_password"
 
 
-def _common(content: Content) -> bytes | Rejected:
+def _common(content: Content, allowed: Collection[str]) -> bytes | Rejected:
+    if any(name.lower() not in allowed for name, _ in content.headers):
+        return Rejected("header_not_allowed", permanent=False, about_message=True)
     try:
         return common(content)
     except Unsendable as error:
@@ -254,7 +263,8 @@ def _pause(text: str) -> float:
 def _build(needs: Needs) -> SmtpRelay:
     if needs.smtp is None:
         raise ValueError("the SMTP relay needs its transport")
-    return SmtpRelay(needs.smtp, needs.base_url, needs.secret, needs.clock)
+    headers = needs.credential.headers if needs.credential else ()
+    return SmtpRelay(needs.smtp, needs.base_url, needs.secret, needs.clock, headers)
 
 
 PROVIDER: Final = _build

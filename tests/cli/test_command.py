@@ -105,7 +105,11 @@ def test_the_environment_comes_first_and_a_local_key_goes_nowhere_else(folder: P
     with pytest.raises(Misused, match="POSTHASTE_API_KEY"):
         api_target(remote, folder)
     assert api_target({**remote, "POSTHASTE_API_KEY": "k"}, folder) == Target("https://api.example.com", "k")
-    assert api_target({"POSTHASTE_API_KEY": "k"}, folder) == Target("http://127.0.0.1:9", "k")
+    with pytest.raises(Misused, match="set both, or neither"):
+        api_target({"POSTHASTE_API_KEY": "k"}, folder)
+    local = Target("http://127.0.0.1:9", "ph_live_local")
+    assert api_target({"POSTHASTE_API_KEY": "ph_live_local"}, folder) == local
+    assert api_target({"POSTHASTE_URL": "http://127.0.0.1:9/"}, folder) == local
 
 
 def test_a_file_of_somebody_else_is_passed_over(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shared.domain.plain_text import plain_text, text_template
@@ -140,6 +140,8 @@ DOCUMENTS = st.lists(WORDS, max_size=25).map("".join)
 
 
 @given(DOCUMENTS)
+@example(f"<p>&#{'9' * 4301};</p>")
+@example(f"<img alt='&#{'0' * 5000};'>&#{'0' * 5000}65;")
 def test_every_html_template_gives_a_text_template(html: str) -> None:
     try:
         template = Template.parse(html, Kind.HTML)

@@ -90,6 +90,15 @@ PROVIDERS: Final = (
         "tests/engine/test_divided.py::test_leases_too_short_to_divide_a_call_divide_it_together[30.0]",
     ),
     Mutant(
+        "a relay gets every header",
+        9,
+        "shared/providers/smtp.py",
+        "if any(name.lower() not in allowed for name, _ in content.headers):",
+        "if any(name.lower() not in allowed for name, _ in content.headers[:0]):",
+        "tests/attacks/test_headers_that_instruct_relays.py"
+        "::test_a_relay_gets_no_header_that_its_credential_does_not_list[X-Unheard-Of]",
+    ),
+    Mutant(
         "a signature of Mailgun's is good for any body",
         9,
         "functions/webhooks/services.py",

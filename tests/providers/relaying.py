@@ -17,7 +17,7 @@ OPEN = {"auth": "none"}
 
 
 def provider(transport: SmtpClient, url: str, secret: Mapping[str, str] = SECRET) -> SmtpRelay:
-    return SmtpRelay(transport, url, secret, SystemClock())
+    return SmtpRelay(transport, url, secret, SystemClock(), ("X-Campaign",))
 
 
 def send(through: SmtpRelay, one: Target | None = None, content: object = CONTENT, seconds: float = 10) -> Outcome:

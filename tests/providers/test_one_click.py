@@ -109,7 +109,9 @@ def test_the_far_side_takes_them(name: str, content: Content, simulator: Simulat
 
 def test_they_arrive_by_smtp_unfolded_and_as_they_were(transport: SmtpClient, content: Content) -> None:
     with RelayServer() as relay:
-        through = SmtpRelay(transport, f"smtp+plain://127.0.0.1:{relay.port}", {"auth": "none"}, SystemClock())
+        through = SmtpRelay(
+            transport, f"smtp+plain://127.0.0.1:{relay.port}", {"auth": "none"}, SystemClock(), ["X-Campaign"]
+        )
         (outcome,) = through.send(content, [target(0)], deadline=SystemClock().now() + FAR)
         assert isinstance(outcome, Accepted)
         (delivery,) = relay.deliveries
