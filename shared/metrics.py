@@ -38,6 +38,8 @@ class Metric(StrEnum):
     """send, by provider: what counted against the rate, as a provider counts: messages, for SMS segments."""
     BREAKER_OPENED = "BreakerOpened"
     """send, by provider: times that a breaker opened, or opened again after its probes."""
+    CLOCK_SKEW = "ClockSkew"
+    """send, by provider: the most milliseconds that slots were too far ahead, or a process's clock off."""
     FOLDED = "Folded"
     """log: ledgers whose figures went into their jobs."""
     RECORD_AGE = "RecordAge"
@@ -72,4 +74,4 @@ class Metric(StrEnum):
 
 GAUGES: Final = frozenset({Metric.SWEPT, Metric.SWEEP_INCOMPLETE, Metric.STUCK})
 """Told even where they are 0: others are left out then, since a series is paid for only in the hours it has a value."""
-MILLISECONDS: Final = frozenset({Metric.RECORD_AGE})
+MILLISECONDS: Final = frozenset({Metric.RECORD_AGE, Metric.CLOCK_SKEW})

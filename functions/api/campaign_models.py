@@ -185,8 +185,7 @@ class Send(Input):
         ge=MIN_RATE,
         le=1_000_000,
         allow_inf_nan=False,
-        description="Messages per second, at most the credential's. Each message takes that share of a second from the "
-        "credential, and whatever else goes through it waits so long.",
+        description="Messages per second, at most the credential's. A lower rate leaves the rest of it to others.",
     )
     scheduled_at: Moment | None = Field(None, description="Not before then; within 30 days of the upload.")
 

@@ -27,7 +27,9 @@ class CredentialView(View):
     id: str
     provider: str
     channel: str
-    rate: float = Field(description="Messages per second at present, never exceeded.")
+    rate: float = Field(
+        description="Messages per second at present, never exceeded; lower while the provider refuses more."
+    )
     declared_rate: float = Field(description="What the deployment declares, which the present one never exceeds.")
     in_flight: int = Field(description="Messages whose time slots are reserved and not yet past.")
     breaker: BreakerView
@@ -50,7 +52,7 @@ _BREAKERS: Final[Mapping[BreakerState, Literal["closed", "open", "half_open"]]] 
 
 def credential_view(credential: Credential, state: CredentialState) -> CredentialView:
     """Return a credential as clients see it: never its secret, its address or whom else it is open to."""
-    rate = state.switches.within(credential.rate)
+    rate = state.rate(credential.rate)
     return CredentialView(
         id=credential.id,
         provider=credential.provider,

@@ -68,6 +68,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
         Metric.UNKNOWN: said.unknown,
         Metric.SLOTS: said.slots,
         Metric.BREAKER_OPENED: services.deployment().circuits.opened(),
+        Metric.CLOCK_SKEW: round(1000 * services.deployment().pacer.skew()),
     }
     metrics.tell(Service.SEND, figures, lane.credential)
     logger.info("sent", credential=lane.credential.id, did=did, failed=len(failed))

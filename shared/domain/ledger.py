@@ -187,7 +187,7 @@ def claim(
     for i in suppressed:
         if cells[i] & 15 == Cell.QUEUED:
             cells[i] = cells[i] & 0xF0 | Cell.SKIPPED
-    claimed = sorted(_in_turn(cells, merged.limit)[:k])
+    claimed = sorted(_in_turn(cells, merged)[:k])
     for i in claimed:
         cells[i] = ((cells[i] >> 4) + 1) << 4 | Cell.CLAIMED
     by = _count(merged.by, _route_index(route, at_lane), "tried", len(claimed))
@@ -204,14 +204,18 @@ def claim(
 
 
 def in_turn(ledger: Ledger) -> list[int]:
-    """Return who waits in the order in which `claim` takes them, the fewest attempts first."""
-    return _in_turn(ledger.cells, ledger.limit)
+    """Return who waits in the order in which `claim` takes them, the fewest attempts first.
+
+    After leases whose first calls a provider refused to take now, others come first: it may be about one recipient.
+    """
+    return _in_turn(ledger.cells, ledger)
 
 
-def _in_turn(cells: bytes | bytearray, limit: int) -> list[int]:
-    most = min(limit, MAX_ATTEMPTS)
+def _in_turn(cells: bytes | bytearray, ledger: Ledger) -> list[int]:
+    most = min(ledger.limit, MAX_ATTEMPTS)
     waiting = [i for i, b in enumerate(cells) if b & 15 == Cell.QUEUED and b >> 4 < most]
-    return sorted(waiting, key=cells.__getitem__)
+    first = ledger.throttled % len(waiting) if waiting else 0
+    return sorted(waiting[first:] + waiting[:first], key=cells.__getitem__)
 
 
 # L3

@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Final
 
-from shared.domain.switches import Switches
+from shared.contracts import MIN_RATE
+from shared.domain.switches import NOT_LOWERED, Lowered, Switches
 
 WINDOW: Final = 200
 """The most recipients claimed together: bounds what a crash leaves unknown."""
@@ -29,6 +30,31 @@ SKEW: Final = 0.010
 _STRETCH: Final = 1 + LATE + SKEW + 0.001
 """A second on a provider's clock holds the slots of so many seconds: the first call late, the last by a clock that is
 ahead, and a millisecond for rounding."""
+OWN_WAIT: Final = 4.0
+"""Seconds that a lease waits for the turn of a job with a rate of its own; for a later one it leaves the lease."""
+CHUNK: Final = 500
+"""Recipients of a large job's chunk."""
+SMALL: Final = 20
+"""Windows of a job with a rate of its own are not smaller than this if there are several a second: a message that
+counts as more would not fit beside the windows before it."""
+THRIFTY: Final = 0.97
+"""The share of its rate that a job may use by the sizes of its windows and chunks, where that can be had."""
+GENTLE: Final = 0.9
+"""What is left of the rate when its provider refuses a call after a while without: it has crept a little too high."""
+STEEP: Final = 0.5
+"""And when the provider does so again within `SOON` of the hold: its limit is far below."""
+SOON: Final = 30.0
+"""Seconds after the end of a hold."""
+MAX_HOLD: Final = 900.0
+"""Seconds: the longest wait that a provider's answer is believed to ask for."""
+LEAST: Final = 1 / 64
+"""The share of the declared rate below which refusals do not lower it: from there it is back in 12 minutes."""
+AHEAD: Final = 60.0
+"""Seconds by which slots may be further ahead than any reservation makes them, before they count as a wrong clock's."""
+WRONG: Final = 30.0
+"""Seconds by which a process's clock is off when it may reserve nothing. AWS refuses what is five minutes off."""
+LONGEST: Final = 50
+"""Slots of the longest reservation but for a window: a short message of 24 segments, and the pause before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +72,9 @@ class Pace:
         late: seconds after which a missed slot is burned.
         present: what operators have set as the present rate, as known when it was made; 0: nothing.
         yields: whether slots are for a large job, and those of small ones go first.
+        lowered: what the provider's refusals had left of the rate, as known when it was made.
+        declared: the credential's rate as declared; `fastest`: the slots per second at that.
+        period: seconds from a window of a job with a lower rate of its own to the next; 0: it has none.
     """
 
     rate: float
@@ -56,6 +85,10 @@ class Pace:
     late: float = LATE
     present: float = 0.0
     yields: bool = False
+    lowered: Lowered = NOT_LOWERED
+    declared: float = 0.0
+    fastest: float = 0.0
+    period: float = 0.0
 
     def ahead(self, waited: float) -> float:
         """Return the seconds that slots may be reserved ahead by a lease that has waited so long for them."""
@@ -93,6 +126,43 @@ class Pace:
         needed = math.ceil(lag * self.slots / max(1, leases - 1))
         return replace(self, window=max(self.window, min(self.room, needed)))
 
+    def turn(self, k: int) -> float:
+        """Return the seconds from k slots of a job with a rate of its own to its next ones.
+
+        A window costs as much as a full one: any second holds parts of at most as many windows as fit the rate, slot
+        by slot. If a slower credential stretches it, the next one, at full speed, must not run into its end.
+        """
+        stretched = (min(k, self.window) - 1) * max(0.0, self.spacing - 1 / (self.fastest or self.slots))
+        return self.period * max(1.0, k / self.window) + stretched if self.period else 0.0
+
+    def agrees(self, found: Switches) -> bool:
+        """Tell whether slots may be reserved at this pace, as things are stored.
+
+        A lowered rate that is known here and stored no more, or not yet, is none that forbids anything.
+        """
+        return not found.paused and found.rate == self.present and found.lowered.until <= self.lowered.until
+
+    def recovered(self, now: float) -> bool:
+        """Tell whether a rate that was lowered has risen to the declared one."""
+        return self.lowered.rate > 0 and self.lowered.within(self.declared, now) >= self.declared
+
+    def refused(self, now: float, wait: float) -> Lowered:
+        """Return what is left of the rate after its provider refused a call at this pace, for `wait` seconds."""
+        soon = self.lowered.until > 0 and now - self.lowered.until / 1000 < SOON
+        least = max(MIN_RATE, LEAST * self.declared)
+        left = max(least, self.rate * (STEEP if soon else GENTLE))
+        return Lowered(left, max(round((now + min(wait, MAX_HOLD)) * 1000), self.lowered.until + 1))
+
+    @property
+    def guard(self) -> float:
+        """Seconds in which all slots are used that anybody had reserved, whatever their clock."""
+        return HORIZON + max(self.window, 1) * self.spacing
+
+    @property
+    def furthest(self) -> float:
+        """Seconds that slots can be ahead by the rules; those further ahead are by a wrong clock."""
+        return AHEAD + HORIZON + max(self.window, LONGEST) * self.spacing
+
     @property
     def burns(self) -> bool:
         """Tell whether a tardy worker loses its slots, so that it has to reserve them early enough."""
@@ -107,6 +177,8 @@ def pace(
     leases: int = 0,
     *,
     present: float = 0.0,
+    lowered: Lowered = NOT_LOWERED,
+    now: float = 0.0,
 ) -> Pace:
     """Return the pace of a credential of `rate` messages per second.
 
@@ -114,29 +186,44 @@ def pace(
         rate: messages per second as declared, above 0.
         provider_limit: the most recipients the provider takes in one call.
         per_call: a lower bound set by the operator; 0 for none.
-        job_rate: the job's own rate if it is lower; its slots then cost more.
+        job_rate: the job's own rate if it is lower; its windows then take turns.
         leases: the most leases that work at once, 0 if not known. Where all their windows together fit the headroom,
             no lateness can exceed the rate, so that none needs to be burned: at 40,000 a second and two workers, say.
         present: the present rate as operators have set it, 0 for none; what exceeds the declared one is that one.
+        lowered: what the provider's refusals have left of it.
+        now: Unix seconds, by which that has risen again.
 
     Returns:
         At most ⌊rate/25⌋ recipients a call (at least 1), and 0.97 of the rate, or less to leave room for the largest
         call. The operator's bound makes calls smaller and not faster: workers that have read different bounds share
         the slots. Why and how much: docs/adr/0030.
     """
-    rate = Switches(rate=present).within(rate)
+    declared, fastest = rate, _slots(rate, min(_share(rate), provider_limit))
+    rate = lowered.within(Switches(rate=present).within(rate), now)
     most = min(_share(rate), provider_limit)
     slots = _slots(rate, most)
     c = min(most, per_call or most)
     harmless = 0 < leases * _room(slots) <= rate - most - slots * (1 + SKEW)
+    window, room, period = _window(slots), _room(slots), 0.0
     if job_rate is not None and job_rate < rate:
-        own = min(_share(job_rate), most)
-        slots = min(slots, _slots(job_rate, own))
-        c = min(c, own)
-        harmless = False  # lateness would exceed the job's own rate; the headroom is the other jobs' anyway
-    late = HORIZON if harmless else LATE
-    window, room = _window(slots), _room(slots)
-    return Pace(rate=rate, per_call=c, slots=slots, window=window, room=room, late=late, present=present)
+        turns = _turns(job_rate, room)
+        window = room = max(1, min(room, math.floor(job_rate / turns)))
+        period = max(_STRETCH / turns, window / (HEADROOM * job_rate))
+        c = min(c, _share(job_rate))
+        harmless = False  # lateness would exceed the job's own rate
+    return Pace(
+        rate=rate,
+        per_call=c,
+        slots=slots,
+        window=window,
+        room=room,
+        late=HORIZON if harmless else LATE,
+        present=present,
+        lowered=lowered,
+        declared=declared,
+        fastest=fastest,
+        period=period,
+    )
 
 
 def _share(rate: float) -> int:
@@ -146,6 +233,22 @@ def _share(rate: float) -> int:
 def _slots(rate: float, most: int) -> float:
     """Return the slots per second of which any second holds at most `rate`, in calls of up to `most` recipients."""
     return min(HEADROOM * rate, (rate + 1 - most) / _STRETCH) if most > 1 else HEADROOM * rate
+
+
+def _turns(rate: float, room: int) -> int:
+    """Return how many windows a second a job takes at a rate of its own: as few as lose little of it.
+
+    A window takes its turn whole, be it the last and smallest of its chunk. `room`: the most slots of one.
+    """
+
+    def used(turns: int) -> float:
+        window = max(1, math.floor(rate / turns))
+        return turns * window / rate * CHUNK / (window * math.ceil(CHUNK / window))
+
+    fewest = max(1, math.ceil(rate / min(room, max(2 * SMALL, rate / QUARTERS))))
+    most = max(fewest, math.floor(rate / SMALL))
+    choice = range(fewest, min(most, fewest + 11) + 1)
+    return next((n for n in choice if used(n) >= THRIFTY), max(choice, key=used))
 
 
 def _window(slots: float) -> int:
@@ -171,3 +274,11 @@ class Slots:
     def at(self, position: int) -> float:
         """Return the time of a slot."""
         return self.first + position * self.spacing
+
+
+def own_clock(job: str) -> str:
+    """Return what a job's own clock is called on its credential.
+
+    Two jobs of one name would share it and be slower, which no pair among thousands is.
+    """
+    return job[-6:]

@@ -1,6 +1,6 @@
-"""What operators switch while all is in use: a credential, an account or everything paused, a credential slowed.
+"""What holds a credential back while all is in use: operators, who pause and slow, and its provider, who throttles.
 
-Source: docs/adr/0043.
+Source: docs/adr/0043, docs/adr/0052.
 """
 
 from dataclasses import dataclass
@@ -19,18 +19,48 @@ class Switch:
 
 EVERYTHING: Final = Switch()
 
+DOUBLING: Final = 300.0
+"""Seconds after which a rate that was lowered has doubled; after twice as many it is sixteen times what it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A credential's rate as its provider's refusals have left it. Each change has another `until`, which names it.
+
+    Attributes:
+        rate: messages per second at the end of the hold; 0: nothing was lowered.
+        until: Unix milliseconds when the hold ends; no slot is before it.
+    """
+
+    rate: float = 0.0
+    until: int = 0
+
+    def within(self, ceiling: float, now: float) -> float:
+        """Return the rate in force at `now` (Unix seconds): the longer nothing is refused, the faster it rises."""
+        if self.rate <= 0:
+            return ceiling
+        rounds = max(0.0, now - self.until / 1000) / DOUBLING
+        return ceiling if rounds > _RECOVERED else min(ceiling, self.rate * 2 ** (rounds * rounds))
+
+
+_RECOVERED: Final = 6.0
+"""Doublings' worth of time after which no lowered rate is below any declared one; keeps the power in bounds."""
+NOT_LOWERED: Final = Lowered()
+
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """A credential's switches.
+    """What holds a credential back.
 
     Attributes:
-        paused: nothing is to be sent through it.
-        rate: the present rate in messages per second, as it is stored; 0: none is set.
+        paused: by operators; nothing is to be sent through it.
+        rate: the present rate that operators have set, in messages per second, as it is stored; 0: none is set.
+        lowered: what its provider's refusals have left of the rate.
     """
 
     paused: bool = False
     rate: float = 0.0
+    lowered: Lowered = NOT_LOWERED
 
     def within(self, ceiling: float) -> float:
         """Return the rate in force: never above the declared one, whatever is stored."""

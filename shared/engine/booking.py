@@ -1,19 +1,24 @@
 """Slots for a lease's calls, asked for early enough to be used."""
 
-from collections.abc import Iterator
+import logging
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
 from typing import Final
 from uuid import uuid4
 
 from shared.domain.hints import Hint
+from shared.domain.outcomes import Outcome, Throttled
 from shared.domain.pacing import HORIZON, Pace, Slots
 from shared.domain.switches import AS_DECLARED
-from shared.ports import Clock, Pacer
+from shared.ports import Clock, Pacer, Retriable
 
 LEAD: Final = 0.040
 """Seconds that a reservation, and the read and claim after it, are first taken to need."""
 MAX_LEAD: Final = 0.5
+_LOG: Final = logging.getLogger(__name__)
 PATIENCE: Final = 5.0
 """Seconds that a lease may take at the least from a window's last call to its next claim."""
 
@@ -42,7 +47,7 @@ class Booking:
     """One credential's slots as one process asks for them; safe for threads.
 
     Attributes:
-        switches: what operators have set, as the pacer last told.
+        switches: what holds the credential back, as the pacer last told.
     """
 
     def __init__(self, pacer: Pacer, credential: str, clock: Clock) -> None:
@@ -53,6 +58,7 @@ class Booking:
         self._process = uuid4().hex[:6]
         self._numbers = count()
         self._free: list[str] = []
+        self._lock = threading.Lock()
         self.switches = AS_DECLARED
 
     @contextmanager
@@ -67,7 +73,40 @@ class Booking:
         finally:
             self._free.append(name)
 
-    def reserve(self, wanted: int, rate: Pace, *, ahead: float, until: float, hint: Hint | None = None) -> Slots:
+    @property
+    def held_until(self) -> float:
+        """Unix seconds until which the provider has asked to wait, as far as is known."""
+        return self.switches.lowered.until / 1000
+
+    def heed(self, rate: Pace, outcomes: Sequence[Outcome]) -> None:
+        """Take in what a call in slots of this pace came to; the first that is refused lowers the rate for all workers.
+
+        Those that were on their way with it find it lowered already.
+        """
+        wait = max((o.retry_after for o in outcomes if isinstance(o, Throttled)), default=None)
+        if wait is None:
+            return
+        with self._lock:
+            if self.outdated(rate):
+                return
+            lowered = rate.refused(self._clock.now(), wait)
+            self.switches = replace(self.switches, lowered=lowered)
+        try:
+            stored = self._pacer.lower(self._credential, lowered, rate.lowered)
+        except Retriable:
+            _LOG.warning("lowered rate not written", extra={"credential": self._credential})
+            return  # this process keeps to it; another that is refused writes it
+        with self._lock:
+            if self.switches.lowered == lowered:
+                self.switches = replace(self.switches, lowered=stored)
+
+    def outdated(self, rate: Pace) -> bool:
+        """Tell whether the provider has refused a call since slots were reserved at this pace: no more are to begin."""
+        return self.switches.lowered.until > rate.lowered.until
+
+    def reserve(
+        self, wanted: int, rate: Pace, *, ahead: float, until: float, job: str, hint: Hint | None = None
+    ) -> Slots:
         """Reserve slots, the first no sooner than `ahead` seconds after the reservation's answer is here.
 
         `hint`: the lease that they are for.
@@ -80,9 +119,10 @@ class Booking:
         if wanted == 0:
             return Slots(asked + ahead, rate.spacing, 0)
         lead = ahead + self._lead.seconds if rate.burns else 0.0
-        slots = self._pacer.reserve(self._credential, wanted, rate, lead=lead, until=until, hint=hint)
+        slots = self._pacer.reserve(self._credential, wanted, rate, lead=lead, until=until, job=job, hint=hint)
         if slots.switches is not None:
-            self.switches = slots.switches
+            with self._lock:
+                self.switches = slots.switches
         if slots.count and slots.first - asked < lead + 0.05:  # it did not wait for a turn
             self._lead.learn(self._clock.now() - asked)
         return slots

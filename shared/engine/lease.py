@@ -1,5 +1,6 @@
 """A lease in progress: its chunk, what its next window takes, and what came of the last one (L2, L3)."""
 
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -21,6 +22,9 @@ from shared.engine.tally import Count
 MAX_SIZE: Final = 16 * 1024 * 1024
 """Characters of the messages of one window that were made for a recipient each: they are in memory all at once, some
 of them several times over while they are sent. A message that is larger goes by itself."""
+
+A_TURN: Final = 5
+"""Chunks of a job with a rate of its own that come to each of its turns, on average: seldom is there none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,8 @@ class Lease:
     paused: bool = False
     refused: bool = False
     """A message was refused for the moment for its own sake: it needs time, however well the provider does."""
+    held: bool = False
+    """It ended since the provider had asked all to wait."""
     leave: bool = False
     """The provider is left alone now: what is queued moves on."""
     suppressed: Mapping[int, str] | None = None
@@ -120,6 +126,8 @@ class Lease:
         Raises:
             Retriable: a message could not be made now; all that was claimed is to be queued again.
         """
+        first = self.ledger.throttled % len(claimed) if claimed else 0
+        claimed = [*claimed[first:], *claimed[:first]]  # whom the provider refused to take now is not always the first
         shared = self.composition.shared
         if shared is not None and shared.slots == 1 and isinstance(shared.content, Content):
             c = min(rate.per_call, self.ledger.per_call or rate.per_call)
@@ -187,6 +195,20 @@ class Lease:
         It is less than what the refused call held, so that leases without end cannot refuse the same call for ever.
         """
         return max((self.shares.get(i, 0) for i in self.requeued), default=0)
+
+    def spread(self, rate: Pace) -> float:
+        """Return the seconds by which it comes back later than its job's next turn, where that has a rate of its own.
+
+        Each of the job's chunks comes at a time of its own, some for each turn: all at once they would be refused but
+        for one.
+        """
+        left = self.job.counts["queued"] + self.job.counts["sending"]
+        others = left // max(1, len(self.chunk.recipients)) - 1
+        if rate.period <= 0 or others <= 0:
+            return 0.0
+        x = self.ledger
+        draw = zlib.crc32(f"{x.job}-{x.chunk}-{x.epoch}".encode()) / 2**32
+        return draw * others * rate.period / A_TURN
 
     def requeue(self, parcels: Sequence[Parcel]) -> None:
         """Queue again the recipients of calls that were never begun."""

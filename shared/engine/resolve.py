@@ -156,7 +156,14 @@ class Resolution:
         """
         c, switches = self._credential, AS_DECLARED
         while not switches.paused:
-            rate = pace(c.rate, self._provider.per_call, c.per_call, present=switches.rate)
+            rate = pace(
+                c.rate,
+                self._provider.per_call,
+                c.per_call,
+                present=switches.rate,
+                lowered=switches.lowered,
+                now=self._clock.now(),
+            )
             slots = self._pacer.reserve(c.id, 1, rate, lead=0.0, until=last)
             if slots.switches is None:
                 if slots.count == 0 or slots.first > last:

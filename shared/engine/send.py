@@ -16,7 +16,7 @@ from shared.domain.feedback import WordKind
 from shared.domain.hints import Hint
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger
-from shared.domain.pacing import HORIZON, Pace, Slots, pace
+from shared.domain.pacing import HORIZON, OWN_WAIT, Pace, Slots, pace
 from shared.domain.queue import Expired, NotDue
 from shared.domain.states import ACTIVE, Cell, Change, JobState
 from shared.domain.suppressions import Reach, reaches
@@ -44,6 +44,8 @@ LEASES: Final = 2
 LOOK_AGAIN: Final = 15.0
 """Seconds after which a lease asks again who was suppressed, if anybody was: one of a slow job lasts for minutes; while
 many bounce, somebody is all the time."""
+OWN_LEASE: Final = OWN_WAIT + HORIZON
+"""Seconds until which a lease of a job with a rate of its own may begin windows, plus the 2 s that slots are ahead."""
 KEPT_JOBS: Final = 64
 """Jobs kept in memory that were stopped a moment ago."""
 KEPT_CONTENTS: Final = 8
@@ -244,19 +246,23 @@ class Sender:
 
     def _windows(self, lease: Lease, turn: Turn, deadline: float) -> bool:
         """Work through windows until the lease should end; False if it was lost to a takeover."""
-        last = deadline - MARGIN
+        last, began = deadline - MARGIN, self._clock.now()
         while True:
             full = self._pace(lease).widened(self._lag, LEASES * self._credential.workers)
             rate = self._gate.narrow(full)
             wanted = lease.wanted(rate)
             until = min(lease.end, last - self._window_time(rate, wanted))
+            if rate.period:
+                until = min(until, began + OWN_LEASE)  # most of it would be waiting for its turns
             late = self._clock.now() + HORIZON > until
             if not wanted.count or late or lease.job.state not in ACTIVE or self._leaves(lease):
                 return True  # no slots are taken that nobody would use
             ahead = self._prepare.seconds if rate.burns else 0.0
-            slots = self._booking.reserve(wanted.slots, rate, ahead=ahead, until=until, hint=lease.hint)
+            slots = self._booking.reserve(
+                wanted.slots, rate, ahead=ahead, until=until, job=lease.job.id, hint=lease.hint
+            )
             if slots.count < wanted.slots:
-                if self._refused(lease, slots):
+                if self._refused(lease, slots, rate):
                     return True
                 continue
             self._clock.sleep(slots.first - ahead - self._clock.now())
@@ -314,12 +320,14 @@ class Sender:
         lease.leave = self._gate.bars(lease.ledger.owner)
         return lease.leave
 
-    def _refused(self, lease: Lease, slots: Slots) -> bool:
+    def _refused(self, lease: Lease, slots: Slots, rate: Pace) -> bool:
         """Take in why there are no slots; False if they can be had at once, at the rate that is set now."""
         if slots.switches is not None:
             lease.paused = slots.switches.paused
             return lease.paused
-        lease.throttled_until = max(lease.throttled_until, int((slots.first - HORIZON) * 1000))
+        lease.held = self._booking.held_until > self._clock.now()
+        wait = 0.0 if lease.held else lease.spread(rate)
+        lease.throttled_until = max(lease.throttled_until, int((slots.first - HORIZON + wait) * 1000))
         return True  # whoever has more time left gets them
 
     def _may_claim(self, lease: Lease) -> bool:
@@ -373,8 +381,17 @@ class Sender:
         most, per_call = provider.per_call, c.per_call if shared is not None else 1
         if shared is not None and isinstance(provider, Sized):
             most = provider.per_call_of(lease.composition.content)
-        present = self._booking.switches.rate
-        found = pace(c.rate, most, per_call, lease.job.rate, leases=self._leases, present=present)
+        known = self._booking.switches
+        found = pace(
+            c.rate,
+            most,
+            per_call,
+            lease.job.rate,
+            leases=self._leases,
+            present=known.rate,
+            lowered=known.lowered,
+            now=self._clock.now(),
+        )
         return found if lease.job.express else replace(found, yields=True)
 
     def _window_time(self, rate: Pace, wanted: Wanted) -> float:
@@ -408,7 +425,7 @@ class Sender:
             lease.job.route,
             throttled_until=lease.throttled_until,
             leave=lease.leave,
-            throttled=lease.count.only_throttled,
+            throttled=lease.count.only_throttled or (lease.held and not lease.count.slots),
             per_call=lease.per_call,
             soon=self._gate.works() and not lease.refused,
         )

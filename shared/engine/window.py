@@ -74,8 +74,12 @@ class Window:
             last = self._deadline - self._call_timeout
             if lease.leave or self._clock.now() > last:
                 return lease.requeue(waiting)
+            if self._booking.outdated(self._rate):
+                return lease.requeue(waiting)
             try:
-                slots = self._booking.reserve(slots_for(waiting, self._rate), self._rate, ahead=0.001, until=last)
+                slots = self._booking.reserve(
+                    slots_for(waiting, self._rate), self._rate, ahead=0.001, until=last, job=lease.job.id
+                )
             except Exception:
                 lease.requeue(waiting)  # none was begun
                 raise
@@ -89,8 +93,9 @@ class Window:
 
         In place of a call that was refused as a whole it returns smaller ones.
 
-        A slot is burned, too, if the gate is full; once it is shut no call begins. `empty` counts the slots of this
-        reservation that hold nothing: a message that counts as several needs some before it.
+        A slot is burned, too, if the gate is full; once it is shut, or the provider has asked all to wait, no call
+        begins. `empty` counts the slots of this reservation that hold nothing: a message that counts as several needs
+        some before it.
         """
         begun: list[tuple[Parcel, Pending[list[Outcome] | None]]] = []
         missed: list[Parcel] = []
@@ -108,6 +113,9 @@ class Window:
             last = at = slots.at(position)
             position += parcel.slots
             self._turn.rest(at)
+            if self._booking.outdated(self._rate):
+                missed.extend(parcels[n:])
+                break
             ticket = self._gate.enter(self._lease.ledger.owner)
             if ticket == SHUT:
                 missed.extend(parcels[n:])
@@ -143,9 +151,13 @@ class Window:
         )
 
     def _ended(self, ticket: int, said: Sequence[Outcome]) -> None:
-        """Tell the gate what a call came to. A fault there says nothing against the call, whose outcomes stay known."""
+        """Tell the gate and the pacer what a call came to.
+
+        A fault there says nothing against the call, whose outcomes stay known.
+        """
         try:
             self._gate.leave(ticket, self._lease.ledger.owner, said)
+            self._booking.heed(self._rate, said)
         except Exception as fault:  # noqa: BLE001 - raised when all calls of the round have ended
             self._fault = self._fault or fault
 

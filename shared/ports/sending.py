@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shared.domain.passes import Passing
     from shared.domain.queue import Expired, NotDue
     from shared.domain.states import Cell
-    from shared.domain.switches import Hold
+    from shared.domain.switches import Hold, Lowered
     from shared.domain.unsubscribe import Unsubscription
 
 
@@ -105,7 +105,15 @@ class Pacer(Protocol):
     """Time slots of one credential."""
 
     def reserve(
-        self, credential: str, k: int, pace: Pace, *, lead: float, until: float = inf, hint: Hint | None = None
+        self,
+        credential: str,
+        k: int,
+        pace: Pace,
+        *,
+        lead: float,
+        until: float = inf,
+        job: str = "",
+        hint: Hint | None = None,
     ) -> Slots:
         """Reserve k slots and return them; waits while the credential is reserved further ahead than `pace` allows.
 
@@ -116,12 +124,29 @@ class Pacer(Protocol):
             lead: seconds that the caller needs before it can use the first slot.
             until: Unix seconds after which the first slot would be of no use: then none is reserved (`count` 0), and
                 `first` says when there could be some.
+            job: whose they are; it counts if the pace is that of a job with a lower rate of its own.
             hint: the lease that they are for, noted by the same write.
 
         Returns:
-            None of them (`count` 0), and `switches`, if the credential is paused or `pace.present` is not what is set:
-            that is judged by the write that reserves, so that no slot is given out at a rate that is out of date.
+            None of them (`count` 0), and `switches`, if the credential is paused or the pace is not by what is stored:
+            that is judged by the write that reserves, so that no slot is given out at a rate that is out of date. None
+            of them, too, if the job's turn is more than `OWN_WAIT` away; `first` says when it is.
+
+        Raises:
+            Retriable: the store did not answer, or this process's clock is wrong: nothing may be sent by it.
         """
+        ...
+
+    def lower(self, credential: str, lowered: Lowered, past: Lowered) -> Lowered:
+        """Store what a provider's refusal has left of the rate, by one write; returns what is stored then.
+
+        `past`: what was known when the refused call had its slots. Something newer is left as it is, so that a rate is
+        lowered once, however many calls were on their way.
+        """
+        ...
+
+    def skew(self) -> float:
+        """Return the most seconds that slots were too far ahead, or a clock off, since this was last asked."""
         ...
 
 

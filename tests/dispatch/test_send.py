@@ -42,6 +42,7 @@ class Stage:
     credential = Credential("one", "sendgrid", "email", 10)
     clock = FakeClock()
     circuits = SimpleNamespace(opened=lambda: 0)
+    pacer = SimpleNamespace(skew=lambda: 0.0)
 
     @property
     def lanes(self) -> dict[str, Any]:

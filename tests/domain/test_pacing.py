@@ -51,10 +51,11 @@ def test_provider_and_operator_bound_a_call(limit: int, bound: int, expected: in
     assert got.slots == pytest.approx(slots)
 
 
-def test_a_jobs_own_rate_makes_its_slots_dearer() -> None:
+def test_a_jobs_own_rate_makes_its_windows_take_turns_and_its_slots_no_dearer() -> None:
     got = pace(1000, 1000, job_rate=10)
-    assert (got.per_call, got.window) == (1, 9)
-    assert got.slots == pytest.approx(9.7)
+    assert (got.per_call, got.window) == (1, 10)
+    assert got.slots == pace(1000, 1000).slots
+    assert got.period == pytest.approx(10 / 9.7)
     assert pace(10, 1, job_rate=1000) == pace(10, 1)
 
 

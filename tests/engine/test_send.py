@@ -188,7 +188,8 @@ def test_what_was_throttled_or_never_begun_uses_its_attempt_again(world: World, 
     world.providers["one"].script(address(1), [answer])
     began = world.clock.now()
     assert world.send("one") is Did.SENT
-    assert world.cells(job.id) == [(Cell.SENT, 1), (Cell.QUEUED, 0), (Cell.SENT, 1)]
+    behind = (Cell.QUEUED, 0) if isinstance(answer, Throttled) else (Cell.SENT, 1)  # the provider asked all to wait
+    assert world.cells(job.id) == [(Cell.SENT, 1), (Cell.QUEUED, 0), behind]
     ledger = world.ledgers.read(job.id, 0)
     assert ledger is not None
     assert world.lanes["one"].waiting[0].due == pytest.approx(max(world.clock.now(), ledger.not_before / 1000))
@@ -197,7 +198,9 @@ def test_what_was_throttled_or_never_begun_uses_its_attempt_again(world: World, 
     assert (world.oracle.taken[-1].at - began >= 30) == isinstance(answer, Throttled)
     assert world.job(job.id).by == {"one": (3, 3, 0, 0)}
     windows, _ = world.records.details(job.id, 0)
-    assert [[e.index for e in w.entries] for w in windows] == [[0, 2], [1]]
+    first, *others = [[e.index for e in w.entries] for w in windows]
+    assert first == ([0] if isinstance(answer, Throttled) else [0, 2])
+    assert sorted(sum(others, first)) == [0, 1, 2]
 
 
 def test_a_long_wait_is_cut_to_what_a_queue_can_delay(world: World) -> None:

@@ -1,6 +1,8 @@
 """Operators' switches in memory."""
 
-from shared.domain.switches import AS_DECLARED, Hold, Switches
+from dataclasses import replace
+
+from shared.domain.switches import AS_DECLARED, NOT_LOWERED, Hold, Switches
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 from tests.fakes.queues import FakePacer
@@ -41,7 +43,9 @@ class FakeHolds:
         """Set a credential's switches."""
         if self._of(credential).paused and not switches.paused:
             self.resumed[credential,] = self._clock.ms
-        self._pacer.switches[credential] = switches
+        before = self._of(credential)
+        kept = before.lowered if before.rate == switches.rate else NOT_LOWERED
+        self._pacer.switches[credential] = replace(switches, lowered=kept)
 
     def _of(self, credential: str) -> Switches:
         return self._pacer.switches.get(credential, AS_DECLARED)

@@ -9,11 +9,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from itertools import count
 from math import inf
+from typing import Any
 
 from shared.domain.hints import MOST, Hint
-from shared.domain.pacing import Pace, Slots
-from shared.domain.switches import AS_DECLARED, Switches
-from shared.ports import Clock
+from shared.domain.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, WRONG, Pace, Slots, own_clock
+from shared.domain.switches import AS_DECLARED, NOT_LOWERED, Lowered, Switches
+from shared.ports import Clock, Retriable
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 
@@ -196,8 +197,11 @@ class FakePacer:
     """Slots in memory, by the rule of the real pacer; thread-safe.
 
     Attributes:
-        tat: credential → when its next slot may start, Unix microseconds; workers of one world share it.
-        switches: credential → what operators have set; shared likewise.
+        tat: credential → when its next slot may start, Unix microseconds; workers of one world share it. Under
+            (credential, own clock) the same for the next window of a job with a rate of its own.
+        switches: credential → what holds it back; shared likewise.
+        writes: attempts to lower a rate, and those that did.
+        judge: by whose clock AWS answers; None: it does not say.
         hints: (credential, worker) → where its lease was last seen; shared likewise.
     """
 
@@ -205,54 +209,123 @@ class FakePacer:
         self,
         clock: Clock,
         tap: Tap | None = None,
-        tat: dict[str, int] | None = None,
+        tat: dict[Any, int] | None = None,
         switches: dict[str, Switches] | None = None,
         hints: dict[tuple[str, str], Hint] | None = None,
+        judge: Clock | None = None,
     ) -> None:
-        self.tat: dict[str, int] = {} if tat is None else tat
+        self.tat: dict[Any, int] = {} if tat is None else tat
         self.switches: dict[str, Switches] = {} if switches is None else switches
         self.hints: dict[tuple[str, str], Hint] = {} if hints is None else hints
+        self.writes = [0, 0]
+        self._skew = 0.0
+        self.judge = judge
         self._clock = clock
         self._tap = tap or Tap()
         self._lock = threading.Lock()
 
     def reserve(
-        self, credential: str, k: int, pace: Pace, *, lead: float, until: float = inf, hint: Hint | None = None
+        self,
+        credential: str,
+        k: int,
+        pace: Pace,
+        *,
+        lead: float,
+        until: float = inf,
+        job: str = "",
+        hint: Hint | None = None,
     ) -> Slots:
-        cost = round(k * pace.spacing * 1_000_000)
+        own = (credential, own_clock(job)) if pace.period else None
+        cost, turn = round(k * pace.spacing * 1_000_000), round(pace.turn(k) * 1_000_000)
         begun = self._clock.now()
         while True:
-            horizon = pace.ahead(self._clock.now() - begun)
-            now = round((self._clock.now() + lead) * 1_000_000)
+            asked = round((self._clock.now() + lead) * 1_000_000)
+            horizon = asked + round(pace.ahead(self._clock.now() - begun) * 1_000_000)
+            now = max(asked, pace.lowered.until * 1000)
+            if now > horizon:
+                if now / 1_000_000 > until:
+                    return Slots(now / 1_000_000, pace.spacing, 0)
+                self._clock.sleep((now - horizon) / 1_000_000)
+                continue
             first = self._tap(
                 "pacer.reserve",
                 lambda now=now, horizon=horizon: self._take(  # type: ignore[misc]
-                    credential, now, cost, pace.present, hint, horizon
+                    credential, now, horizon, cost, pace, own, turn, hint
                 ),
             )
+            if self.judge is not None and abs(self._clock.now() - self.judge.now()) > WRONG:
+                raise Retriable("the clock of this process is wrong")
+            if isinstance(first, Switches) and first.lowered.until * 1000 > asked + round(
+                (MAX_HOLD + AHEAD) * 1_000_000
+            ):
+                self.switches[credential] = replace(first, lowered=NOT_LOWERED)  # by a wrong clock
+                continue
             if isinstance(first, Switches):
                 return Slots(now / 1_000_000, pace.spacing, 0, first)
             if first is not None:
                 return Slots(first / 1_000_000, pace.spacing, k)
-            if self.tat[credential] / 1_000_000 > until:
-                return Slots(self.tat[credential] / 1_000_000, pace.spacing, 0)
-            self._clock.sleep((self.tat[credential] - now) / 1_000_000 - horizon)
+            if self._pull_back(credential, pace, own, asked):
+                continue
+            tat, mine = self.tat.get(credential, 0), self.tat.get(own, 0)
+            mine = mine if mine > max(tat, now) else 0
+            if max(tat, mine) / 1_000_000 > until or mine - now > OWN_WAIT * 1_000_000:
+                return Slots(max(tat, mine) / 1_000_000, pace.spacing, 0)
+            self._clock.sleep(max(tat - horizon, mine - now) / 1_000_000)
+
+    def lower(self, credential: str, lowered: Lowered, past: Lowered) -> Lowered:
+        def write() -> Lowered:
+            with self._lock:
+                stored = self.switches.get(credential, AS_DECLARED)
+                self.writes[0] += 1
+                if stored.lowered.until > past.until:
+                    return stored.lowered
+                self.writes[1] += 1
+                self.switches[credential] = replace(stored, lowered=lowered)
+                return lowered
+
+        return self._tap("pacer.lower", write)
+
+    def skew(self) -> float:
+        told, self._skew = self._skew, 0.0
+        return told
 
     def _take(
-        self, credential: str, now: int, cost: int, present: float, hint: Hint | None, horizon: float
+        self,
+        credential: str,
+        now: int,
+        horizon: int,
+        cost: int,
+        pace: Pace,
+        own: tuple[str, str] | None,
+        turn: int,
+        hint: Hint | None,
     ) -> int | Switches | None:
         with self._lock:
-            set_now = self.switches.get(credential, AS_DECLARED)
-            if set_now != Switches(rate=present):
-                return set_now
+            found = self.switches.get(credential, AS_DECLARED)
+            if not pace.agrees(found):
+                return found
             tat = self.tat.get(credential, 0)
-            if tat > now + round(horizon * 1_000_000):
-                return None
             first = max(tat, now)
+            if first > horizon or (own is not None and self.tat.get(own, 0) > first):
+                return None
             self.tat[credential] = first + cost
             if hint is not None:
                 self._note(credential, hint)
+            if own is not None:
+                self.tat[own] = first + turn
+            if pace.recovered(now / 1_000_000):
+                self.switches[credential] = replace(found, lowered=NOT_LOWERED)
             return first
+
+    def _pull_back(self, credential: str, pace: Pace, own: tuple[str, str] | None, now: int) -> bool:
+        latest = max(now, pace.lowered.until * 1000) + round(pace.furthest * 1_000_000)
+        bounds = {credential: latest, own: latest + round(pace.turn(LONGEST) * 1_000_000)}
+        with self._lock:
+            ahead = {x: self.tat[x] for x, most in bounds.items() if self.tat.get(x, 0) > most}
+            for x, at in ahead.items():
+                self._skew = max(self._skew, (at - now) / 1_000_000)
+                self.tat[x] = now + round(pace.guard * 1_000_000)
+        return bool(ahead)
 
     def _note(self, credential: str, hint: Hint) -> None:
         there = sum(c == credential for c, _ in self.hints)

@@ -138,6 +138,7 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         clock=world.clock,
         settings=world.settings,
         circuits=world.circuits,
+        pacer=world.pacer,
         logger=world.logger,
         retrier=world.retrier,
         planner=world.planner,

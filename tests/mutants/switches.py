@@ -9,7 +9,33 @@ SWEEP: Final = "shared/engine/walks/pointing.py"
 SLOTS: Final = "tests/contracts/test_pacer.py"
 TESTS: Final = "tests/engine/test_switches.py"
 
+HOLDS: Final = "tests/contracts/test_pacer_holds.py"
+
 SWITCHES: Final = (
+    Mutant(
+        "slots are given out at a rate that the provider has refused",
+        2,
+        "shared/domain/pacing.py",
+        "found.rate == self.present and found.lowered.until <= self.lowered.until",
+        "found.rate == self.present",
+        f"{HOLDS}::test_a_lowered_rate_holds_all_workers_back_and_is_told_by_the_write_that_reserves[memory]",
+    ),
+    Mutant(
+        "calls go on while the provider has asked all to wait",
+        2,
+        "shared/engine/booking.py",
+        "return self.switches.lowered.until > rate.lowered.until",
+        "return self.switches.lowered.until > rate.lowered.until + 10**12",
+        "tests/engine/test_lowered.py::test_the_first_refusal_is_the_last_call_until_the_hold_has_ended",
+    ),
+    Mutant(
+        "slots that a wrong clock put hours ahead stay there",
+        4,
+        "shared/domain/pacing.py",
+        "AHEAD: Final = 60.0\n",
+        "AHEAD: Final = 1e9\n",
+        f"{HOLDS}::test_slots_that_a_wrong_clock_put_hours_ahead_are_pulled_back[memory-100]",
+    ),
     Mutant(
         "a paused credential gives out slots",
         4,

@@ -7,6 +7,7 @@ recognised by what it wrote (`shared.domain.queue`), so a repeat is harmless. Cl
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from typing import Any, Final, TypeVar
 
 from botocore import exceptions as sdk
@@ -42,11 +43,12 @@ _BUSY: Final = frozenset(
 
 
 class ConditionFailed(Exception):
-    """A conditional write lost; `item` is what is stored, None if nothing is."""
+    """A conditional write lost; `item` is what is stored, None if nothing is. `answer`: the whole answer."""
 
-    def __init__(self, item: Item | None) -> None:
+    def __init__(self, item: Item | None, answer: Mapping[str, Any] | None = None) -> None:
         super().__init__("condition failed")
         self.item = item
+        self.answer = answer or {}
 
 
 class Cancelled(Exception):
@@ -83,7 +85,7 @@ class Dynamo:
             except ClientError as e:
                 code = e.response["Error"]["Code"]
                 if code == "ConditionalCheckFailedException":
-                    raise ConditionFailed(e.response.get("Item")) from None  # type: ignore[arg-type]
+                    raise ConditionFailed(e.response.get("Item"), e.response) from None  # type: ignore[arg-type]
                 if code == "TransactionCanceledException":
                     reasons: Any = e.response.get("CancellationReasons", [])
                     codes = [r.get("Code", "None") for r in reasons]
@@ -171,6 +173,15 @@ class Dynamo:
                 self._sleep(random.random() * 0.025 * 2**n)  # noqa: S311 - jitter
             else:
                 raise Retriable("batch_write_item: busy")
+
+
+def answered_at(answer: Mapping[str, Any]) -> float | None:
+    """Return when AWS gave an answer, by its own clock: Unix seconds, to the second; None if it does not say."""
+    date = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date", "")
+    try:
+        return parsedate_to_datetime(date).timestamp() if date else None
+    except ValueError:
+        return None
 
 
 def _conflict(codes: Sequence[str]) -> bool:

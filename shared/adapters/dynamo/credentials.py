@@ -15,11 +15,16 @@ from shared.ports import Clock
 
 @dataclass(frozen=True, slots=True)
 class CredentialState:
-    """`ahead`: seconds of slots reserved and not yet past; `switches`: what operators have set."""
+    """`ahead`: seconds of slots reserved and not yet past; `switches`: what holds it back; `at`: Unix seconds."""
 
     breaker: Breaker
     ahead: float = 0.0
     switches: Switches = AS_DECLARED
+    at: float = 0.0
+
+    def rate(self, declared: float) -> float:
+        """Return the rate in force: what operators have set, and what its provider's refusals have left of that."""
+        return self.switches.lowered.within(self.switches.within(declared), self.at)
 
 
 class CredentialStates:
@@ -52,5 +57,6 @@ class CredentialStates:
                 breaker=codec.breaker(c, breaker),
                 ahead=max(0.0, number(pacer, "tat") / 1_000_000 - now),
                 switches=switches(pacer),
+                at=now,
             )
         return out

@@ -1,127 +1,316 @@
 """Time slots of credentials, reserved in DynamoDB so that the rate holds whatever the number of workers.
 
-The slot clock (`tat`, Unix microseconds) is the time at which the next slot may start.
-Source: docs/protocol.md, "Pace".
+The slot clock (`tat`, Unix microseconds) is the time at which the next slot may start. Beside it are what holds the
+credential back (`shared.adapters.dynamo.switches`) and, as `own_…`, the clocks of jobs with a lower rate of their own:
+when the next window of each may start. Source: docs/protocol.md, "Pace".
 """
 
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item, answered_at
 from shared.adapters.dynamo.codec import n, number, s
 from shared.adapters.dynamo.hints import Notes
-from shared.adapters.dynamo.switches import rate_of, switches
+from shared.adapters.dynamo.switches import lowered_of, rate_of, switches
 from shared.domain.hints import Hint
-from shared.domain.pacing import Pace, Slots
-from shared.domain.switches import Switches
-from shared.ports import Clock
+from shared.domain.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, WRONG, Pace, Slots, own_clock
+from shared.domain.switches import Lowered
+from shared.ports import Clock, Retriable
 
 AttributeValue = dict[str, Any]
 _MICRO: Final = 1_000_000
+_OWN: Final = "own_"
+_NEVER: Final = 1e15
+_KNOWN: Final = "(attribute_not_exists(hold_until) OR hold_until <= :known)"
+STALE: Final = 60.0
+"""Seconds after which a job's clock that has passed is removed: it says nothing any more, and the item stays small."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """Slots that are asked for; times and lengths are microseconds.
+
+    Attributes:
+        asked: the time, and what the caller needs before the first.
+        now: when the first may start.
+        horizon: when it has to.
+        cost: their length.
+        own: the name of the job's own clock, empty if it has none; `turn`: what is added to it.
+        hint: the lease that they are for.
+    """
+
+    credential: str
+    pace: Pace
+    asked: int
+    now: int
+    horizon: int
+    cost: int
+    own: str
+    turn: int
+    hint: Hint | None
 
 
 class DynamoPacer:
     """`ports.Pacer`: one conditional update a reservation, the likely branch first: the one that was right last time.
 
     A lone worker finds the credential idle again and again, several always find each other's slots ahead; either way a
-    wrong guess costs one write more. The same condition asks what operators have set, which so costs nothing; what is
-    new is told by the write that fails.
+    wrong guess costs one write more. The same condition asks what holds the credential back, which so costs nothing;
+    what is new is told by the write that fails.
+
+    Args:
+        dynamo: the caller.
+        table: the name of `ops`.
+        clock: the time.
+        answered: tells when AWS gave an answer; it is the judge of this process's clock.
     """
 
-    def __init__(self, dynamo: Dynamo, table: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        table: str,
+        clock: Clock,
+        *,
+        answered: Callable[[Mapping[str, Any]], float | None] = answered_at,
+    ) -> None:
         self._db = dynamo
         self._table = table
         self._clock = clock
+        self._answered = answered
         self._behind: dict[str, bool] = {}
         self._rates: dict[str, AttributeValue] = {}
         """Credential → the present rate in DynamoDB's own words, which a float may only come near to."""
         self._notes = Notes()
+        self._stale: dict[str, str] = {}
+        """Credential → a job's clock that says nothing any more."""
+        self._lock = threading.Lock()
+        self._skew = 0.0
 
     def reserve(
-        self, credential: str, k: int, pace: Pace, *, lead: float, until: float = inf, hint: Hint | None = None
+        self,
+        credential: str,
+        k: int,
+        pace: Pace,
+        *,
+        lead: float,
+        until: float = inf,
+        job: str = "",
+        hint: Hint | None = None,
     ) -> Slots:
         """Reserve k slots; waits while the credential is reserved too far ahead. A lost answer wastes slots."""
-        cost = round(k * pace.spacing * _MICRO)
         idle = not self._behind.get(credential, False)
         begun = self._clock.now()
         while True:
-            horizon = pace.ahead(self._clock.now() - begun)
-            now = round((self._clock.now() + lead) * _MICRO)
+            waited = self._clock.now() - begun
+            wish = self._wish(credential, k, pace, lead, waited, job, hint)
+            late = (wish.now - wish.horizon) / _MICRO
+            if late > 0:  # the provider asked to wait for longer
+                if wish.now / _MICRO > until:
+                    return Slots(wish.now / _MICRO, pace.spacing, 0)
+                self._clock.sleep(late)
+                continue
             try:
-                if idle:
-                    first = self._start(credential, now, cost, pace.present, hint)
-                else:
-                    first = self._follow(credential, now, cost, pace.present, hint, horizon)
+                first = self._start(wish) if idle else self._follow(wish)
             except ConditionFailed as lost:
-                found = self._learn(credential, lost.item or {})
-                if found != Switches(rate=pace.present):
-                    return Slots(now / _MICRO, pace.spacing, 0, found)
-                tat = number(lost.item, "tat") if lost.item else 0
-                wait = (tat - now) / _MICRO - horizon
-                if wait > 0:
-                    if tat / _MICRO > until:
-                        return Slots(tat / _MICRO, pace.spacing, 0)
-                    self._clock.sleep(wait)
-                idle = tat <= now
+                self._check_clock(lost.answer)
+                missed = self._missed(wish, lost.item or {}, until)
+                if isinstance(missed, Slots):
+                    return missed
+                idle = missed
                 continue
             self._behind[credential] = not idle
             return Slots(first / _MICRO, pace.spacing, k)
 
-    def _learn(self, credential: str, item: Item) -> Switches:
+    def lower(self, credential: str, lowered: Lowered, past: Lowered) -> Lowered:
+        """Store what a provider's refusal has left of the rate, unless more than `past` is known already."""
+        try:
+            self._db.call(
+                "update_item",
+                TableName=self._table,
+                Key=keys.pacer(credential),
+                UpdateExpression="SET lowered = :rate, hold_until = :until",
+                ConditionExpression=_KNOWN,
+                ExpressionAttributeValues={
+                    ":rate": n(round(lowered.rate, 4)),
+                    ":until": n(lowered.until),
+                    ":known": n(past.until),
+                },
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ConditionFailed as lost:
+            return lowered_of(lost.item or {})
+        return lowered
+
+    def skew(self) -> float:
+        """Return the most seconds that slots were too far ahead, or a clock off, since this was last asked."""
+        with self._lock:
+            told, self._skew = self._skew, 0.0
+        return told
+
+    def _wish(
+        self, credential: str, k: int, pace: Pace, lead: float, waited: float, job: str, hint: Hint | None
+    ) -> _Wish:
+        asked = round((self._clock.now() + lead) * _MICRO)
+        return _Wish(
+            credential,
+            pace,
+            now=max(asked, pace.lowered.until * 1000),
+            asked=asked,
+            horizon=asked + round(pace.ahead(waited) * _MICRO),
+            cost=round(k * pace.spacing * _MICRO),
+            own=_OWN + own_clock(job) if pace.period else "",
+            turn=round(pace.turn(k) * _MICRO),
+            hint=hint,
+        )
+
+    def _missed(self, wish: _Wish, item: Item, until: float) -> Slots | bool:
+        """Wait until the slots may be had, and return whether the credential will be idle; slots if there are none."""
+        if self._pull_back(wish, item):
+            return False
         if "rate" in item:
-            self._rates[credential] = item["rate"]
-        return switches(item)
+            self._rates[wish.credential] = item["rate"]
+        found = switches(item)
+        if not wish.pace.agrees(found):
+            return Slots(wish.now / _MICRO, wish.pace.spacing, 0, found)
+        tat, own = number(item, "tat"), number(item, wish.own) if wish.own else 0
+        turn = (own - wish.now) / _MICRO if own > tat else 0.0
+        wait = max((tat - wish.horizon) / _MICRO, turn)
+        if wait > 0:
+            first = max(tat, own) / _MICRO
+            if first > until or turn > OWN_WAIT:
+                return Slots(first, wish.pace.spacing, 0)
+            self._clock.sleep(wait)
+        return tat <= wish.now + max(0.0, turn) * _MICRO
 
-    def _start(self, credential: str, now: int, cost: int, present: float, hint: Hint | None) -> int:
+    def _start(self, wish: _Wish) -> int:
         """The credential is idle: the slots start now."""
+        values = {":new": n(wish.now + wish.cost), ":now": n(wish.now)}
+        own = {":own": n(wish.now + wish.turn)}
         self._update(
-            credential,
-            "SET tat = :new",
-            "(attribute_not_exists(tat) OR tat <= :now)",
-            {":new": n(now + cost), ":now": n(now)},
-            present,
-            hint,
+            wish,
+            "SET tat = :new" + (", #own = :own" if wish.own else ""),
+            "(attribute_not_exists(tat) OR tat <= :now)"
+            + (" AND (attribute_not_exists(#own) OR #own <= :now)" if wish.own else ""),
+            values | own if wish.own else values,
         )
-        return now
+        return wish.now
 
-    def _follow(self, credential: str, now: int, cost: int, present: float, hint: Hint | None, horizon: float) -> int:
+    def _follow(self, wish: _Wish) -> int:
         """Somebody's slots are still to come: these follow them."""
+        values = {":cost": n(wish.cost), ":now": n(wish.now), ":horizon": n(wish.horizon)}
         item = self._update(
-            credential,
-            "SET tat = tat + :cost",
-            "tat > :now AND tat <= :horizon",
-            {":cost": n(cost), ":now": n(now), ":horizon": n(now + round(horizon * _MICRO))},
-            present,
-            hint,
+            wish,
+            "SET tat = tat + :cost" + (", #own = tat + :turn" if wish.own else ""),
+            "tat > :now AND tat <= :horizon" + (" AND (attribute_not_exists(#own) OR #own <= tat)" if wish.own else ""),
+            values | {":turn": n(wish.turn)} if wish.own else values,
         )
-        return number(item, "tat") - cost
+        return number(item, "tat") - wish.cost
 
-    def _update(
-        self, credential: str, expression: str, condition: str, values: Item, present: float, hint: Hint | None
-    ) -> Item:
-        """Write, if nothing is paused and the present rate is that by which the slots were reckoned."""
+    def _update(self, wish: _Wish, expression: str, condition: str, values: Item) -> Item:
+        """Write, if nothing is paused and the rate is that by which the slots were reckoned."""
+        present, removed = wish.pace.present, []
+        names = {"#rate": "rate"} | ({"#own": wish.own} if wish.own else {})
+        values = {**values, ":known": n(wish.pace.lowered.until)}
         asked = "attribute_not_exists(#rate)"
-        names = {"#rate": "rate"}
-        if hint is not None and self._notes.has_room(credential, hint):
+        hint = wish.hint
+        if hint is not None and self._notes.has_room(wish.credential, hint):
             expression += ", #at = :at"
             names["#at"] = hint.name
-            values = {**values, ":at": s(str(hint))}
+            values[":at"] = s(str(hint))
         if present:
             asked = "#rate = :rate"
-            known = self._rates.get(credential, {})
-            values = {**values, ":rate": known if rate_of(known) == present else n(present)}
+            known = self._rates.get(wish.credential, {})
+            values[":rate"] = known if rate_of(known) == present else n(present)
+        if wish.pace.recovered(wish.now / _MICRO):
+            removed += ["lowered", "hold_until"]
+        stale = self._stale.pop(wish.credential, "")
+        if stale and stale != wish.own:
+            removed.append("#stale")
+            names["#stale"] = stale
+            values[":stale"] = n(wish.now - round(STALE * _MICRO))
+            condition += " AND (attribute_not_exists(#stale) OR #stale < :stale)"
         answer = self._db.call(
             "update_item",
             TableName=self._table,
-            Key=keys.pacer(credential),
-            UpdateExpression=expression,
-            ConditionExpression=f"attribute_not_exists(paused) AND {asked} AND {condition}",
+            Key=keys.pacer(wish.credential),
+            UpdateExpression=expression + (f" REMOVE {', '.join(removed)}" if removed else ""),
+            ConditionExpression=f"attribute_not_exists(paused) AND {asked} AND {_KNOWN} AND {condition}",
             ExpressionAttributeNames=names,
             ExpressionAttributeValues=values,
             ReturnValues="ALL_NEW",
             ReturnValuesOnConditionCheckFailure="ALL_OLD",
         )
+        self._check_clock(answer)
         attributes: Item = answer["Attributes"]
-        self._notes.learn(credential, attributes)
+        self._notes.learn(wish.credential, attributes)
+        past = wish.now - round(STALE * _MICRO)
+        old = next((x for x in attributes if x.startswith(_OWN) and number(attributes, x) < past), "")
+        if old:
+            self._stale[wish.credential] = old
         return attributes
+
+    # Clocks
+
+    def _check_clock(self, answer: Mapping[str, Any]) -> None:
+        """Compare this process's clock with that of AWS.
+
+        Raises:
+            Retriable: it is wrong; what it reserved is burned, and others pull the slots back.
+        """
+        at = self._answered(answer)
+        off = self._clock.now() - at if at is not None else 0.0
+        if abs(off) > WRONG:
+            self._note(abs(off))
+            raise Retriable(f"the clock of this process is {off:.0f} s off")
+
+    def _pull_back(self, wish: _Wish, item: Item) -> bool:
+        """Pull back what is further ahead than the rules allow: a worker's clock was wrong. False if nothing is.
+
+        All slots that this worker may still use are over before the first that is given out again.
+        """
+        pace, now = wish.pace, wish.asked
+        # Whatever was written by hand and is no time is wrong, too: no reservation would ever agree with it.
+        hold = round((rate_of(item["hold_until"]) or _NEVER) * 1000) if "hold_until" in item else 0
+        latest = max(now, min(hold, now + round(MAX_HOLD * _MICRO))) + round(pace.furthest * _MICRO)
+        known = pace.agrees(switches(item))  # at a slower rate than is known here they may be further ahead
+        bounds = {"tat": latest} if known else {}
+        if known and wish.own:
+            bounds[wish.own] = latest + round(pace.turn(LONGEST) * _MICRO)
+        ahead = {x: number(item, x) for x, most in bounds.items() if number(item, x) > most}
+        names, values = {}, {":new": n(now + round(pace.guard * _MICRO))}
+        sets, removes, conditions = [], "", []
+        for i, (name, seen) in enumerate(ahead.items()):
+            names[f"#x{i}"], values[f":x{i}"] = name, n(seen)
+            sets.append(f"#x{i} = :new")
+            conditions.append(f"#x{i} = :x{i}")
+        if hold > now + round((MAX_HOLD + AHEAD) * _MICRO):
+            ahead["hold_until"], values[":hold"] = hold, item["hold_until"]
+            removes = " REMOVE lowered, hold_until"
+            conditions.append("hold_until = :hold")
+        if not ahead:
+            return False
+        if not sets:
+            values.pop(":new")
+        self._note((max(ahead.values()) - now) / _MICRO)
+        _LOG.warning("slots pulled back", extra={"credential": wish.credential, "ahead": sorted(ahead)})
+        with suppress(ConditionFailed):  # another was faster
+            self._db.call(
+                "update_item",
+                TableName=self._table,
+                Key=keys.pacer(wish.credential),
+                UpdateExpression=(f"SET {', '.join(sets)}" if sets else "") + removes,
+                ConditionExpression=" AND ".join(conditions),
+                **({"ExpressionAttributeNames": names} if names else {}),
+                ExpressionAttributeValues=values,
+            )
+        return True
+
+    def _note(self, seconds: float) -> None:
+        with self._lock:
+            self._skew = max(self._skew, seconds)

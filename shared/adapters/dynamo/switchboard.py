@@ -16,6 +16,7 @@ from shared.domain.journal import EVERYONE, Act, audited
 from shared.domain.switches import AS_DECLARED, Hold, Switch, Switches
 from shared.ports import Clock
 
+_FORGET: Final = "REMOVE lowered, hold_until"
 _MARKS: Final = ("paused", "suspended")
 
 
@@ -95,7 +96,7 @@ class Switchboard:
         return self._write(update, switch, now, acts, by, {"reason": reason})
 
     def set_rate(self, credential: str, rate: float, *, ceiling: float, by: str, reason: str) -> bool:
-        """Set a credential's present rate; False if it was that already.
+        """Set a credential's present rate, and forget what its provider's refusals left of it; False if it was so.
 
         Args:
             credential: whose.
@@ -111,10 +112,12 @@ class Switchboard:
             raise ValueError(f"a rate is from {MIN_RATE:g} to {ceiling:g} messages per second")
         switch = Switch(credential=credential)
         if rate:
-            update = self._update(switch, "SET #rate = :rate", "attribute_not_exists(#rate) OR #rate <> :rate")
+            change, condition = "SET #rate = :rate", "attribute_not_exists(#rate) OR #rate <> :rate"
+            update = self._update(switch, f"{change} {_FORGET}", f"{condition} OR attribute_exists(hold_until)")
             update["ExpressionAttributeValues"] = {":rate": n(rate)}
         else:
-            update = self._update(switch, "REMOVE #rate", "attribute_exists(#rate)")
+            condition = "attribute_exists(#rate) OR attribute_exists(hold_until)"
+            update = self._update(switch, f"{_FORGET}, #rate", condition)
         update["ExpressionAttributeNames"] = {"#rate": "rate"}
         told = {"rate": f"{rate:g}" if rate else "declared", "ceiling": f"{ceiling:g}", "reason": reason}
         return self._write(update, switch, self._now(), (Act.RATE_SET,), by, told)

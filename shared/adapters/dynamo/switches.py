@@ -1,17 +1,25 @@
-"""What operators have set of a credential, on the item of its slots: who reserves some is told by the same write."""
+"""What holds a credential back, on the item of its slots: the write that reserves some asks for it."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from shared.domain.switches import Switches
+from shared.domain.switches import NOT_LOWERED, Lowered, Switches
 
 
 def switches(item: Mapping[str, Any]) -> Switches:
     """Read a credential's switches. A rate that is none, or not above 0, is a pause: in doubt nothing is sent."""
+    lowered = lowered_of(item)
     if "rate" not in item:
-        return Switches(paused="paused" in item)
+        return Switches(paused="paused" in item, lowered=lowered)
     rate = rate_of(item["rate"])
-    return Switches(paused="paused" in item or rate <= 0, rate=max(0.0, rate))
+    return Switches(paused="paused" in item or rate <= 0, rate=max(0.0, rate), lowered=lowered)
+
+
+def lowered_of(item: Mapping[str, Any]) -> Lowered:
+    """Read what a provider's refusals have left of the rate; a rate without a hold, or that is none, lowers nothing."""
+    until = int(rate_of(item["hold_until"])) if "hold_until" in item else 0
+    rate = rate_of(item["lowered"]) if "lowered" in item else 0.0
+    return Lowered(max(0.0, rate), until) if until > 0 else NOT_LOWERED
 
 
 def rate_of(attribute: Mapping[str, str]) -> float:

@@ -1,0 +1,212 @@
+"""What a provider's refusals, jobs' own rates and wrong clocks do to slots, in memory and on DynamoDB."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.pacer import DynamoPacer
+from shared.domain.pacing import GENTLE, HORIZON, OWN_WAIT, STEEP, WRONG, pace
+from shared.domain.switches import AS_DECLARED, DOUBLING, NOT_LOWERED, Lowered, Switches
+from shared.ports import Retriable
+from tests.fakes.clock import FakeClock, SkewedClock
+from tests.fakes.queues import FakePacer
+from tests.fakes.stores import Stores
+from tests.fakes.tables import MotoStores
+
+JOB, OTHER = "j" * 20 + "abcdef", "j" * 20 + "ghijkl"
+
+
+@pytest.mark.promise(2)
+def test_a_lowered_rate_holds_all_workers_back_and_is_told_by_the_write_that_reserves(
+    stores: Stores, clock: FakeClock
+) -> None:
+    p = pace(10, 1)
+    stores.pacer.reserve("one", 4, p, lead=0)
+    lowered = p.refused(clock.now(), 1.5)
+    assert lowered == Lowered(10 * GENTLE, clock.ms + 1500)
+    assert stores.pacer.lower("one", lowered, p.lowered) == lowered
+    none = stores.pacer.reserve("one", 4, p, lead=0)
+    assert (none.count, none.switches) == (0, Switches(lowered=lowered))
+    slower = pace(10, 1, lowered=lowered, now=clock.now())
+    assert (slower.rate, slower.window) == (9, 8)
+    hold = lowered.until / 1000
+    got = stores.pacer.reserve("one", 4, slower, lead=0)
+    assert got.first == pytest.approx(hold, abs=2e-3)
+    assert stores.pacer.reserve("one", 1, slower, lead=0).first == pytest.approx(got.at(4), abs=1e-5)
+
+
+def test_a_rate_is_lowered_once_for_all_calls_that_were_on_their_way(stores: Stores, clock: FakeClock) -> None:
+    p = pace(10, 1)
+    first = stores.pacer.lower("one", p.refused(clock.now(), 1), p.lowered)
+    clock.advance(0.2)
+    assert stores.pacer.lower("one", p.refused(clock.now(), 1), p.lowered) == first
+    again = pace(10, 1, lowered=first, now=clock.now())
+    steeper = again.refused(clock.now(), 1)
+    assert steeper.rate == pytest.approx(10 * GENTLE * STEEP)
+    assert stores.pacer.lower("one", steeper, again.lowered) == steeper
+    assert stores.pacer.lower("one", steeper, p.lowered) == steeper, "an old refusal changes nothing"
+
+
+def test_a_hold_that_outlasts_the_lease_gives_no_slots(stores: Stores, clock: FakeClock) -> None:
+    p = pace(10, 1)
+    lowered = stores.pacer.lower("one", p.refused(clock.now(), 300), p.lowered)
+    held = pace(10, 1, lowered=lowered, now=clock.now())
+    now = clock.now()
+    none = stores.pacer.reserve("one", 1, held, lead=0, until=now + 60)
+    assert (none.count, none.switches, clock.now()) == (0, None, now)
+    assert none.first == pytest.approx(now + 300, abs=2e-3)
+    got = stores.pacer.reserve("one", 1, held, lead=0, until=now + 301)
+    assert got.first == pytest.approx(now + 300, abs=2e-3)
+    assert clock.now() == pytest.approx(now + 300 - HORIZON, abs=2e-3)
+
+
+def test_a_rate_that_has_recovered_is_forgotten_by_the_next_reservation(stores: Stores, clock: FakeClock) -> None:
+    p = pace(10, 1)
+    lowered = stores.pacer.lower("one", p.refused(clock.now(), 1), p.lowered)
+    clock.advance(1 + DOUBLING)
+    whole = pace(10, 1, lowered=lowered, now=clock.now())
+    assert (whole.rate, whole.recovered(clock.now())) == (10, True)
+    assert stores.pacer.reserve("one", 1, whole, lead=0).count == 1
+    assert stores.pacer.reserve("one", 1, p, lead=0).count == 1, "who knows of no lowered rate is not refused"
+
+
+def test_operators_who_set_a_rate_end_what_refusals_left_of_it(stores: Stores, clock: FakeClock) -> None:
+    p = pace(10, 1)
+    stores.pacer.lower("one", p.refused(clock.now(), 900), p.lowered)
+    clock.advance(1)
+    stores.switch("one", Switches(rate=4))
+    none = stores.pacer.reserve("one", 1, p, lead=0)
+    assert none.switches == Switches(rate=4)
+    stores.switch("one", AS_DECLARED)
+    assert stores.pacer.reserve("one", 1, p, lead=0).first == pytest.approx(clock.now(), abs=1e-5)
+
+
+@pytest.mark.promise(2)
+def test_a_job_with_its_own_rate_waits_for_its_turn_and_costs_others_only_its_slots(
+    stores: Stores, clock: FakeClock
+) -> None:
+    p, slow = pace(100, 1), pace(100, 1, job_rate=0.5)
+    first = stores.pacer.reserve("one", 1, slow, lead=0, job=JOB)
+    plain = stores.pacer.reserve("one", 50, p, lead=0)
+    assert plain.first == pytest.approx(first.at(1), abs=1e-5), "one slot, not two seconds of them"
+    other = stores.pacer.reserve("one", 1, slow, lead=0, job=OTHER)
+    assert other.first == pytest.approx(plain.at(50), abs=1e-5), "each job has a clock of its own"
+    again = stores.pacer.reserve("one", 1, slow, lead=0, job=JOB)
+    assert again.first == pytest.approx(first.first + slow.period, abs=1e-5)
+    stores.pacer.reserve("one", 150, p, lead=0)
+    clock.advance(slow.period - 0.5)
+    behind = stores.pacer.reserve("one", 90, p, lead=0)
+    third = stores.pacer.reserve("one", 1, slow, lead=0, job=JOB)
+    assert third.first >= max(again.first + slow.period, behind.at(90)) - 1e-5
+
+
+def test_a_turn_that_is_far_away_is_not_waited_for(stores: Stores, clock: FakeClock) -> None:
+    slow = pace(100, 1, job_rate=0.1)
+    first = stores.pacer.reserve("one", 1, slow, lead=0, job=JOB)
+    now = clock.now()
+    none = stores.pacer.reserve("one", 1, slow, lead=0, job=JOB)
+    assert (none.count, none.switches, clock.now()) == (0, None, now)
+    assert none.first == pytest.approx(first.first + slow.period, abs=1e-5)
+    clock.advance(slow.period - OWN_WAIT + 0.1)
+    assert stores.pacer.reserve("one", 1, slow, lead=0, job=JOB).first == pytest.approx(none.first, abs=1e-5)
+
+
+@pytest.mark.promise(4)
+@pytest.mark.parametrize("rate", [100, 1, 0.02])
+def test_slots_that_a_wrong_clock_put_hours_ahead_are_pulled_back(
+    stores: Stores, clock: FakeClock, rate: float
+) -> None:
+    p = pace(rate, 1)
+    there = SkewedClock(clock, 3 * 3600)
+    wrong = _pacer(stores, there).reserve("one", p.window, p, lead=0)
+    now = clock.now()
+    got = stores.pacer.reserve("one", 1, p, lead=0)
+    assert got.count == 1
+    assert got.first - now <= 60 + 51, "not hours"
+    assert got.first >= wrong.at(wrong.count) - 3 * 3600 - 1e-5, "after all that the wrong clock may still use"
+    assert stores.pacer.skew() == pytest.approx(3 * 3600, abs=60)
+    assert stores.pacer.skew() == 0
+    assert stores.pacer.reserve("one", 1, p, lead=0).first == pytest.approx(got.at(1), abs=1e-5)
+
+
+def test_slots_as_far_ahead_as_the_rules_allow_are_left_where_they_are(stores: Stores, clock: FakeClock) -> None:
+    slowest = pace(0.02, 1)
+    first = stores.pacer.reserve("one", 24 + 23, slowest, lead=0)
+    none = stores.pacer.reserve("one", 1, slowest, lead=0, until=clock.now() + 60)
+    assert none.first == pytest.approx(first.at(47), abs=1e-4)
+
+
+@pytest.mark.promise(4)
+def test_a_hold_and_a_jobs_turn_by_a_wrong_clock_are_pulled_back_too(stores: Stores, clock: FakeClock) -> None:
+    p, slow = pace(10, 1), pace(10, 1, job_rate=1)
+    ahead = SkewedClock(clock, 7200)
+    wrong = _pacer(stores, ahead)
+    wrong.reserve("one", 1, slow, lead=0, job=JOB)
+    wrong.lower("one", p.refused(ahead.now(), 1), NOT_LOWERED)
+    now = clock.now()
+    got = stores.pacer.reserve("one", 1, slow, lead=0, job=JOB)
+    assert (got.count, got.switches) == (1, None)
+    assert got.first - now < 5
+
+
+@pytest.mark.promise(2)
+@pytest.mark.parametrize("off", [2 * 3600.0, -2 * 3600.0, WRONG + 1])
+def test_a_process_whose_clock_is_wrong_gets_no_slots_and_pulls_none_back(
+    stores: Stores, clock: FakeClock, off: float
+) -> None:
+    p = pace(10, 1)
+    before = stores.pacer.reserve("one", 9, p, lead=0)
+    with pytest.raises(Retriable):
+        _pacer(stores, SkewedClock(clock, off), judge=clock).reserve("one", 1, p, lead=0)
+    got = stores.pacer.reserve("one", 1, p, lead=0)
+    assert got.first >= before.at(9) - 1e-5
+
+
+def _pacer(stores: Stores, clock: Any, judge: FakeClock | None = None) -> Any:
+    """Return the pacer of another process, with a clock of its own."""
+    if isinstance(stores, MotoStores):
+        return DynamoPacer(
+            stores.dynamo, stores.tables.ops, clock, answered=lambda _answer: judge.now() if judge else None
+        )
+    mine: Any = stores.pacer
+    return FakePacer(clock, stores.tap, mine.tat, mine.switches, judge=judge)
+
+
+def test_clocks_of_jobs_that_have_passed_do_not_fill_the_item(moto_dynamo: Any, clock: FakeClock) -> None:
+    stores, slow = MotoStores(moto_dynamo, clock), pace(100, 1, job_rate=1)
+
+    def clocks() -> int:
+        item = moto_dynamo.get_item(TableName=stores.tables.ops, Key=keys.pacer("one"))["Item"]
+        return sum(name.startswith("own_") for name in item)
+
+    for n in range(6):
+        stores.pacer.reserve("one", 1, slow, lead=0, job=f"{n:026}")
+    assert clocks() == 6
+    clock.advance(120)
+    for n in range(8):
+        clock.advance(2)
+        stores.pacer.reserve("one", 1, slow if n % 2 else pace(100, 1), lead=0, job=JOB)
+    assert clocks() == 1
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"lowered": {"N": "-3"}, "hold_until": {"N": "1"}},
+        {"lowered": {"S": "slow"}, "hold_until": {"N": "1"}},
+        {"lowered": {"N": "3"}},
+        {"hold_until": {"N": "0"}},
+    ],
+)
+def test_half_of_a_lowered_rate_or_none_is_as_if_there_were_none(
+    moto_dynamo: Any, clock: FakeClock, attributes: dict[str, dict[str, str]]
+) -> None:
+    stores = MotoStores(moto_dynamo, clock)
+    moto_dynamo.put_item(TableName=stores.tables.ops, Item={**keys.pacer("one"), **attributes})
+    p = pace(10, 1)
+    got = stores.pacer.reserve("one", 1, p, lead=0)
+    if got.switches is not None:
+        got = stores.pacer.reserve("one", 1, replace(p, lowered=got.switches.lowered), lead=0)
+    assert got.count == 1
