@@ -75,6 +75,7 @@ class Credential(_Model):
     stack: str = ""
     retired: bool = False
     headers: list[str] = []
+    campaigns: Literal["exclusive", "shared"] = "exclusive"
 
     @field_validator("stack")
     @classmethod

@@ -147,6 +147,7 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
                 configuration_set=_configuration_set(parsed.stage, c),
                 retired=c.retired,
                 headers=tuple(c.headers),
+                shared=c.campaigns == "shared",
             )
         )
     settings = contracts.Settings(

@@ -160,6 +160,8 @@ class Credential:
     """Takes nothing new; what was accepted for it is still sent."""
     headers: tuple[str, ...] = ()
     """SMTP: names of the headers that clients may set; other providers tell headers from orders."""
+    shared: bool = False
+    """Campaigns run side by side, each at its own rate, instead of one after the other."""
 
     @property
     def express_workers(self) -> int:
@@ -232,6 +234,7 @@ class Settings:
                         **({"configuration_set": c.configuration_set} if c.configuration_set else {}),
                         **({"retired": True} if c.retired else {}),
                         **({"headers": list(c.headers)} if c.headers else {}),
+                        **({"shared": True} if c.shared else {}),
                     }
                     for c in self.credentials
                 ],

@@ -82,6 +82,7 @@ class Job:
         pointed_at: when the sweeper pointed again to chunks that were never leased; 0 for a job of one chunk.
         stopped: set by stop, removed by plan; a stopped job is not reopened by feedback.
         guard_off: its owner has overridden the bounce guard.
+        shared: a campaign's job whose credential campaigns shared when it was made: it reserves nothing.
         retry: a retry on its way; as long as there is one the job is LOGGED, and open to the sweeper.
         created_by: the actor who made it, as the audit log names them; empty if that is not known.
         ttl: Unix seconds when the stored items may go.
@@ -116,6 +117,7 @@ class Job:
     stop_reason: str = ""
     finished_at: int = 0
     guard_off: bool = False
+    shared: bool = False
     retry: RetryRequest | None = None
     created_by: str = ""
     version: int = 1
@@ -127,8 +129,11 @@ class Job:
 
     @property
     def exclusive(self) -> bool:
-        """Tell whether the job reserves its one credential: campaigns do, but not on the lane that all tests share."""
-        return bool(self.campaign) and not self.test
+        """Tell whether the job reserves its one credential.
+
+        Campaigns' jobs do, but not on the lane that all tests share, nor where campaigns share the credential.
+        """
+        return bool(self.campaign) and not self.test and not self.shared
 
     @property
     def express(self) -> bool:

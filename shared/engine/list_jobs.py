@@ -92,6 +92,7 @@ def stand_in(campaign: Campaign, settings: Settings, job_id: str, now: int) -> J
         subject=campaign.message.subject[:100],
         campaign=campaign.id,
         guard_off=campaign.guard_off,
+        shared=settings.credential(campaign.credential).shared,
     )
 
 

@@ -189,6 +189,17 @@ def test_a_retired_credential_keeps_its_lane_and_is_open_to_nobody() -> None:
     assert [c.id for c in told.credentials if c.open_to("acme")] == ["sendgrid-main", "big"]
 
 
+def test_campaigns_take_turns_unless_they_are_to_share() -> None:
+    raw = copy.deepcopy(SETTINGS)
+    raw["credentials"][1]["campaigns"] = "shared"
+    raw["credentials"][2]["campaigns"] = "exclusive"
+    told = contracts.Settings.loads(read(raw, known=["sendgrid"]).settings.dumps())
+    assert [c.shared for c in told.credentials] == [False, True, False]
+    raw["credentials"][2]["campaigns"] = "both"
+    with pytest.raises(SettingsError, match="campaigns"):
+        read(raw, known=["sendgrid"])
+
+
 def test_settings_reach_the_functions_as_declared() -> None:
     found = contracts.Settings.loads(deployment().settings.dumps())
     assert [(c.id, c.rate, c.workers, c.accounts) for c in found.credentials] == [

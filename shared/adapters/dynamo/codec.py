@@ -184,6 +184,8 @@ def job_item(x: Job) -> Item:
         out["test"] = {"BOOL": True}
     if x.guard_off:
         out["guard_off"] = {"BOOL": True}
+    if x.shared:
+        out["shared"] = {"BOOL": True}
     for name in ("name", "sender", "subject", "campaign", "created_by"):
         if getattr(x, name):
             out[name] = s(getattr(x, name))
@@ -236,6 +238,7 @@ def job(item: Mapping[str, Any]) -> Job:
         stop_reason=text(item, "stop_reason"),
         finished_at=number(item, "finished_at"),
         guard_off="guard_off" in item,
+        shared="shared" in item,
         retry=_retry(item["retry"]["M"]) if "retry" in item else None,
         created_by=text(item, "created_by"),
         version=number(item, "version"),
