@@ -137,9 +137,11 @@ class Deployment:
     @cached_property
     def pacer(self) -> "DynamoPacer":
         """The credentials' slots."""
+        from shared.adapters.dynamo.client import answered_at  # noqa: PLC0415
         from shared.adapters.dynamo.pacer import DynamoPacer  # noqa: PLC0415
 
-        return DynamoPacer(self.dynamo, self.ops_table, self.clock)
+        judge = answered_at if isinstance(self.clock, SystemClock) else None  # a clock that was given is not AWS's
+        return DynamoPacer(self.dynamo, self.ops_table, self.clock, answered=judge)
 
     @cached_property
     def secrets(self) -> "Secrets":

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.client import answered_at
 from shared.adapters.dynamo.pacer import DynamoPacer
 from shared.domain.pacing import GENTLE, HORIZON, OWN_WAIT, STEEP, WRONG, pace
 from shared.domain.switches import AS_DECLARED, DOUBLING, NOT_LOWERED, Lowered, Switches
@@ -210,3 +211,10 @@ def test_half_of_a_lowered_rate_or_none_is_as_if_there_were_none(
     if got.switches is not None:
         got = stores.pacer.reserve("one", 1, replace(p, lowered=got.switches.lowered), lead=0)
     assert got.count == 1
+
+
+def test_a_deployed_process_is_judged_by_the_date_of_awss_answers() -> None:
+    dated = {"ResponseMetadata": {"HTTPHeaders": {"date": "Sun, 22 Nov 2026 10:00:00 GMT"}}}
+    assert answered_at(dated) == 1795341600.0
+    assert answered_at({}) is None
+    assert answered_at({"ResponseMetadata": {"HTTPHeaders": {"date": "soon"}}}) is None

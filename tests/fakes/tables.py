@@ -118,7 +118,7 @@ class MotoStores:
         self.dynamo = Dynamo(TappedClient(client, self.tap, self._updated), sleep=clock.sleep)
         self.ledgers = DynamoLedgers(self.dynamo, self.tables.ops)
         self.records = DynamoRecords(self.dynamo, records=self.tables.records, ops=self.tables.ops, blobs=self.blobs)
-        self.pacer = DynamoPacer(self.dynamo, self.tables.ops, clock, answered=lambda _answer: None)
+        self.pacer = DynamoPacer(self.dynamo, self.tables.ops, clock)
         self.hints = DynamoHints(self.dynamo, self.tables.ops)
         self.holds = DynamoHolds(self.dynamo, records=self.tables.records, ops=self.tables.ops)
         self.switchboard = Switchboard(client, records=self.tables.records, ops=self.tables.ops, clock=clock)

@@ -295,10 +295,12 @@ def test_the_dashboard_shows_what_the_functions_tell(
     rows = [row for w in widgets for row in w["properties"].get("metrics", []) if row[0] == "Posthaste"]
     shown = {(row[1], frozenset(zip(row[2:-1:2], row[3:-1:2], strict=True))) for row in rows}
     world = functions.world
-    world.providers["acme-one"].script("r0@example.com", [Throttled(60)])
-    world.providers["acme-one"].script("r1@example.com", [Rejected("no", permanent=True)])
+    world.providers["acme-one"].script("r0@example.com", [Rejected("no", permanent=True)])
+    world.providers["acme-one"].script("r1@example.com", [Throttled(60)])
     world.accept(2, route=("acme-one",))
-    told = healthy + functions.send() + _crashed(functions)
+    told = healthy + functions.send()
+    world.clock.advance(61)  # the provider asked all to wait
+    told += _crashed(functions)
     for wrong in (_lost_answers, _stuck, _dead_provider):
         for queue in world.lanes.values():
             queue.lose()  # each is about its own pointer: those of what was wrong before come in any order

@@ -57,8 +57,8 @@ def test_a_healthy_minute(functions: Functions, healthy: list[Document]) -> None
 @pytest.mark.promise(9)
 def test_a_bad_minute(functions: Functions) -> None:
     world = functions.world
-    said: list[Any] = [Rejected("no", permanent=True), Throttled(60), Unknown("timeout")]
-    for i, outcome in enumerate(said):
+    said: dict[int, Any] = {0: Rejected("no", permanent=True), 1: Unknown("timeout"), 8: Throttled(60)}
+    for i, outcome in said.items():
         world.providers["acme-one"].script(f"r{i}@example.com", [outcome])
     job = world.accept(9, route=("acme-one",)).id
     told = functions.send()

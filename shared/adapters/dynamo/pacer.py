@@ -14,7 +14,7 @@ from math import inf
 from typing import Any, Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item, answered_at
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s
 from shared.adapters.dynamo.hints import Notes
 from shared.adapters.dynamo.switches import lowered_of, rate_of, switches
@@ -68,7 +68,7 @@ class DynamoPacer:
         dynamo: the caller.
         table: the name of `ops`.
         clock: the time.
-        answered: tells when AWS gave an answer; it is the judge of this process's clock.
+        answered: tells when AWS gave an answer, by which this process's clock is judged; None: it is not.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class DynamoPacer:
         table: str,
         clock: Clock,
         *,
-        answered: Callable[[Mapping[str, Any]], float | None] = answered_at,
+        answered: Callable[[Mapping[str, Any]], float | None] | None = None,
     ) -> None:
         self._db = dynamo
         self._table = table
@@ -263,7 +263,7 @@ class DynamoPacer:
         Raises:
             Retriable: it is wrong; what it reserved is burned, and others pull the slots back.
         """
-        at = self._answered(answer)
+        at = self._answered(answer) if self._answered is not None else None
         off = self._clock.now() - at if at is not None else 0.0
         if abs(off) > WRONG:
             self._note(abs(off))
