@@ -38,6 +38,12 @@ STANDARD: Final = {"Accept": "application/json", "User-Agent": "posthaste"}
 own SDKs send both to all."""
 _ADDRESS: Final = re.compile(r"[^\s<>()\[\],;:\"'=]+(?:@|%40)[^\s<>()\[\],;:\"'=]*", re.IGNORECASE)
 
+_OWN: Final = "(?:to|b?cc|from|text|html|subject)"
+_QUOTED: Final = re.compile(
+    rf"<[^<>]*+>|\"(?!{_OWN}\")[^\"]*+\"|(?<!\w)'(?!{_OWN}')[^']*+'(?!\w)|`[^`]*+`|“[^”]*+”|«[^»]*+»"
+)
+"""But for what Mailgun puts in quotes of its own: the names of its parameters."""
+
 T = TypeVar("T")
 
 
@@ -148,6 +154,24 @@ def own_answer(body: bytes) -> dict[str, Any]:
 
 SMTPUTF8: Final = Rejected("smtputf8_not_supported", permanent=False, about_message=True)
 """Of addresses beyond ASCII for a provider that takes none: another one may."""
+
+
+def own_words(text: str, content: Content, targets: Sequence[Target]) -> str:
+    """Return what a provider says in its own words: without addresses, quoted texts, and what the message names.
+
+    Providers quote what a client wrote, and a client may write what a provider says.
+    """
+    boxes = [content.sender, *content.cc, *content.bcc, *([content.reply_to] if content.reply_to else [])]
+    for box in (*boxes, *(Mailbox(t.recipient.address, t.recipient.display) for t in targets)):
+        local, _, domain = box.address.rpartition("@")
+        named = [box.address, domain, *([local] if not local.isalpha() else [])]
+        if box.display:
+            named += [f'"{box.display}"', f"{box.display} <"]
+        for name in sorted(filter(None, named), key=len, reverse=True):
+            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "<>", text, flags=re.IGNORECASE)
+    return _ADDRESS.sub("<>", _QUOTED.sub("<>", text))
+
+
 REPEATED: Final = NotTogether("repeated_address")
 """A target whose address stands before it in its call."""
 BATCH_REFUSED: Final = NotTogether("batch_refused")

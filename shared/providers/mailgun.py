@@ -37,6 +37,7 @@ from shared.providers._common import (
     fault,
     joined,
     own_answer,
+    own_words,
     perform,
     spread,
     wait,
@@ -179,15 +180,16 @@ class Mailgun:
         headers = {"Authorization": self._authorization, "Content-Type": common.kind}
         body = joined(start, common.body)
         response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
-        return self._outcomes(response, n) if isinstance(response, Response) else [response] * n
+        return self._outcomes(response, content, targets) if isinstance(response, Response) else [response] * n
 
-    def _outcomes(self, response: Response, n: int) -> list[Outcome]:
+    def _outcomes(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
+        n = len(targets)
         status = response.status
         answer = own_answer(response.body)
         if status == _ACCEPTED:
             return [_accepted(answer, response.body)] * n
         said = answer.get("message") if isinstance(answer.get("message"), str) else ""
-        said = said or response.body[:1000].decode("utf-8", "replace")
+        said = own_words(said or response.body[:1000].decode("utf-8", "replace"), content, targets)
         own = isinstance(answer.get("message"), str)
         refusal = UNAVAILABLE if status == _UNAVAILABLE and own else REFUSALS.get(status)
         if status in THROTTLED or status in (400, 401, 403):

@@ -28,6 +28,7 @@ from shared.providers._common import (
     clean,
     fault,
     own_answer,
+    own_words,
     perform,
     spread,
     wait,
@@ -180,31 +181,36 @@ class Ses:
             body=part.body + own if len(part.body) <= JOIN else (part.body, own),
             deadline=deadline,
         )
-        return self._outcomes(response, n) if isinstance(response, Response) else [response] * n
+        return self._outcomes(response, content, targets) if isinstance(response, Response) else [response] * n
 
-    def _outcomes(self, response: Response, n: int) -> list[Outcome]:
+    def _outcomes(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
+        n = len(targets)
+
+        def own(said: str) -> str:
+            return own_words(said, content, targets)
+
         answer = own_answer(response.body)
         if response.status != _ACCEPTED:
-            return [self._failure(response, answer, n)] * n
+            return [self._failure(response, answer, n, own)] * n
         if n == 1:
             return [_accepted(answer)]
         results = answer.get("BulkEmailEntryResults")
         if not isinstance(results, list) or len(results) != n:
             return [_LOST] * n
-        return [self._result(r) if isinstance(r, dict) else _LOST for r in results]
+        return [self._result(r, own) if isinstance(r, dict) else _LOST for r in results]
 
-    def _result(self, result: Mapping[str, Any]) -> Outcome:
+    def _result(self, result: Mapping[str, Any], own: Callable[[str], str]) -> Outcome:
         status = result.get("Status")
         if status == "SUCCESS":
             return _accepted(result)
         if not isinstance(status, str) or status not in ENTRIES:
             return _LOST
-        return self._judged(ENTRIES[status], _text(result, "Error"), {})
+        return self._judged(ENTRIES[status], own(_text(result, "Error")), {})
 
-    def _failure(self, response: Response, answer: Mapping[str, Any], n: int) -> Outcome:
+    def _failure(self, response: Response, answer: Mapping[str, Any], n: int, own: Callable[[str], str]) -> Outcome:
         status = response.status
         name = _error_name(response.headers.get("x-amzn-errortype", ""), answer)
-        said = _text(answer, "message") or _text(answer, "Message")
+        said = own(_text(answer, "message") or _text(answer, "Message"))
         if status in CODES:
             return Rejected(CODES[status], permanent=False, provider_down=True)
         if status == 429:  # noqa: PLR2004 - Too Many Requests

@@ -17,7 +17,7 @@ from shared.domain.content import Content, Mailbox
 from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.domain.smtp import Mail, Relay, Reply, Step, Tls
 from shared.ports import AnswerLost, Clock, NoTime, NotSent, Smtp, Target, Unfit
-from shared.providers._common import MAX_ID, PerContent, Refusal, copies, wait
+from shared.providers._common import MAX_ID, PerContent, Refusal, copies, own_words, wait
 from shared.providers.registry import Needs, SecretField
 from shared.providers.smtp_message import Unsendable, common, message_id, own
 
@@ -163,7 +163,7 @@ class SmtpRelay:
             return Unknown(str(error) or "answer_lost")
         if reply.code < _SUCCESS:
             return Accepted(queue_id(reply.text) or message_id(target.ref, content.sender.address).strip("<>"))
-        return judged(reply)
+        return judged(reply, own_words(reply.text, content, [target]))
 
     def _mail(self, content: Content, shared: bytes, target: Target) -> Mail | Rejected:
         to = target.recipient.address
@@ -214,21 +214,24 @@ def queue_id(text: str) -> str:
     return name if len(name) <= MAX_ID and name.isascii() and name.isprintable() else ""
 
 
-def judged(reply: Reply) -> Outcome:
-    """Return what a refusal means: surely not sent, and whether another try or another provider may do better."""
+def judged(reply: Reply, said: str) -> Outcome:
+    """Return what a refusal means: surely not sent, and whether another try or another provider may do better.
+
+    `said`: its own words (`own_words`), the only ones that are searched.
+    """
     if reply.code == _AUTH_WANTED:
         return UNAUTHORIZED
     first = _ENHANCED.match(reply.text.lstrip())
     status = first[1] if first and first[1][0] == str(reply.code)[0] else ""
     code = status or f"smtp_{reply.code}"
     of_mailbox = reply.step is Step.RCPT and status[2:3] in ("1", "2")
-    special = None if of_mailbox else next((pair for pair in TEXTS if pair[0].search(reply.text)), None)
+    special = None if of_mailbox else next((pair for pair in TEXTS if pair[0].search(said)), None)
     if special and special[1]:
         return special[1].rejected()
     if special:
         if reply.code >= _PERMANENT:
             return Rejected("quota_exceeded", permanent=False, provider_down=True)
-        return Throttled(_pause(reply.text))
+        return Throttled(_pause(said))
     if reply.step is Step.AUTH and reply.code >= _PERMANENT:
         return UNAUTHORIZED
     if reply.step in SETUP:

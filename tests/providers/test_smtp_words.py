@@ -83,7 +83,7 @@ def test_what_the_transport_says(error: Exception, expected: Outcome) -> None:
     ],
 )
 def test_what_a_refusal_means(step: Step, code: int, text: str, expected: Outcome) -> None:
-    assert judged(Reply(step, code, text)) == expected
+    assert judged(Reply(step, code, text), text) == expected
 
 
 @pytest.mark.parametrize(
