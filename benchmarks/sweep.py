@@ -4,14 +4,17 @@ Calls are made one after the other here, so a walk takes no longer on AWS, where
 bound by its processor. Not counted: further pages of the index, one for some 4,000 entries.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmarks import rows
 from benchmarks.rows import Row, named
 from shared.domain.jobs import Job
 from shared.domain.states import JobState
+from shared.domain.switches import EVERYTHING
 from shared.domain.times import DAY_MS
 from shared.engine.walks.jobs import YOUNG_MS
+from tests.fakes.queues import FakeLane
 from tests.fakes.records import FakeRecords
 from tests.fakes.stores import FakeStores
 from tests.fakes.world import World, credential
@@ -21,6 +24,7 @@ RUN_SECONDS = 50.0
 SCHEDULED = 15_000
 OPEN = 100_000
 SLOW = 1_000
+TEN = 10
 
 
 def measure() -> list[Row]:
@@ -28,6 +32,7 @@ def measure() -> list[Row]:
     return [
         Row(named(rows.SWEEP, f"calls that {SCHEDULED:,} scheduled jobs add"), _scheduled(), 100, "", counted=True),
         Row(named(rows.SWEEP, f"a round of {OPEN:,} open jobs of one message"), _open(), 120, "s", counted=True),
+        Row(named(rows.SWEEP, f"a resume wakes {OPEN:,} such jobs"), _woken(), 120, "s", counted=True),
         Row(named(rows.SWEEP, "pointers sent again, a chunk and 6 hours"), _slow(), 7, "", counted=True),
     ]
 
@@ -78,6 +83,25 @@ def _open() -> float:
     world.clock.advance(YOUNG_MS / 1000)
     _, seconds = _round(world)
     return seconds
+
+
+class _Tens(FakeLane):
+    """A lane to which ten messages are a call, as on SQS."""
+
+    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "", express: bool = False) -> None:
+        for first in range(0, len(bodies), TEN):
+            super().send(bodies[first : first + TEN], delay=delay, group=group, express=express)
+
+
+def _woken() -> float:
+    world = _world()
+    _multiply(world, world.accept(1), OPEN - 1)
+    world.tap.delay = lambda: world.clock.advance(CALL_SECONDS)
+    lane = world.lanes["one"] = _Tens(world.clock, world.tap)
+    began = world.clock.now()
+    if world.wake(EVERYTHING) != OPEN or len(lane.sent) != OPEN:
+        raise RuntimeError("not all woken")
+    return world.clock.now() - began
 
 
 def _slow() -> float:

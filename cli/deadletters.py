@@ -230,6 +230,12 @@ class Reader:
         return About(f"{len(words)} words from {credential}", f"job {first}: {state}{more}" if first else state)
 
     def _due(self, body: str) -> About:
+        if body == contracts.LOOK:
+            return About("looks for leases of dead workers", "to be done")
+        way = contracts.Waking.loads(body)
+        if way is not None:
+            what = _short(way.credential or way.account) or "everything"
+            return About(f"wakes what a pause of {what} held back", "to be done")
         job = _id(contracts.load_due(body))
         return About(f"job {job}", self._state(job))
 

@@ -17,8 +17,9 @@ from shared import contracts
 SECONDS: Final = 60
 MEMORY_MB: Final = 512
 BATCH: Final = 10
-WORKERS: Final = 2
-"""A start is a transaction and a message per chunk; thousands of jobs for one minute wait some seconds in the queue."""
+WORKERS: Final = 4
+"""A start is a transaction and a message per chunk; thousands of jobs for one minute wait some seconds in the queue.
+Two suffice for that; a waking after a resume occupies one for 20 seconds at a time, and must keep no job waiting."""
 
 
 class Schedules(Construct):

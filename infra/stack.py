@@ -99,7 +99,7 @@ class PosthasteStack(Stack):
         self._grant_dispatch(deployment, storage, feedback, dispatch)
         self._grant_lists(storage, lists, api.serve, dispatch.sweep, lists.serve(code, environment))
         due = schedules.serve(code, environment)
-        self._grant_schedules(deployment, storage, schedules, api.serve, due, dispatch.sweep)
+        self._grant_schedules(deployment, storage, schedules, api.serve, due, dispatch)
         make = exports.serve(code, environment)
         self._grant_exports(storage, exports, api.serve, make)
         if archived:
@@ -247,7 +247,7 @@ class PosthasteStack(Stack):
         schedules: Schedules,
         serve: Function,
         due: Function,
-        sweep: Function,
+        dispatch: Dispatch,
     ) -> None:
         queue = schedules.work.queue.queue_arn
         # The emulator judges every schedule as if it were one of the group `default`.
@@ -258,7 +258,7 @@ class PosthasteStack(Stack):
             function.allow("scheduler:CreateSchedule", "scheduler:UpdateSchedule", on=[ours])
             function.allow("iam:PassRole", on=[schedules.role.role_arn])
         serve.allow("scheduler:DeleteSchedule", on=[ours])
-        for function in (serve, sweep):
+        for function in (serve, dispatch.plan, dispatch.sweep):
             function.allow("sqs:SendMessage", on=[queue])
         due.allow(*CONSUME, "sqs:SendMessage", on=[queue])
         due.allow(*READ, *CHANGE, on=[storage.records.table_arn, storage.ops.table_arn])

@@ -325,6 +325,51 @@ LOOK: Final = '{"look":"leases"}'
 """The body of a message that has leases of dead workers looked for; it comes by the queue of jobs that are due."""
 
 
+@dataclass(frozen=True, slots=True)
+class Waking:
+    """What has all woken that a pause held back, and how far it has come; it comes by the queue of jobs that are due.
+
+    Attributes:
+        credential: what was resumed; or
+        account: this; everything if neither is named.
+        at: when, Unix milliseconds.
+        slot: the partition of the index `open` to go on in; `after`: behind which key.
+        job: the large job that follows there, of which the chunks before `chunk` are woken.
+        link: how many messages the way has taken.
+    """
+
+    credential: str = ""
+    account: str = ""
+    at: int = 0
+    slot: str = ""
+    after: str = ""
+    job: str = ""
+    chunk: int = 0
+    link: int = 1
+
+    def dumps(self) -> str:
+        """Return the body of a message."""
+        return json.dumps({"wake": {f.name: getattr(self, f.name) for f in fields(self)}}, separators=(",", ":"))
+
+    @classmethod
+    def loads(cls, body: str) -> "Waking | None":
+        """Read what `dumps` wrote, of this version or another.
+
+        Returns:
+            None for a message of another kind.
+
+        Raises:
+            ValueError, TypeError: it is none of ours.
+        """
+        raw = json.loads(body)
+        if not (isinstance(raw, dict) and "wake" in raw):
+            return None
+        found = cls(**_known(cls, raw["wake"]))
+        if any(type(getattr(found, f.name)) is not type(f.default) for f in fields(cls)):
+            raise TypeError("not a place in the index of open jobs")
+        return found
+
+
 def export(name: str) -> str:
     """Return the body of a message that has an export made or gone on with; a hint, like a pointer."""
     return json.dumps({"export": name}, separators=(",", ":"))

@@ -1,39 +1,67 @@
-"""The queue of what is due: jobs whose time has come, and looks for the leases of dead workers."""
+"""The queue of what is due: jobs whose time has come, looks for the leases of dead workers, wakings after a resume."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from functions.dispatch import services
 from functions.dispatch.services import Answer
 from shared.adapters import logs
-from shared.contracts import LOOK, load_due
+from shared.contracts import LOOK, Waking, load_due
+from shared.engine.wake import SECONDS
 
 logger = logs.lines()
+MARGIN = 15.0
+"""Seconds of the function's time kept for the pages in hand."""
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Answer:
-    """Start each job of the batch that is due; a message too early has its job looked at again at its time."""
+    """Start each job of the batch that is due; a message too early has its job looked at again at its time.
+
+    Wakings come last, and share their time: they are long, and jobs begin to the second.
+    """
     logs.begin(logger, logs.invocation(context))
-    arrived = services.deployment().due.arrived
-    failures = []
-    started = []
+    d = services.deployment()
+    failures: list[dict[str, str]] = []
+    started: list[str] = []
+    wakings: list[tuple[Mapping[str, Any], Waking]] = []
     taken_over = 0
     for record in event["Records"]:
         try:
             if record["body"] == LOOK:
                 taken_over += _look()
                 continue
+            waking = Waking.loads(record["body"])
+            if waking is not None:
+                wakings.append((record, waking))
+                continue
             name = load_due(record["body"])
             with logs.about(logger, name):
-                job = arrived(name)
+                job = d.due.arrived(name)
         except Exception:  # reported, logged and delivered again; the sweeper starts the job meanwhile
             logger.exception("not started", message_id=record["messageId"])
             failures.append({"itemIdentifier": record["messageId"]})
             continue
         if job is not None:
             started.append(job.id)
+    if wakings:
+        left = context.get_remaining_time_in_millis() / 1000 - MARGIN
+        failures += _wake(wakings, d.clock.now() + min(SECONDS, left))
     logger.info("due", seen=len(event["Records"]), started=started, taken_over=taken_over, failed=len(failures))
     return {"batchItemFailures": failures}
+
+
+def _wake(wakings: Iterable[tuple[Mapping[str, Any], Waking]], until: float) -> list[dict[str, str]]:
+    """Go on with wakings until a time, each by one page at least; returns those that failed."""
+    failures = []
+    for record, way in wakings:
+        try:
+            woken = services.deployment().waker.go_on(way, until=until)
+        except Exception:  # reported, logged and delivered again; the sweeper points to the same chunks meanwhile
+            logger.exception("not woken", message_id=record["messageId"])
+            failures.append({"itemIdentifier": record["messageId"]})
+            continue
+        logger.info("woken", credential=way.credential, account=way.account, link=way.link, pointers=woken)
+    return failures
 
 
 def _look() -> int:

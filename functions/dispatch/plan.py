@@ -1,6 +1,6 @@
 """The `records` stream: jobs that became READY are started when they are due, those of a campaign in their turn.
 
-What a pause has kept is woken by the audit entry of its end.
+The audit entry of a pause's end begins the waking of what it has kept, which another function does.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,8 +13,6 @@ from shared.domain.switches import Switch
 from shared.metrics import Metric, Service
 
 logger = logs.lines()
-MARGIN = 5.0
-"""Seconds kept for the job in hand."""
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
@@ -36,9 +34,8 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
                 logger.exception("not planned")
                 raise
     for switch in _taken_back(images):
-        deadline = d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN
-        woken = d.waker.wake(switch, deadline=deadline)
-        logger.info("woken", credential=switch.credential, account=switch.account, pointers=woken)
+        d.waker.begin(switch)
+        logger.info("resumed", credential=switch.credential, account=switch.account)
     metrics.tell(Service.PLAN, {Metric.PLANNED: len(planned), Metric.RECORD_AGE: age})
     logger.info("planned", seen=len(jobs), planned=planned)
     return {"batchItemFailures": []}

@@ -380,6 +380,7 @@ class Deployment:
     @cached_property
     def waker(self) -> "Waker":
         """Wakes what a pause has kept."""
+        from shared.engine.pool import Crew  # noqa: PLC0415
         from shared.engine.wake import Waker  # noqa: PLC0415
 
         return Waker(
@@ -388,7 +389,9 @@ class Deployment:
             lanes=self.lanes,
             planner=self.planner,
             clock=self.clock,
-            slots=self._slots,
+            slots=self._slots.serving,
+            queue=self._queue(contracts.ENV_DUE_QUEUE_URL),
+            pool=Crew(),
         )
 
     @cached_property

@@ -25,3 +25,6 @@ def test_jobs_of_credentials_that_have_gone_are_walked_and_nothing_is_asked_befo
     assert walked == list(slots)
     assert {keys.open_slot("old", 0, running=False), keys.open_slot("main", 0, running=True)} < set(walked)
     assert len(set(walked)) == len(walked)
+    waits = slots.serving("main")
+    assert sorted(waits) == sorted(x for x in walked if x == "main#RUN" or x.startswith("shared#RUN#"))
+    assert slots.serving("") == walked

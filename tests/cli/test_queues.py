@@ -253,7 +253,7 @@ def test_bodies_of_every_queue_are_read_and_others_are_not() -> None:
     asked = contracts.question(job, 0)
     good = {
         "lane": [pointer(job, 0), asked],
-        "due": [contracts.due(job)],
+        "due": [contracts.due(job), contracts.LOOK, contracts.Waking(credential="a").dumps()],
         "ingest": [contracts.ingest("c", "u")],
         "export": [contracts.export("x")],
         "feedback": [dump_feedback("sendgrid-main", [Word(f"{job}-0-0-1", "delivered", 1)])],
@@ -270,7 +270,7 @@ def test_bodies_of_every_queue_are_read_and_others_are_not() -> None:
 
 
 KINDS = ("lane", "feedback", "due", "ingest", "export", "log")
-NAMES = ("job", "chunk", "resolve", "campaign", "upload", "export", "credential", "words")
+NAMES = ("job", "chunk", "resolve", "wake", "account", "campaign", "upload", "export", "credential", "words")
 REPORTED = ("requestContext", "condition", "DDBStreamBatchInfo", "responsePayload", "Type", "Message")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=30),

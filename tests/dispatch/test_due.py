@@ -1,5 +1,6 @@
 """The function of jobs whose time has come."""
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -7,8 +8,10 @@ import pytest
 
 from functions.dispatch import due, services
 from shared import contracts
+from shared.contracts import Waking
 from shared.domain.states import JobState
 from shared.engine.due import Due
+from shared.ports import Retriable
 from tests.fakes.world import World
 
 
@@ -16,10 +19,22 @@ from tests.fakes.world import World
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     world = World()
     parts = SimpleNamespace(
-        due=Due(records=world.records, planner=world.planner, schedules=world.schedules), clock=world.clock
+        due=Due(records=world.records, planner=world.planner, schedules=world.schedules),
+        clock=world.clock,
+        waker=world.waker,
     )
     monkeypatch.setattr(services, "deployment", lambda: parts)
     return world
+
+
+class Context:
+    """What Lambda says of an invocation that has a minute left."""
+
+    aws_request_id = "request"
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return the milliseconds that are left."""
+        return 60_000
 
 
 def event(*bodies: str) -> dict[str, Any]:
@@ -50,3 +65,35 @@ def test_poison_goes_to_the_dead_letters_and_takes_nothing_along(world: World, b
     answer = due.handler(event(body, contracts.due("0" * 26), contracts.due(job.id)), None)
     assert answer == {"batchItemFailures": [{"itemIdentifier": "0"}]}
     assert world.job(job.id).state is JobState.ENQUEUED
+
+
+@pytest.mark.promise(7)
+def test_a_waking_keeps_no_job_waiting_and_goes_on_by_a_message(world: World) -> None:
+    paused = [world.accept(1) for _ in range(5)]
+    job = world.accept(1, not_before=world.clock.ms + 1000)
+    world.clock.advance(1)
+    for queue in (world.due_queue, *world.lanes.values()):
+        queue.lose()
+    before = len(world.tap.calls)
+    world.tap.delay = lambda: world.clock.advance(6)
+    way = Waking(at=world.clock.ms)
+    assert due.handler(event(way.dumps(), contracts.due(job.id), way.dumps()), Context()) == {"batchItemFailures": []}
+    calls = world.tap.calls[before:]
+    assert calls.index("queue.send") < calls.index("records.open_jobs")
+    (first, second) = [Waking.loads(m.body) for m in world.due_queue.waiting]
+    assert first is not None
+    assert second is not None
+    assert (first.link, second.link, first.slot > second.slot or first.after < second.after) == (2, 2, True)
+    world.tap.delay = lambda: None
+    list(world.waken(seconds=20))
+    there = {json.loads(m.body)["job"] for lane in world.lanes.values() for m in lane.waiting}
+    assert there == {x.id for x in (job, *paused)}
+
+
+@pytest.mark.promise(6)
+@pytest.mark.parametrize("body", ['{"wake":7}', '{"wake":{"slot":1}}'])
+def test_a_waking_that_cannot_be_read_or_fails_is_delivered_again(world: World, body: str) -> None:
+    world.accept(1)
+    world.tap.arm_at("records.open_jobs", error=lambda: Retriable("busy"))
+    answer = due.handler(event(body, Waking(at=world.clock.ms).dumps()), Context())
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "0"}, {"itemIdentifier": "1"}]}

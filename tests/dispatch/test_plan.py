@@ -7,7 +7,7 @@ import pytest
 
 from functions.dispatch import plan, services
 from shared.adapters.dynamo import keys
-from shared.contracts import PLAN_STREAM_FILTERS
+from shared.contracts import PLAN_STREAM_FILTERS, Waking
 from shared.domain.jobs import Job
 from shared.domain.journal import EVERYONE, SYSTEM, Log
 from shared.domain.states import JobState
@@ -108,7 +108,11 @@ def test_the_audit_entry_of_a_resume_wakes_what_was_paused(world: World, switch:
     passed = [x for x in log if any(matches(x, f) for f in PLAN_STREAM_FILTERS)]
     assert [x["kind"]["S"] for x in passed] == [log[-1]["kind"]["S"]], "a pause wakes nobody"
     twice({"Records": [{"eventName": "INSERT", "dynamodb": {"NewImage": x}} for x in passed]})
-    assert len(world.lanes["one"].waiting) == 2
+    assert world.lanes["one"].is_empty(), "the stream's function only says that it is to be done"
+    assert [Waking.loads(m.body) for m in world.due_queue.waiting] == 2 * [
+        Waking(credential=switch.credential, account=switch.account, at=world.clock.ms)
+    ]
+    assert sum(world.waken(seconds=20)) == 2
     world.run()
     assert world.counts(job.id) == {"sent": 3}
 

@@ -157,7 +157,7 @@ def test_a_resume_wakes_what_waits_at_once(world: World, switch: Switch) -> None
     acknowledged(world)
     assert world.oracle.calls == []
     release(world, switch)
-    assert world.waker.wake(switch, deadline=world.clock.now() + 50) == 2
+    assert world.wake(switch) == 2
     world.run()
     assert world.counts(job.id) == {"sent": 1000}
     world.check()
@@ -186,13 +186,11 @@ def test_waking_leaves_others_alone() -> None:
     world.accept(4, route=("two",))
     for lane in world.lanes.values():
         lane.lose()
-    later = world.clock.now() + 50
-    assert world.waker.wake(Switch(account=ACCOUNT), deadline=later) == 2
-    assert world.waker.wake(Switch(credential="two"), deadline=later) == 1
-    assert world.waker.wake(Switch(credential="three"), deadline=later) == 0
+    assert world.wake(Switch(account=ACCOUNT)) == 2
+    assert world.wake(Switch(credential="two")) == 1
+    assert world.wake(Switch(credential="three")) == 0
     world.ledgers.reschedule(mine.id, 0, not_before=world.clock.ms + 60_000, lane="one")
-    assert world.waker.wake(Switch(credential="one"), deadline=later) == 1, "who is not due has a pointer under way"
-    assert world.waker.wake(Switch(), deadline=world.clock.now() - 1) == 0
+    assert world.wake(Switch(credential="one")) == 1, "who is not due has a pointer under way"
     assert theirs.account != mine.account
 
 
@@ -240,6 +238,6 @@ def test_a_paused_account_keeps_no_others_campaign_from_its_credential(world: Wo
     assert world.job(first.id).state is JobState.READY
     assert world.counts(second.id) == {"sent": 3}
     world.stores.unpause(ACCOUNT)
-    assert world.waker.wake(Switch(account=ACCOUNT), deadline=world.clock.now() + 50)
+    assert world.wake(Switch(account=ACCOUNT))
     world.run()
     assert world.counts(first.id) == {"sent": 3}

@@ -7,14 +7,14 @@ until nothing is left to do but wait for the sweeper; `settle` sweeps too, until
 import json
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import Any
 
 from shared.adapters.dynamo import keys
-from shared.contracts import Credential, Settings, Word
+from shared.contracts import Credential, Settings, Waking, Word
 from shared.domain.backoff import redelivery_delay
 from shared.domain.chunks import Recipient
 from shared.domain.content import Content, Mailbox
@@ -23,6 +23,7 @@ from shared.domain.ids import Ref
 from shared.domain.jobs import SHARDS, Job, Policy
 from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.states import Cell, JobState
+from shared.domain.switches import Switch
 from shared.engine.accept import Accepted, Acceptor, BatchRequest
 from shared.engine.circuits import Circuits
 from shared.engine.control import JobControl
@@ -38,7 +39,7 @@ from shared.engine.schedules import Schedules
 from shared.engine.send import Did, Sender
 from shared.engine.sweep import Sweeper, Swept
 from shared.engine.track import LATER, Tracked, Tracker
-from shared.engine.wake import Waker
+from shared.engine.wake import SECONDS, Waker
 from shared.engine.walks import Walk
 from shared.engine.walks.doubts import Asking, Doubts
 from shared.engine.walks.jobs import OpenJobs
@@ -168,7 +169,14 @@ class World:
             for shard in range(SHARDS if c is None else 1)
             for running in (False, True)
         ]
-        self.waker = Waker(planner=self.planner, lanes=self.lanes, slots=slots, **common)
+        self.waker = Waker(
+            planner=self.planner,
+            lanes=self.lanes,
+            slots=lambda credential: [x for x in slots if keys.waits_for(x, credential)],
+            queue=self.due_queue,
+            pool=FakePool,
+            **common,
+        )
         self.sweeper = self.sweeping(slots)
         self.senders = {c.id: self.sender(c.id) for c in self.settings.credentials}
 
@@ -340,6 +348,23 @@ class World:
     def sweep(self) -> Swept:
         """Let the sweeper run for a minute at most."""
         return self.sweeper.sweep(self.clock.now() + 60)
+
+    def wake(self, switch: Switch) -> int:
+        """Wake what a switch held back, by as many messages as it takes; returns how many pointers were sent."""
+        self.waker.begin(switch)
+        return sum(self.waken(seconds=SECONDS))
+
+    def waken(self, seconds: float) -> Iterator[int]:
+        """Take the messages of wakings, with some seconds for each; yields how many pointers each sent."""
+        while (message := self.due_queue.receive()) is not None:
+            way = Waking.loads(message.body)
+            assert way is not None
+            try:
+                yield self.waker.go_on(way, until=self.clock.now() + seconds)
+            except BaseException:
+                self.due_queue.restore(message, self.clock.now())
+                raise
+            self.due_queue.delete(message)
 
     def track(self, lane: str, *words: Word) -> Tracked:
         """Join a provider's words; those that must wait are kept for later."""

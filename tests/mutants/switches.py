@@ -101,6 +101,14 @@ SWITCHES: Final = (
         "tests/dispatch/test_plan.py::test_the_audit_entry_of_a_resume_wakes_what_was_paused[switch0]",
     ),
     Mutant(
+        "what a waking has no time for is left",
+        3,
+        "shared/engine/wake.py",
+        "        if way.link < LINKS:",
+        "        if way.link < 1:",
+        "tests/engine/test_wake.py::test_a_large_job_is_gone_on_with_in_its_middle",
+    ),
+    Mutant(
         "a campaign of a paused account takes its credential",
         3,
         "shared/engine/plan.py",

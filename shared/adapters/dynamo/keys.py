@@ -301,6 +301,14 @@ def slot_credential(slot: str) -> str:
     return slot.partition("#")[0] if slot.count("#") == 1 else ""
 
 
+def waits_for(slot: str, credential: str) -> bool:
+    """Tell whether jobs of a slot may wait for a credential: those that reserve it, or may use any; all if it is empty.
+
+    Only what runs does: a job that is READY waits for no pause of a credential.
+    """
+    return not credential or ("#RUN" in slot and slot_credential(slot) in ("", credential))
+
+
 def doubt_slot(shard: int) -> str:
     """Partition of the index `open` with finished jobs that have messages of unknown fate, by when to ask next."""
     return f"doubt#{shard}"

@@ -53,3 +53,7 @@ class OpenSlots:
             slots += [keys.open_slot(None, shard, running=r) for shard in range(SHARDS) for r in (False, True)]
             self._known = slots
         return iter(self._known)
+
+    def serving(self, credential: str) -> list[str]:
+        """Return those in which jobs may wait for a credential; all for an empty name."""
+        return [slot for slot in self if keys.waits_for(slot, credential)]
