@@ -62,12 +62,16 @@ class Functions:
     world: World
     patch: pytest.MonkeyPatch
     heard: Callable[[], list[Document]]
+    put_off: list[float]
+    """Seconds for which pointers that failed were put off."""
 
     def send(self, lane: str = "acme-one") -> list[Document]:
         """Serve a lane's next pointer."""
         message = self.world.lanes[lane].receive()
         assert message is not None
-        send.handler({"Records": [{"messageId": "1", "body": message.body}]}, Context())
+        attributes = {"ApproximateReceiveCount": str(message.receives)}
+        record = {"messageId": "1", "receiptHandle": "h", "attributes": attributes, "body": message.body}
+        send.handler({"Records": [record]}, Context())
         self.world.lanes[lane].delete(message)
         return self.heard()
 
@@ -134,11 +138,13 @@ class Reading:
 @pytest.fixture
 def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Functions:
     world = World(*CREDENTIALS, clock=FakeClock(float(sendgrid.NOW)))
+    put_off: list[float] = []
     deployment = SimpleNamespace(
         clock=world.clock,
         settings=world.settings,
         circuits=world.circuits,
         pacer=world.pacer,
+        lanes={"acme-one": SimpleNamespace(put_off=lambda _handle, seconds: put_off.append(seconds))},
         logger=world.logger,
         retrier=world.retrier,
         planner=world.planner,
@@ -153,7 +159,7 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     monkeypatch.setattr(services, "deployment", lambda: deployment)
     monkeypatch.setattr(services, "lane", lambda: lane)
     capsys.readouterr()
-    return Functions(world, monkeypatch, lambda: documents(capsys.readouterr().out))
+    return Functions(world, monkeypatch, lambda: documents(capsys.readouterr().out), put_off)
 
 
 @pytest.fixture

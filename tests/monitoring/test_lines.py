@@ -72,6 +72,7 @@ def test_a_fault_names_its_job(functions: Functions, lines: Lines, monkeypatch: 
     assert (failed["message"], failed["correlation_id"]) == ("pointer failed", job)
     assert failed["exception_name"] == "RuntimeError"
     assert (sent["did"], sent["failed"], sent["correlation_id"]) == ({}, 1, HERE)
+    assert functions.put_off == [5]
     with pytest.raises(RuntimeError):
         functions.plan(waiting)
     assert [(x["message"], x["correlation_id"]) for x in lines()] == [("not planned", waiting)]
