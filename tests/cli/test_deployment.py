@@ -181,7 +181,8 @@ def test_a_prompt_shows_nothing_of_the_secret(local: dict[str, Any]) -> None:
         Name=secret_name("dev", "sendgrid-main")
     )
     ours, theirs = pty.openpty()
-    words = [sys.executable, "-c", "from cli.main import main; main()", "credential", "set", "sendgrid-main"]
+    command = ("credential", "set", "sendgrid-main", "--force")  # nothing is deployed that would name its fields
+    words = [sys.executable, "-c", "from cli.main import main; main()", *command]
     with subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, start_new_session=True) as child:
         assert child.stderr is not None
         prompt = b""
