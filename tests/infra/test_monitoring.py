@@ -26,7 +26,7 @@ from tests.monitoring.cloudwatch import evaluate
 RUNBOOKS = ROOT / "docs" / "runbooks"
 OPERATIONS = ROOT / "docs" / "operations.md"
 BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)
-COMMAND = re.compile(r"(?:^|`)posthaste ([a-z]+) ([a-z]+)", re.MULTILINE)
+COMMAND = re.compile(r"(?:^|`)posthaste ([a-z]+) ([a-z][a-z-]*)", re.MULTILINE)
 LINK = re.compile(r"What to do: docs/runbooks/([a-z-]+)\.md$")
 
 
@@ -194,7 +194,7 @@ def test_the_commands_of_the_runbooks_exist() -> None:
 def test_the_log_groups_of_the_runbooks_exist(aws: Template) -> None:
     """CloudFormation names them after their logical ids. Lambda's own lines name nothing else."""
     shell = "\n".join(page.read_text("utf-8") for page in (OPERATIONS, *RUNBOOKS.glob("*.md")))
-    asked = set(re.findall(r"@log like \"(\w+)\"", shell))
+    asked = set(re.findall(r"@log=\*(\w+)\*", shell))
     assert asked == {"DispatchLog", "DispatchSweep", "ApiServe"}
     groups = list(aws.of("Logs::LogGroup"))
     assert all(sum(name.startswith(f"{x}Logs") for name in groups) == 1 for x in asked), groups

@@ -71,6 +71,7 @@ class Functions:
         assert message is not None
         attributes = {"ApproximateReceiveCount": str(message.receives)}
         record = {"messageId": "1", "receiptHandle": "h", "attributes": attributes, "body": message.body}
+        record["eventSourceARN"] = f"arn:aws:sqs:us-east-1:123456789012:posthaste-dev-lane-{lane}"
         send.handler({"Records": [record]}, Context())
         self.world.lanes[lane].delete(message)
         return self.heard()
@@ -144,12 +145,13 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         settings=world.settings,
         circuits=world.circuits,
         pacer=world.pacer,
-        lanes={"acme-one": SimpleNamespace(put_off=lambda _handle, seconds: put_off.append(seconds))},
+        lanes={"acme-one": SimpleNamespace(put_off=lambda _handle, seconds, **_: put_off.append(seconds))},
         logger=world.logger,
         retrier=world.retrier,
         planner=world.planner,
         tracker=world.tracker,
         sweeper=world.sweeper,
+        expired=SimpleNamespace(begin=lambda: None),
         ingestion=Reading(),
         feedback=FakeQueue(world.clock),
     )
