@@ -74,7 +74,7 @@ def refused(found: Refused | Refusal) -> Problem:
 def channel_of(given: str) -> str:
     """Return a channel; Problem channel_unavailable if there is no provider for it."""
     if given not in AVAILABLE:
-        raise Problem("channel_unavailable")
+        raise Problem("channel_unavailable", errors=[("channel", "There is no provider for it.")])
     return given
 
 
@@ -94,7 +94,7 @@ def credential_of(call: Call[Any, Any], channel: str, wanted: str | None) -> str
     first = next((c for c in (*settings.routes.get(channel, ()), *mine) if c in mine), None)
     found = wanted or first
     if found is None:
-        raise Problem("no_route")
+        raise Problem("no_route", errors=[("credential_id", "No credential for the channel is open to the account.")])
     return found
 
 

@@ -43,7 +43,7 @@ def compose(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> BatchR
             raise invalid(field, "An address is suppressed.")
     recipients = tuple(_recipient(r, unwanted) for r in found.recipients)
     if all(r.skip for r in recipients):
-        raise Problem("no_valid_recipient")
+        raise Problem("no_valid_recipient", errors=[("to", "Nobody is left to send to.")])
     return BatchRequest(
         account=call.key.account,
         test=call.key.test,
@@ -116,7 +116,7 @@ def _route(call: Call[Nothing, NewBatch]) -> tuple[str, ...]:
     if call.key.test:
         return (TEST_CREDENTIAL,)
     if not route:
-        raise Problem("no_route")
+        raise Problem("no_route", errors=[("route", "No credential is open to the account.")])
     return route
 
 
@@ -139,7 +139,9 @@ def _copies(body: NewBatch, recipients: Sequence[Address | Invalid]) -> list[tup
     """Return (field, address) of cc and bcc, each address once: a provider refuses one that stands twice in a call."""
     fields = [(field, given) for field, given in (("cc", body.cc), ("bcc", body.bcc)) if given is not None]
     if fields and len(recipients) != 1:
-        raise Problem("cc_needs_one_recipient")
+        raise Problem(
+            "cc_needs_one_recipient", errors=[(field, "Only with exactly one recipient.") for field, _ in fields]
+        )
     seen = {r.key for r in recipients if isinstance(r, Address)}
     out: list[tuple[str, Address]] = []
     for field, given in fields:

@@ -1,5 +1,6 @@
 """Routes as data: the router answers by them, and the OpenAPI document is generated from them."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.message import Message
@@ -101,10 +102,24 @@ class Route(Generic[Q, B]):
             raise Problem("unsupported_media_type", f"The body has to be {taken}.")
         if not request.body and not self.body_required:
             return self.body()
+        _named_once(request.body)
         try:
             return self.body.model_validate_json(request.body)
         except ValidationError as error:
             raise of_validation(error) from None
+
+
+def _named_once(body: bytes) -> None:
+    """Refuse JSON in which an object has a name twice: readers differ in which of the two they take (RFC 8259 4)."""
+    try:
+        json.loads(body, object_pairs_hook=_distinct, parse_int=str)
+    except (ValueError, RecursionError):
+        return  # not JSON: said where it is validated
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> None:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise Problem("malformed_json", "An object of the body has the same name twice.")
 
 
 def _in_utf8(request: Request) -> None:

@@ -36,6 +36,8 @@ def create(call: Call[Nothing, NewCampaign]) -> Answer:
 def _campaign(call: Call[Nothing, NewCampaign]) -> Campaign:
     body = call.body
     channel = channel_of(body.channel)
+    if "unsubscribe" in body.model_fields_set:
+        _may_offer(channel, body.unsubscribe)
     credential = credential_of(call, channel, body.credential_id)
     stored = chosen(call, channel, body)
     if stored is not None:
@@ -59,6 +61,12 @@ def _campaign(call: Call[Nothing, NewCampaign]) -> Campaign:
         unsubscribe=body.unsubscribe and channel == "email",
         updated_at=now,
     )
+
+
+def _may_offer(channel: str, wanted: bool | None) -> None:  # noqa: FBT001 - the field's value
+    """Problem if an offer to unsubscribe is asked for where none can be made."""
+    if wanted and channel != "email":
+        raise invalid("unsubscribe", "Only e-mail offers a link to unsubscribe; a short message cannot.")
 
 
 def pages(call: Call[Paging, Nothing]) -> Answer:
@@ -88,6 +96,7 @@ def change(call: Call[Nothing, CampaignChange]) -> Answer:
     if body.credential_id is not None:
         changes["credential"] = credential_of(call, campaign.channel, body.credential_id)
     if body.unsubscribe is not None:
+        _may_offer(campaign.channel, body.unsubscribe)
         changes["unsubscribe"] = body.unsubscribe and campaign.channel == "email"
     return _changed(call, campaign, **changes)
 

@@ -139,13 +139,13 @@ def _cell(value: Value) -> str:
 
 def _region(call: Call[Any, Any], campaign: Campaign, wanted: str | None) -> str:
     """Return the country of numbers without a country code: the call's, or the account's."""
-    if wanted is None or campaign.channel == "email":
+    if wanted is None:
         return region_of(call, campaign)
     try:
-        recipients.reader(campaign.channel, wanted)
+        recipients.reader("sms", wanted)
     except ValueError:
         raise invalid("region", "There is no such country.") from None
-    return wanted
+    return wanted if campaign.channel != "email" else ""
 
 
 def _now(call: Call[Any, Any]) -> int:
