@@ -2,7 +2,7 @@
 
 import os
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -140,7 +140,7 @@ class Deployment:
         from shared.adapters.dynamo.client import answered_at  # noqa: PLC0415
         from shared.adapters.dynamo.pacer import DynamoPacer  # noqa: PLC0415
 
-        judge = answered_at if isinstance(self.clock, SystemClock) else None  # a clock that was given is not AWS's
+        judge = answered_at if type(self.clock) is SystemClock else None  # one that was given differs on purpose
         return DynamoPacer(self.dynamo, self.ops_table, self.clock, answered=judge)
 
     @cached_property
@@ -347,7 +347,7 @@ class Deployment:
         return Logger(
             records=self.records,
             ledgers=self.ledgers,
-            lists=self.campaigns,
+            lists=_LateLists(self),
             recovery=self.recovery,
             clock=self.clock,
         )
@@ -452,3 +452,13 @@ class Deployment:
 
         bookmarks = DynamoBookmarks(self.dynamo, self.ops_table)
         return Sweeper(walks=self.walks, bookmarks=bookmarks, clock=self.clock, pool=Crew())
+
+
+class _LateLists:
+    """The campaigns' jobs; what reads campaigns is loaded when it is first asked: few folds need it."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+
+    def sent(self, campaign: str) -> Sequence[str]:
+        return self._deployment.campaigns.sent(campaign)

@@ -146,11 +146,11 @@ class Pace:
         """Tell whether a rate that was lowered has risen to the declared one."""
         return self.lowered.rate > 0 and self.lowered.within(self.declared, now) >= self.declared
 
-    def refused(self, now: float, wait: float) -> Lowered:
+    def refused(self, now: float, wait: float, *, gently: bool = False) -> Lowered:
         """Return what is left of the rate after its provider refused a call at this pace, for `wait` seconds."""
         soon = self.lowered.until > 0 and now - self.lowered.until / 1000 < SOON
         least = max(MIN_RATE, LEAST * self.declared)
-        left = max(least, self.rate * (STEEP if soon else GENTLE))
+        left = max(least, self.rate * (STEEP if soon and not gently else GENTLE))
         return Lowered(left, max(round((now + min(wait, MAX_HOLD)) * 1000), self.lowered.until + 1))
 
     @property

@@ -78,8 +78,10 @@ class Booking:
         """Unix seconds until which the provider has asked to wait, as far as is known."""
         return self.switches.lowered.until / 1000
 
-    def heed(self, rate: Pace, outcomes: Sequence[Outcome]) -> None:
+    def heed(self, rate: Pace, outcomes: Sequence[Outcome], *, gently: bool = False) -> None:
         """Take in what a call in slots of this pace came to; the first that is refused lowers the rate for all workers.
+
+        `gently`: by little, however soon after another: too few calls are known to tell a limit from trouble.
 
         Those that were on their way with it find it lowered already.
         """
@@ -89,7 +91,7 @@ class Booking:
         with self._lock:
             if self.outdated(rate):
                 return
-            lowered = rate.refused(self._clock.now(), wait)
+            lowered = rate.refused(self._clock.now(), wait, gently=gently)
             self.switches = replace(self.switches, lowered=lowered)
         try:
             stored = self._pacer.lower(self._credential, lowered, rate.lowered)

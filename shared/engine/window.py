@@ -157,7 +157,8 @@ class Window:
         """
         try:
             self._gate.leave(ticket, self._lease.ledger.owner, said)
-            self._booking.heed(self._rate, said)
+            if not self._gate.troubled():
+                self._booking.heed(self._rate, said, gently=not self._gate.known())
         except Exception as fault:  # noqa: BLE001 - raised when all calls of the round have ended
             self._fault = self._fault or fault
 

@@ -348,6 +348,7 @@ def test_no_list_is_forgotten_by_a_resume_while_one_is_being_stopped(api: Api) -
         api.sent(name)
     ages = [api.world.job(job).created_at for job in jobs]
     api.call("POST", f"/jobs/{jobs[0]}/stop")
+    api.world.clock.advance(20)
     api.world.sweep()
     assert api.world.job(jobs[0]).state is JobState.LOGGED
     api.call("POST", f"/campaigns/{name}/stop")
@@ -357,6 +358,7 @@ def test_no_list_is_forgotten_by_a_resume_while_one_is_being_stopped(api: Api) -
     got = api.call("POST", f"/campaigns/{name}/resume")
     assert (got.status, got.code, got.headers["retry-after"]) == (409, "stopping", "5")
     assert api.stored() == before
+    api.world.clock.advance(20)
     api.world.sweep()
     got = api.call("POST", f"/campaigns/{name}/resume")
     assert (got.json["messages"], [x["job_id"] for x in got.json["jobs"]], got.json["left_out"]) == (2, jobs, [])
@@ -371,6 +373,7 @@ def test_a_retry_says_which_jobs_it_leaves_out(api: Api) -> None:
     name = api.campaign()
     jobs = [api.listed(name) and api.sent(name)]
     api.call("POST", f"/campaigns/{name}/stop")
+    api.world.clock.advance(20)
     api.world.sweep()
     jobs.append(api.listed(name) and api.sent(name))
     got = api.call("POST", f"/campaigns/{name}/resume")

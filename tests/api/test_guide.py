@@ -67,6 +67,7 @@ class Reader:
         self.variables |= {NAMES[k]: v for k, v in got.json.items() if k in NAMES and isinstance(v, str)}
         self.api.lists.read()
         if operation.endswith("/stop"):
+            self.api.world.clock.advance(20)
             self.api.world.sweep()
         if operation.endswith("/resume"):
             self.api.world.settle()

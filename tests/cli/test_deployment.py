@@ -66,7 +66,7 @@ def test_a_functions_own_settings_name_the_stage(run: Run, monkeypatch: pytest.M
     settings = Settings("blue", (Credential("sg", "sendgrid", "email", 1),), {})
     monkeypatch.setenv("POSTHASTE_SETTINGS", settings.dumps())
     boto3.client("secretsmanager", region_name="us-east-1").create_secret(Name=secret_name("blue", "sg"))
-    assert run("credential", "set", "sg", "--json", input='{"api_key": "k"}').json["stage"] == "blue"
+    assert run("credential", "set", "sg", "--force", "--json", input='{"api_key": "k"}').json["stage"] == "blue"
     monkeypatch.setenv("POSTHASTE_SETTINGS", "nonsense")
     assert run("account", "list").code == 2
 

@@ -17,18 +17,18 @@ def test_a_zombie_that_was_throttled_leaves_a_reason() -> None:
     world = World(credential("one", 10))
     job = world.accept(3).id
     provider = world.providers["one"]
-    provider.script("r0@example.com", [Throttled(2)])
+    provider.script("r1@example.com", [Throttled(2)])
 
     def frozen(_targets: object) -> None:
-        if len(world.oracle.calls) == 2:
+        if len(world.oracle.calls) == 1:
             provider.before = lambda _targets: None
             world.clock.advance(LEASE)
             world.sweep()
 
     provider.before = frozen
     world.send("one")
-    assert world.states(job) == [Cell.UNKNOWN, Cell.SENT, Cell.UNKNOWN]
-    line = world.logs.line(world.job(job), 0, 0)
+    assert world.states(job) == [Cell.SENT, Cell.UNKNOWN, Cell.UNKNOWN]
+    line = world.logs.line(world.job(job), 0, 1)
     assert line is not None
     assert line.error == "worker_lost"
 

@@ -143,6 +143,7 @@ def test_a_lost_pointer_of_a_single_message_costs_two_minutes_in_a_lane_that_is_
     world.accept(1)
     world.lanes["one"].lose()
     busy(world)
+    world.lanes["one"].send(["another's"], express=True)
     assert minutes(world, 180) == [2, 60, 120, 180]
 
 

@@ -101,9 +101,9 @@ def test_another_account_s_unsubscriptions_are_its_own(world: World) -> None:
 
 
 @pytest.mark.promise(11)
-def test_who_unsubscribes_amid_a_slow_lease_is_left_out_of_its_rest(world: World) -> None:
-    job = replace(world.accept(60, content=OFFERING), rate=1.0)
-    world.stores.records.jobs[job.id] = job  # type: ignore[attr-defined]
+def test_who_unsubscribes_amid_a_slow_lease_is_left_out_of_its_rest() -> None:
+    world = World(credential("one", 1))
+    job = world.accept(60, content=OFFERING)
     lane = world.ledgers.read_all(job.id)[0].lane
     size = len(world.ledgers.read_all(job.id)[0].cells)
     assert size >= 30, "it lasts for half a minute"
@@ -123,11 +123,11 @@ def test_who_unsubscribes_amid_a_slow_lease_is_left_out_of_its_rest(world: World
 
 
 @pytest.mark.promise(11)
-def test_a_lease_that_looks_just_before_a_click_is_stored_looks_again(world: World) -> None:
+def test_a_lease_that_looks_just_before_a_click_is_stored_looks_again() -> None:
     """That somebody unsubscribes is noted first, who it is a moment later; a look between them is not the last."""
-    job = replace(world.accept(60, content=OFFERING), rate=1.0)
+    world = World(credential("one", 1))
+    job = world.accept(60, content=OFFERING)
     records: Any = world.records
-    records.jobs[job.id] = job
     lane = world.ledgers.read_all(job.id)[0].lane
     size = len(world.ledgers.read_all(job.id)[0].cells)
     records.suppressed_at[ACCOUNT] = {Reach.CAMPAIGNS: world.clock.ms}

@@ -81,6 +81,7 @@ def listed(value: Any) -> list[Any]:
 
 
 def _statement(raw: dict[str, Any]) -> Statement:
-    if raw["Effect"] != "Allow" or set(raw) != {"Effect", "Action", "Resource"}:
+    narrowed = set(raw.get("Condition", {})) <= {"ForAllValues:StringLike", "Null"}  # to partitions of a table
+    if raw["Effect"] != "Allow" or set(raw) - {"Condition"} != {"Effect", "Action", "Resource"} or not narrowed:
         raise AssertionError(f"not a plain grant: {raw}")
     return Statement(frozenset(listed(raw["Action"])), frozenset(text(r) for r in listed(raw["Resource"])))

@@ -51,7 +51,7 @@ def test_tables(template: Template) -> None:
         assert {a["AttributeType"] for a in table["AttributeDefinitions"]} == {"S"}
         assert table["BillingMode"] == "PAY_PER_REQUEST"
         assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
-        assert "SSESpecification" not in table, "the key that AWS owns, which costs nothing"
+        assert table["SSESpecification"] == {"SSEEnabled": False}, "the key that AWS owns, which costs nothing"
         assert table["StreamSpecification"] == {"StreamViewType": "NEW_IMAGE"}
         assert table["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
 
