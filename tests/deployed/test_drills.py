@@ -17,6 +17,7 @@ from infra.local.processes import wait_for
 from infra.queue import MAX_RECEIVES
 from shared.adapters.dynamo import keys
 from shared.contracts import ENV_RECORDS_TABLE, pointer
+from shared.domain.jobs import EXPRESS
 from simulator.client import ControlClient
 from tests.deployed import kills, rates
 from tests.deployed.api import Api
@@ -88,7 +89,7 @@ class Lane:
 def test_dead_pointers_redriven_at_any_state_send_nothing_twice(
     inside: Inside, api: Api, control: ControlClient, tag: str
 ) -> None:
-    lane, oracle, to = Lane(inside, SLOW), Oracle(control, SLOW), silent(tag, 5)
+    lane, oracle, to = Lane(inside, SLOW), Oracle(control, SLOW), silent(tag, EXPRESS + 1)
     seen: list[str] = []
 
     def stored(job: str) -> Any:
