@@ -25,7 +25,7 @@ SWITCHES: Final = (
         2,
         "shared/engine/booking.py",
         "return self.switches.lowered.until > rate.lowered.until",
-        "return self.switches.lowered.until > rate.lowered.until + 10**12",
+        "return self.switches.lowered.until > rate.lowered.until + 10**13",
         "tests/engine/test_lowered.py::test_the_first_refusal_is_the_last_call_until_the_hold_has_ended",
     ),
     Mutant(
