@@ -234,6 +234,7 @@ def test_what_could_not_be_looked_at_comes_first_in_the_next_run_with_nothing_mi
     world.accept(1)
     world.lanes["one"].lose()
     busy(world)
+    world.lanes["one"].send(["another's"], express=True)
     world.clock.advance(UNLEASED_MS / 1000)
     world.tap.arm_at("ledgers.read_these", error=lambda: Retriable("busy"))
     with pytest.raises(Retriable):

@@ -255,6 +255,14 @@ MUTANTS: Final = (
         "tests/engine/test_sweep_scale.py::test_a_walk_that_fails_takes_nothing_from_the_others_and_goes_on_where_it_was",
     ),
     Mutant(
+        "a job whose look has failed waits for the next hour",
+        3,
+        "shared/engine/walks/jobs.py",
+        "                run.progress.leave(entry.job, 0, since)\n            raise",
+        "                pass\n            raise",
+        "tests/engine/test_sweep_scale.py::test_what_could_not_be_looked_at_comes_first_in_the_next_run_with_nothing_missed",
+    ),
+    Mutant(
         "a finaliser does not see that feedback has reopened",
         3,
         TRANSITIONS,
