@@ -1,5 +1,7 @@
 """Requests that could mean two things are refused."""
 
+from typing import Any
+
 import pytest
 
 from tests.api.conftest import Api
@@ -13,7 +15,7 @@ def test_a_name_that_an_object_has_twice_is_refused(calm: Api, body: str) -> Non
 
 
 def test_a_text_message_offers_no_link_to_unsubscribe(calm: Api) -> None:
-    sms = {"channel": "sms", "template": {"body": "Hello"}}
+    sms: dict[str, Any] = {"channel": "sms", "template": {"body": "Hello"}}
     got = calm.call("POST", "/campaigns", {"name": "x", **sms, "unsubscribe": True})
     assert (got.status, got.code, got.json["errors"][0]["field"]) == (422, "validation_failed", "unsubscribe")
     name = calm.campaign(**sms)
