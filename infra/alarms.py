@@ -77,8 +77,9 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A channel and a provider of it. `rate`: messages per second, of all their `credentials` together."""
+    """A channel and a provider of it, in a stage. `rate`: messages a second, of all their `credentials` together."""
 
+    stage: str
     channel: str
     provider: str
     rate: float
@@ -86,7 +87,7 @@ class Pair:
 
     def metric(self, service: metrics.Service, name: metrics.Metric, seconds: int) -> Metric:
         """Return the sum of one of our figures."""
-        return ours(service, name, seconds, channel=self.channel, provider=self.provider)
+        return ours(self.stage, service, name, seconds, channel=self.channel, provider=self.provider)
 
 
 def pairs(deployment: Deployment) -> list[Pair]:
@@ -94,7 +95,8 @@ def pairs(deployment: Deployment) -> list[Pair]:
     rates: dict[tuple[str, str], list[float]] = {}
     for c in deployment.settings.credentials:
         rates.setdefault((c.channel, c.provider), []).append(c.rate)
-    return [Pair(channel, provider, sum(some), len(some)) for (channel, provider), some in sorted(rates.items())]
+    stage = deployment.stage
+    return [Pair(stage, channel, provider, sum(some), len(some)) for (channel, provider), some in sorted(rates.items())]
 
 
 def lanes(work: Sequence[WorkQueue | ExpressQueue]) -> Iterable[Watch]:
@@ -252,14 +254,14 @@ def webhooks(found: Sequence[Pair]) -> Iterable[Watch]:
         )
 
 
-def sweeper() -> Iterable[Watch]:
+def sweeper(stage: str) -> Iterable[Watch]:
     """Watch the sweeper, and what it sees."""
     yield Watch(
         "sweeper-silent",
         "sweeper-silent",
         "The sweeper has not ended a run in five minutes: nothing that was lost on the way is found again.",
         # Filled, since an alarm looks for what is missing two periods further back than it has.
-        together("SUM", [ours(metrics.Service.SWEEP, metrics.Metric.SWEPT, MINUTE)], MINUTE),
+        together("SUM", [ours(stage, metrics.Service.SWEEP, metrics.Metric.SWEPT, MINUTE)], MINUTE),
         1,
         comparison=ComparisonOperator.LESS_THAN_THRESHOLD,
         periods=5,
@@ -269,7 +271,7 @@ def sweeper() -> Iterable[Watch]:
         "sweep-incomplete",
         "sweep-incomplete",
         "For five minutes no run of the sweeper has seen all that there is: what is lost on the way is found late.",
-        ours(metrics.Service.SWEEP, metrics.Metric.SWEEP_INCOMPLETE, MINUTE, statistic="Maximum"),
+        ours(stage, metrics.Service.SWEEP, metrics.Metric.SWEEP_INCOMPLETE, MINUTE, statistic="Maximum"),
         0,
         periods=5,
     )
@@ -277,19 +279,19 @@ def sweeper() -> Iterable[Watch]:
         "jobs-stuck",
         "jobs-stuck",
         "Jobs that should go on have not moved for over two hours, and no retry, pause or queue explains it.",
-        ours(metrics.Service.SWEEP, metrics.Metric.STUCK, FIVE_MINUTES, statistic="Maximum"),
+        ours(stage, metrics.Service.SWEEP, metrics.Metric.STUCK, FIVE_MINUTES, statistic="Maximum"),
         0,
         periods=3,
     )
 
 
-def lists() -> Iterable[Watch]:
+def lists(stage: str) -> Iterable[Watch]:
     """Watch the reading of uploaded lists."""
     yield Watch(
         "ingest-failures",
         "ingest-failures",
         "Uploaded lists could not be read several times within an hour, for faults that are not theirs.",
-        ours(metrics.Service.INGEST, metrics.Metric.INGEST_FAILED, HOUR),
+        ours(stage, metrics.Service.INGEST, metrics.Metric.INGEST_FAILED, HOUR),
         INGEST_FAILURES,
     )
 
@@ -346,9 +348,6 @@ def api(http: HttpApi) -> Iterable[Watch]:
     )
 
 
-# Metrics
-
-
 def age(queue: Queue) -> Metric:
     """Return the age in seconds of a queue's oldest message."""
     return _queue(queue, "ApproximateAgeOfOldestMessage", "Maximum")
@@ -360,13 +359,19 @@ def depth(queue: Queue) -> Metric:
 
 
 def ours(
-    service: metrics.Service, name: metrics.Metric, seconds: int, *, statistic: str = "Sum", **dimensions: str
+    stage: str,
+    service: metrics.Service,
+    name: metrics.Metric,
+    seconds: int,
+    *,
+    statistic: str = "Sum",
+    **dimensions: str,
 ) -> Metric:
     """Return one of our figures."""
     return Metric(
         namespace=metrics.NAMESPACE,
         metric_name=name.value,
-        dimensions_map={"service": service.value, **dimensions},
+        dimensions_map={"stage": stage, "service": service.value, **dimensions},
         statistic=statistic,
         period=Duration.seconds(seconds),
     )

@@ -73,8 +73,8 @@ class Monitoring(Construct):
             *alarms.dead(letters),
             *alarms.sending(self._pairs),
             *alarms.webhooks(self._pairs),
-            *alarms.sweeper(),
-            *alarms.lists(),
+            *alarms.sweeper(deployment.stage),
+            *alarms.lists(deployment.stage),
             *alarms.functions(senders, [f for f in functions if f not in senders]),
             *alarms.streams([dispatch.plan, dispatch.log]),
             *alarms.api(api.http),
@@ -180,14 +180,14 @@ class Monitoring(Construct):
             _graph(
                 "Age of stream records (ms)",
                 [
-                    alarms.ours(service, name.RECORD_AGE, minute, statistic="Maximum")
+                    alarms.ours(self._deployment.stage, service, name.RECORD_AGE, minute, statistic="Maximum")
                     for service in (metrics.Service.PLAN, metrics.Service.LOG)
                 ],
             ),
             _graph(
                 "What the sweeper mended, what is stuck, and what it did not come to",
                 [
-                    alarms.ours(metrics.Service.SWEEP, n, minute)
+                    alarms.ours(self._deployment.stage, metrics.Service.SWEEP, n, minute)
                     for n in (name.TAKEN_OVER, name.REPOINTED, name.STUCK, name.SWEEP_INCOMPLETE)
                 ],
             ),

@@ -1,7 +1,8 @@
 """What the functions tell CloudWatch: the names that they, the alarms and the dashboard share.
 
 Like the contracts, infra may import this; it imports nothing itself but the standard library. A figure is told with
-the dimensions `service`, and where it is about one provider also `channel` and `provider`. Never with an id or an
+the dimensions `stage` and `service`, and where it is about one provider also `channel` and `provider`: two stages of an
+account share no series. Never with an id or an
 address: each value of a dimension makes a series that is paid for, and metrics are kept for fifteen months.
 """
 

@@ -28,5 +28,5 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
         except Exception:  # reported, logged and delivered again; the sweeper has the list read before
             logger.exception("not ingested", message_id=record["messageId"])
             failures.append({"itemIdentifier": record["messageId"]})
-    metrics.tell(Service.INGEST, {Metric.INGEST_FAILED: len(failures)})
+    metrics.tell(d.settings.stage, Service.INGEST, {Metric.INGEST_FAILED: len(failures)})
     return {"batchItemFailures": failures}

@@ -47,7 +47,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
     for job in sorted(retrying):
         with _named(job, faults):
             d.retrier.carry_on(job, until)
-    metrics.tell(Service.LOG, {Metric.FOLDED: count, Metric.RECORD_AGE: age})
+    metrics.tell(d.settings.stage, Service.LOG, {Metric.FOLDED: count, Metric.RECORD_AGE: age})
     if faults:
         raise faults[0]
     logger.info("folded", ledgers=len(newest), jobs=states)

@@ -36,7 +36,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
     for switch in _taken_back(images):
         d.waker.begin(switch)
         logger.info("resumed", credential=switch.credential, account=switch.account)
-    metrics.tell(Service.PLAN, {Metric.PLANNED: len(planned), Metric.RECORD_AGE: age})
+    metrics.tell(d.settings.stage, Service.PLAN, {Metric.PLANNED: len(planned), Metric.RECORD_AGE: age})
     logger.info("planned", seen=len(jobs), planned=planned)
     return {"batchItemFailures": []}
 

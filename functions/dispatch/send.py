@@ -70,7 +70,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
         Metric.BREAKER_OPENED: services.deployment().circuits.opened(),
         Metric.CLOCK_SKEW: round(1000 * services.deployment().pacer.skew()),
     }
-    metrics.tell(Service.SEND, figures, lane.credential)
+    metrics.tell(services.deployment().settings.stage, Service.SEND, figures, lane.credential)
     logger.info("sent", credential=lane.credential.id, did=did, failed=len(failed))
     return _again(failed)
 

@@ -30,7 +30,7 @@ def handler(_event: Any, context: Any) -> dict[str, Any]:
     }
     if swept.stuck is not None:
         figures[Metric.STUCK] = len(swept.stuck)
-    metrics.tell(Service.SWEEP, figures)
+    metrics.tell(d.settings.stage, Service.SWEEP, figures)
     done = {**asdict(swept), "complete": swept.complete}
     logger.info("swept", **done)
     return done

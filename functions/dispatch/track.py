@@ -70,7 +70,7 @@ def _tell(settings: Settings, credential: str, tracked: Tracked) -> None:
         Metric.FINAL_WORDS: tracked.final,
         Metric.FOREIGN_WORDS: tracked.foreign,
     }
-    metrics.tell(Service.TRACK, figures, about)
+    metrics.tell(settings.stage, Service.TRACK, figures, about)
 
 
 def _read(settings: Settings, body: str) -> tuple[str, list[Word]]:

@@ -51,17 +51,17 @@ def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
         if reading.words:
             using.feedback.send(list(feedback_messages(credential_id, reading.words)))
     except BadSignature as error:
-        metrics.tell(Service.WEBHOOKS, {Metric.BAD_POSTS: 1}, about)
+        metrics.tell(using.settings.stage, Service.WEBHOOKS, {Metric.BAD_POSTS: 1}, about)
         logger.warning("bad signature", credential=credential_id, reason=str(error))
         return _problem(401, "bad_signature", "The signature does not hold.")
     except BadEvents as error:
-        metrics.tell(Service.WEBHOOKS, {Metric.BAD_POSTS: 1}, about)
+        metrics.tell(using.settings.stage, Service.WEBHOOKS, {Metric.BAD_POSTS: 1}, about)
         logger.warning("bad events", credential=credential_id, reason=str(error))
         return _problem(400, "bad_events", "The body is not what the provider documents.")
     except (Retriable, MalformedSecret) as error:
         logger.error("not taken", credential=credential_id, reason=type(error).__name__)  # noqa: TRY400 - no trace needed
         return _problem(503, "unavailable", "Please post it again.")
-    metrics.tell(Service.WEBHOOKS, {Metric.POSTS: 1}, about)
+    metrics.tell(using.settings.stage, Service.WEBHOOKS, {Metric.POSTS: 1}, about)
     logger.info("feedback", credential=credential_id, received=reading.events, ours=len(reading.words))
     return _answer(200, {"received": reading.events, "ours": len(reading.words)})
 

@@ -13,10 +13,11 @@ from shared.contracts import Credential
 from shared.metrics import GAUGES, MILLISECONDS, NAMESPACE, Metric, Service
 
 
-def tell(service: Service, figures: Mapping[Metric, float], credential: Credential | None = None) -> None:
+def tell(stage: str, service: Service, figures: Mapping[Metric, float], credential: Credential | None = None) -> None:
     """Write one line with the figures of an invocation; none if there is nothing to tell.
 
     Args:
+        stage: the deployment's, so that no other stage's alarms read them.
         service: whose figures.
         figures: each 0 is left out, but for gauges.
         credential: the one they are about; its channel and its provider become dimensions, never its id.
@@ -25,6 +26,7 @@ def tell(service: Service, figures: Mapping[Metric, float], credential: Credenti
     if not told:
         return
     line = AmazonCloudWatchEMFProvider(namespace=NAMESPACE, service=service.value)
+    line.add_dimension("stage", stage)
     if credential is not None:
         line.add_dimension("channel", credential.channel)
         line.add_dimension("provider", credential.provider)

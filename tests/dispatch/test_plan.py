@@ -7,7 +7,7 @@ import pytest
 
 from functions.dispatch import plan, services
 from shared.adapters.dynamo import keys
-from shared.contracts import PLAN_STREAM_FILTERS, Waking
+from shared.contracts import PLAN_STREAM_FILTERS, Settings, Waking
 from shared.domain.jobs import Job
 from shared.domain.journal import EVERYONE, SYSTEM, Log
 from shared.domain.states import JobState
@@ -27,6 +27,7 @@ class Deployed:
     planner: Planner
     waker: Waker
     clock: FakeClock
+    settings: Settings
 
 
 class Context:
@@ -45,7 +46,7 @@ def world(moto_dynamo: Any, monkeypatch: pytest.MonkeyPatch) -> World:
         return MotoStores(moto_dynamo, clock)
 
     made = World(credential("one"), stores=stores)
-    monkeypatch.setattr(services, "deployment", lambda: Deployed(made.planner, made.waker, made.clock))
+    monkeypatch.setattr(services, "deployment", lambda: Deployed(made.planner, made.waker, made.clock, made.settings))
     return made
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from functions.dispatch import send, services
-from shared.contracts import Credential, express_queue_name, lane_queue_name
+from shared.contracts import Credential, Settings, express_queue_name, lane_queue_name
 from shared.domain.backoff import REDELIVERIES
 from shared.engine.resolve import Resolved
 from shared.engine.send import Did
@@ -41,6 +41,7 @@ class Stage:
 
     credential = Credential("one", "sendgrid", "email", 10)
     clock = FakeClock()
+    settings = Settings("dev", (credential,), {})
     circuits = SimpleNamespace(opened=lambda: 0)
     pacer = SimpleNamespace(skew=lambda: 0.0)
 

@@ -34,7 +34,7 @@ def test_it_goes_on_with_a_retry_on_its_way(monkeypatch: pytest.MonkeyPatch) -> 
     for i in range(4):
         world.providers["one"].script(f"r{i}@example.com", [Rejected("down", permanent=False)] * 6)
     world.settle()
-    parts = SimpleNamespace(logger=world.logger, retrier=world.retrier, clock=world.clock)
+    parts = SimpleNamespace(settings=world.settings, logger=world.logger, retrier=world.retrier, clock=world.clock)
     monkeypatch.setattr(services, "deployment", lambda: parts)
     world.control.retry(job, ACCOUNT, frozenset({"failed"}))
     assert world.counts(job) == {"queued": 1, "failed": 3}
@@ -51,7 +51,7 @@ def test_the_fault_of_one_job_is_raised_after_the_others_are_folded(monkeypatch:
     names = [world.accept(1).id for _ in range(3)]
     while world.send("one"):
         pass
-    parts = SimpleNamespace(logger=world.logger, retrier=world.retrier, clock=world.clock)
+    parts = SimpleNamespace(settings=world.settings, logger=world.logger, retrier=world.retrier, clock=world.clock)
     monkeypatch.setattr(services, "deployment", lambda: parts)
     world.tap.arm_at("records.fold", error=lambda: Retriable("busy"))
     records = event(*(world.ledgers.read_all(name)[0] for name in names))
@@ -67,7 +67,7 @@ def test_old_records_have_their_ledgers_read_first(monkeypatch: pytest.MonkeyPat
     name = world.accept(1).id
     while world.send("one"):
         pass
-    parts = SimpleNamespace(logger=world.logger, retrier=world.retrier, clock=world.clock)
+    parts = SimpleNamespace(settings=world.settings, logger=world.logger, retrier=world.retrier, clock=world.clock)
     monkeypatch.setattr(services, "deployment", lambda: parts)
     records = event(world.ledgers.read_all(name)[0])
     for age, reads in ((1, 0), (60, 1)):

@@ -78,7 +78,8 @@ def test_our_own_metrics_are_those_that_the_functions_tell(aws: Template) -> Non
             dimensions = {d["Name"]: d["Value"] for d in stat["Dimensions"]}
             assert stat["MetricName"] in set(Metric)
             assert dimensions["service"] in set(Service)
-            assert dimensions.keys() in ({"service"}, {"service", "channel", "provider"})
+            assert dimensions["stage"] == "dev"
+            assert dimensions.keys() in ({"stage", "service"}, {"stage", "service", "channel", "provider"})
             assert dimensions.get("provider", "sendgrid") == "sendgrid"
 
 
@@ -219,14 +220,14 @@ def test_what_alarms_cost_is_as_documented(aws: Template) -> None:
 
 def test_rates_of_a_provider_s_credentials_add_up() -> None:
     (pair,) = alarms.pairs(deployment())
-    assert pair == alarms.Pair("email", "sendgrid", 2660.0, credentials=3)
+    assert pair == alarms.Pair("dev", "email", "sendgrid", 2660.0, credentials=3)
 
 
 @pytest.mark.parametrize(("channel", "segments"), [("email", 1), ("sms", 24)])
 @pytest.mark.parametrize("rate", [0.02, 0.05, 1, 500])
 def test_the_slowest_credentials_at_their_rate_are_no_alarm(channel: str, segments: int, rate: float) -> None:
     """A sender tells of two minutes at its end: in a quarter of an hour it tells of 17 minutes, both ends included."""
-    watches = alarms.sending([alarms.Pair(channel, "x", 2 * rate, credentials=2)])
+    watches = alarms.sending([alarms.Pair("dev", channel, "x", 2 * rate, credentials=2)])
     (watch,) = [w for w in watches if w.runbook == "above-rate"]
     assert isinstance(watch.metric, MathExpression)
 

@@ -3,7 +3,8 @@
 import base64
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,23 +28,32 @@ from tests.monitoring.cloudwatch import Alarm, documents
 from tests.providers import test_sendgrid_events as sendgrid
 
 RATE = 150.0
+STAGE = "dev"
 CREDENTIALS = (Credential("acme-one", "sendgrid", "email", RATE), Credential("acme-two", "mailgun", "email", 10.0))
 Document = dict[str, Any]
 
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    return synthesised(STAGE, tmp_path_factory.mktemp("alarms"))
+
+
+def synthesised(stage: str, folder: Path) -> Template:
+    """Return the template of a stage with these credentials."""
     rows = [{"id": c.id, "provider": c.provider, "channel": c.channel, "rate": c.rate} for c in CREDENTIALS]
-    raw = {"stage": "dev", "credentials": rows, "alarm_email": "ops@example.com"}
-    file = synthesise(read(raw), tmp_path_factory.mktemp("alarms"))
-    return Template(json.loads(file.read_text("utf-8")))
+    raw = {"stage": stage, "credentials": rows, "alarm_email": "ops@example.com"}
+    return Template(json.loads(synthesise(read(raw), folder).read_text("utf-8")))
 
 
 @pytest.fixture(scope="session")
 def alarms(stack: Template) -> dict[str, Alarm]:
+    return alarms_of(stack, STAGE)
+
+
+def alarms_of(template: Template, stage: str) -> dict[str, Alarm]:
     """Name without the stage's prefix → alarm."""
-    found = [Alarm(properties) for properties in stack.of("CloudWatch::Alarm").values()]
-    return {alarm.name.removeprefix("posthaste-dev-"): alarm for alarm in found}
+    found = [Alarm(properties) for properties in template.of("CloudWatch::Alarm").values()]
+    return {alarm.name.removeprefix(f"posthaste-{stage}-"): alarm for alarm in found}
 
 
 class Context:
@@ -139,6 +149,7 @@ class Reading:
 @pytest.fixture
 def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Functions:
     world = World(*CREDENTIALS, clock=FakeClock(float(sendgrid.NOW)))
+    world.settings = replace(world.settings, stage=STAGE)
     put_off: list[float] = []
     deployment = SimpleNamespace(
         clock=world.clock,

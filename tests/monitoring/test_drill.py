@@ -6,6 +6,7 @@ replayed minute by minute: a healthy one, and for each alarm one in which someth
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +16,8 @@ from shared.engine.census import STUCK_AFTER_MS
 from tests.fakes.faults import Crash, When
 from tests.fakes.world import INVOCATION, LEASE_MARGIN
 from tests.infra.template import Template, target, text
-from tests.monitoring.cloudwatch import Alarm, Series
-from tests.monitoring.conftest import RATE, Document, Functions
+from tests.monitoring.cloudwatch import Alarm, Key, Series
+from tests.monitoring.conftest import RATE, STAGE, Document, Functions, alarms_of, synthesised
 
 MINUTE = 60.0
 HOURS = 8
@@ -277,13 +278,54 @@ def test_one_dead_worker_is_no_alarm_where_thousands_are_sent(alarms: dict[str, 
         "CloudWatchMetrics": [
             {
                 "Namespace": "Posthaste",
-                "Dimensions": [["service", "channel", "provider"]],
+                "Dimensions": [["stage", "service", "channel", "provider"]],
                 "Metrics": [{"Name": "Unknown"}, {"Name": "Accepted"}],
             }
         ]
     }
     hours.series.read(one, NOW - 60)
     assert firing(alarms, hours.series) == set()
+
+
+def _all_that_is_told(functions: Functions, healthy: list[Document]) -> set[Key]:
+    """Return every series that the functions write in good and in bad minutes."""
+    world = functions.world
+    world.providers["acme-one"].script("r0@example.com", [Rejected("no", permanent=True)])
+    world.providers["acme-one"].script("r1@example.com", [Throttled(60)])
+    world.accept(2, route=("acme-one",))
+    told = healthy + functions.send()
+    world.clock.advance(61)  # the provider asked all to wait
+    told += _crashed(functions) + functions.webhook(signature=False) + functions.ingest()
+    for wrong in (_lost_answers, _stuck, _dead_provider):
+        for queue in world.lanes.values():
+            queue.lose()  # each is about its own pointer: those of what was wrong before come in any order
+        told += wrong(functions)["more"]
+    series = Series()
+    for document in told:
+        series.read(document, 0.0)
+    return set(series.points)
+
+
+def test_the_alarms_read_what_the_functions_write(
+    alarms: dict[str, Alarm], functions: Functions, healthy: list[Document]
+) -> None:
+    """Under any other name or dimension CloudWatch has no data, which is no alarm."""
+    read = {key for alarm in alarms.values() for key in alarm.metrics() if key[0] == "Posthaste"}
+    assert {dict(dimensions)["stage"] for _, _, dimensions in read} == {STAGE}
+    ours = {key for key in read if ("provider", "mailgun") not in key[2]}
+    assert len(ours) >= 12
+    assert ours <= _all_that_is_told(functions, healthy)
+
+
+def test_a_stage_that_is_down_is_heard_beside_one_that_runs(
+    alarms: dict[str, Alarm], hours: Hours, tmp_path: Path
+) -> None:
+    """The other stage's sweeper is no sign of life of this one."""
+    hours.pass_by(0, NOW)
+    assert firing(alarms, hours.series) == set()
+    other = alarms_of(synthesised("prod", tmp_path), "prod")
+    assert other.keys() == alarms.keys()
+    assert firing(other, hours.series) == {"sweeper-silent"}
 
 
 def test_the_dashboard_shows_what_the_functions_tell(
@@ -293,23 +335,8 @@ def test_the_dashboard_shows_what_the_functions_tell(
     (board,) = stack.of("CloudWatch::Dashboard").values()
     widgets = json.loads(text(board["DashboardBody"]))["widgets"]
     rows = [row for w in widgets for row in w["properties"].get("metrics", []) if row[0] == "Posthaste"]
-    shown = {(row[1], frozenset(zip(row[2:-1:2], row[3:-1:2], strict=True))) for row in rows}
-    world = functions.world
-    world.providers["acme-one"].script("r0@example.com", [Rejected("no", permanent=True)])
-    world.providers["acme-one"].script("r1@example.com", [Throttled(60)])
-    world.accept(2, route=("acme-one",))
-    told = healthy + functions.send()
-    world.clock.advance(61)  # the provider asked all to wait
-    told += _crashed(functions)
-    for wrong in (_lost_answers, _stuck, _dead_provider):
-        for queue in world.lanes.values():
-            queue.lose()  # each is about its own pointer: those of what was wrong before come in any order
-        told += wrong(functions)["more"]
-    series = Series()
-    for document in told:
-        series.read(document, 0.0)
-    heard = {(name, dimensions) for _, name, dimensions in series.points}
-    assert {x for x in shown if ("provider", "mailgun") not in x[1]} <= heard
+    shown = {(row[0], row[1], frozenset(zip(row[2:-1:2], row[3:-1:2], strict=True))) for row in rows}
+    assert {x for x in shown if ("provider", "mailgun") not in x[2]} <= _all_that_is_told(functions, healthy)
     assert len(shown) > 12
 
 

@@ -12,7 +12,7 @@ from shared.adapters import metrics as adapter
 from shared.contracts import Credential, Word
 from shared.domain.outcomes import Rejected, Throttled, Unknown
 from shared.metrics import NAMESPACE, Metric, Service
-from tests.monitoring.conftest import Document, Functions
+from tests.monitoring.conftest import STAGE, Document, Functions
 
 
 def figures(document: Document) -> dict[str, float]:
@@ -24,7 +24,8 @@ def check(document: Document) -> None:
     (directive,) = document["_aws"]["CloudWatchMetrics"]
     (names,) = directive["Dimensions"]
     assert directive["Namespace"] == NAMESPACE
-    assert set(names) in ({"service"}, {"service", "channel", "provider"})
+    assert set(names) in ({"stage", "service"}, {"stage", "service", "channel", "provider"})
+    assert document["stage"] == STAGE
     assert document["service"] in set(Service)
     assert document.get("channel", "any") in {*get_args(Channel), "any"}
     assert document.get("provider", "test") in {*providers(), "test"}
@@ -84,7 +85,7 @@ def test_a_breaker_that_opens_is_told_once(functions: Functions) -> None:
 
 
 def test_an_invocation_with_nothing_to_tell_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    adapter.tell(Service.SEND, {Metric.ACCEPTED: 0}, Credential("acme-one", "sendgrid", "email", 1))
+    adapter.tell(STAGE, Service.SEND, {Metric.ACCEPTED: 0}, Credential("acme-one", "sendgrid", "email", 1))
     assert capsys.readouterr().out == ""
 
 

@@ -57,6 +57,14 @@ OPERATORS: Final = (
         "tests/cli/test_checks.py::test_alarms_must_reach_somebody",
     ),
     Mutant(
+        "the stages of an account share their figures",
+        3,
+        "shared/adapters/metrics.py",
+        'line.add_dimension("stage", stage)',
+        'line.add_dimension("stage", "")',
+        "tests/monitoring/test_drill.py::test_the_alarms_read_what_the_functions_write",
+    ),
+    Mutant(
         "older code refuses settings that it does not know",
         3,
         "shared/contracts.py",
