@@ -14,8 +14,7 @@ from cli.output import Json, counted, emit, say, surroundings, table, tell
 from shared.contracts import ENV_BUCKET
 from shared.domain import recipients
 from shared.domain.accounts import is_account_id
-from shared.domain.addresses import address_hash
-from shared.domain.journal import EVERYONE, Act, audited, operator
+from shared.domain.journal import EVERYONE, Act, audited, operator, person
 from shared.ports import Clock
 
 if TYPE_CHECKING:
@@ -128,11 +127,11 @@ def _eraser(found: Deployment, clock: Clock, key: str, raw: str, *, dry: bool) -
 def _notes(found: Deployment, clock: Clock, key: str, *, dry: bool) -> Any:
     """Return what writes to audit logs: of the deployment before anything is done, of each account when it is."""
     journal = found.journal(clock)
-    who, person = operator(found.who()), f"sha256:{address_hash(key)[:16]}"
+    who = operator(found.who())
 
     def note(act: Act, accounts: list[str], data: dict[str, int] | None = None) -> None:
         for account in () if dry else accounts:
-            journal.write(audited(account, int(clock.now() * 1000), person, act, who, {**(data or {})}))
+            journal.write(audited(account, int(clock.now() * 1000), person(key), act, who, {**(data or {})}))
 
     return note
 

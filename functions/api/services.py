@@ -9,6 +9,7 @@ from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts import Accounts
 from shared.adapters.dynamo.answers import Answers
 from shared.adapters.dynamo.buckets import Buckets
+from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials import CredentialStates
 from shared.adapters.dynamo.journal import DynamoJournal
 from shared.adapters.dynamo.listing import Listing
@@ -28,9 +29,13 @@ if TYPE_CHECKING:
     from functions.api.campaign_services import CampaignServices
 
 
-VISIT_RATE: Final = 200
-"""Pages and clicks per second and account: mailbox providers may report a campaign's all at once."""
-VISIT_BURST: Final = 2000
+VISIT_RATE: Final = 1
+"""Pages, or clicks, per second and link: a person and a mailbox provider need a handful."""
+VISIT_BURST: Final = 30
+VISIT_BLOCK: Final = 10
+"""Visits that are drawn at once. The first ten of a link in a process draw nothing, so that most write nothing."""
+VISIT_DAYS: Final = 1
+"""Days after which the bucket of a link that is left alone goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class ApiServices:
     links: Links
     """Knows the links of unsubscriptions."""
     visits: Buckets
-    """How often an account's links may be followed: apart from what its API keys may do."""
+    """How often a link may be followed, by method: one link's holder cannot shut another's."""
     address: str
     """The API's public one, without a slash at its end."""
     journal: Journal
@@ -82,9 +87,9 @@ def build(deployment: Deployment) -> ApiServices:
         accounts=Accounts(
             client, table, clock, **_limits(deployment.settings), audit_days=deployment.settings.audit_days
         ),
-        suppressions=Suppressions(client, table, clock),
+        suppressions=Suppressions(client, table, clock, audit_days=deployment.settings.audit_days),
         links=deployment.links,
-        visits=Buckets(deployment.dynamo, table, clock, rate=VISIT_RATE, burst=VISIT_BURST, key=keys.visits),
+        visits=visits(deployment.dynamo, table, clock),
         address=deployment.address,
         journal=DynamoJournal(deployment.dynamo, table),
         stats=Stats(client, table, clock),
@@ -108,6 +113,12 @@ def build(deployment: Deployment) -> ApiServices:
         circuits=deployment.circuits,
         campaigns=cache(lambda: _campaigns(deployment, control)),
     )
+
+
+def visits(dynamo: Dynamo, table: str, clock: Clock) -> Buckets:
+    """Return the allowance of each unsubscription link, by method."""
+    limits = {"rate": VISIT_RATE, "burst": VISIT_BURST, "block": VISIT_BLOCK, "keep": VISIT_DAYS}
+    return Buckets(dynamo, table, clock, key=keys.visits, **limits)
 
 
 def _campaigns(deployment: Deployment, control: JobControl) -> "CampaignServices":

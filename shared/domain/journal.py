@@ -11,8 +11,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from shared.domain.addresses import address_hash
+
 SYSTEM: Final = "system"
 """The actor of what nobody asked for."""
+RECIPIENT: Final = "recipient"
+"""The actor of what somebody does by the link in a mail to them."""
 EVERYONE: Final = "*"
 """In place of an account: what concerns the whole deployment, e.g. a credential's rate."""
 MAX_ID: Final = 64
@@ -53,6 +57,7 @@ class Act(StrEnum):
     KEY_REVOKED = "key.revoked"
     SENDER_ADDED = "sender.added"
     SENDER_REMOVED = "sender.removed"
+    UNDONE = "unsubscription.undone"
     ERASING = "person.erasing"
     ERASED = "person.erased"
     ACCOUNT_PAUSED = "account.paused"
@@ -102,6 +107,11 @@ class Event:
     def pack(self) -> str:
         """Serialise `data`: JSON."""
         return json.dumps(dict(self.data), ensure_ascii=False, separators=(",", ":"))
+
+
+def person(address_key: str) -> str:
+    """Return what an event calls a person, by the normalised address or number: 64 bits of its hash."""
+    return f"sha256:{address_hash(address_key)[:16]}"
 
 
 def has_address(text: str) -> bool:

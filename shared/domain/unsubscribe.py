@@ -15,6 +15,11 @@ PATH: Final = "/unsubscribe/"
 """Where links lead, below the deployment's public address."""
 MAX_TOKEN: Final = 640
 """Characters. The longest address takes 420; a header line has 998, with the address before the token."""
+UNDO_MS: Final = 24 * 3600 * 1000
+"""For how long an unsubscription can be taken back by its own link. An old mail must not undo what came since."""
+ONE_CLICK: Final = "one_click"
+PAGE: Final = "page"
+"""Reasons of an unsubscription by a link: the mailbox provider's button, and the page's."""
 _VERSION: Final = "1"
 _USE: Final = b"posthaste unsubscribe 1"
 _TEXT: Final = re.compile(r"([A-Za-z0-9_-]+)" + _VERSION)
@@ -36,6 +41,19 @@ class Unsubscription:
     address: str
     job: str
     test: bool = False
+
+
+def undoable(wanted: Unsubscription, *, reason: str, job: str, at: int, now: int) -> bool:
+    """Tell whether a link takes an entry back: only one that this very link made, within UNDO_MS.
+
+    Args:
+        wanted: what the link says; the entry is of its account and address.
+        reason: of the entry.
+        job: whose link made the entry, or empty.
+        at: Unix milliseconds of the entry.
+        now: Unix milliseconds.
+    """
+    return reason in (ONE_CLICK, PAGE) and job == wanted.job and now - at <= UNDO_MS
 
 
 def sign(keys: Keys, wanted: Unsubscription) -> str:

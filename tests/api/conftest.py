@@ -8,11 +8,9 @@ from urllib.parse import urlencode
 import pytest
 
 from functions.api.handler import respond
-from functions.api.services import ApiServices
-from shared.adapters.dynamo import keys
+from functions.api.services import ApiServices, visits
 from shared.adapters.dynamo.accounts import Accounts
 from shared.adapters.dynamo.answers import Answers
-from shared.adapters.dynamo.buckets import Buckets
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials import CredentialStates
 from shared.adapters.dynamo.listing import Listing
@@ -248,7 +246,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         accounts=Accounts(client, records, clock),
         suppressions=Suppressions(client, records, clock),
         links=FakeLinks(),
-        visits=Buckets(Dynamo(client, sleep=clock.sleep), records, clock, key=keys.visits),
+        visits=visits(Dynamo(client, sleep=clock.sleep), records, clock),
         address=ADDRESS,
         journal=made[0].journal,
         stats=Stats(client, records, clock),

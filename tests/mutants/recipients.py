@@ -21,6 +21,23 @@ RECIPIENTS: Final = (
         "tests/api/test_unsubscribe.py::test_to_look_changes_nothing",
     ),
     Mutant(
+        "an old link undoes an opt-out that was made otherwise",
+        11,
+        "shared/domain/unsubscribe.py",
+        "return reason in (ONE_CLICK, PAGE) and job == wanted.job and",
+        "return",
+        "tests/attacks/test_an_old_link_that_undoes.py"
+        "::test_a_link_does_not_undo_what_was_asked_by_telephone_after_its_click",
+    ),
+    Mutant(
+        "the holder of one unsubscription link shuts all others of the account",
+        11,
+        "shared/adapters/dynamo/keys.py",
+        'return f"{account_id}#{digest[:32]}#{method}"',
+        'return f"{account_id}#{method}"',
+        "tests/attacks/test_one_link_repeated.py::test_another_recipient_s_click_is_taken_while_one_link_storms[POST]",
+    ),
+    Mutant(
         "what is posted to a link that nobody made is acted upon",
         11,
         PAGES,

@@ -4,6 +4,7 @@ Sources: RFC 8058 (one click: a POST without cookies, redirects or questions), R
 servers, scanners and clients fetch links that nobody has clicked.
 """
 
+import hashlib
 import math
 from collections.abc import Callable
 from typing import Final
@@ -12,26 +13,34 @@ from urllib.parse import parse_qs
 from functions.api.http import Answer
 from functions.api.pages import BUTTON, FIELD, button, page, quoted
 from functions.api.routing import Public, Visit
+from shared.adapters.dynamo.keys import visit_name
+from shared.adapters.dynamo.suppressions import Suppression
 from shared.domain.suppressions import Reach
-from shared.domain.unsubscribe import Unsubscription
+from shared.domain.unsubscribe import ONE_CLICK, PAGE, Unsubscription
 from shared.ports import Retriable
 
 CAMPAIGNS: Final = Reach.CAMPAIGNS
 SHORT: Final = 2000
 """Bytes of a body that are looked at: the page's form and RFC 8058's have less than 200."""
 TEST: Final = "This link is from a test: nothing was changed, and nothing will be."
+LATE: Final = "To get them again, please ask the sender."
 Step = Callable[[Visit, Unsubscription], Answer]
 
 
 def _step(step: Step) -> Callable[[Visit], Answer]:
-    """Return a handler that lets a step only see a link that was signed here, and only so many of an account's."""
+    """Return a handler that lets a step only see a link that was signed here, and each only so often.
+
+    What is counted is the link and the method: whoever repeats one keeps neither another link from working, nor, by
+    opening its page, a mailbox provider's click on the same one.
+    """
 
     def answer(visit: Visit) -> Answer:
         try:
             wanted = visit.services.links.read(visit.path["token"])
             if wanted is None:
                 return page("This link does not work", "Please use the link as it stands in the e-mail.", status=404)
-            wait = visit.services.visits.take(wanted.account)
+            digest = hashlib.sha256(visit.path["token"].encode()).hexdigest()
+            wait = visit.services.visits.take(visit_name(wanted.account, digest, visit.request.method))
             if wait is not None:
                 seconds = max(1, math.ceil(wait))
                 return _later(429, f"Please try again in {seconds} seconds.", seconds)
@@ -51,8 +60,9 @@ def ask(visit: Visit, wanted: Unsubscription) -> Answer:
     who = quoted(wanted.address)
     if wanted.test:
         return page("Unsubscribe", f"Newsletters to {who}.", TEST, form=button("Unsubscribe"))
-    if visit.services.records.suppressed(wanted.account, [wanted.address], (CAMPAIGNS,)):
-        return _done(visit, wanted)
+    found = visit.services.suppressions.get(wanted.account, wanted.address, reach=CAMPAIGNS)
+    if found is not None:
+        return _done(visit, wanted, found)
     return page(
         "Unsubscribe",
         f"Stop this sender's newsletters to {who}?",
@@ -65,27 +75,38 @@ def leave(visit: Visit, wanted: Unsubscription) -> Answer:
     by_button = parse_qs(visit.request.body[:SHORT].decode("latin-1")).get(FIELD) == [BUTTON]
     if not wanted.test:
         now = int(visit.services.clock.now() * 1000)
-        reason = "page" if by_button else "one_click"
+        reason = PAGE if by_button else ONE_CLICK
         records = visit.services.records
         records.suppress(wanted.account, wanted.address, reason, now, reach=CAMPAIGNS, job=wanted.job)
     if not by_button:
         return Answer(200, "Unsubscribed.\n", content_type="text/plain; charset=utf-8")
-    return _done(visit, wanted)
+    store = visit.services.suppressions
+    found = None if wanted.test else store.get(wanted.account, wanted.address, reach=CAMPAIGNS)
+    return _done(visit, wanted, found)
 
 
 def back(visit: Visit, wanted: Unsubscription) -> Answer:
-    """Take an unsubscription back; repeating it changes nothing."""
-    if not wanted.test:
-        visit.services.records.allow(wanted.account, wanted.address, reach=CAMPAIGNS)
+    """Take back an unsubscription that this link made within a day; repeating it changes nothing."""
+    store = visit.services.suppressions
+    if not wanted.test and not store.undo(wanted):
+        found = store.get(wanted.account, wanted.address, reach=CAMPAIGNS)
+        if found is not None:
+            return page("You are unsubscribed", _told(wanted), LATE, status=409)
     told = TEST if wanted.test else f"{quoted(wanted.address)} gets newsletters from this sender again."
     form = button("Unsubscribe", f"../{visit.path['token']}")
     return page("You are subscribed", told, form=form)
 
 
-def _done(visit: Visit, wanted: Unsubscription) -> Answer:
-    told = TEST if wanted.test else f"{quoted(wanted.address)} gets no more newsletters from this sender."
+def _done(visit: Visit, wanted: Unsubscription, found: Suppression | None) -> Answer:
+    """Return the page of somebody who gets no more. `found`: the entry; an undo is offered if this link made it."""
+    if not wanted.test and (found is None or not visit.services.suppressions.undoable(wanted, found)):
+        return page("You are unsubscribed", _told(wanted), LATE)
     undo = button("Undo", f"{visit.path['token']}/undo")
-    return page("You are unsubscribed", told, "Was this a mistake?", form=undo)
+    return page("You are unsubscribed", _told(wanted), "Was this a mistake?", form=undo)
+
+
+def _told(wanted: Unsubscription) -> str:
+    return TEST if wanted.test else f"{quoted(wanted.address)} gets no more newsletters from this sender."
 
 
 ROUTES: Final = (
@@ -113,6 +134,8 @@ ROUTES: Final = (
         path="/unsubscribe/{token}/undo",
         name="undoUnsubscription",
         summary="Take an unsubscription back",
+        description="Within 24 hours, and only one that this very link made; else the page says that the sender has to "
+        "be asked (409).",
         handler=_step(back),
         answers=("text/html",),
     ),

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.client import ConditionFailed, Dynamo
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number
 from shared.ports import Clock
 
@@ -25,6 +25,7 @@ BURST: Final = 1000
 """Requests at once after a pause."""
 BLOCK: Final = 50
 GRACE: Final = 10
+DAY_S: Final = 86_400
 MAX_ACCOUNTS: Final = 10_000
 """Accounts a process remembers; past that it forgets all of them, which costs each one draw."""
 _MICRO: Final = 1_000_000
@@ -33,7 +34,8 @@ _MICRO: Final = 1_000_000
 class Buckets:
     """The request buckets of all accounts; safe for threads.
 
-    `key`: where an account's is kept; `block`: tokens that are drawn at once: by ones the bucket is exact.
+    `key`: where an account's is kept; `block`: tokens that are drawn at once: by ones the bucket is exact; `keep`: days
+    after which DynamoDB removes a bucket that is no longer used, 0 for never.
     """
 
     def __init__(
@@ -46,11 +48,13 @@ class Buckets:
         burst: int = BURST,
         block: int = BLOCK,
         key: Callable[[str], keys.Key] = keys.bucket,
+        keep: int = 0,
     ) -> None:
         self._db = dynamo
         self._table = table
         self._clock = clock
         self._key = key
+        self._keep_s = keep * DAY_S
         self._interval = _MICRO / rate
         self._burst = burst
         self._block = max(1, min(block, burst))
@@ -97,6 +101,11 @@ class Buckets:
     def _move(self, account: str, expression: str, condition: str, now: int, cost: int, limit: int | None) -> None:
         values = {":now": n(now)}
         values |= {":start": n(now + cost)} if limit is None else {":cost": n(cost), ":limit": n(limit)}
+        names: Item = {}
+        if self._keep_s:
+            expression += ", #ttl = :ttl"
+            values[":ttl"] = n(now // _MICRO + self._keep_s)
+            names = {"ExpressionAttributeNames": {"#ttl": "ttl"}}
         self._db.call(
             "update_item",
             TableName=self._table,
@@ -105,4 +114,5 @@ class Buckets:
             ConditionExpression=condition,
             ExpressionAttributeValues=values,
             ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            **names,
         )

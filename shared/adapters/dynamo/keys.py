@@ -7,7 +7,8 @@ Table `records` (pk, sk):
 | a job; its content (if not in its only chunk); one chunk | `J#job / JOB`, `J#job / CONTENT`, `J#job / C#00012` |
 | details of a chunk, windows then feedback | `D#job#00012 / W#epoch#seq`, `F#hash` |
 | account, control, request bucket, senders | `A#account / PROFILE`, `CONTROL`, `BUCKET`, `SENDER#example.com` |
-| bucket of an account's unsubscription links; of its tests | `A#account#VISITS / BUCKET`; `A#account#TRIALS / BUCKET` |
+| bucket of an unsubscription link, by method | `A#account#VISITS#sha256[:32]#POST / BUCKET` |
+| bucket of an account's tests of campaigns | `A#account#TRIALS / BUCKET` |
 | who is this API key? | `K#sha256 / KEY` |
 | an account's API keys | `A#account / KEY#sha256[:16]` (a mirror for lists) |
 | who is this notifier? | `N#username / NOTIFIER` |
@@ -135,9 +136,15 @@ def bucket(account_id: str) -> Key:
     return key(account_pk(account_id), "BUCKET")
 
 
-def visits(account_id: str) -> Key:
-    """The bucket of those who follow an account's links."""
-    return key(f"{account_pk(account_id)}#VISITS", "BUCKET")
+def visits(link: str) -> Key:
+    """The bucket of a method of an unsubscription link, as `visit_name` names it."""
+    account_id, _, rest = link.partition("#")
+    return key(f"{account_pk(account_id)}#VISITS#{rest}", "BUCKET")
+
+
+def visit_name(account_id: str, digest: str, method: str) -> str:
+    """Return what names a method of a link: by the sha256 of its token, hex."""
+    return f"{account_id}#{digest[:32]}#{method}"
 
 
 def trials(account_id: str) -> Key:

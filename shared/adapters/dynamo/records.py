@@ -420,7 +420,8 @@ class DynamoRecords:
 
     def allow(self, account: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
         """Take an address from them; False if it was not there, or for another reason than the one given."""
-        return suppressions.remove(self._db, self._records, reach, account, key, reason)
+        wanted = (lambda found: found.reason == reason) if reason else (lambda _: True)
+        return suppressions.remove(self._db, self._records, reach, account, key, wanted)
 
     def suppressed(
         self, account: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)

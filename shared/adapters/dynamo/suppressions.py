@@ -4,15 +4,19 @@ Each entry is two items: one under the hash of the normalised address, for "is i
 for lists and for senders that ask what is new. Both hold the address itself, since its owner may read the list.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
-from shared.adapters.dynamo import keys, marks
+from shared.adapters.dynamo import journal, keys, marks
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
+from shared.contracts import AUDIT_DAYS
 from shared.domain.addresses import address_hash
+from shared.domain.journal import RECIPIENT, Act, Event, audited, person
 from shared.domain.suppressions import Reach
+from shared.domain.unsubscribe import Unsubscription, undoable
 from shared.ports import Clock, Recent
 
 BY_KEY: Final = 300
@@ -61,21 +65,45 @@ def add(db: Dynamo, table: str, reach: Reach, account: str, new: Suppression) ->
     return True
 
 
-def remove(db: Dynamo, table: str, reach: Reach, account: str, address_key: str, reason: str = "") -> bool:
-    """Remove an address's entry, whoever adds it or removes it meanwhile; False if there was none (for that reason)."""
+def remove(
+    db: Dynamo,
+    table: str,
+    reach: Reach,
+    account: str,
+    address_key: str,
+    wanted: Callable[[Suppression], bool] = lambda _: True,
+    event: Event | None = None,
+) -> bool:
+    """Remove an address's entry, whoever adds it or removes it meanwhile.
+
+    Args:
+        db: DynamoDB.
+        table: the name of the table `records`.
+        reach: of which list.
+        account: whose.
+        address_key: the normalised address.
+        wanted: whether an entry is to be removed; it is removed only as this has seen it.
+        event: kept in the same transaction.
+
+    Returns:
+        False if there was none, or none that is wanted.
+    """
     digest = address_hash(address_key)
     tried = False
     while True:
         item = db.get(table, keys.suppression(account, digest, reach))
-        if item is None or reason not in ("", text(item, "reason")):
+        if item is None:
             return tried
+        if not wanted(_suppression(item)):
+            return False
         by_hash: Item = {"TableName": table, "Key": keys.suppression(account, digest, reach)}
-        by_hash |= {"ConditionExpression": "#at = :at", "ExpressionAttributeNames": {"#at": "at"}}
-        by_hash["ExpressionAttributeValues"] = {":at": item["at"]}
+        by_hash |= {"ConditionExpression": "#at = :at AND reason = :reason", "ExpressionAttributeNames": {"#at": "at"}}
+        by_hash["ExpressionAttributeValues"] = {":at": item["at"], ":reason": item["reason"]}
         by_time = {"TableName": table, "Key": keys.suppression_log(account, number(item, "at"), digest, reach)}
         tried = True
         try:
-            db.call("transact_write_items", TransactItems=[{"Delete": by_hash}, {"Delete": by_time}])
+            noted = journal.puts(db, table, event) if event is not None else []
+            db.call("transact_write_items", TransactItems=[{"Delete": by_hash}, {"Delete": by_time}, *noted])
         except Cancelled as lost:
             if "ConditionalCheckFailed" not in lost.codes:
                 raise
@@ -122,10 +150,11 @@ class Suppressions:
         client: a low-level boto3 DynamoDB client.
         table: the name of the table `records`.
         clock: the time.
+        audit_days: for how long an entry of the audit log is kept.
     """
 
-    def __init__(self, client: Any, table: str, clock: Clock) -> None:
-        self._db = Dynamo(client, sleep=clock.sleep)
+    def __init__(self, client: Any, table: str, clock: Clock, *, audit_days: int = AUDIT_DAYS) -> None:
+        self._db = Dynamo(client, sleep=clock.sleep, audit_days=audit_days)
         self._table = table
         self._clock = clock
 
@@ -177,6 +206,18 @@ class Suppressions:
     def delete(self, account: str, address_key: str, *, reach: Reach = Reach.ALL) -> bool:
         """Allow an address again; False if there was no entry of it."""
         return remove(self._db, self._table, reach, account, address_key)
+
+    def undoable(self, wanted: Unsubscription, found: Suppression) -> bool:
+        """Tell whether a link may still take back the unsubscription of its address."""
+        now = int(self._clock.now() * 1000)
+        return undoable(wanted, reason=found.reason, job=found.job, at=found.at, now=now)
+
+    def undo(self, wanted: Unsubscription) -> bool:
+        """Take back, with an entry in the audit log, what a link did within a day; False if there is no such entry."""
+        now, account, address = int(self._clock.now() * 1000), wanted.account, wanted.address
+        event = audited(account, now, person(address), Act.UNDONE, RECIPIENT, {"job": wanted.job})
+        check = partial(self.undoable, wanted)
+        return remove(self._db, self._table, Reach.CAMPAIGNS, account, address, check, event)
 
     def page(
         self, account: str, *, after: str = "", limit: int, reach: Reach = Reach.ALL
