@@ -169,6 +169,8 @@ class Verdict(Enum):
     FAILED = "failed"
     FATAL = "fatal"
     """The account is refused: no other call will fare better."""
+    SAID = "said"
+    """The words of the answer alone refuse the account: fatal once another account's message meets them, too."""
     NOTHING = "nothing"
 
 
@@ -185,7 +187,8 @@ def verdict(outcomes: Sequence[Outcome]) -> tuple[Verdict, str]:
         if isinstance(o, Rejected) and o.about_message:
             continue
         if isinstance(o, Rejected) and o.provider_down:
-            found, code = Verdict.FATAL, o.code
+            if found is not Verdict.FATAL:
+                found, code = (Verdict.SAID if o.by_text else Verdict.FATAL), o.code
         elif isinstance(o, Rejected | Unknown) and found is Verdict.NOTHING:
             found, code = Verdict.FAILED, o.code if isinstance(o, Rejected) else o.reason
     return found, code

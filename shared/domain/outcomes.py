@@ -27,6 +27,8 @@ class Rejected:
             nothing against the provider.
         unwanted: true if the recipient has told the provider to send no more: as a complaint does, it suppresses the
             address.
+        by_text: true if `provider_down` rests on the words of the answer alone, not on its code: a client may have
+            written them.
     """
 
     code: str
@@ -34,6 +36,7 @@ class Rejected:
     provider_down: bool = False
     about_message: bool = False
     unwanted: bool = False
+    by_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,8 @@ class Gate:
         self._tripped = False
         self._probes = 0
         self._score = 0
+        self._said: dict[str, int] = {}
+        """Accounts whose messages met words that refuse our account, with the ticket of the latest such call."""
         self._heard = True
         """Whether one of this window's probes has said something, or none was made."""
 
@@ -151,9 +153,15 @@ class Gate:
                 self._heard = False
             return self._calls
 
-    def leave(self, ticket: int, owner: str, outcomes: Sequence[Outcome]) -> None:
-        """End a call with its outcomes; none if it was not made. Opens or closes the shared breaker if that decides."""
+    def leave(self, ticket: int, owner: str, outcomes: Sequence[Outcome], *, account: str = "") -> None:
+        """End a call with its outcomes; none if it was not made. Opens or closes the shared breaker if that decides.
+
+        `account`: whose messages they are. Words alone refuse our account only if the messages of two accounts met
+        them: a provider may quote what one client wrote. Until then such a call has failed like any other.
+        """
         said, reason = verdict(outcomes)
+        if said is Verdict.SAID:
+            said = self._heard_twice(ticket, account)
         if said is Verdict.FATAL and self._renewed(ticket):
             said = Verdict.NOTHING
         with self._lock:
@@ -161,6 +169,12 @@ class Gate:
             move = self._judge(ticket, said, reason) if ticket > self._since and said is not Verdict.NOTHING else None
         if move is not None:
             self._do(move, owner)
+
+    def _heard_twice(self, ticket: int, account: str) -> Verdict:
+        with self._lock:
+            if ticket > self._since:
+                self._said[account] = max(ticket, self._said.get(account, 0))
+            return Verdict.FATAL if len(self._said) > 1 else Verdict.FAILED
 
     def shut(self, owner: str) -> bool:
         """Tell whether a lease may begin no call."""
@@ -201,6 +215,7 @@ class Gate:
                 return False
             with self._lock:
                 self._since = self._calls
+                self._said.clear()
                 self._heard = True
         _LOG.warning("key replaced", extra={"credential": self._credential})
         return True
@@ -210,6 +225,7 @@ class Gate:
         now = self._clock.now()
         if said is Verdict.ALIVE:
             self._health.succeeded(ticket, now)
+            self._said = {account: call for account, call in self._said.items() if call > ticket}
         else:
             self._health.failed(ticket, now)
             self._reason = reason
@@ -244,6 +260,7 @@ class Gate:
             self._breaker = breaker
             self._since = self._calls
             self._health = Health()
+            self._said = {}
             self._bound = BOUND
             self._tripped = False
             self._probes = breaker.probes

@@ -156,7 +156,7 @@ class Window:
         A fault there says nothing against the call, whose outcomes stay known.
         """
         try:
-            self._gate.leave(ticket, self._lease.ledger.owner, said)
+            self._gate.leave(ticket, self._lease.ledger.owner, said, account=self._lease.job.account)
             if not self._gate.troubled():
                 self._booking.heed(self._rate, said, gently=not self._gate.known())
         except Exception as fault:  # noqa: BLE001 - raised when all calls of the round have ended

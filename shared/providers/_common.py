@@ -38,11 +38,14 @@ STANDARD: Final = {"Accept": "application/json", "User-Agent": "posthaste"}
 own SDKs send both to all."""
 _ADDRESS: Final = re.compile(r"[^\s<>()\[\],;:\"'=]+(?:@|%40)[^\s<>()\[\],;:\"'=]*", re.IGNORECASE)
 
-_OWN: Final = "(?:to|b?cc|from|text|html|subject)"
+_OWN: Final = "(?:to|b?cc|from|reply_to|text|html|subject|headers?|attachments?)"
 _QUOTED: Final = re.compile(
-    rf"<[^<>]*+>|\"(?!{_OWN}\")[^\"]*+\"|(?<!\w)'(?!{_OWN}')[^']*+'(?!\w)|`[^`]*+`|“[^”]*+”|«[^»]*+»"
+    rf"(?P<own>([\"'`]){_OWN}\2)|<[^<>]*+>|\"(?:[^\"\\]|\\.)*+\"|(?<!\w)'[^']*+'(?!\w)|`[^`]*+`|“[^”]*+”|«[^»]*+»|\w+://\S+"
 )
-"""But for what Mailgun puts in quotes of its own: the names of its parameters."""
+"""Quoted texts and links, but for what Mailgun and Resend put in quotes of their own: the names of their parameters."""
+_NAMING: Final = r"(?<=\buser )|(?<=\bmailbox )|(?<=\brecipient )|(?<=\buser: )|(?<=\bmailbox: )|(?<=\brecipient: )"
+"""Before a local part that is a plain word."""
+_SUBJECT: Final = re.compile(r"\bsubject\b", re.IGNORECASE)
 
 T = TypeVar("T")
 
@@ -138,9 +141,10 @@ class Refusal:
     scoped: bool = False
     unwanted: bool = False
 
-    def rejected(self, code: str = "") -> Rejected:
-        """Return the outcome, with another code if one is given."""
-        return Rejected(code or self.code, self.permanent, self.provider_down, self.about_message, self.unwanted)
+    def rejected(self, code: str = "", *, by_text: bool = False) -> Rejected:
+        """Return the outcome, with another code if one is given. `by_text`: the answer's words alone say so."""
+        said = by_text and self.provider_down
+        return Rejected(code or self.code, self.permanent, self.provider_down, self.about_message, self.unwanted, said)
 
 
 def own_answer(body: bytes) -> dict[str, Any]:
@@ -159,17 +163,31 @@ SMTPUTF8: Final = Rejected("smtputf8_not_supported", permanent=False, about_mess
 def own_words(text: str, content: Content, targets: Sequence[Target]) -> str:
     """Return what a provider says in its own words: without addresses, quoted texts, and what the message names.
 
-    Providers quote what a client wrote, and a client may write what a provider says.
+    Providers quote what a client wrote, and a client may write what a provider says. A subject without quotes is cut
+    only where the provider speaks of a subject: else the words are its own.
     """
     boxes = [content.sender, *content.cc, *content.bcc, *([content.reply_to] if content.reply_to else [])]
     for box in (*boxes, *(Mailbox(t.recipient.address, t.recipient.display) for t in targets)):
         local, _, domain = box.address.rpartition("@")
         named = [box.address, domain, *([local] if not local.isalpha() else [])]
         if box.display:
-            named += [f'"{box.display}"', f"{box.display} <"]
+            escaped = box.display.replace("\\", "\\\\").replace('"', '\\"')
+            named += [f'"{box.display}"', f'"{escaped}"', f"{box.display} <"]
         for name in sorted(filter(None, named), key=len, reverse=True):
-            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "<>", text, flags=re.IGNORECASE)
-    return _ADDRESS.sub("<>", _QUOTED.sub("<>", text))
+            text = _without(name, text)
+        if local.isalpha():
+            text = _without(local, text, before=_NAMING)
+    if subject := content.subject.strip():
+        text = _without(f'"{subject}"', text)
+        rest = _without(subject, text)
+        text = rest if _SUBJECT.search(rest) else text
+    return _ADDRESS.sub("<>", _QUOTED.sub(lambda m: m["own"] or "<>", text))
+
+
+def _without(name: str, text: str, *, before: str = r"(?<!\w)") -> str:
+    if name.casefold() not in text.casefold():
+        return text  # most of a call's recipients; a pattern costs a hundred times as much
+    return re.sub(rf"(?:{before}){re.escape(name)}(?!\w)", "<>", text, flags=re.IGNORECASE)
 
 
 REPEATED: Final = NotTogether("repeated_address")

@@ -202,7 +202,8 @@ class Mailgun:
             return [fault(status)] * n
         if refusal.scoped and n > 1:
             return [BATCH_REFUSED] * n
-        return [refusal.rejected()] * n
+        coded = REFUSALS.get(status)
+        return [refusal.rejected(by_text=coded is None or not coded.provider_down)] * n
 
     def _wait(self, headers: Mapping[str, str], said: str) -> float:
         """Return the seconds that an answer asks for: Retry-After, else "try again after" a date."""

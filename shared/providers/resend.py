@@ -34,6 +34,7 @@ from shared.providers._common import (
     in_ascii,
     joined,
     own_answer,
+    own_words,
     perform,
     wait,
 )
@@ -143,7 +144,7 @@ class Resend:
         headers = {**self._headers, "Idempotency-Key": target.ref}
         body = joined(_own(content, target), self._common(content))
         response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
-        return [self._outcome(response) if isinstance(response, Response) else response]
+        return [self._outcome(response, content, target) if isinstance(response, Response) else response]
 
     def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:
         """Make the very same call again: Resend answers as it did, or takes the message now, once either way.
@@ -156,7 +157,7 @@ class Resend:
         (outcome,) = self.send(content, [target], deadline=deadline)
         return outcome if isinstance(outcome, Accepted) else doubt(outcome)
 
-    def _outcome(self, response: Response) -> Outcome:
+    def _outcome(self, response: Response, content: Content, target: Target) -> Outcome:
         status = response.status
         if status == _ACCEPTED:
             return _accepted(response.body)
@@ -173,7 +174,8 @@ class Resend:
             return fault(status)
         if error.name != "validation_error":
             return refusal.rejected()
-        code = next((code for pattern, code in TEXTS if pattern.search(error.message)), "")
+        said = own_words(error.message, content, [target])
+        code = next((code for pattern, code in TEXTS if pattern.search(said)), "")
         return SENDER_NOT_VERIFIED.rejected() if code == SENDER_NOT_VERIFIED.code else refusal.rejected(code)
 
     def _wait(self, headers: Mapping[str, str]) -> float:

@@ -27,6 +27,7 @@ from shared.providers._common import (
     fault,
     in_ascii,
     joined,
+    own_words,
     perform,
     spread,
     wait,
@@ -122,20 +123,20 @@ class SendGrid:
         if response.status == _ACCEPTED:
             message = response.headers.get("x-message-id", "")
             return [Accepted(message) if message else Unknown("malformed_answer")] * n
-        return self._failure(response, n)
+        return self._failure(response, content, targets)
 
     def _body(self, content: Content, targets: Sequence[Target]) -> bytes | tuple[bytes, ...]:
         common = self._common(content)
         personal = ",".join([_personalization(content, t, alone=len(targets) == 1) for t in targets])
         return joined(f'{{"personalizations":[{personal}],'.encode(), common)
 
-    def _failure(self, response: Response, n: int) -> list[Outcome]:
-        status = response.status
+    def _failure(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
+        status, n = response.status, len(targets)
         if status == 429:  # noqa: PLR2004 - Too Many Requests
             return [Throttled(self._wait(response.headers))] * n
         errors = _errors(response.body)
         if status in (401, 403):
-            said = " ".join([e["message"] for e in errors])
+            said = own_words(" ".join([e["message"] for e in errors]), content, targets)
             special = next((refusal for pattern, refusal in MESSAGES if pattern.search(said)), None)
             return [(special or REFUSALS[status]).rejected()] * n
         refusal = UNAVAILABLE if status == _UNAVAILABLE and errors else REFUSALS.get(status)

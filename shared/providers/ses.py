@@ -227,7 +227,7 @@ class Ses:
     def _judged(self, refusal: Refusal | None, said: str, headers: Mapping[str, str]) -> Outcome:
         special = next((found for pattern, found in TEXTS if pattern.search(said)), None)
         if special is not None:
-            return special.rejected()
+            return special.rejected(by_text=refusal is None or not refusal.provider_down)
         if refusal is None:
             return Throttled(wait(headers.get("retry-after", ""), self._clock.now()))
         return refusal.rejected()

@@ -226,11 +226,12 @@ def judged(reply: Reply, said: str) -> Outcome:
     code = status or f"smtp_{reply.code}"
     of_mailbox = reply.step is Step.RCPT and status[2:3] in ("1", "2")
     special = None if of_mailbox else next((pair for pair in TEXTS if pair[0].search(said)), None)
+    quoted = reply.step not in SETUP  # there is a message whose words it may quote
     if special and special[1]:
-        return special[1].rejected()
+        return special[1].rejected(by_text=quoted)
     if special:
         if reply.code >= _PERMANENT:
-            return Rejected("quota_exceeded", permanent=False, provider_down=True)
+            return Rejected("quota_exceeded", permanent=False, provider_down=True, by_text=quoted)
         return Throttled(_pause(said))
     if reply.step is Step.AUTH and reply.code >= _PERMANENT:
         return UNAUTHORIZED

@@ -60,7 +60,7 @@ def test_no_recipient_changes_what_a_relay_says(word: str, code: int, text: str)
 
 def test_what_a_relay_says_itself_is_still_heard() -> None:
     denied = smtp(554, "5.7.1 <ann@example.org>: Relay access denied", "ann@example.org")
-    assert denied == Rejected("relay_denied", permanent=False, provider_down=True)
+    assert denied == Rejected("relay_denied", permanent=False, provider_down=True, by_text=True)
     assert isinstance(smtp(450, "4.7.1 <ann@example.org>: sending rate limit", "ann@example.org"), Throttled)
 
 

@@ -17,6 +17,7 @@ from tests.fakes.faults import Tap, When
 TAKEN = [Accepted("id")]
 DOWN: list[Outcome] = [Rejected("http_503", permanent=False)]
 REFUSED: list[Outcome] = [Rejected("unauthorized", permanent=False, provider_down=True)]
+SAID: list[Outcome] = [Rejected("relay_denied", permanent=False, provider_down=True, by_text=True)]
 
 
 class Lane:
@@ -67,10 +68,10 @@ def end(gate: Gate, tickets: list[int], outcomes: Sequence[Outcome], owner: str 
         gate.leave(ticket, owner, outcomes)
 
 
-def call(gate: Gate, outcomes: Sequence[Outcome], owner: str = "me") -> None:
+def call(gate: Gate, outcomes: Sequence[Outcome], owner: str = "me", account: str = "") -> None:
     ticket = gate.enter(owner)
     assert ticket > 0
-    gate.leave(ticket, owner, outcomes)
+    gate.leave(ticket, owner, outcomes, account=account)
 
 
 def test_few_calls_begin_until_one_succeeds_and_many_after_it(lane: Lane) -> None:
@@ -186,6 +187,49 @@ def test_a_refused_account_shuts_the_gate_at_once(lane: Lane) -> None:
     call(gate, REFUSED)
     assert gate.enter("me") == SHUT
     assert (lane.stored.state, lane.stored.failures) == (BreakerState.OPEN, 1)
+
+
+def test_words_alone_refuse_our_account_only_after_messages_of_two(lane: Lane) -> None:
+    gate = lane.gate()
+    for _ in range(FIRST - 1):
+        call(gate, SAID, account="mallory")
+    assert lane.state() == "CLOSED"
+    call(gate, SAID, account="ann")
+    assert gate.enter("me") == SHUT
+    assert (lane.stored.state, lane.stored.failures) == (BreakerState.OPEN, FIRST)
+
+
+def test_words_met_by_two_accounts_open_the_breaker_beside_calls_that_say_nothing(lane: Lane) -> None:
+    gate = lane.gate()
+    call(gate, SAID, account="mallory")
+    call(gate, [NotStarted()])
+    call(gate, SAID, account="ann")
+    assert (lane.stored.state, lane.stored.reason, lane.stored.failures) == (BreakerState.OPEN, "relay_denied", 1)
+
+
+def test_words_are_forgotten_once_a_later_call_succeeds_or_the_breaker_has_changed(lane: Lane) -> None:
+    gate = lane.gate()
+    call(gate, SAID, account="mallory")
+    call(gate, TAKEN)
+    call(gate, SAID, account="ann")
+    assert lane.state() == "CLOSED"
+    call(gate, REFUSED)
+    lane.due()
+    assert gate.admit("me")
+    for outcomes in (TAKEN, TAKEN):
+        call(gate, outcomes)
+    assert lane.state() == "CLOSED"
+    call(gate, SAID, account="mallory")
+    assert lane.state() == "CLOSED"
+
+
+def test_words_of_a_call_that_began_before_one_that_succeeded_count(lane: Lane) -> None:
+    gate = lane.gate()
+    early, late = room(gate)[:2]
+    gate.leave(late, "me", SAID, account="mallory")
+    gate.leave(early, "me", TAKEN)
+    call(gate, SAID, account="ann")
+    assert lane.state() == "OPEN"
 
 
 def test_what_another_process_opened_shuts_this_gate_when_it_is_seen(lane: Lane) -> None:

@@ -17,6 +17,23 @@ PROVIDERS: Final = (
         "tests/engine/test_left.py::test_who_left_by_our_own_link_is_not_brought_back_by_a_provider",
     ),
     Mutant(
+        "a client's words are searched for a provider's",
+        6,
+        "shared/providers/_common.py",
+        '_QUOTED.sub(lambda m: m["own"] or "<>", text)',
+        "text",
+        "tests/attacks/test_words_of_a_provider_in_a_message.py"
+        "::test_nothing_that_a_client_writes_changes_what_a_reply_means[resend]",
+    ),
+    Mutant(
+        "words that one account's messages met stop a provider for all",
+        6,
+        "shared/engine/gate.py",
+        "Verdict.FATAL if len(self._said) > 1 else",
+        "Verdict.FATAL if self._said else",
+        "tests/engine/test_gate.py::test_words_alone_refuse_our_account_only_after_messages_of_two",
+    ),
+    Mutant(
         "a vendor that breaks has surely sent nothing",
         1,
         "shared/providers/_common.py",

@@ -68,5 +68,5 @@ def results(*statuses: str, text: str = "") -> Response:
     return Response(200, {}, json.dumps({"BulkEmailEntryResults": rows}).encode())
 
 
-def down(code: str) -> Rejected:
-    return Rejected(code, permanent=False, provider_down=True)
+def down(code: str, *, by_text: bool = False) -> Rejected:
+    return Rejected(code, permanent=False, provider_down=True, by_text=by_text)

@@ -228,8 +228,8 @@ NOT_ALLOWED = "Domain mg.sender.example is not allowed to send: "
 AGAIN = NotTogether("batch_refused")
 
 
-def down(code: str) -> Rejected:
-    return Rejected(code, permanent=False, provider_down=True)
+def down(code: str, *, by_text: bool = False) -> Rejected:
+    return Rejected(code, permanent=False, provider_down=True, by_text=by_text)
 
 
 @pytest.mark.parametrize(
@@ -271,10 +271,16 @@ def down(code: str) -> Rejected:
             refusal(400, "Send options are limited to 16 kB total"),
             Rejected("options_too_large", permanent=False, about_message=True),
         ),
-        (refusal(400, NOT_ALLOWED + "The domain is unverified"), down("domain_not_allowed")),
-        (refusal(400, NOT_ALLOWED + "Free accounts are for test purposes only"), down("domain_not_allowed")),
-        (refusal(400, "Rejected: Only 10 recipients per request is allowed on probation."), down("batch_not_allowed")),
-        (refusal(400, NOT_ALLOWED + "too fast, on probation, temporarily disabled"), down("account_disabled")),
+        (refusal(400, NOT_ALLOWED + "The domain is unverified"), down("domain_not_allowed", by_text=True)),
+        (refusal(400, NOT_ALLOWED + "Free accounts are for tests only"), down("domain_not_allowed", by_text=True)),
+        (
+            refusal(400, "Rejected: Only 10 recipients per request is allowed on probation."),
+            down("batch_not_allowed", by_text=True),
+        ),
+        (
+            refusal(400, NOT_ALLOWED + "too fast, on probation, temporarily disabled"),
+            down("account_disabled", by_text=True),
+        ),
         (refusal(400, NOT_ALLOWED + "recipient limit exceeded"), Throttled(1)),
         (refusal(400, "Domains are limited to 100 messages / hour"), Throttled(1)),
         (refusal(420, NOT_ALLOWED + "recipient limit exceeded"), Throttled(1)),

@@ -177,7 +177,7 @@ SURELY_NOT: list[tuple[Faults, Outcome]] = [
     (Faults(rcpt="451 4.3.0 trouble"), Rejected("4.3.0", permanent=False)),
     (Faults(rcpt="452 4.5.3 sending rate exceeded"), Throttled(PAUSE)),
     (Faults(rcpt="550 5.1.1 no such user"), Rejected("5.1.1", permanent=True)),
-    (Faults(rcpt="554 5.7.1 Relay access denied"), Rejected("relay_denied", permanent=False, provider_down=True)),
+    (Faults(rcpt="554 5.7.1 Relay access denied"), Rejected("relay_denied", False, provider_down=True, by_text=True)),
     (Faults(rcpt="550 5.7.1 blocked"), Rejected("5.7.1", permanent=False, about_message=True)),
     (Faults(rcpt="550 5.1.1 who", only="cc@x.example"), Rejected("invalid_copy", permanent=True)),
     (Faults(rcpt="450 4.2.2 full", only="cc@x.example"), Rejected("4.2.2", permanent=False, about_message=True)),

@@ -20,6 +20,10 @@ from tests.providers.fakes import NOW, Fixed
 from tests.providers.relay import RelayServer
 from tests.providers.relaying import SECRET, FakeSmtp, send
 
+SAID_DENIED = Rejected("relay_denied", permanent=False, provider_down=True, by_text=True)
+SAID_DISABLED = Rejected("account_disabled", permanent=False, provider_down=True, by_text=True)
+SAID_QUOTA = Rejected("quota_exceeded", permanent=False, provider_down=True, by_text=True)
+
 # What a transport and a reply mean, without a server
 
 
@@ -53,7 +57,7 @@ def test_what_the_transport_says(error: Exception, expected: Outcome) -> None:
         (Step.MAIL, 530, "5.5.1 who", Rejected("unauthorized", permanent=False, provider_down=True)),
         (Step.MAIL, 552, "5.3.4 Message size exceeds fixed limit", Rejected("too_large", permanent=True)),
         (Step.MAIL, 450, "4.7.1 slow down, in 90s", Throttled(90)),
-        (Step.MAIL, 550, "5.4.5 Daily sending quota exceeded", Rejected("quota_exceeded", False, provider_down=True)),
+        (Step.MAIL, 550, "5.4.5 Daily sending quota exceeded", SAID_QUOTA),
         (Step.RCPT, 550, "no such user", Rejected("smtp_550", permanent=True)),
         (Step.RCPT, 554, "no", Rejected("smtp_554", permanent=True)),
         (Step.RCPT, 503, "bad sequence", Rejected("smtp_503", permanent=False)),
@@ -65,11 +69,16 @@ def test_what_the_transport_says(error: Exception, expected: Outcome) -> None:
         (Step.RCPT, 550, "5.2.1 this account is disabled", Rejected("5.2.1", permanent=True)),
         (Step.RCPT, 550, "5.4.1 Recipient address rejected: Access denied", Rejected("5.4.1", permanent=True)),
         (Step.RCPT, 550, "4.1.1 a class that is not the code's", Rejected("smtp_550", permanent=True)),
-        (Step.RCPT, 550, "relaying to x is prohibited", Rejected("relay_denied", permanent=False, provider_down=True)),
-        (Step.RCPT, 550, "5.7.1 Unable to relay", Rejected("relay_denied", permanent=False, provider_down=True)),
+        (Step.RCPT, 550, "relaying to x is prohibited", SAID_DENIED),
+        (Step.RCPT, 550, "5.7.1 Unable to relay", SAID_DENIED),
         (Step.RCPT, 553, "5.6.7 non-ASCII addresses not permitted", Rejected("5.6.7", permanent=True)),
         (Step.END, 554, "Message rejected", Rejected("smtp_554", permanent=False, about_message=True)),
-        (Step.END, 554, "Sending paused for this account.", Rejected("account_disabled", False, provider_down=True)),
+        (
+            Step.END,
+            554,
+            "Sending paused for this account.",
+            Rejected("account_disabled", False, provider_down=True, by_text=True),
+        ),
         (Step.END, 552, "too big", Rejected("too_large", permanent=True)),
         (Step.END, 451, "4.7.1 grey", Rejected("4.7.1", permanent=False, about_message=True)),
         (Step.END, 432, "4.3.2 Concurrent connections limit exceeded", Throttled(PAUSE)),
@@ -78,7 +87,7 @@ def test_what_the_transport_says(error: Exception, expected: Outcome) -> None:
             Step.END,
             554,
             "5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException",
-            Rejected("quota_exceeded", permanent=False, provider_down=True),
+            SAID_QUOTA,
         ),
     ],
 )
