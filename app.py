@@ -1,6 +1,7 @@
 """The CDK app: context → settings → stack.
 
-Context: `posthaste` (cdk.json; or a JSON object on the command line), `target` (aws | local), `simulator_url` (local).
+Context: `posthaste` (cdk.json; or a JSON object on the command line), `target` (aws | local), `simulator_url` (local),
+`protect` (on | off: termination protection of production; off for its first deploy).
 """
 
 import sys
@@ -19,6 +20,7 @@ def main() -> int:
             app.node.try_get_context("posthaste"),
             target=app.node.try_get_context("target") or "aws",
             simulator_url=app.node.try_get_context("simulator_url") or "",
+            protect=app.node.try_get_context("protect") or "on",
         )
         PosthasteStack(app, f"posthaste-{deployment.stage}", deployment=deployment)
     except SettingsError as error:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from cli import stacks
 from cli.checks import Finding, Level, account, secrets, ses, stack
 from cli.client import connections
 from cli.deployment import FUNCTION, OPS_OUTPUT, Aws, Deployment, Stage, aws_errors, deployment
@@ -23,6 +24,7 @@ from cli.errors import ExitCode, Misused, NotFound
 from cli.output import Json, clean, counted, emit, say, surroundings
 from cli.patient import Patient, environment
 from cli.queues import rows as queue_rows
+from cli.stacks import NOT_DEPLOYED
 from shared.contracts import (
     ENV_FEEDBACK_QUEUE_URL,
     ENV_SETTINGS,
@@ -44,7 +46,6 @@ TIMEOUT: Final = 10.0
 LOCAL_ONLY: Final = "cannot be known on the local cloud"
 ATTEMPTS: Final = 10
 """Of a call of SES, which takes one a second and account besides those that send; the doctor asks about each sender."""
-NOT_DEPLOYED: Final = "nothing is deployed yet"
 MARKS: Final = {Level.OK: "ok", Level.WARNING: "warning", Level.ERROR: "ERROR", Level.SKIPPED: "-"}
 
 
@@ -350,13 +351,6 @@ def _address(patient: Patient) -> list[Finding]:
     return [stack.address(patient.url, answer.status, answer.data)]
 
 
-def _stack(patient: Patient) -> list[Finding]:
-    try:
-        return [stack.stack(patient.found.stack())]
-    except NotFound:
-        return [Finding("stack", Level.SKIPPED, NOT_DEPLOYED)]
-
-
 def _dead(patient: Patient) -> list[Finding]:
     return stack.queues(queue_rows(patient.found, patient.clock.now()))
 
@@ -394,7 +388,8 @@ CHECKS: Final = (
     Check("tables", _writes),
     Check("ses", _ses),
     Check("secrets", _secrets, local=True),
-    Check("stack", _stack, local=True),
+    Check("names", stacks.names),
+    Check("stack", stacks.look, local=True),
     Check("address", _address, local=True),
     Check("ses events", _events, deployed=True),
     Check("dead letters", _dead, local=True, deployed=True),

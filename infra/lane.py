@@ -58,7 +58,7 @@ class Lane(Construct):
                 description=f"Posthaste: what credential {credential.id} needs to call {credential.provider}",
                 kms_key_id=deployment.kms_key_arn or None,
             )
-            self.secret.apply_removal_policy(deployment.removal)
+            self.secret.apply_removal_policy(deployment.named_removal)
 
     def serve(self, environment: Mapping[str, str]) -> Function:
         """Create the sender and let it consume the queue."""

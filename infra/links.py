@@ -34,4 +34,4 @@ class LinkKeys(Construct):
                 exclude_characters=string.punctuation + " ",
             ),
         )
-        self.secret.apply_removal_policy(deployment.removal)
+        self.secret.apply_removal_policy(deployment.named_removal)

@@ -33,7 +33,7 @@ class DeadLetters(Construct):
             encryption=QueueEncryption.KMS if key else QueueEncryption.SQS_MANAGED,
             encryption_master_key=key,
             enforce_ssl=not deployment.local,
-            removal_policy=deployment.removal,
+            removal_policy=deployment.named_removal,
         )
 
 
@@ -105,7 +105,7 @@ def _queue(
         encryption=QueueEncryption.KMS if key else QueueEncryption.SQS_MANAGED,
         encryption_master_key=key,
         enforce_ssl=not deployment.local,
-        removal_policy=deployment.removal,
+        removal_policy=deployment.named_removal,
     )
 
 

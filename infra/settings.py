@@ -55,6 +55,7 @@ class Deployment:
         kms_key_arn: the customer's key of tables, bucket, queues and credentials' secrets; empty: AWS' own keys.
         uploads_days: after which uploaded files are deleted.
         backups_days: for which the tables can be restored to any second.
+        protect: whether a production stack is protected from being deleted.
     """
 
     target: Target
@@ -66,6 +67,7 @@ class Deployment:
     kms_key_arn: str = ""
     uploads_days: int = 7
     backups_days: int = MAX_BACKUPS
+    protect: bool = True
 
     @property
     def stage(self) -> str:
@@ -79,8 +81,24 @@ class Deployment:
 
     @property
     def removal(self) -> RemovalPolicy:
-        """What becomes of data when the stack goes: kept in stages that start with `prod`."""
-        return RemovalPolicy.RETAIN if self.stage.startswith("prod") else RemovalPolicy.DESTROY
+        """What becomes of tables and bucket when the stack goes: kept in production.
+
+        They have no names of ours. A rollback leaves them, since it could not delete a protected table anyway.
+        """
+        return RemovalPolicy.RETAIN if self.production else RemovalPolicy.DESTROY
+
+    @property
+    def named_removal(self) -> RemovalPolicy:
+        """What becomes of queues and secrets, which have names of ours: kept in production.
+
+        A rollback deletes those that it has just created: else the next deploy would find their names taken.
+        """
+        return RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if self.production else RemovalPolicy.DESTROY
+
+    @property
+    def production(self) -> bool:
+        """True for stages that start with `prod`: their data is kept when the stack goes."""
+        return self.stage.startswith("prod")
 
     @property
     def credentials(self) -> tuple[contracts.Credential, ...]:
@@ -107,13 +125,22 @@ def providers() -> list[str]:
     return sorted(set(found) - {contracts.TEST_CREDENTIAL})
 
 
-def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Sequence[str] | None = None) -> Deployment:
+def read(
+    raw: Any,
+    *,
+    target: str = "aws",
+    simulator_url: str = "",
+    protect: str = "on",
+    known: Sequence[str] | None = None,
+) -> Deployment:
     """Check the settings.
 
     Args:
         raw: the context `posthaste`: an object, or one as JSON text (as the command line passes it).
         target: `aws` or `local`.
         simulator_url: local only: the provider simulator's address, which replaces every credential's base URL.
+        protect: `off` for the first deploy of a production stage. A protected stack that failed cannot be deleted, and
+            so not be deployed again.
         known: the names of providers; None: those there are.
 
     Raises:
@@ -124,6 +151,8 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
     place = Target(target)
     if simulator_url and place is not Target.LOCAL:
         raise SettingsError("context simulator_url: only the local target has a simulator")
+    if protect not in ("on", "off"):
+        raise SettingsError(f"context protect: {protect!r} is neither on nor off")
     parsed = _parse(raw)
     known = providers() if known is None else known
     credentials = []
@@ -176,6 +205,7 @@ def read(raw: Any, *, target: str = "aws", simulator_url: str = "", known: Seque
         kms_key_arn=parsed.kms_key_arn,
         uploads_days=parsed.retention.uploads_days,
         backups_days=parsed.retention.backups_days,
+        protect=protect == "on",
     )
     total = sum(c.workers + c.express_workers for c in deployment.credentials)
     if deployment.reserved and total > MAX_RESERVED:

@@ -49,7 +49,7 @@ class PosthasteStack(Stack):
             scope,
             construct_id,
             description="Posthaste: e-mail, SMS and voice, each message once",
-            termination_protection=deployment.stage.startswith("prod"),
+            termination_protection=deployment.production and deployment.protect,
             synthesizer=CliCredentialsStackSynthesizer() if deployment.local else None,
             suppress_template_indentation=True,  # CloudFormation takes a million bytes
         )

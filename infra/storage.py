@@ -95,7 +95,7 @@ class Storage(Construct):
             ),
             stream=StreamViewType.NEW_IMAGE,
             time_to_live_attribute="ttl",
-            deletion_protection=deployment.stage.startswith("prod"),
+            deletion_protection=deployment.production,
             removal_policy=deployment.removal,
         )
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from cli.checks import Finding, Level, confirmed
+from cli.checks import Finding, Level, confirmed, first
 from shared.contracts import Credential
 from shared.domain.breaker import Breaker, BreakerState
 from shared.domain.switches import Switches
@@ -21,6 +21,10 @@ def stack(answer: Mapping[str, Any]) -> Finding:
         return Finding(
             "stack", Level.WARNING, f"{says}: the last deploy failed, what was before it runs", "deploy again"
         )
+    if status in first.FAILED:
+        return first.failed(answer)
+    if status == first.EMPTY:
+        return Finding("stack", Level.WARNING, f"{says}: its first change set was never executed", "deploy it")
     if status.endswith("_IN_PROGRESS"):
         return Finding("stack", Level.WARNING, says, "wait until it is done")
     return Finding("stack", Level.ERROR, says, "read its events in the CloudFormation console (docs/upgrading.md)")

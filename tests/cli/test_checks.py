@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from cli.checks import Finding, Level, account, secrets, ses, stack
+from cli.checks import Finding, Level, account, first, secrets, ses, stack
 from infra.settings import providers
 from shared.contracts import Credential, Settings
 from shared.domain.breaker import Breaker, BreakerState
@@ -219,10 +219,40 @@ def test_what_signs_links() -> None:
         ("UPDATE_IN_PROGRESS", WARNING),
         ("UPDATE_ROLLBACK_FAILED", ERROR),
         ("ROLLBACK_COMPLETE", ERROR),
+        ("DELETE_FAILED", ERROR),
+        ("REVIEW_IN_PROGRESS", WARNING),
     ],
 )
 def test_the_stack(status: str, level: Level) -> None:
     assert levels(stack.stack({"StackName": "posthaste-dev", "StackStatus": status})) == [level]
+
+
+def test_a_first_deploy_that_failed_is_repeated_by_three_commands() -> None:
+    """CDK deletes a stack in ROLLBACK_COMPLETE by itself, unless it is protected."""
+    answer = {"StackName": "posthaste-prod", "StackStatus": "ROLLBACK_COMPLETE", "EnableTerminationProtection": True}
+    do = stack.stack(answer).do
+    steps = ("describe-stack-events", "update-termination-protection --no-enable", "cdk deploy -c protect=off")
+    assert [do.find(x) > 0 for x in steps] == [True] * 3
+    assert sorted(steps, key=do.find) == list(steps)
+    assert "termination-protection" not in stack.stack(answer | {"EnableTerminationProtection": False}).do
+    left = stack.stack(answer | {"StackStatus": "DELETE_FAILED"})
+    assert "delete-stack --stack-name posthaste-prod" in left.do
+    assert first.PAGE in left.do
+
+
+def test_a_running_stack_of_production_has_to_be_protected() -> None:
+    assert first.protection({"StackName": "posthaste-prod", "EnableTerminationProtection": True}) == []
+    assert levels(*first.protection({"StackName": "posthaste-prod"})) == [WARNING]
+
+
+def test_names_that_an_earlier_deployment_has_left() -> None:
+    """Another stage's names are not ours, though they begin alike."""
+    theirs = ["posthaste-prod-eu-feedback", "posthaste-prod-eu-lane-a", "posthaste-production-due", "other"]
+    mine = ["posthaste-prod-lane-a_express", "posthaste-prod-lane-a-dlq", "posthaste-prod-plan-dlq"]
+    assert levels(first.names("prod", theirs, ["posthaste-prod-eu/unsubscribe"])) == [OK]
+    found = first.names("prod", [*theirs, *mine], ["posthaste-prod/unsubscribe"])
+    assert (found.level, "and 1 more" in found.says) == (ERROR, True)
+    assert not [x for x in theirs if x in found.says]
 
 
 def test_the_address() -> None:

@@ -28,7 +28,7 @@ SES = Credential("ses-main", "ses", "email", 14, configuration_set="posthaste-bl
 SETTINGS = Settings("blue", (SES,), {"email": ("ses-main",)}, public_url="https://mail.example.com")
 TOPIC = f"arn:aws:sns:{REGION}:123456789012:posthaste-blue-ses"
 QUEUE = f"arn:aws:sqs:{REGION}:123456789012:posthaste-blue-feedback"
-OWN = ("stack", "address", "dead letters", "breakers", "switches")
+OWN = ("names", "stack", "address", "dead letters", "breakers", "switches")
 """Asked elsewhere: by the deployed test, on stores, over HTTP."""
 
 
@@ -272,6 +272,37 @@ def test_a_first_deploy_that_failed_and_left_no_function_is_seen(monkeypatch: py
     assert (told.level, "is ROLLBACK_COMPLETE" in told.says) == (Level.ERROR, True)
 
 
+@pytest.mark.usefixtures("aws")
+def test_names_are_looked_at_before_a_first_deploy_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A queue, and a secret that waits for its deletion: both keep their names."""
+    found = deployment("blue", aws=False)
+    patient = Patient(found, SETTINGS, reserved=True, from_file=True, clock=FakeClock())
+    (check,) = (x for x in CHECKS if x.name == "names")
+    assert [x.level for x in examine(patient, [check])] == [Level.OK]
+    found.client("sqs").create_queue(QueueName="posthaste-blue-feedback")
+    found.client("secretsmanager").create_secret(Name="posthaste-blue/unsubscribe", SecretString="x")
+    found.client("secretsmanager").delete_secret(SecretId="posthaste-blue/unsubscribe")
+    for status, levels in (("", [Level.ERROR]), ("ROLLBACK_COMPLETE", [Level.ERROR]), ("CREATE_COMPLETE", [])):
+        if status:
+            stack = {"StackName": "posthaste-blue", "StackStatus": status}
+            monkeypatch.setattr(type(found), "stack", lambda _self, stack=stack: stack)
+        told = list(examine(patient, [check]))
+        assert [x.level for x in told] == levels
+        assert all("posthaste-blue-feedback, posthaste-blue/unsubscribe" in x.says for x in told)
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_stack_of_production_without_protection_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = deployment("prod", aws=False)
+    patient = Patient(found, replace(SETTINGS, stage="prod"), reserved=True, from_file=True, clock=FakeClock())
+    (check,) = (x for x in CHECKS if x.name == "stack")
+    for protected, levels in ((True, [Level.OK]), (False, [Level.OK, Level.WARNING])):
+        stack = {"StackName": "posthaste-prod", "StackStatus": "CREATE_COMPLETE"}
+        stack["EnableTerminationProtection"] = protected  # type: ignore[assignment]
+        monkeypatch.setattr(type(found), "stack", lambda _self, stack=stack: stack)
+        assert [x.level for x in examine(patient, [check])] == levels
+
+
 def test_the_address_is_asked_by_way_of_the_system_s_proxy(monkeypatch: pytest.MonkeyPatch, stage: Stage) -> None:
     proxy = FakeApi()
     proxy.answers(Answer({"status": "ok"}))
@@ -286,7 +317,7 @@ def test_what_a_local_cloud_cannot_know_is_never_ok() -> None:
     blind = [x for x in CHECKS if not x.local]
     found = list(examine(Stage(local=True).patient(), blind))
     assert {x.level for x in found} == {Level.SKIPPED}
-    assert {"bootstrap", "concurrency", "tables", "ses", "ses events", "alarms"} == {x.check for x in found}
+    assert {"bootstrap", "concurrency", "tables", "ses", "ses events", "alarms", "names"} == {x.check for x in found}
 
 
 def given(*findings: Finding) -> tuple[Check, ...]:

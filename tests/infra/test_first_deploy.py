@@ -1,0 +1,70 @@
+"""A first deploy that fails can be repeated: nothing that it made keeps its name, and nothing protects its stack."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.checks.first import ours
+from infra.lint import examples, synthesise, templates
+from infra.settings import SettingsError, read
+from tests.infra.conftest import SETTINGS, deployment
+from tests.infra.template import Template, text
+
+GOES = {None, "Delete", "RetainExceptOnCreate"}
+"""Deletion policies under which a rollback removes what it has created; None is Delete."""
+OURS = ("posthaste-prod", "/aws/vendedlogs/posthaste-prod")
+
+
+@pytest.fixture(scope="module", params=["eu", "thirty"])
+def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Template]:
+    """The templates of a production stage, those of nested stacks included."""
+    folder = tmp_path_factory.mktemp(request.param)
+    synthesise(read(examples()[request.param]), folder)
+    return [Template(json.loads(f.read_text("utf-8"))) for f in templates(folder)]
+
+
+def test_nothing_with_a_name_of_its_own_outlives_a_rollback(stage: list[Template]) -> None:
+    named = {
+        logical: resource
+        for template in stage
+        for logical, resource in template.resources.items()
+        if any(key.endswith("Name") and text(v).startswith(OURS) for key, v in resource.get("Properties", {}).items())
+    }
+    kinds = {resource["Type"] for resource in named.values()}
+    assert kinds >= {"AWS::SQS::Queue", "AWS::SecretsManager::Secret", "AWS::Logs::LogGroup", "AWS::SNS::Topic"}
+    assert {k for k, resource in named.items() if resource.get("DeletionPolicy") not in GOES} == set()
+
+
+def test_what_a_rollback_leaves_has_no_name_of_ours(stage: list[Template]) -> None:
+    left = {r["Type"]: r for t in stage for r in t.resources.values() if r.get("DeletionPolicy") not in GOES}
+    assert set(left) == {"AWS::DynamoDB::Table", "AWS::S3::Bucket"}
+    assert not {"TableName", "BucketName"} & {key for r in left.values() for key in r["Properties"]}
+
+
+def test_the_doctor_looks_for_every_queue_s_name(stage: list[Template]) -> None:
+    queues = [q["QueueName"] for template in stage for q in template.of("SQS::Queue").values()]
+    name = "prod-eu" if queues[0].startswith("posthaste-prod-eu-") else "prod"
+    assert ours(name, queues) == queues
+
+
+def protected(folder: Path, stage: str, protect: str) -> bool:
+    synthesise(read({**SETTINGS, "stage": stage}, protect=protect, known=["sendgrid"]), folder)
+    artifact = json.loads((folder / "manifest.json").read_text("utf-8"))["artifacts"][f"posthaste-{stage}"]
+    found: bool = artifact["properties"].get("terminationProtection", False)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("stage", "protect", "is_protected"), [("prod", "on", True), ("prod", "off", False), ("dev", "on", False)]
+)
+def test_production_is_protected_but_for_its_first_deploy(
+    tmp_path: Path, stage: str, protect: str, *, is_protected: bool
+) -> None:
+    assert protected(tmp_path, stage, protect) is is_protected
+
+
+def test_protection_is_on_or_off() -> None:
+    assert deployment().protect is True
+    with pytest.raises(SettingsError, match=r"context protect: 'no' is neither on nor off"):
+        read(SETTINGS, protect="no", known=["sendgrid"])
