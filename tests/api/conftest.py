@@ -1,9 +1,10 @@
 import base64
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 import pytest
 
@@ -73,6 +74,11 @@ class Reply:
         return [e["field"] for e in self.json.get("errors", [])]
 
 
+def arrived(path: str) -> str:
+    """Return a path as an HTTP API hands it over: decoded but for `%25`; what is no UTF-8 is replaced."""
+    return re.sub(r"(?:%(?!25)[0-9A-Fa-f]{2})+", lambda run: unquote(run[0]), path)
+
+
 def event(
     method: str,
     path: str,
@@ -87,11 +93,11 @@ def event(
     out: dict[str, Any] = {
         "version": "2.0",
         "routeKey": "ANY /{proxy+}",
-        "rawPath": path,
+        "rawPath": arrived(path),
         "rawQueryString": query if isinstance(query, str) else urlencode(query or {}),
         "headers": {"content-type": "application/json", **{k.lower(): v for k, v in (headers or {}).items()}},
         "requestContext": {
-            "http": {"method": method, "path": path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1"},
+            "http": {"method": method, "path": arrived(path), "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1"},
             "requestId": "request-1",
             "stage": "$default",
         },

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from functions.api import handler as module
+from functions.api import http
 from functions.api.handler import handler, respond
 from functions.api.problems import CODES
 from shared.adapters.dynamo.accounts import Accounts
@@ -153,6 +154,20 @@ def test_a_compressed_body_is_refused(api: Api) -> None:
         assert (got.status, got.code) == (415, "unsupported_media_type")
         assert "Content-Encoding" in got.json["detail"]
     assert api.batch(http={"Content-Encoding": "identity"}).status == 202
+
+
+@pytest.mark.parametrize(
+    ("raw", "segments"),
+    [
+        ("/x/a%2541", ("x", "a%41")),  # all but %25 is decoded
+        ("/x/a%41", ("x", "a%41")),  # all of it is
+        ("/x/100%25", ("x", "100%")),
+        ("/x/100%", ("x", "100%")),
+        ("/x/a b+c", ("x", "a b+c")),
+    ],
+)
+def test_a_path_is_not_decoded_twice(raw: str, segments: tuple[str, ...]) -> None:
+    assert http.read({"rawPath": raw}, "request-1").segments == segments
 
 
 def test_a_path_or_query_that_is_not_utf_8_is_refused(api: Api) -> None:

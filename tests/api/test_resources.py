@@ -70,6 +70,9 @@ def test_suppressions_are_listed_newest_first_in_pages(api: Api, clock: FakeCloc
     ("path", "stored"),
     [
         ("a%2Bb@example.org", "a+b@example.org"),
+        ("a%2Fb@example.org", "a/b@example.org"),
+        ("a%25b@example.org", "a%b@example.org"),
+        ("a%2541@example.org", "a%41@example.org"),
         ("a+b@example.org", "a+b@example.org"),
         ("a/b@example.org", "a/b@example.org"),
         ("a%252Fb@example.org", "a%2fb@example.org"),

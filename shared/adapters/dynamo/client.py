@@ -26,6 +26,8 @@ CONFIG: Final = Config(
 )
 TRIES: Final = 6
 """Tries of a transaction that meets another, with jitter up to 25, 50, 100 … ms."""
+LONGEST_PAUSE: Final = 1.0
+"""Seconds, in which a partition takes as much as it ever does."""
 BATCH_WRITE: Final = 25
 BATCH_READ: Final = 100
 
@@ -161,18 +163,27 @@ class Dynamo:
         raise Retriable("batch_get_item: busy")
 
     def batch_put(self, puts: Sequence[tuple[str, Item]]) -> None:
-        """Put items into tables, in any order, without conditions."""
+        """Put items into tables, in any order, without conditions.
+
+        A partition takes 1,000 units a second, and a batch may be more than that: tries are counted anew whenever some
+        of it was stored.
+        """
         for start in range(0, len(puts), BATCH_WRITE):
             left: Any = {}
             for table, item in puts[start : start + BATCH_WRITE]:
                 left.setdefault(table, []).append({"PutRequest": {"Item": item}})
-            for n in range(TRIES):
-                left = self.call("batch_write_item", RequestItems=left).get("UnprocessedItems")
-                if not left:
-                    break
-                self._sleep(random.random() * 0.025 * 2**n)  # noqa: S311 - jitter
-            else:
-                raise Retriable("batch_write_item: busy")
+            tries = pauses = 0
+            while rest := self.call("batch_write_item", RequestItems=left).get("UnprocessedItems"):
+                tries = 0 if _items(rest) < _items(left) else tries + 1
+                if tries == TRIES:
+                    raise Retriable("batch_write_item: busy")
+                left = rest
+                self._sleep(random.random() * min(LONGEST_PAUSE, 0.025 * 2**pauses))  # noqa: S311 - jitter
+                pauses += 1
+
+
+def _items(requests: Mapping[str, Sequence[Any]]) -> int:
+    return sum(map(len, requests.values()))
 
 
 def answered_at(answer: Mapping[str, Any]) -> float | None:
