@@ -1,7 +1,8 @@
 """The CDK app: context → settings → stack.
 
 Context: `posthaste` (cdk.json; or a JSON object on the command line), `target` (aws | local), `simulator_url` (local),
-`protect` (on | off: termination protection of production; off for its first deploy).
+`protect` (on | off: termination protection of production; off for its first deploy),
+`bytecode` (on | off: whether the functions are compiled).
 """
 
 import sys
@@ -9,6 +10,7 @@ import sys
 from infra.settings import SettingsError, read  # isort: skip  # first: infra chooses the node beneath aws_cdk
 from aws_cdk import App
 
+from infra import bundling
 from infra.stack import PosthasteStack
 
 
@@ -21,7 +23,10 @@ def main() -> int:
             target=app.node.try_get_context("target") or "aws",
             simulator_url=app.node.try_get_context("simulator_url") or "",
             protect=app.node.try_get_context("protect") or "on",
+            bytecode=app.node.try_get_context("bytecode") or "on",
         )
+        if deployment.bytecode and app.node.try_get_context("aws:cdk:bundling-stacks") != []:
+            bundling.interpreter(deployment.target)  # here it is one line; amid the synth it would be a trace
         PosthasteStack(app, f"posthaste-{deployment.stage}", deployment=deployment)
     except SettingsError as error:
         print(f"posthaste: {error}", file=sys.stderr)  # noqa: T201 - a command line's answer

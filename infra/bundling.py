@@ -1,7 +1,8 @@
 """The one asset of all functions: `functions`, `shared` and the locked runtime packages; built by uv, without Docker.
 
 For AWS it holds wheels of Lambda's platform, whatever machine builds it; for the local cloud those of this machine.
-The asset's hash comes from sources and lock, so that nothing is built or deployed again while they stand.
+The asset's hash comes from sources and lock, so that nothing is built or deployed again while they stay the same, and
+each machine gives the same hash.
 """
 
 import hashlib
@@ -18,36 +19,58 @@ from aws_cdk import AssetHashType, BundlingOptions, ILocalBundling
 from aws_cdk.aws_lambda import Code, Runtime
 from uv import find_uv_bin
 
-from infra.settings import ROOT, Target
+from infra.settings import ROOT, SettingsError, Target
 
 PACKAGES: Final = ("functions", "shared")
 LOCK: Final = "requirements/runtime.txt"
 LAMBDA_PYTHON: Final = "3.13"
 LAMBDA_PLATFORM: Final = "aarch64-manylinux2014"
+SERVICES: Final = ("dynamodb", "dynamodbstreams", "s3", "scheduler", "secretsmanager", "sqs")
+"""AWS services that the functions have clients of. Of 430 models in botocore, 27 of its 29 MB, these are left."""
+TASK: Final = "/var/task"
+"""Where Lambda has the asset: the place that bytecode names in traces."""
 LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "*.py[co]", "tests", ".*")
 SECONDS: Final = 300
 
 
-def asset(target: Target) -> Code:
+def asset(target: Target, *, bytecode: bool = True) -> Code:
     """Return the functions' code. Built at synth, unless the context `aws:cdk:bundling-stacks` leaves the stack out."""
     return Code.from_asset(
         str(ROOT / "functions"),
-        asset_hash=source_hash(target),
+        asset_hash=source_hash(target, bytecode=bytecode),
         asset_hash_type=AssetHashType.CUSTOM,
-        bundling=BundlingOptions(image=Runtime.PYTHON_3_13.bundling_image, local=_Bundler(target)),
+        bundling=BundlingOptions(image=Runtime.PYTHON_3_13.bundling_image, local=_Bundler(target, bytecode)),
     )
 
 
-def build(target: Target, folder: Path) -> None:
+def build(target: Target, folder: Path, *, bytecode: bool = True) -> None:
     """Write the asset into a folder.
 
     Args:
         target: whose platform the wheels are for.
         folder: an existing, empty folder.
+        bytecode: whether the asset is compiled. Without bytecode each cold start compiles what it imports, since
+            `/var/task` cannot be written.
 
     Raises:
         RuntimeError: uv failed; the message is the end of what it said.
+        SettingsError: there is no interpreter that could compile it.
     """
+    compiler = interpreter(target) if bytecode else ""
+    _install(target, folder)
+    _prune(folder / "botocore" / "data")
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, folder / package, ignore=LEFT_OUT)
+    if compiler:
+        # The archive forgets modification times, so only hashes can say that bytecode fits; nobody edits it: unchecked.
+        command = ["-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
+        if target is Target.AWS:
+            command += ["-s", str(folder), "-p", TASK]
+        _run(compiler, *command, str(folder))
+
+
+def _install(target: Target, folder: Path) -> None:
+    """Put the locked packages into the folder."""
     python = sys.executable if target is Target.LOCAL else LAMBDA_PYTHON
     command = ["pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
     command += ["--requirements", str(ROOT / LOCK), "--target", str(folder)]
@@ -58,17 +81,11 @@ def build(target: Target, folder: Path) -> None:
     _run(find_uv_bin(), *command)
     shutil.rmtree(folder / "bin", ignore_errors=True)
     (folder / ".lock").unlink(missing_ok=True)
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, folder / package, ignore=LEFT_OUT)
-    interpreter = compiler(target)
-    if interpreter:
-        # The archive forgets modification times, so only hashes can say that bytecode fits; nobody edits it: unchecked.
-        _run(interpreter, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(folder))
 
 
-def source_hash(target: Target) -> str:
-    """Return a hash of everything that the asset is made from."""
-    parts = [str(target), LAMBDA_PYTHON, LAMBDA_PLATFORM, f"compiled: {bool(compiler(target))}"]
+def source_hash(target: Target, *, bytecode: bool = True) -> str:
+    """Return a hash of everything that the asset is made from: the same on each machine, for AWS."""
+    parts = [str(target), LAMBDA_PYTHON, LAMBDA_PLATFORM, f"compiled: {bytecode}"]
     if target is Target.LOCAL:
         parts.append(sys.version)
     digest = hashlib.sha256("\0".join(parts).encode())
@@ -79,20 +96,44 @@ def source_hash(target: Target) -> str:
 
 
 @cache
-def compiler(target: Target) -> str:
-    """Return the interpreter whose bytecode the target reads, or nothing if this machine has none.
+def interpreter(target: Target) -> str:
+    """Return the interpreter whose bytecode the target reads: this one, or for AWS one that uv finds or fetches.
 
-    Bytecode fits one minor version alone. Without it, each cold start compiles what it imports.
+    Bytecode fits one minor version only.
+
+    Raises:
+        SettingsError: uv could not fetch it.
     """
     if target is Target.LOCAL:
         return sys.executable
-    found = subprocess.run(
-        [find_uv_bin(), "python", "find", "--no-python-downloads", "--no-project", LAMBDA_PYTHON],
-        capture_output=True,
-        text=True,
-        check=False,
+    if found := _find():
+        return found
+    fetched = _uv("python", "install", "--no-bin", LAMBDA_PYTHON)
+    if fetched.returncode == 0 and (found := _find("--managed-python")):
+        return found
+    why = " ".join(fetched.stderr.split())[-200:]
+    raise SettingsError(
+        f"bytecode: uv cannot fetch Python {LAMBDA_PYTHON}, whose bytecode the functions start from ({why}); "
+        "deploy from where it can, or with slower cold starts: -c bytecode=off"
     )
+
+
+def _find(*options: str) -> str:
+    found = _uv("python", "find", "--no-python-downloads", "--no-project", *options, LAMBDA_PYTHON)
     return found.stdout.strip() if found.returncode == 0 else ""
+
+
+def _uv(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([find_uv_bin(), *command], capture_output=True, text=True, timeout=SECONDS, check=False)
+
+
+def _prune(data: Path) -> None:
+    """Leave the models of our services in botocore's data, and what belongs to all of them."""
+    for folder in data.iterdir():
+        if folder.is_dir() and folder.name not in SERVICES:
+            shutil.rmtree(folder)
+    for example in data.rglob("examples-*.json*"):
+        example.unlink()
 
 
 def _sources() -> Iterator[Path]:
@@ -111,10 +152,11 @@ def _run(*command: str) -> None:
 
 @jsii.implements(ILocalBundling)
 class _Bundler:
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, bytecode: bool) -> None:  # noqa: FBT001 - jsii makes it
         self._target = target
+        self._bytecode = bytecode
 
     def try_bundle(self, output_dir: str, *_: Any, **__: Any) -> bool:
         """Build here; a failure is an error, not a reason to look for Docker."""
-        build(self._target, Path(output_dir))
+        build(self._target, Path(output_dir), bytecode=self._bytecode)
         return True

@@ -56,6 +56,7 @@ class Deployment:
         uploads_days: after which uploaded files are deleted.
         backups_days: for which the tables can be restored to any second.
         protect: whether a production stack is protected from being deleted.
+        bytecode: whether the functions' code is compiled.
     """
 
     target: Target
@@ -68,6 +69,7 @@ class Deployment:
     uploads_days: int = 7
     backups_days: int = MAX_BACKUPS
     protect: bool = True
+    bytecode: bool = True
 
     @property
     def stage(self) -> str:
@@ -131,6 +133,7 @@ def read(
     target: str = "aws",
     simulator_url: str = "",
     protect: str = "on",
+    bytecode: str = "on",
     known: Sequence[str] | None = None,
 ) -> Deployment:
     """Check the settings.
@@ -141,6 +144,7 @@ def read(
         simulator_url: local only: the provider simulator's address, which replaces every credential's base URL.
         protect: `off` for the first deploy of a production stage. A protected stack that failed cannot be deleted, and
             so not be deployed again.
+        bytecode: `off` to deploy from a machine that can neither find nor fetch Lambda's Python.
         known: the names of providers; None: those there are.
 
     Raises:
@@ -151,8 +155,6 @@ def read(
     place = Target(target)
     if simulator_url and place is not Target.LOCAL:
         raise SettingsError("context simulator_url: only the local target has a simulator")
-    if protect not in ("on", "off"):
-        raise SettingsError(f"context protect: {protect!r} is neither on nor off")
     parsed = _parse(raw)
     known = providers() if known is None else known
     credentials = []
@@ -205,7 +207,8 @@ def read(
         kms_key_arn=parsed.kms_key_arn,
         uploads_days=parsed.retention.uploads_days,
         backups_days=parsed.retention.backups_days,
-        protect=protect == "on",
+        protect=_switch("protect", protect),
+        bytecode=_switch("bytecode", bytecode),
     )
     total = sum(c.workers + c.express_workers for c in deployment.credentials)
     if deployment.reserved and total > MAX_RESERVED:
@@ -220,6 +223,12 @@ def read(
             "open more of them to all accounts, or split them among several stages"
         )
     return deployment
+
+
+def _switch(name: str, value: str) -> bool:
+    if value not in ("on", "off"):
+        raise SettingsError(f"context {name}: {value!r} is neither on nor off")
+    return value == "on"
 
 
 def _configuration_set(stage: str, credential: Credential) -> str:

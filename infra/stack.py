@@ -53,7 +53,7 @@ class PosthasteStack(Stack):
             synthesizer=CliCredentialsStackSynthesizer() if deployment.local else None,
             suppress_template_indentation=True,  # CloudFormation takes a million bytes
         )
-        code = bundling.asset(deployment.target)
+        code = bundling.asset(deployment.target, bytecode=deployment.bytecode)
         storage = Storage(self, "Storage", deployment=deployment)
         feedback = Feedback(self, "Feedback", deployment=deployment)
         schedules = Schedules(self, "Schedules", deployment=deployment)
@@ -138,7 +138,10 @@ class PosthasteStack(Stack):
                 description=f"Posthaste: lanes of stage {deployment.stage}",
                 suppress_template_indentation=True,
             )
-            self._homes[name] = (nested, bundling.asset(deployment.target))  # an asset is of one stack
+            self._homes[name] = (
+                nested,
+                bundling.asset(deployment.target, bytecode=deployment.bytecode),
+            )  # an asset is of one stack
         home, code = self._homes[name]
         return Lane(home, f"Lane-{credential.id}", deployment=deployment, code=code, credential=credential)
 
