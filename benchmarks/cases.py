@@ -68,11 +68,7 @@ def _webhooks() -> None:
 def _api() -> None:
     from importlib import import_module  # noqa: PLC0415
 
-    import_module("functions.api.handler")
-    from functions.api.services import build  # noqa: PLC0415
-    from shared.bootstrap import Deployment  # noqa: PLC0415
-
-    build(Deployment())
+    import_module("functions.api.handler").services()
 
 
 CASES: Final[dict[str, Callable[[], None]]] = {

@@ -17,6 +17,7 @@ from functions.api.problems import Problem
 from functions.api.routes import ROUTES
 from functions.api.routing import Page, Public, Visit, find
 from functions.api.services import ApiServices, build
+from functions.early import early
 from shared.adapters import logs
 from shared.bootstrap import Deployment
 from shared.domain.ids import is_id
@@ -29,6 +30,9 @@ logger = logs.lines("api")
 def services() -> ApiServices:
     """Return the process's services, made by its first request."""
     return build(Deployment())
+
+
+early(services)
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:

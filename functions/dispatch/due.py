@@ -5,11 +5,13 @@ from typing import Any
 
 from functions.dispatch import services
 from functions.dispatch.services import Answer
+from functions.early import early
 from shared.adapters import logs
 from shared.contracts import LOOK, Waking, load_due
 from shared.engine.wake import SECONDS
 
 logger = logs.lines()
+early(lambda: services.deployment().due, lambda: services.deployment().expired, lambda: services.deployment().waker)
 MARGIN = 15.0
 """Seconds of the function's time kept for the pages in hand."""
 

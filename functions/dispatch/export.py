@@ -6,10 +6,12 @@ from uuid import uuid4
 
 from functions.dispatch import services
 from functions.dispatch.services import Answer
+from functions.early import early
 from shared.adapters import logs
 from shared.contracts import load_export
 
 logger = logs.lines()
+early(lambda: services.deployment().exporter)
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Answer:

@@ -6,11 +6,13 @@ from uuid import uuid4
 
 from functions.dispatch import services
 from functions.dispatch.services import Answer
+from functions.early import early
 from shared.adapters import logs, metrics
 from shared.contracts import load_ingest
 from shared.metrics import Metric, Service
 
 logger = logs.lines()
+early(lambda: services.deployment().ingestion)
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Answer:

@@ -6,11 +6,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from functions.dispatch import services
+from functions.early import early
 from shared.adapters import logs, metrics
 from shared.adapters.dynamo import codec
 from shared.metrics import Metric, Service
 
 logger = logs.lines()
+early(lambda: services.deployment().logger, lambda: services.deployment().retrier)
 RETRY_SECONDS = 20.0
 """Spent on a large retry in one go: the ledgers it queues again come here in turn, and call for the next."""
 LATE_MS = 5_000.0

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from functions.dispatch import services
+from functions.early import early
 from shared.adapters import logs, metrics
 from shared.contracts import RESUMED
 from shared.domain.switches import Switch
 from shared.metrics import Metric, Service
 
 logger = logs.lines()
+early(lambda: services.deployment().planner, lambda: services.deployment().waker)
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:

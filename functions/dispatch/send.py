@@ -8,12 +8,14 @@ from uuid import uuid4
 
 from functions.dispatch import services
 from functions.dispatch.services import Answer
+from functions.early import early
 from shared.adapters import logs, metrics
 from shared.contracts import EXPRESS_SUFFIX
 from shared.domain.backoff import redelivery_delay
 from shared.metrics import Metric, Service
 
 logger = logs.lines()
+early(lambda: services.lane().prepare())
 CALL_TIMEOUT = 10.0
 """Seconds; a quarter of the function's time where that is less."""
 

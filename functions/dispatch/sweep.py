@@ -4,10 +4,12 @@ from dataclasses import asdict
 from typing import Any
 
 from functions.dispatch import services
+from functions.early import early
 from shared.adapters import logs, metrics
 from shared.metrics import Metric, Service
 
 logger = logs.lines()
+early(lambda: services.deployment().expired, lambda: services.deployment().sweeper)
 MARGIN = 10.0
 """Seconds kept for the looks in hand, of which eight hundred jobs may be."""
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from functions.dispatch import services
 from functions.dispatch.services import Answer
+from functions.early import early
 from shared.adapters import logs, metrics
 from shared.contracts import Settings, Word, dump_feedback, load_feedback
 from shared.engine.track import LATER, Tracked
@@ -12,6 +13,7 @@ from shared.metrics import Metric, Service
 from shared.ports import BadEvents
 
 logger = logs.lines()
+early(lambda: services.deployment().tracker, lambda: services.deployment().feedback)
 NAMED = 10
 """Messages that a line names at the most."""
 MARGIN = 10.0

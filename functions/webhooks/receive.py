@@ -7,6 +7,7 @@ import os
 from functools import cache
 from typing import Any
 
+from functions.early import early
 from functions.webhooks.services import Services, build, feedback_messages
 from shared.adapters import logs, metrics
 from shared.adapters.secrets import MalformedSecret
@@ -21,6 +22,9 @@ logger = logs.lines("webhooks")
 def services() -> Services:
     """Return the services of this process."""
     return build(os.environ)
+
+
+early(services)
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:

@@ -144,11 +144,16 @@ class Deployment:
         return DynamoPacer(self.dynamo, self.ops_table, self.clock, answered=judge)
 
     @cached_property
+    def secretsmanager(self) -> Any:
+        """The client of Secrets Manager; it is made when first used."""
+        return self.aws.later("secretsmanager")
+
+    @cached_property
     def secrets(self) -> "Secrets":
         """The credentials' secrets, and what signs links."""
         from shared.adapters.secrets import Secrets  # noqa: PLC0415
 
-        return Secrets(self.aws.later("secretsmanager"), self.settings.stage, self.clock)
+        return Secrets(self.secretsmanager, self.settings.stage, self.clock)
 
     @cached_property
     def links(self) -> "SecretLinks":

@@ -32,6 +32,20 @@ class Lane:
     _made: "Provider | None" = None
     _sender: "Sender | None" = None
 
+    def prepare(self) -> None:
+        """Make all that a sender works with but for its secret, which must be read: clients, stores, transport."""
+        from shared.engine.send import Sender  # noqa: F401, PLC0415
+        from shared.providers import registry  # noqa: PLC0415
+
+        d = self.deployment
+        _ = d.records, d.ledgers, d.pacer, d.lanes, d.recovery, d.circuits, d.links
+        registry.provider(self.credential.provider)
+        http = self._transport()
+        if self.credential.provider not in ("test", "smtp"):  # which use no HTTP
+            http.prepare()
+        if self.credential.provider != "test":
+            _ = d.secretsmanager.meta
+
     def sender(self, call_timeout: float) -> "Sender":
         """Return the lane's sender. `call_timeout`: seconds that a provider call may take."""
         provider = self._current()
@@ -101,19 +115,24 @@ class Lane:
         return self._made
 
     def _provider(self, secret: Mapping[str, str]) -> "Provider":
-        from shared.adapters.http import HttpClient  # noqa: PLC0415
         from shared.providers import registry  # noqa: PLC0415
 
         d = self.deployment
-        if self._http is None:
-            self._http = HttpClient(d.clock)
+        http = self._transport()
         feedback = d.feedback if self.credential.provider == "test" else None
         smtp = self._relay() if self.credential.provider == "smtp" else None
         aws = self._account() if self.credential.provider == "ses" else None
         needs = registry.Needs(
-            self._http, d.clock, secret, self.credential.base_url, feedback, smtp, self.credential, aws, d.address
+            http, d.clock, secret, self.credential.base_url, feedback, smtp, self.credential, aws, d.address
         )
         return registry.provider(self.credential.provider)(needs)
+
+    def _transport(self) -> Any:
+        from shared.adapters.http import HttpClient  # noqa: PLC0415
+
+        if self._http is None:
+            self._http = HttpClient(self.deployment.clock)
+        return self._http
 
     def _account(self) -> "AwsAccount":
         """Return the function's own account; botocore keeps the role's keys current."""
@@ -140,7 +159,7 @@ class Lane:
     def _wire(self) -> "Wire":
         from shared.adapters.http_wire import Wire  # noqa: PLC0415
 
-        return Wire(self._http)
+        return Wire(self._transport())
 
 
 def lane(deployment: Deployment) -> Lane:
