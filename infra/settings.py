@@ -107,6 +107,11 @@ class Deployment:
         """The declared credentials and the built-in test one: each has a lane."""
         return (*self.settings.credentials, self.settings.credential(contracts.TEST_CREDENTIAL))
 
+    @property
+    def concurrency(self) -> int:
+        """Concurrent executions that the lanes need together."""
+        return sum(c.workers + c.express_workers for c in self.credentials)
+
 
 def workers(rate: float) -> int:
     """Return how many workers a rate in messages per second needs."""
@@ -210,10 +215,10 @@ def read(
         protect=_switch("protect", protect),
         bytecode=_switch("bytecode", bytecode),
     )
-    total = sum(c.workers + c.express_workers for c in deployment.credentials)
-    if deployment.reserved and total > MAX_RESERVED:
+    if deployment.reserved and deployment.concurrency > MAX_RESERVED:
         raise SettingsError(
-            f"credentials: the lanes reserve {total} concurrent executions in sum, more than {MAX_RESERVED}; "
+            f"credentials: the lanes reserve {deployment.concurrency} concurrent executions in sum, "
+            f"more than {MAX_RESERVED}; "
             'lower workers or set reserved to "none"'
         )
     size = len(settings.dumps())

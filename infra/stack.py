@@ -3,7 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from aws_cdk import ArnFormat, CfnOutput, CfnResource, CliCredentialsStackSynthesizer, Fn, NestedStack, Stack
+from aws_cdk import (
+    Annotations,
+    ArnFormat,
+    CfnOutput,
+    CfnResource,
+    CliCredentialsStackSynthesizer,
+    Fn,
+    NestedStack,
+    Stack,
+)
 from aws_cdk.aws_dynamodb import Table
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
@@ -123,6 +132,13 @@ class PosthasteStack(Stack):
         self._grant_key(deployment, schedules)
         self._outputs(api, environment, deployment.settings.audit_days)
         self._refuse_what_is_too_large(deployment)
+        if deployment.reserved and not deployment.local:
+            Annotations.of(self).add_info_v2(
+                "posthaste:reserved",
+                f"the lanes reserve {deployment.concurrency} concurrent executions, and Lambda keeps 100 unreserved: "
+                'in an account that allows fewer (young ones allow 10) the deploy fails; set "reserved": "none" there '
+                "(docs/deploying.md)",
+            )
         if not deployment.local:
             from infra import nag  # noqa: PLC0415 - a second of start-up that the local cloud need not wait for
 

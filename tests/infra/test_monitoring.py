@@ -131,7 +131,9 @@ def test_without_an_address_the_topic_stands_and_the_synth_warns(tmp_path: Path)
     template = Template(json.loads((Path(app.synth().directory) / stack.template_file).read_text("utf-8")))
     assert template.of("SNS::Subscription") == {}
     assert len(template.of("SNS::Topic")) == 1
-    Annotations.from_stack(stack).has_warning("*", Match.string_like_regexp("alarm_email is not set"))
+    said = Annotations.from_stack(stack)
+    said.has_warning("*", Match.string_like_regexp("alarm_email is not set"))
+    said.has_info("*", Match.string_like_regexp(f"reserve {deployment().concurrency} concurrent .*docs/deploying.md"))
 
 
 def test_the_dashboard_begins_with_whether_mail_is_flowing(aws: Template) -> None:
