@@ -173,7 +173,10 @@ class TestMessage(Input):
 
     recipient: Line = Field(description="Address or number.")
     params: dict[Annotated[str, Field(max_length=255)], Cell] = Field(
-        default_factory=dict, max_length=MAX_PARAMS, description="The variables' values; those left out are empty."
+        default_factory=dict,
+        max_length=MAX_PARAMS,
+        description="The variables' values, by name. A variable that is left out is empty. A name that "
+        "neither the template nor the list has is refused.",
     )
 
 

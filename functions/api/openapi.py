@@ -13,10 +13,18 @@ from pydantic.json_schema import models_json_schema
 from functions.api.problems import CODES, ProblemDetails
 from functions.api.routes import ROUTES
 from functions.api.routing import AnyRoute, Nothing, Page, Public, parameters
+from shared.contracts import WEBHOOK_PATH
 
 FILE: Final = Path(__file__).parent / "openapi.json"
 VERSION: Final = "1.0.0"
 COMMON: Final = ("unauthorized", "missing_scope", "rate_limited", "internal_error", "try_again", "malformed_request")
+WEBHOOK_CODES: Final[Mapping[str, tuple[int, str]]] = {
+    "bad_events": (400, "The body is not what the provider documents."),
+    "bad_signature": (401, "The signature does not hold."),
+    "not_found": (404, "There is no such webhook."),
+    "unavailable": (503, "Please post it again."),
+}
+"""Code → (status, detail) of what the webhook function answers."""
 _REF: Final = "#/components/schemas/{model}"
 _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "id": {"type": "string", "description": "Of the resource: 26 lower-case characters.", "maxLength": 100},
@@ -39,6 +47,7 @@ def generate() -> Schema:
         else:
             operation = _public(route) if isinstance(route, Public) else _operation(route, schemas, refs)
         paths.setdefault(route.path, {})[route.method.lower()] = operation
+    paths[WEBHOOK_PATH] = {"post": _webhook()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -215,6 +224,37 @@ def _public(route: Public) -> Schema:
     if route.description:
         operation["description"] = route.description
     return operation
+
+
+def _webhook() -> Schema:
+    """Return what providers call. Another function answers it, so it is no route of this one."""
+    counts = {
+        "received": {"type": "integer", "description": "Events of the post."},
+        "ours": {"type": "integer", "description": "Those about messages of this deployment."},
+    }
+    taken = {"type": "object", "title": "Taken", "required": list(counts), "properties": counts}
+    fault = {"application/problem+json": {"schema": {"$ref": _REF.format(model=ProblemDetails.__name__)}}}
+    names = {"provider": "Its name in the settings, e.g. `sendgrid`.", "credential_id": "The credential's id."}
+    return {
+        "operationId": "postProviderEvents",
+        "tags": ["Webhooks"],
+        "summary": "Events of a provider",
+        "description": "Providers post here, in their own format. The provider's own signature over the raw body takes "
+        "the place of a key. 200 means that every event is queued.",
+        "security": [],
+        "parameters": [
+            {"name": n, "in": "path", "required": True, "description": d, "schema": {"type": "string", "minLength": 1}}
+            for n, d in names.items()
+        ],
+        "requestBody": {"required": True, "content": {"*/*": {"schema": {}}}},
+        "responses": {
+            "200": {"description": "OK", "content": {"application/json": {"schema": taken}}},
+            **{
+                str(status): {"description": f"`{code}`: {said}", "content": fault}
+                for code, (status, said) in WEBHOOK_CODES.items()
+            },
+        },
+    }
 
 
 def text() -> str:

@@ -68,6 +68,22 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "try_again": (503, "The call could not be completed just now. Please repeat it, with the same Idempotency-Key."),
 }
 """Code → (status, detail where the place of the error knows nothing better)."""
+FIELDS: Final[Mapping[str, str]] = {
+    "validation_failed": "",
+    "from_not_allowed": "from",
+    "no_valid_recipient": "to",
+    "too_many_recipients": "to",
+    "cc_needs_one_recipient": "to",
+    "invalid_template": "template",
+    "empty_file": "",
+    "from_missing": "template.from",
+    "rate_too_high": "rate",
+    "takes_too_long": "rate",
+    "channel_unavailable": "channel",
+    "no_route": "route",
+    "idempotency_mismatch": "Idempotency-Key",
+}
+"""Each code of a 422 → the field that it is about where the place of the error names none: every 422 has `errors`."""
 
 
 class FieldError(BaseModel):
@@ -91,7 +107,7 @@ class ProblemDetails(BaseModel):
     status: int = Field(description="The HTTP status.")
     detail: str = Field(description="What happened, for people.")
     code: str = Field(description="What happened, for programs; stable.")
-    errors: list[FieldError] | None = Field(None, description="The fields that are not valid.")
+    errors: list[FieldError] | None = Field(None, description="What is not valid, field by field. Every 422 has it.")
     request_id: str | None = Field(None, description="With a 500: what to name when asking.")
 
 
@@ -117,10 +133,13 @@ class Problem(Exception):
             status=self.status,
             detail=self.detail or CODES[self.code][1],
             code=self.code,
-            errors=[_field_error(e) for e in self.errors] or None,
+            errors=[_field_error(e) for e in self.errors or self._default_errors()] or None,
             request_id=request_id if self.code == "internal_error" else None,
         )
         return details.model_dump_json(exclude_none=True)
+
+    def _default_errors(self) -> Sequence[tuple[str, str]]:
+        return [(FIELDS[self.code], self.detail or CODES[self.code][1])] if self.code in FIELDS else ()
 
 
 def _field_error(error: tuple[str, str] | FieldError) -> FieldError:

@@ -14,9 +14,12 @@ QUEUED_S: Final = 900
 EARLY_S: Final = 60
 """Seconds that a schedule comes early: EventBridge Scheduler keeps to the minute, the queue waits for the second."""
 LEAST: Final = 100
-"""Places of the agenda that are read at once, however few are wanted: others may be in between."""
+"""Places of the agenda that are read first, however few are wanted: others may be in between."""
+MORE: Final = 1000
+"""Places that are read at once after these."""
 PAGES: Final = 10
-"""Pages of the agenda that one page of waiting jobs reads at the most: places of jobs that were stopped stay there."""
+"""Pages of the agenda that one page of waiting jobs reads at the most: places of jobs that were stopped stay there,
+since a job that is resumed waits for its time again."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -46,7 +49,7 @@ class Schedules:
     def announce(self, job: Job) -> None:
         """Put a job that is about to be stored on its account's agenda, so that it is listed from the first moment."""
         if waits(job, self._now()):
-            self._agenda.note(job.account, job.id, job.not_before)
+            self._agenda.note(job.account, job.id, job.not_before, test=job.test)
 
     def hint(self, job: Job) -> None:
         """Have a stored job looked at when its time has come; a fault is logged, and the sweeper starts the job.
@@ -77,12 +80,14 @@ class Schedules:
     def page(self, account: str, *, tests_only: bool = False, after: str, limit: int) -> tuple[list[Job], str]:
         """Return jobs of an account that wait for their time, soonest first, and the place to go on from.
 
-        A page may be short, even empty, and still have a place to go on from. `tests_only`: those of test keys.
+        A page is full or the last one, unless there are thousands of jobs between that were stopped. `tests_only`:
+        those of test keys.
         """
         now = self._now()
         found: list[Job] = []
-        for _ in range(PAGES):
-            jobs, after = self._agenda.page(account, since=now, after=after, limit=max(limit, LEAST))
+        for turn in range(PAGES):
+            size = max(limit, MORE if turn else LEAST)
+            jobs, after = self._agenda.page(account, tests_only=tests_only, since=now, after=after, limit=size)
             mine = [j for j in jobs if j.account == account and waits(j, now) and (j.test or not tests_only)]
             room = limit - len(found)
             found += mine[:room]

@@ -8,7 +8,7 @@ import csv
 import io
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from typing import Final
@@ -20,6 +20,8 @@ from shared.domain.templates import RECIPIENT
 from shared.domain.times import DAY_MS
 from shared.ports import Campaigns, Clock, Files, Queue, Retriable, Uploads
 
+WITHDRAWN: Final = "withdrawn"
+"""The code of a list that was taken back. Its state is FAILED: an older version knows no other that is final."""
 PLACE_SECONDS: Final = 3600
 """How long a place for a file is open; a transfer that has begun by then may end later."""
 CONTENT_TYPE: Final = "text/csv"
@@ -128,6 +130,45 @@ class Uploading:
             if self._uploads.begin(current, current.changed(self._now(), uploading=upload.id), upload, queued):
                 self._tell(queued)
                 return queued
+            current = self._campaigns.get(campaign.id)
+        return None
+
+    def withdraw(self, campaign: Campaign, upload_id: str) -> Upload | Refusal | None:
+        """Take back a list that was not sent: it is never sent, and no longer in the way of anything.
+
+        One that is being read is read no further. Repeating it changes nothing; neither does withdrawing a list that
+        could not be used.
+
+        Args:
+            campaign: as read.
+            upload_id: what `start` named.
+
+        Returns:
+            The upload; ALREADY_SENT; or None if the campaign has no such upload.
+        """
+        current: Campaign | None = campaign
+        while current is not None:
+            upload = self._uploads.get(current.id, upload_id)
+            if upload is None or upload.state is UploadState.FAILED:
+                return upload
+            if upload.state is UploadState.SENT:
+                return Refusal.ALREADY_SENT
+            ended = upload.changed(
+                state=UploadState.FAILED,
+                code=WITHDRAWN,
+                detail="The list was withdrawn.",
+                finished_at=self._now(),
+                owner="",  # whoever reads it loses the lease
+                until=0,
+            )
+            freed = replace(
+                current.changed(self._now()),
+                uploading="" if current.uploading == upload.id else current.uploading,
+                ready="" if current.ready == upload.id else current.ready,
+                columns=() if current.ready == upload.id else current.columns,
+            )
+            if self._uploads.end(upload, ended, current, freed):
+                return ended
             current = self._campaigns.get(campaign.id)
         return None
 

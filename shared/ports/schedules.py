@@ -31,15 +31,21 @@ class Scheduler(Protocol):
 class Agenda(Protocol):
     """An account's jobs by the time that they wait for. A place in it says nothing: the job itself tells."""
 
-    def note(self, account: str, job: str, at: int) -> None:
-        """Write down that a job waits for a time, Unix milliseconds; repeating it is safe. It goes after that time."""
+    def note(self, account: str, job: str, at: int, *, test: bool = False) -> None:
+        """Write down that a job waits for a time, Unix milliseconds; repeating it is safe. It goes after that time.
+
+        `test`: it is of a test key, so it has a place among those of test keys, too.
+        """
         ...
 
-    def page(self, account: str, *, since: int, after: str, limit: int) -> tuple[list[Job], str]:
+    def page(
+        self, account: str, *, tests_only: bool = False, since: int, after: str, limit: int
+    ) -> tuple[list[Job], str]:
         """Return the account's jobs with a time later than `since` (Unix ms), soonest first.
 
         Args:
             account: whose.
+            tests_only: those of test keys alone.
             since: Unix milliseconds.
             after: what the page before returned, or empty.
             limit: at least 1.

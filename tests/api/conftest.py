@@ -3,6 +3,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote, urlencode
 
@@ -145,7 +146,11 @@ class Api:
     def handle(self, what: Mapping[str, Any]) -> Reply:
         """Answer an event."""
         got = respond(what, "request-1", lambda: self.services)
-        return Reply(got["statusCode"], {k.lower(): v for k, v in got["headers"].items()}, got["body"])
+        reply = Reply(got["statusCode"], {k.lower(): v for k, v in got["headers"].items()}, got["body"])
+        if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
+            assert all({"field", "message"} <= set(e) for e in reply.json["errors"]), reply.text
+            assert reply.json["errors"], "every 422 says what is not valid"
+        return reply
 
     def call(
         self, method: str, path: str, body: Any = None, *, key: str | None = None, headers: Any = None, **more: Any

@@ -283,6 +283,17 @@ def test_a_test_is_not_for_who_does_not_want_it_and_says_at_once_what_cannot_be_
     assert api.stored() == before
 
 
+def test_a_test_refuses_a_name_that_neither_template_nor_list_has(api: Api) -> None:
+    name = api.campaign()
+    url = f"/campaigns/{name}/test"
+    typo = {"recipient": "a@example.org", "params": {"nmae": "Ann", "name": "Ann", "city": "Ulm"}}
+    got = api.call("POST", url, typo)
+    assert (got.status, got.code, got.fields) == (422, "validation_failed", ["params.nmae", "params.city"])
+    api.listed(name, {"recipient": "b@example.org", "name": "Ben", "city": "Bonn"})
+    row = {"recipient": "a@example.org", "params": {"recipient": "a@example.org", "Name": "Ann", "CITY": "Ulm"}}
+    assert api.call("POST", url, row).status == 202
+
+
 def test_tests_are_no_way_to_send_a_list(api: Api, clock: FakeClock) -> None:
     name = api.campaign()
     body = {"recipient": "a@example.org", "params": {"name": "x"}}

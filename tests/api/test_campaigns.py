@@ -148,6 +148,29 @@ def test_nothing_changes_while_a_list_is_read(api: Api) -> None:
     assert get(api, name)["state"] == "ready"
 
 
+def test_a_campaign_whose_list_was_withdrawn_sends_nothing_and_can_be_deleted(api: Api) -> None:
+    name = api.campaign()
+    upload = api.listed(name)
+    url = f"/campaigns/{name}/uploads/{upload}"
+    assert api.call("DELETE", url, key=api.test_key()).code == "not_found"
+    assert api.call("DELETE", url, key=api.other()).code == "not_found"
+    got = api.call("DELETE", url)
+    assert (got.status, got.json["state"], got.json["code"]) == (200, "failed", "withdrawn")
+    assert api.call("DELETE", url).json == got.json
+    assert api.call("GET", url).json["code"] == "withdrawn"
+    assert api.call("POST", f"/campaigns/{name}/send", {}).code == "no_list"
+    assert get(api, name)["state"] == "draft"
+    assert api.call("DELETE", f"/campaigns/{name}").status == 200
+
+
+def test_a_list_that_was_sent_is_not_withdrawn(api: Api) -> None:
+    name = api.campaign()
+    upload = api.listed(name)
+    api.sent(name)
+    assert api.call("DELETE", f"/campaigns/{name}/uploads/{upload}").code == "already_sent"
+    assert api.call("DELETE", f"/campaigns/{name}/uploads/{'0' * 26}").code == "not_found"
+
+
 def test_only_drafts_are_deleted(api: Api) -> None:
     name = api.campaign()
     assert api.call("DELETE", f"/campaigns/{name}").json == {"deleted": True}

@@ -5,8 +5,10 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from functions.api.openapi import FILE, text
-from functions.api.problems import CODES
+from functions.api.problems import CODES, FIELDS
 from functions.api.routes import ROUTES
+from shared.contracts import WEBHOOK_PATH
+from tests.api.conftest import Api
 
 DOCUMENT = json.loads(FILE.read_text(encoding="utf-8"))
 OPERATIONS: list[tuple[str, str, Any]] = [
@@ -26,13 +28,17 @@ def test_the_document_is_openapi_3_1() -> None:
 
 
 def test_every_route_is_in_the_document() -> None:
-    assert {(m, p) for m, p, _ in OPERATIONS} == {(r.method, r.path) for r in ROUTES}
+    of_other_functions = {("POST", WEBHOOK_PATH)}
+    assert {(m, p) for m, p, _ in OPERATIONS} == {(r.method, r.path) for r in ROUTES} | of_other_functions
     names = [operation["operationId"] for *_, operation in OPERATIONS]
     assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize("method, path, operation", OPERATIONS, ids=[f"{m} {p}" for m, p, _ in OPERATIONS])  # noqa: PT006
 def test_an_operation_says_how_it_may_fail(method: str, path: str, operation: Any) -> None:
+    if operation["tags"] == ["Webhooks"]:
+        assert set(operation["responses"]) == {"200", "400", "401", "404", "503"}
+        return
     if operation.get("security") == []:
         pages = {"400", "404", "413", "429", "500", "503"} if operation["tags"] == ["Unsubscribe"] else set()
         assert set(operation["responses"]) == {"200"} | pages
@@ -56,3 +62,25 @@ def test_nothing_of_what_is_stored_is_in_the_document() -> None:
     everything = FILE.read_text(encoding="utf-8")
     for word in ("open_pk", "mine_pk", "fingerprint", "base_url", "secret"):
         assert word not in everything
+
+
+def test_every_code_of_a_422_names_a_field() -> None:
+    assert set(FIELDS) == {code for code, (status, _) in CODES.items() if status == 422}
+
+
+WITH_A_BODY = [(r.method, r.path) for r in ROUTES if r.method in {"POST", "PUT", "PATCH"} and hasattr(r, "body")]
+WITH_A_QUERY = [(r.method, r.path) for r in ROUTES if r.method == "GET" and getattr(r, "query", None)]
+
+
+@pytest.mark.parametrize(("method", "path"), WITH_A_BODY, ids=[f"{m} {p}" for m, p in WITH_A_BODY])
+def test_a_field_that_is_not_there_is_named_in_errors(calm: Api, method: str, path: str) -> None:
+    got = calm.call(method, path.replace("{address}", "ann@example.org"), {"nonsense": 1})
+    assert (got.status, got.code) == (422, "validation_failed")
+    assert "nonsense" in got.fields
+
+
+@pytest.mark.parametrize(("method", "path"), WITH_A_QUERY, ids=[f"{m} {p}" for m, p in WITH_A_QUERY])
+def test_a_parameter_that_is_not_there_is_named_in_errors(calm: Api, method: str, path: str) -> None:
+    got = calm.call(method, path.replace("{address}", "ann@example.org"), query={"nonsense": "1"})
+    assert (got.status, got.code) == (422, "validation_failed")
+    assert "nonsense" in got.fields

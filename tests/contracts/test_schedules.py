@@ -45,6 +45,17 @@ def test_an_agenda_is_in_the_order_of_time_and_comes_in_pages(stores: Stores, cl
     assert stores.agenda.page("acc_somebodyelse", since=clock.ms, after="", limit=3) == ([], "")
 
 
+def test_jobs_of_test_keys_have_an_agenda_of_their_own_beside_that_of_all(stores: Stores, clock: FakeClock) -> None:
+    live = [waiting(stores, clock, seconds) for seconds in (100, 300, 400)]
+    parts = Parts(clock, not_before=clock.ms + 200_000, test=True)
+    parts.store(stores)
+    stores.agenda.note(ACCOUNT, parts.job.id, parts.job.not_before, test=True)
+    page, place = stores.agenda.page(ACCOUNT, tests_only=True, since=clock.ms, after="", limit=1)
+    assert ([job.id for job in page], place) == ([parts.job.id], "")
+    page, place = stores.agenda.page(ACCOUNT, since=clock.ms, after="", limit=10)
+    assert ([job.id for job in page], place) == ([live[0], parts.job.id, *live[1:]], "")
+
+
 def test_what_is_past_is_on_no_agenda(stores: Stores, clock: FakeClock) -> None:
     waiting(stores, clock, 100)
     later = waiting(stores, clock, 101)

@@ -15,6 +15,8 @@ from typing import Any
 import typer
 
 from cli.main import app
+from functions.api.openapi import WEBHOOK_CODES
+from functions.api.problems import CODES
 from tests.mutants.catalogue import MUTANTS
 
 ROOT = Path(__file__).parents[2]
@@ -161,3 +163,12 @@ def test_there_are_as_many_sabotages_as_told() -> None:
     told = re.search(r"applies over (\d+) named sabotages", read(ROOT / "docs" / "promises.md"))
     assert told
     assert len(MUTANTS) > int(told[1])
+
+
+def test_the_page_of_errors_has_every_code_with_its_status_and_meaning() -> None:
+    page = read(ROOT / "docs" / "errors.md")
+    api, webhooks = page.partition("## Webhooks of providers")[::2]
+    row = re.compile(r"^\| (\d{3}) \| `([a-z0-9_]+)` \| (.+) \|$", re.MULTILINE)
+    for part, codes in ((api, CODES), (webhooks, WEBHOOK_CODES)):
+        found = {code: (int(status), said) for status, code, said in row.findall(part)}
+        assert found == dict(codes)

@@ -8,7 +8,7 @@ import pytest
 from shared.contracts import due
 from shared.domain.states import JobState
 from shared.engine.due import Due
-from shared.engine.schedules import EARLY_S, QUEUED_S
+from shared.engine.schedules import EARLY_S, LEAST, QUEUED_S
 from shared.ports import Retriable
 from tests.fakes.faults import When
 from tests.fakes.tables import MotoStores
@@ -143,6 +143,17 @@ def test_a_page_passes_over_what_no_longer_waits(world: World) -> None:
     found, place = world.schedules.page(ACCOUNT, after="", limit=2)
     assert ([x.id for x in found], place) == ([jobs[4].id, jobs[5].id], "")
     assert world.schedules.page("acc_somebodyelse", after="", limit=2) == ([], "")
+
+
+def test_a_test_key_s_page_is_full_however_many_live_jobs_wait(world: World) -> None:
+    at = world.clock.ms + HOUR * 1000
+    for n in range(2 * LEAST):
+        world.stores.agenda.note(ACCOUNT, f"{n:026}", at + n)
+    jobs = [world.accept(1, test=True, not_before=at + 10 * n) for n in range(3)]
+    found, place = world.schedules.page(ACCOUNT, tests_only=True, after="", limit=2)
+    assert [x.id for x in found] == [x.id for x in jobs[:2]]
+    found, place = world.schedules.page(ACCOUNT, tests_only=True, after=place, limit=2)
+    assert ([x.id for x in found], place) == ([jobs[2].id], "")
 
 
 def test_withdrawing_stops_what_waits_and_nothing_else(world: World) -> None:

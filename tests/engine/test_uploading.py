@@ -1,10 +1,13 @@
 """Lists on their way in: places, completions, and what is refused."""
 
+from typing import Any
+
 import pytest
 
 from shared.contracts import TEST_CREDENTIAL, ingest
 from shared.domain.campaigns import MAX_JOBS, Campaign, Upload, UploadState
-from shared.engine.uploading import PLACE_SECONDS, Place, Refusal, Reminder, as_csv
+from shared.engine.ingest import Did
+from shared.engine.uploading import PLACE_SECONDS, WITHDRAWN, Place, Refusal, Reminder, as_csv
 from shared.engine.walks import simple
 from shared.ports import Retriable
 from tests.fakes.faults import Crash, When
@@ -109,6 +112,66 @@ def test_a_campaign_that_went_has_no_uploads(intake: Intake) -> None:
     upload = placed(intake)
     read = intake.uploads.campaigns.pop(upload.campaign)
     assert intake.uploading.complete(read, upload.id) is None
+
+
+@pytest.mark.parametrize("state", ["waiting", "queued", "reading", "ready"])
+def test_a_list_that_was_not_sent_is_withdrawn_for_good(intake: Intake, state: str) -> None:
+    upload = placed(intake)
+    if state != "waiting":
+        intake.uploading.complete(intake.uploads.campaigns[upload.campaign], upload.id)
+    if state == "reading":
+        queued = intake.now(upload)
+        assert intake.uploads.save(queued, queued.changed(state=UploadState.READING, owner="me", until=1))
+    if state == "ready":
+        intake.serve()
+    before = intake.uploads.campaigns[upload.campaign]
+    assert intake.now(upload).state.value == state
+    ended = intake.uploading.withdraw(before, upload.id)
+    assert isinstance(ended, Upload)
+    assert (ended.state, ended.code, ended.owner) == (UploadState.FAILED, WITHDRAWN, "")
+    campaign = intake.uploads.campaigns[upload.campaign]
+    assert (campaign.uploading, campaign.ready, campaign.columns) == ("", "", ())
+    intake.serve()
+    assert intake.now(upload) == ended
+    assert intake.uploads.campaigns[upload.campaign] == campaign
+    assert intake.uploading.withdraw(campaign, upload.id) == ended
+    assert intake.uploading.complete(campaign, upload.id) == ended
+    assert list(intake.uploads.unread()) == []
+
+
+def test_a_list_that_is_withdrawn_while_it_is_read_is_read_no_further(
+    intake: Intake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload = placed(intake)
+    campaign = intake.uploads.campaigns[upload.campaign]
+    intake.uploading.complete(campaign, upload.id)
+    taken: list[object] = []
+    store = intake.uploads.store
+
+    def withdraw(*args: Any) -> None:
+        taken.append(intake.uploading.withdraw(intake.uploads.campaigns[campaign.id], upload.id))
+        store(*args)
+
+    monkeypatch.setattr(intake.uploads, "store", withdraw)
+    assert intake.serve() == [Did.LOST]
+    assert (intake.now(upload), intake.uploads.campaigns[campaign.id].ready) == (taken[0], "")
+
+
+def test_withdrawing_one_list_leaves_the_others_and_what_was_sent(intake: Intake) -> None:
+    first = placed(intake)
+    campaign = intake.uploads.campaigns[first.campaign]
+    intake.uploading.complete(campaign, first.id)
+    intake.serve()
+    place = intake.uploading.start(intake.uploads.campaigns[campaign.id])
+    assert isinstance(place, Place)
+    second = place.upload
+    current = intake.uploads.campaigns[campaign.id]
+    assert isinstance(intake.uploading.withdraw(current, second.id), Upload)
+    assert intake.uploads.campaigns[campaign.id].ready == first.id
+    ready = intake.now(first)
+    assert intake.uploads.save(ready, ready.changed(state=UploadState.SENT))
+    assert intake.uploading.withdraw(intake.uploads.campaigns[campaign.id], first.id) is Refusal.ALREADY_SENT
+    assert intake.uploading.withdraw(current, "0" * 26) is None
 
 
 def test_lists_of_test_keys_go_through_the_built_in_credential(intake: Intake) -> None:

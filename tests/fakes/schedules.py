@@ -24,17 +24,20 @@ class FakeAgenda:
 
     def __init__(self, records: FakeRecords, tap: Tap | None = None) -> None:
         self._records = records
-        self.places: dict[str, set[tuple[int, str]]] = {}
+        self.places: dict[tuple[str, bool], set[tuple[int, str]]] = {}
         self._tap = tap or Tap()
 
-    def note(self, account: str, job: str, at: int) -> None:
-        self._tap("agenda.note", lambda: self.places.setdefault(account, set()).add((at, job)))
+    def note(self, account: str, job: str, at: int, *, test: bool = False) -> None:
+        for among in (False, True)[: 1 + test]:
+            self._tap("agenda.note", lambda a=among: self.places.setdefault((account, a), set()).add((at, job)))  # type: ignore[misc]
 
-    def page(self, account: str, *, since: int, after: str, limit: int) -> tuple[list[Job], str]:
+    def page(
+        self, account: str, *, tests_only: bool = False, since: int, after: str, limit: int
+    ) -> tuple[list[Job], str]:
         def found() -> tuple[list[Job], str]:
             at, _, job = after.partition("#")
             start = max((since + 1, ""), (int(at), job)) if after else (since + 1, "")
-            places = sorted(p for p in self.places.get(account, ()) if p > start)
+            places = sorted(p for p in self.places.get((account, tests_only), ()) if p > start)
             last = places[:limit][-1:]
             place = f"{last[0][0]:015d}#{last[0][1]}" if len(places) > limit else ""
             jobs = ((at, self._records.jobs.get(name)) for at, name in places[:limit])

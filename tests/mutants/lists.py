@@ -13,6 +13,14 @@ TESTS: Final = "tests/engine/test_ingest.py"
 
 LISTS: Final = (
     Mutant(
+        "a list that was withdrawn is sent",
+        4,
+        UPLOADING,
+        "if self._uploads.end(upload, ended, current, freed):",
+        "if self._uploads.end(upload, upload.changed(), current, freed.changed(0, ready=upload.id)):",
+        "tests/api/test_campaigns.py::test_a_campaign_whose_list_was_withdrawn_sends_nothing_and_can_be_deleted",
+    ),
+    Mutant(
         "a late reader makes a ledger anew that is worked on",
         1,
         STORE,

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from moto import mock_aws
 
+from functions.api.openapi import WEBHOOK_CODES
 from functions.webhooks import receive
 from functions.webhooks.services import MAX_MESSAGE_BYTES, Services, build, feedback_messages
 from shared import contracts
@@ -342,3 +343,11 @@ def test_a_message_has_words_about_ten_chunks_at_the_most_and_all_about_each() -
     assert [len(chunks) for chunks in found] == [10, 10, 5]
     assert len(set().union(*found)) == 25
     assert sum(len(load_feedback(body)[1]) for body in bodies) == 75
+
+
+def test_the_document_has_every_answer(queue: Queue) -> None:
+    """The OpenAPI document is the API function's; what it says of this one is compared with what this one answers."""
+    queue.fault = Retriable("down")
+    answers = [post(BODY, {}), post(b"{}"), post(BODY, credential="nothing"), post(BODY)]
+    found = {(problem["code"], status, problem["detail"]) for status, _, problem in answers}
+    assert found == {(code, status, said) for code, (status, said) in WEBHOOK_CODES.items()}

@@ -43,7 +43,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="listSchedules",
         tag="Schedules",
         summary="Jobs that wait for their time, soonest first",
-        description="A page may be short and still carry a cursor. A test key sees the jobs of test keys alone.",
+        description="A test key sees the jobs of test keys alone. A page is full or the last one, unless thousands of "
+        "jobs between were stopped.",
         scope=Scope.READ,
         handler=waiting,
         query=Paging,

@@ -18,6 +18,7 @@ from shared.domain.campaigns import Campaign
 from shared.domain.chunks import Recipient
 from shared.domain.jobs import Policy
 from shared.domain.suppressions import reaches
+from shared.domain.templates import RECIPIENT, variables
 from shared.engine.accept import BatchRequest
 from shared.engine.compose import Fault
 from shared.ports import Mismatch, Replay
@@ -86,10 +87,16 @@ def _recipient(call: Call[Nothing, TestMessage], campaign: Campaign) -> Recipien
     if isinstance(found, recipients.Fault):
         raise invalid("recipient", found.detail)
     address, identity, display = found
+    values = by_name("params", call.body.params)
+    named = {*variables(campaign.message.templates(campaign.channel)), *campaign.columns, RECIPIENT}
+    strange = [name for name in values if name not in named]
+    if strange:
+        said = "Neither the template nor the list has this name."
+        raise Problem("validation_failed", errors=[(f"params.{name}", said) for name in strange])
     for reach in reaches(unsubscribable=campaign.unsubscribe):
         if call.services.suppressions.check(campaign.account, [identity], reach=reach):
             raise Problem("no_valid_recipient", errors=[("recipient", f"The recipient is {reach.code}.")])
-    return Recipient(address, identity, display, values=by_name("params", call.body.params))
+    return Recipient(address, identity, display, values=values)
 
 
 ROUTES: Final[tuple[AnyRoute, ...]] = (

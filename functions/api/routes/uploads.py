@@ -73,6 +73,18 @@ def read(call: Call[Paging, Nothing]) -> Answer:
     return upload_view(found, campaign, _now(call), errors, cursor).answer()
 
 
+def withdraw(call: Call[Nothing, Nothing]) -> Answer:
+    """Take back a list that was not sent."""
+    campaign = owned(call)
+    name = call.path["upload_id"]
+    found = call.services.campaigns().uploading.withdraw(campaign, name) if is_id(name) else None
+    if found is None:
+        raise Problem("not_found")
+    if isinstance(found, Refusal):
+        raise refused(found)
+    return upload_view(found, campaign, _now(call)).answer()
+
+
 def put(call: Call[ListOptions, Recipients]) -> Answer:
     """Take a small list: JSON, or CSV as it is."""
     campaign = owned(call)
@@ -196,6 +208,22 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         body=Nothing,
         answers={200: UploadView},
         problems=("not_found", "bad_cursor"),
+    ),
+    Route(
+        method="DELETE",
+        path="/campaigns/{id}/uploads/{upload_id}",
+        name="deleteUpload",
+        tag="Campaigns",
+        summary="Withdraw a list that was not sent",
+        description="It is never sent: its state is `failed`, its code `withdrawn`. A list that is being read is read "
+        "no further. A campaign that has sent nothing can then be deleted. Its rows can no longer be read; they are "
+        "deleted when their 30 days are over. Repeating it changes nothing.",
+        scope=Scope.SEND,
+        handler=withdraw,
+        query=Nothing,
+        body=Nothing,
+        answers={200: UploadView},
+        problems=("not_found", "already_sent"),
     ),
     Route(
         method="PUT",

@@ -202,9 +202,9 @@ def latest_suppression(account_id: str) -> Key:
     return key(account_pk(account_id), SUPPRESSED)
 
 
-def due(account_id: str, at_ms: int, job_id: str) -> Key:
-    """A job on its account's agenda, by the time that it waits for."""
-    return key(f"A#{account_id}#DUE", aged(at_ms, job_id))
+def due(account_id: str, at_ms: int, job_id: str, *, test: bool = False) -> Key:
+    """A job on its account's agenda, by the time that it waits for. `test`: on that of the account's test keys."""
+    return key(f"A#{account_id}#DUE#TEST" if test else f"A#{account_id}#DUE", aged(at_ms, job_id))
 
 
 def idempotency(account_id: str, digest: str) -> Key:
