@@ -283,9 +283,10 @@ def _messages(form: Form, size: int, message_id: str, domain: str) -> list[Messa
     for name, _ in options:
         if name.startswith("h:") and not name.isascii():
             raise Wrong(f"Header name must be pure ASCII: {name[2:]}")
-    for name in ("from", "to"):
-        if not form.first(name).strip():
-            raise Wrong(f"{name} parameter is missing")
+    missing = [name for name in ("from", "to") if not form.first(name).strip()]
+    missing += ["subject"] if "subject" not in form.fields and not form.first("template") else []
+    if missing:
+        raise Wrong(f"{missing[0]} parameter is missing")
     if not (form.first("text") or form.first("html") or form.first("template")):
         raise Wrong("Need at least one of 'text' or 'html' parameters specified")
     (sender, *_) = _addresses(form, "from")
