@@ -70,7 +70,7 @@ class Rule(BaseModel):
 class Faults(BaseModel):
     """The faults of one credential. A body with `mode` at the top level is short for one rule.
 
-    `events_late_s`: until the provider's own list of events tells of a message (Mailgun's Events API).
+    `events_late_s`: until the provider's own list of events tells of a message (Mailgun's events, SendGrid's logs).
     """
 
     model_config = ConfigDict(extra="forbid")

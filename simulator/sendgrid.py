@@ -1,4 +1,4 @@
-"""SendGrid v3: `POST /v3/mail/send` and the signed Event Webhook.
+"""SendGrid v3: `POST /v3/mail/send`, the Email Logs and the signed Event Webhook.
 
 Sources: twilio.com/docs/sendgrid/for-developers/tracking-events/event (events) and
 …/getting-started-event-webhook-security-features (signature). What is checked of a mail stands in `sendgrid_mail`.
@@ -13,6 +13,7 @@ from typing import Any, Final
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from simulator import sendgrid_logs
 from simulator.keys import p256, spki
 from simulator.model import Answer, Context, Message, Mode, Reply, Request
 from simulator.sendgrid_mail import Wrong, error, messages
@@ -79,14 +80,17 @@ class SendGrid:
     # The API
 
     def receive(self, request: Request, context: Context) -> Answer:
-        """Answer `POST /v3/mail/send`; see `Provider.receive`."""
-        if request.path != "/v3/mail/send":
+        """Answer `POST /v3/mail/send`, or from the logs; see `Provider.receive`."""
+        logs = request.path == sendgrid_logs.PATH or request.path.startswith(f"{sendgrid_logs.PATH}/")
+        if request.path != "/v3/mail/send" and not logs:
             return Answer(error(404, "Not Found"))
-        if request.method != "POST":
+        if request.method != "POST" and not logs:
             return Answer(error(405, "method not allowed"))
         scheme, _, key = request.header(b"authorization").partition(" ")
         if scheme.lower() != "bearer" or key not in context.keys:
             return Answer(self.refusal(Mode.UNAUTHORIZED, 401, 0))
+        if logs:
+            return Answer(sendgrid_logs.answer(request, context))
         if request.size > MAX_BODY:
             return Answer(error(413, "The JSON payload you have included in your request is too large."))
         if request.header(b"content-type").partition(";")[0].strip().lower() != "application/json":

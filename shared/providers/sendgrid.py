@@ -1,4 +1,4 @@
-"""SendGrid: mail by the v3 API; its feedback is read in `sendgrid_events`.
+"""SendGrid: mail by the v3 API; its feedback is read in `sendgrid_events`, its logs in `sendgrid_lookup`.
 
 Sources (twilio.com/docs/sendgrid): api-reference/mail-send (limits), …/mail-send/errors (messages and fields).
 The secret: `api_key`, and `webhook_public_key` for the feedback.
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from shared.domain.content import Content, Mailbox
-from shared.domain.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     BATCH_REFUSED,
@@ -34,6 +34,7 @@ from shared.providers._common import (
 )
 from shared.providers.registry import Needs, SecretField
 from shared.providers.sendgrid_events import SendGridWebhooks
+from shared.providers.sendgrid_lookup import RESOLVES_WITHIN, look_up
 
 BASE_URL: Final = "https://api.sendgrid.com"
 """`https://api.eu.sendgrid.com` for subusers in the EU."""
@@ -71,7 +72,7 @@ _UNAVAILABLE: Final = 503
 
 
 class SendGrid:
-    """Mail through one SendGrid account. Implements `ports.Provider`; safe for threads.
+    """Mail through one SendGrid account. Implements `ports.Provider` and `ports.Resolver`; safe for threads.
 
     Args:
         http: the transport.
@@ -83,10 +84,13 @@ class SendGrid:
     name = "sendgrid"
     per_call = PER_CALL
     has_feedback = True
+    resolves_within = RESOLVES_WITHIN
+    resends = False
 
     def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
         self._http = http
         self._url = (base_url or BASE_URL).rstrip("/") + "/v3/mail/send"
+        self._logs_url = (base_url or BASE_URL).rstrip("/") + "/v3/logs"
         self._clock = clock
         key = secret.get("api_key", "").strip()
         usable = key.isascii() and key.isprintable()
@@ -113,6 +117,13 @@ class SendGrid:
         called = distinct(plain)
         outcomes = (yield from self._call(content, called, deadline)) if called else []
         return spread(targets, plain, spread(plain, called, outcomes, REPEATED), SMTPUTF8)
+
+    def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:  # noqa: ARG002 - of the port
+        """Look for the attempt in the Email Logs, see `sendgrid_lookup`; it only reads. See `ports.Resolver`."""
+        if not self._headers:
+            return Unknown("no_api_key")
+        now = self._clock.now()
+        return look_up(self._http, self._logs_url, self._headers, target, at=at, now=now, deadline=deadline)
 
     def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> Steps[list[Outcome]]:
         n = len(targets)
@@ -241,8 +252,9 @@ def _build(needs: Needs) -> SendGrid:
 
 
 PROVIDER: Final = _build
+RESOLVES: Final = True
 WEBHOOKS: Final = SendGridWebhooks
 SECRET: Final = (
-    SecretField("api_key", "the API key, SG.…"),
+    SecretField("api_key", "the API key, SG.…; with the right to read Email Logs it also settles doubts"),
     SecretField("webhook_public_key", "the verification key of the signed event webhook", feedback=True),
 )

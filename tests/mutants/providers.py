@@ -67,6 +67,14 @@ PROVIDERS: Final = (
         "tests/providers/test_mailgun_lookup.py::test_absence_is_proof_only_when_events_have_settled",
     ),
     Mutant(
+        "what SendGrid's logs do not show was never taken",
+        1,
+        "shared/providers/sendgrid_lookup.py",
+        'return Unknown("not_found")',
+        "from shared.domain.outcomes import Absent\n\n    return Absent()",
+        "tests/providers/test_sendgrid_lookup.py::test_nothing_ever_proves_absence[3600.0]",
+    ),
+    Mutant(
         "Resend's key without the attempt",
         1,
         "shared/providers/resend.py",

@@ -28,7 +28,7 @@ from tests.providers.contract import (
 
 SIMULATED = ("sendgrid", "mailgun", "resend", "ses", "twilio")
 """Providers whose far side is the simulator; a new one is named here and is held to all of it."""
-RESOLVERS = ("mailgun", "resend")
+RESOLVERS = ("mailgun", "resend", "sendgrid")
 REFUSES_BY_503 = ("sendgrid", "mailgun")
 """Those that document their own 503 as a refusal before anything is taken."""
 CHANNELS = {"twilio": "sms"}
