@@ -75,7 +75,7 @@ class Far:
         """Send to so many recipients in one call."""
         channel = "sms" if self.name == "twilio" else "email"
         needs = Needs(
-            http=self,  # type: ignore[arg-type]
+            http=self,
             clock=self.clock,
             secret=self.secret,
             base_url=self.url,
