@@ -75,12 +75,20 @@ DETAILS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
                 "message": "The message contains content that the provider doesn't allow.",
                 "subType": "ContentRejected",
                 "type": "Transient",
+                "diagnosticCode": ["smtp; 554 5.7.1 Message rejected due to content"],
             }
         },
     ),
     "expired": (
         "email.bounced",
-        {"bounce": {"message": "The inbox was full.", "subType": "MailboxFull", "type": "Transient"}},
+        {
+            "bounce": {
+                "message": "The inbox was full.",
+                "subType": "MailboxFull",
+                "type": "Transient",
+                "diagnosticCode": ["smtp; 452 4.2.2 The inbox is out of storage space"],
+            }
+        },
     ),
     "suppressed": (
         "email.suppressed",
@@ -89,6 +97,8 @@ DETAILS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
                 "message": "Resend has suppressed sending to this address because it is on the account-level"
                 " suppression list.",
                 "type": "OnAccountSuppressionList",
+                "reason": "previous_bounce",
+                "diagnosticCode": [],
             }
         },
     ),
