@@ -94,6 +94,8 @@ def main() -> int:
         + counted.dead_provider()
         + counted.sweeping()
         + counted.fairness()
+        + counted.limits()
+        + counted.killed()
     )
     bills, priced = counted.costs()
     found += bills

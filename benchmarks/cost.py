@@ -2,7 +2,8 @@
 
 Assumed: a batch is 1,000 messages to a lane of 1,000 a second with two workers; one event (delivered) per message.
 Batched feedback comes in posts of 100 events, and the tracker takes ten posts at once. One post per event: the tracker
-takes ten events at once, and what 100 events of two chunks changed is folded at once (the stream's window of a second).
+takes a hundred events of two chunks at once, of the 500 that it may (its five pollers collect for five seconds each, so
+that is 100 events a second), and what they changed is folded at once (the stream's window of a second).
 A function takes 6 ms per AWS call, and 5 ms besides; a sender is billed for as long as its lane's rate asks for, both
 workers all the time. An invocation logs 500 bytes of its own, a line for people and one of figures, and what Lambda
 says of it 550. A request to a provider carries 450 bytes besides its body (headers and TLS). A campaign has 5,000
@@ -29,7 +30,10 @@ CHUNK: Final = 500
 RATE: Final = 1000.0
 WORKERS: Final = 2
 POST_EVENTS: Final = 100
-TRACK_BATCH: Final = 10
+TRACK_POSTS: Final = 10
+TRACK_SINGLES: Final = 100
+RECEIVED: Final = 10
+"""Messages that SQS gives out, or deletes, in a request."""
 CALL_SECONDS: Final = 0.006
 BASE_SECONDS: Final = 0.005
 MEMORY_GB: Final = 0.5
@@ -73,7 +77,7 @@ def _function(bill: Bill, invocations: float, calls: float, gb: float = MEMORY_G
 
 
 def _received(bill: Bill, messages: float, per_receive: int, size: int, *, fair: bool = False) -> None:
-    """Add what the event source asks of a queue: a receive and a delete for each of its batches."""
+    """Add what the event source asks of a queue: receives, and as many deletes."""
     batches = messages / per_receive
     requests = batches * (ceil(per_receive * size / 65536) + 1)
     bill.add("SQS", requests * (prices.SQS_REQUEST + (prices.SQS_FAIR if fair else 0)))
@@ -136,22 +140,21 @@ def _batched(out: Bill, w: World, job: str) -> None:
     posts_made = out.messages // POST_EVENTS
     _dynamo(out, tally)
     _posted(out, posts_made, POST_EVENTS * EVENT_BYTES)
-    _function(out, posts_made / TRACK_BATCH, tally.aws_calls)
+    _function(out, posts_made / TRACK_POSTS, tally.aws_calls)
 
 
 def _single(out: Bill, w: World, job: str) -> None:
-    """A post for every event, ten of them in each invocation of the tracker, folded each hundred."""
+    """A post for every event, a hundred of them in each invocation of the tracker, folded together."""
     w.take()
-    for first in range(0, 50, TRACK_BATCH // 2):
-        for chunk in (0, 1):
-            events = scenarios.words(job, chunk, range(first, first + TRACK_BATCH // 2))
-            w.track(scenarios.lane_of(w, job, chunk), [[e] for e in events])
+    for chunk in (0, 1):
+        events = scenarios.words(job, chunk, range(TRACK_SINGLES // 2))
+        w.track(scenarios.lane_of(w, job, chunk), [[e] for e in events])
     w.log()
     tally = w.take()
-    times = MESSAGES / 100
+    times = MESSAGES / TRACK_SINGLES
     _dynamo(out, tally, times)
     _posted(out, MESSAGES, EVENT_BYTES)
-    _function(out, MESSAGES / TRACK_BATCH, times * tally.aws_calls)
+    _function(out, MESSAGES / TRACK_SINGLES, times * tally.aws_calls)
 
 
 def _posted(out: Bill, posts: int, size: int) -> None:
@@ -159,7 +162,7 @@ def _posted(out: Bill, posts: int, size: int) -> None:
     out.add("API Gateway", posts * prices.HTTP_API_REQUEST)
     _function(out, posts, posts)
     out.add("SQS", posts * ceil(size / 65536) * prices.SQS_REQUEST)
-    _received(out, posts, TRACK_BATCH, size)
+    _received(out, posts, RECEIVED, size)
 
 
 def table(bills: list[Bill]) -> str:

@@ -5,11 +5,15 @@ from benchmarks.rows import Row, named
 from benchmarks.scenarios import batch, lane_of, rate_of, warm, words
 from benchmarks.world import world
 from shared.contracts import Word
+from shared.domain.pacing import pace
 from tests.engine.fairness import behind_bulk, shared
+from tests.engine.kills import GOAL, kill
+from tests.engine.lowered import use
 
 BATCH = 1000
 EVENTS = 100
 WORDS = 10
+KILLS = 10
 TRACKERS = 10
 """Invocations of the tracker at once on AWS (`TRACK_WORKERS` in infra/dispatch.py)."""
 
@@ -117,6 +121,33 @@ def fairness() -> list[Row]:
         Row(rows.FAIR, single.p95, 5, "s", counted=True),
         Row(rows.SHARED, 100 * min(both.shares.values()), 40, "%", counted=True, more=True),
     ]
+
+
+def limits() -> list[Row]:
+    """What becomes of a declared rate that the provider has lowered, in fake time."""
+    found = use(20, 10, seconds=300)
+    return [
+        Row(named(rows.LOWERED, "calls refused"), 100 * found.refused, 5, "%", counted=True),
+        Row(named(rows.LOWERED, "used of what it takes"), 100 * found.used, 85, "%", counted=True, more=True),
+    ]
+
+
+def killed() -> list[Row]:
+    """What killed workers leave in doubt, and how long others take to go on, in fake time."""
+    kills = {rate: [kill(rate, seed) for seed in range(KILLS)] for rate in (20, 200)}
+    out = [
+        Row(
+            named(rows.KILLED, f"most unknown of a lease, {rate}/s"),
+            max(n for k in some for n in k.lost),
+            pace(rate, 1).window,
+            "messages",
+            counted=True,
+        )
+        for rate, some in kills.items()
+    ]
+    waits = sorted(k.seconds for some in kills.values() for k in some)
+    slow = waits[-(-len(waits) * 95 // 100) - 1]
+    return [*out, Row(named(rows.KILLED, "until all goes on, p95"), slow, GOAL, "s", counted=True)]
 
 
 def costs() -> tuple[list[Row], list[cost.Bill]]:
