@@ -162,7 +162,12 @@ class _Reader:
             for event in page["events"]:
                 line = {"@log": group, "@at": int(event["timestamp"]), **_fields(event["message"])}
                 if self._wanted.takes(event["message"], line):
-                    yield event["eventId"], line
+                    yield _name(event), line
+
+
+def _name(event: Mapping[str, Any]) -> str:
+    """Return what tells a line from others. The local cloud's have no `eventId`, and invocations no name in common."""
+    return str(event.get("eventId") or (event["logStreamName"], event["timestamp"], event["message"]))
 
 
 def _fields(text: str) -> Line:

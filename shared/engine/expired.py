@@ -5,11 +5,12 @@ finds the same leases and more; this is only sooner. Source: docs/protocol.md, "
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from shared import contracts
-from shared.domain.hints import Hint
+from shared.domain.hints import MOST, Hint
 from shared.domain.ledger import LedgerStatus
 from shared.engine.recover import Recovery
 from shared.ports import Clock, Hints, LedgerStore, Queue, Records
@@ -19,6 +20,8 @@ LOOKS: Final = (15.0, 30.0, 45.0)
 KEPT: Final = 600.0
 """Seconds that a hint stays after its lease has ended: its worker's next lease writes over it, unless the worker has
 gone for good."""
+CROWDED: Final = MOST - 4
+"""Hints of a credential beyond which those of ended leases go at the next look: a new worker's need room."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -71,12 +74,14 @@ class Expired:
         taken, over = 0, self._over
         self._over = {}
         faults: list[Exception] = []
-        for credential, hint in self._hints.read(self._credentials()):
+        found = self._hints.read(self._credentials())
+        hints = Counter(credential for credential, _ in found)
+        for credential, hint in found:
             since = over.get((credential, hint))
             try:
                 if since is None:
                     taken += self._end(credential, hint)
-                elif self._clock.now() - since < KEPT:
+                elif hints[credential] <= CROWDED and self._clock.now() - since < KEPT:
                     self._over[credential, hint] = since
                 else:
                     self._hints.forget(credential, hint)

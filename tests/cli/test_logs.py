@@ -82,6 +82,27 @@ def test_lines_are_found_oldest_first(run: Run, options: tuple[str, ...], expect
     assert all(word in line for word, line in zip(expected, shown, strict=True))
 
 
+def test_lines_without_an_id_are_found_each_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Emulators leave `eventId` out."""
+    written()
+    make = Deployment.client
+
+    def client(found: Deployment, service: str) -> Any:
+        made = make(found, service)
+
+        def anonymous(http_response: Any, parsed: Any, **_: Any) -> None:
+            for event in parsed.get("events", ()):
+                event.pop("eventId", None)
+
+        made.meta.events.register("after-call.cloudwatch-logs.FilterLogEvents", anonymous)
+        return made
+
+    monkeypatch.setattr(Deployment, "client", client)
+    done = run("logs", "--json")
+    assert done.code == 0, done.err
+    assert len(done.lines) == 5
+
+
 def test_a_line_for_people_has_time_function_level_message_and_fields(run: Run) -> None:
     written()
     (line,) = run("logs", "--match", "breaker").out.splitlines()

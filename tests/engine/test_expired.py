@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from shared import contracts
-from shared.domain.hints import Hint
+from shared.domain.hints import MOST, Hint
 from shared.domain.ledger import LedgerStatus
 from shared.domain.pacing import pace
 from shared.domain.states import Cell
 from shared.engine.booking import PATIENCE
-from shared.engine.expired import KEPT, LOOKS
+from shared.engine.expired import CROWDED, KEPT, LOOKS
 from shared.engine.send import CALL_TIMEOUT
 from tests.fakes.faults import Crash
 from tests.fakes.world import INVOCATION, LEASE_MARGIN, World, credential
@@ -141,6 +141,17 @@ def test_hints_of_ended_leases_are_read_once_and_forgotten_in_the_end(world: Wor
     world.clock.sleep(KEPT)
     world.expired.look()
     assert world.stores.hints.read(["one"]) == []
+
+
+def test_hints_of_the_dead_leave_room_for_those_of_the_living(world: World) -> None:
+    """Each worker that dies leaves a hint; they must not fill the item, or the next one's lease is found too late."""
+    for n in range(2 * MOST):
+        world.stores.pacer.reserve("one", 1, pace(RATE, 1), lead=0, hint=Hint(f"dead{n}", "0" * 26, n, 1))
+        for _ in range(2):
+            world.expired.look()
+        assert len(world.stores.hints.read(["one"])) <= CROWDED
+    job = killed(world, 150)
+    assert job in {hint.job for _, hint in world.stores.hints.read(["one"])}
 
 
 def test_a_fault_with_one_lease_keeps_none_of_the_others_from_being_looked_at(world: World) -> None:
