@@ -62,6 +62,6 @@ def _named(job: str, faults: list[Exception]) -> Iterator[None]:
     with logs.about(logger, job):
         try:
             yield
-        except Exception as fault:
+        except Exception as fault:  # any fault: the other jobs come first, then it is raised
             logger.exception("not folded")
             faults.append(fault)

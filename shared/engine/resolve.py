@@ -101,7 +101,7 @@ class Resolution:
                     told.add(Word(ref, WordKind.ACCEPTED.value, at, finding.id))
                 elif isinstance(finding, Absent):
                     told.add(Word(ref, WordKind.ABSENT.value, at))
-        except Exception:
+        except Exception:  # any fault, raised again
             told.flush()  # a fault of a store: what was found must not be asked for again
             raise
         told.flush()

@@ -95,7 +95,7 @@ class Waker:
                     break
             else:
                 return sent
-        except Exception:
+        except Exception:  # any fault: raised again, or logged and left to the next message
             if place == way:
                 raise
             _LOG.exception("page not woken", extra={"slot": place.slot, "after": place.after})

@@ -80,7 +80,7 @@ class Window:
                 slots = self._booking.reserve(
                     slots_for(waiting, self._rate), self._rate, ahead=0.001, until=last, job=lease.job.id
                 )
-            except Exception:
+            except Exception:  # any fault, raised again
                 lease.requeue(waiting)  # none was begun
                 raise
             if slots.switches is not None:

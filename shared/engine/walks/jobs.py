@@ -137,7 +137,7 @@ class OpenJobs:
             jobs = self._records.read_jobs(wanted) if wanted else {}
             small = [(job.id, 0) for job in jobs.values() if job.chunks == 1]
             firsts = {x.job: x for x in self._ledgers.read_these(small)} if small else {}
-        except Exception:
+        except Exception:  # any fault, raised again
             for entry, since in page:
                 run.progress.leave(entry.job, 0, since)
             raise
