@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from aws_cdk import Duration, Stack
+from aws_cdk import Duration, RemovalPolicy, Stack
 from aws_cdk.aws_kms import IKey
 from aws_cdk.aws_lambda import EventSourceMapping
 from aws_cdk.aws_sqs import DeadLetterQueue, IQueue, Queue, QueueEncryption
@@ -46,7 +46,7 @@ class WorkQueue(Construct):
         super().__init__(scope, construct_id)
         key = customer_key(self, deployment)
         self.dead = DeadLetters(self, "Dead", deployment=deployment, name=f"{name}-dlq")
-        self.queue = _queue(self, deployment, key, name, consumer_seconds, self.dead.queue)
+        self.queue = _queue(self, deployment, key, name, consumer_seconds, self.dead.queue, deployment.named_removal)
 
     def feed(self, consumer: Function, *, batch: int, concurrency: int, window_seconds: int = 0) -> None:
         """Let a function consume the queue.
@@ -66,6 +66,9 @@ class ExpressQueue(Construct):
 
     In another stack that dead-letter queue is named, not referred to, since a stack takes 200 parameters: it is there
     before the lane's function, which is one of them.
+
+    It goes with its stack, in production too: it holds hints, which the sweeper sends again. A nested stack is complete
+    before the one around it can fail, so that a rollback would keep a queue that is to be kept, and with it the name.
     """
 
     def __init__(
@@ -85,7 +88,7 @@ class ExpressQueue(Construct):
             name = f"{contracts.lane_queue_name(deployment.stage, credential)}-dlq"
             dead = Queue.from_queue_arn(self, "Dead", Stack.of(self).format_arn(service="sqs", resource=name))
         name = contracts.express_queue_name(deployment.stage, credential)
-        self.queue = _queue(self, deployment, key, name, consumer_seconds, dead)
+        self.queue = _queue(self, deployment, key, name, consumer_seconds, dead, RemovalPolicy.DESTROY)
 
     def feed(self, consumer: Function, *, batch: int, concurrency: int) -> None:
         """Let the lane's function consume the queue, as `WorkQueue.feed` does."""
@@ -93,7 +96,13 @@ class ExpressQueue(Construct):
 
 
 def _queue(
-    scope: Construct, deployment: Deployment, key: IKey | None, name: str, consumer_seconds: int, dead: IQueue
+    scope: Construct,
+    deployment: Deployment,
+    key: IKey | None,
+    name: str,
+    consumer_seconds: int,
+    dead: IQueue,
+    removal: RemovalPolicy,
 ) -> Queue:
     return Queue(
         scope,
@@ -105,7 +114,7 @@ def _queue(
         encryption=QueueEncryption.KMS if key else QueueEncryption.SQS_MANAGED,
         encryption_master_key=key,
         enforce_ssl=not deployment.local,
-        removal_policy=deployment.named_removal,
+        removal_policy=removal,
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 from cli.checks.first import ours
 from infra.lint import examples, synthesise, templates
 from infra.settings import SettingsError, read
+from shared.contracts import EXPRESS_SUFFIX
 from tests.infra.conftest import SETTINGS, deployment
 from tests.infra.template import Template, text
 
@@ -40,6 +41,18 @@ def test_what_a_rollback_leaves_has_no_name_of_ours(stage: list[Template]) -> No
     left = {r["Type"]: r for t in stage for r in t.resources.values() if r.get("DeletionPolicy") not in GOES}
     assert set(left) == {"AWS::DynamoDB::Table", "AWS::S3::Bucket"}
     assert not {"TableName", "BucketName"} & {key for r in left.values() for key in r["Properties"]}
+
+
+def test_express_queues_are_never_kept(stage: list[Template]) -> None:
+    """Their stack is complete before the one around it can fail; what they hold is found by the sweeper."""
+    express = [
+        resource
+        for template in stage
+        for resource in template.resources.values()
+        if resource["Type"] == "AWS::SQS::Queue" and resource["Properties"]["QueueName"].endswith(EXPRESS_SUFFIX)
+    ]
+    assert len(express) > 4
+    assert {(x["DeletionPolicy"], x["UpdateReplacePolicy"]) for x in express} == {("Delete", "Delete")}
 
 
 def test_the_doctor_looks_for_every_queue_s_name(stage: list[Template]) -> None:
