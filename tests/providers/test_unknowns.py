@@ -212,3 +212,32 @@ def test_nearly_all_unknowns_are_settled_within_a_day_and_none_is_sent_twice(
             settled = [place for place in those if cells[place] in GOOD]
             assert len(settled) >= BAR * len(those), name
         assert sum(world.counts(job).values()) == count
+
+
+@pytest.mark.promise(1)
+def test_much_of_what_sendgrid_took_is_found_in_its_logs_and_the_rest_stays_unknown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its logs prove no absence: what was never taken is not sent again."""
+    began = time.perf_counter()
+    with far("sendgrid", per_call=1) as world:
+        world.simulator.control.webhooks("sendgrid", "sendgrid", mix={"silent": 1})
+        job = world.accept(people(80), policy=Policy(max_attempts=15)).id
+        start = world.clock.now()
+        world.run(seconds=0)
+        world.live(job, 8 * 3600)
+        log = world.simulator.control.log()
+        taken = Counter((ref.chunk, ref.index) for line in log if (ref := Ref.parse(line["ref"])) and ref.job == job)
+        cells = {(x.chunk, i): x.cell(i)[0] for x in world.ledgers.read_all(job) for i in range(len(x.cells))}
+        doubts = doubted(world, job)
+        with capsys.disabled():
+            sys.stdout.write(
+                report(world, doubts, cells, (world.clock.now() - start) / 60, time.perf_counter() - began)
+            )
+        assert max(taken.values()) == 1
+        good = {place for place, state in cells.items() if state in GOOD}
+        assert good <= set(taken)
+        assert {state for place, state in cells.items() if place not in good} <= {Cell.UNKNOWN, Cell.DROPPED}
+        lost = {place for place in doubts["sendgrid"] if place in taken}
+        assert len(lost & good) == world.asked["accepted"] >= len(lost) / 2, "most questions are disturbed, too"
+        assert world.asked["absent"] == 0
