@@ -85,9 +85,11 @@ class Pair:
     rate: float
     credentials: int = 1
 
-    def metric(self, service: metrics.Service, name: metrics.Metric, seconds: int) -> Metric:
-        """Return the sum of one of our figures."""
-        return ours(self.stage, service, name, seconds, channel=self.channel, provider=self.provider)
+    def metric(self, service: metrics.Service, name: metrics.Metric, seconds: int, *, statistic: str = "Sum") -> Metric:
+        """Return the sum of one of our figures, or another statistic of it."""
+        return ours(
+            self.stage, service, name, seconds, statistic=statistic, channel=self.channel, provider=self.provider
+        )
 
 
 def pairs(deployment: Deployment) -> list[Pair]:

@@ -192,6 +192,17 @@ class Monitoring(Construct):
                 ],
             ),
         )
+        board.add_widgets(
+            _graph(
+                "Senders' clocks: off by, at the most (ms)",
+                [
+                    p.metric(metrics.Service.SEND, name.CLOCK_SKEW, minute, statistic="Maximum").with_(
+                        label=f"{p.channel} {p.provider}"
+                    )
+                    for p in self._pairs
+                ],
+            ),
+        )
 
     def _by_provider(
         self, name: metrics.Metric, seconds: int, service: metrics.Service = metrics.Service.SEND

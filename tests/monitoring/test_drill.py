@@ -293,6 +293,7 @@ def _all_that_is_told(functions: Functions, healthy: list[Document]) -> set[Key]
     world.providers["acme-one"].script("r0@example.com", [Rejected("no", permanent=True)])
     world.providers["acme-one"].script("r1@example.com", [Throttled(60)])
     world.accept(2, route=("acme-one",))
+    world.pacer.tat["acme-one"] = round((world.clock.now() + 7200) * 1e6)  # type: ignore[attr-defined]
     told = healthy + functions.send()
     world.clock.advance(61)  # the provider asked all to wait
     told += _crashed(functions) + functions.webhook(signature=False) + functions.ingest()
