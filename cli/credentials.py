@@ -19,8 +19,8 @@ from cli.environment import api_target
 from cli.errors import Failed, Misused, NotFound
 from cli.output import Json, emit, say, surroundings, table, tell
 from shared.adapters.clock import SystemClock
-from shared.contracts import TEST_CREDENTIAL, Credential
-from shared.providers.registry import secret_fields
+from shared.contracts import TEST_CREDENTIAL, Credential, secret_name, webhook_secret_name
+from shared.providers.registry import secret_fields, verifying
 
 app = typer.Typer(help="Provider accounts, declared in cdk.json.", no_args_is_help=True)
 
@@ -91,12 +91,45 @@ def set_secret(
         text, fields = _object(_read(file, credential))
         if credential is not None and not force:
             _judge(credential, text)
+        if credential is not None:
+            _split(found, credential, text)
         found.put_secret(credential_id, text)
     if json:
         emit({"credential_id": credential_id, "stage": found.stage, "fields": fields})
     else:
         say(f"secret of {credential_id} stored ({fields} fields; stage {found.stage}, {found.where})")
         say("senders take it up within five minutes; `posthaste doctor` checks it as it is stored")
+
+
+@app.command("split")
+def split_secrets(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
+    """Copy what verifies webhooks from each credential's secret into a secret of its own.
+
+    The webhook function reads only these. `set` writes both; run this once before an upgrade from a version that had
+    one secret for both. A repeat changes nothing.
+    """
+    del ctx
+    found = deployment(stage, aws=aws)
+    rows = []
+    with aws_errors(found.where):
+        for credential in found.settings().credentials:
+            text = found.secret(secret_name(found.stage, credential.id))
+            made = bool(text.strip()) and _split(found, credential, text)
+            rows.append({"credential_id": credential.id, "written": made})
+    if json:
+        emit({"stage": found.stage, "items": rows})
+        return
+    table(("credential_id", "written"), rows, empty="no credential is declared")
+
+
+def _split(found: Deployment, credential: Credential, text: str) -> bool:
+    """Store what verifies a credential's webhooks apart from what sends; False if it is there, or there is none."""
+    own = verifying(credential.provider, codec.loads(_object(text)[0]))
+    wanted = codec.dumps(own, separators=(",", ":"))
+    if not own or found.secret(webhook_secret_name(found.stage, credential.id)) == wanted:
+        return False
+    found.put_verifying(credential.id, wanted)
+    return True
 
 
 def _declared(found: Deployment, credential_id: str, *, force: bool) -> Credential | None:

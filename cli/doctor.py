@@ -36,6 +36,7 @@ from shared.contracts import (
     prefix,
     secret_name,
     unsubscribe_secret_name,
+    webhook_secret_name,
 )
 from shared.domain.switches import EVERYTHING, Switch
 from shared.ports import Clock
@@ -252,6 +253,10 @@ def _secrets(patient: Patient) -> Iterator[Finding]:
         name = secret_name(stage, credential.id)
         judge = partial(secrets.judge, credential, url=patient.url, clock=patient.clock)
         yield from _of_secret(patient, f"secret {credential.id}", name, judge)
+        text, name = patient.read.get(name, ""), webhook_secret_name(stage, credential.id)
+        if secrets.verifying(credential, text):
+            apart = partial(secrets.apart, credential, text)
+            yield from _of_secret(patient, f"secret {credential.id} (webhooks)", name, apart)
     yield from _of_secret(patient, "secret unsubscribe", unsubscribe_secret_name(stage), lambda x: [secrets.links(x)])
 
 

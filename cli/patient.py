@@ -56,11 +56,7 @@ class Patient:
     def secret(self, name: str) -> str:
         """Return a secret's text, empty if it has none; each is asked for once."""
         if name not in self.read:
-            client = self.found.client("secretsmanager")
-            try:
-                self.read[name] = str(client.get_secret_value(SecretId=name).get("SecretString", ""))
-            except client.exceptions.ResourceNotFoundException:  # also: no value yet
-                self.read[name] = ""
+            self.read[name] = self.found.secret(name)
         return self.read[name]
 
 

@@ -1,7 +1,7 @@
 """A Lambda function with its own role and log group; what it may do is added by the stack."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk.aws_iam import Effect, PolicyDocument, PolicyStatement, Role, ServicePrincipal
@@ -112,17 +112,28 @@ class Function(Construct):
             logging_format=LoggingFormat.JSON,
         )
 
-    def allow(self, *actions: str, on: list[str], partitions: str = "") -> None:
+    def allow(
+        self, *actions: str, on: list[str], partitions: str = "", conditions: Mapping[str, Any] | None = None
+    ) -> None:
         """Let the function do these actions on these resources (ARNs).
 
-        `partitions`: of tables, only partitions whose key fits this pattern. The emulator knows no such condition.
+        Args:
+            actions: as IAM names them.
+            on: the resources.
+            partitions: of tables, only partitions whose key fits this pattern.
+            conditions: more of them, operator → key → values. The emulator knows neither of the two.
         """
         if self._local:  # the emulator asks for sqs:SendMessageBatch too, which on AWS is the same action
             actions = tuple(a.replace("sqs:SendMessage", "sqs:SendMessage*") for a in actions)
         within = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [partitions]}, "Null": _NAMED}
-        conditions = within if partitions and not self._local else None
+        every = {**(within if partitions else {}), **(conditions or {})}
         self._policy.add_statements(
-            PolicyStatement(effect=Effect.ALLOW, actions=list(actions), resources=on, conditions=conditions)
+            PolicyStatement(
+                effect=Effect.ALLOW,
+                actions=list(actions),
+                resources=on,
+                conditions=every if every and not self._local else None,
+            )
         )
 
     def may_call_itself(self) -> None:

@@ -13,7 +13,7 @@ from infra.links import LinkKeys
 from infra.monitoring import Monitoring
 from infra.queue import DeadLetters, ExpressQueue, WorkQueue
 from infra.settings import Deployment
-from infra.storage import ARCHIVE, EXPORTS
+from infra.storage import ARCHIVE, EXPORTS, UPLOADS
 from shared import contracts
 
 BUCKET: Final = "StorageBucket5CB7C8EA"
@@ -54,45 +54,51 @@ ALARMS: Final = {
     "there stands on the dashboard and in the alarm's history, and a queue of it would be read by nobody.",
 }
 SES: Final = {
-    "identity/*": "Who may use a sender's address is checked when a job is accepted; which addresses are verified "
-    "changes from day to day without a deployment.",
     "template/*": "A call for several recipients brings its template along, which has no name.",
 }
+ANY_IDENTITY: Final = (
+    "Who may use a sender's address is checked when a job is accepted; which addresses are verified changes from day "
+    "to day without a deployment."
+)
+OWN_IDENTITIES: Final = "Addresses and subdomains of the domains that the credential may send from."
 LIST_STREAMS: Final = "dynamodb:ListStreams, which Lambda's poller needs, knows no resources."
 
 
-_ARCHIVE: Final = {
-    f"<{BUCKET}.Arn>/{ARCHIVE}*": "The archive alone; its files are named after jobs, made at run time.",
+OBJECTS: Final = {
+    ARCHIVE: "The archive alone; its files are named after jobs, made at run time.",
+    EXPORTS: "Exports alone; their names are made at run time.",
+    UPLOADS: "Uploaded lists alone; their names are made at run time.",
+    contracts.CONTENTS: "Large contents alone; they are named after jobs, made at run time.",
 }
 
 
 def wildcards(deployment: Deployment) -> dict[str, str]:
     """Return resource → reason of every wildcard within a name that a policy may have, as cdk-nag prints them."""
     lanes = _HERE.format(service="sqs", name=contracts.lane_queue_name(deployment.stage, "*"))
-    secrets = _HERE.format(service="secretsmanager", name=f"secret:{contracts.secret_name(deployment.stage, '*')}")
+    own = contracts.webhook_secret_name(deployment.stage, "*")
+    secrets = _HERE.format(service="secretsmanager", name=f"secret:{own}")
     return {
-        f"<{BUCKET}.Arn>/{EXPORTS}*": "Exports alone; their names are made at run time.",
-        f"<{BUCKET}.Arn>/*": "Objects of this deployment's own bucket; their keys are made at run time.",
+        **{f"<{BUCKET}.Arn>/{prefix}*": reason for prefix, reason in OBJECTS.items()},
         _HERE.format(service="scheduler", name=f"schedule/{contracts.prefix(deployment.stage)}/*"): "Schedules of this "
         "stage's own group; each is named after its job, made at run time.",
         lanes: "A released chunk may go to any credential of its route, so to any lane of this stage. By pattern: a "
         "list of a hundred lanes exceeds what an inline policy may hold.",
-        secrets: "The webhook function verifies the webhooks of every credential of this stage. By pattern: a list of "
-        "a hundred secrets exceeds what an inline policy may hold.",
-        f"<{BUCKET}.Arn>/{contracts.CONTENTS}*": "The sweeper copies large contents of jobs that wait for long; they "
-        "are named after jobs, made at run time.",
-        **(_ARCHIVE if deployment.settings.archive_days else {}),
+        secrets: "The webhook function verifies the webhooks of every credential of this stage, by secrets that hold "
+        "nothing else. By pattern: a list of a hundred secrets exceeds what an inline policy may hold.",
         **_ses(deployment),
     }
 
 
 def _ses(deployment: Deployment) -> dict[str, str]:
-    regions = {c.region for c in deployment.settings.credentials if c.provider == "ses"}
-    return {
-        _HERE.format(service="ses", name=name).replace("<AWS::Region>", region or "<AWS::Region>"): reason
-        for region in sorted(regions)
-        for name, reason in SES.items()
-    }
+    found: dict[str, str] = {}
+    for c in deployment.settings.credentials:
+        if c.provider != "ses":
+            continue
+        own = {f"identity/{x}": OWN_IDENTITIES for d in c.domains for x in (f"*@{d}", f"*.{d}")}
+        for name, reason in {**SES, **(own or {"identity/*": ANY_IDENTITY})}.items():
+            place = _HERE.format(service="ses", name=name).replace("<AWS::Region>", c.region or "<AWS::Region>")
+            found[place] = reason
+    return found
 
 
 def _nested(stack: Stack, deployment: Deployment) -> dict[str, str]:
@@ -100,7 +106,8 @@ def _nested(stack: Stack, deployment: Deployment) -> dict[str, str]:
     if not deployment.stacks:
         return {}
     bucket = stack.node.find_child("Storage").node.find_child("Bucket").node.find_child("Resource")
-    return {f"<referenceto{Names.node_unique_id(bucket.node)}Arn>/*": wildcards(deployment)[f"<{BUCKET}.Arn>/*"]}
+    name = f"<referenceto{Names.node_unique_id(bucket.node)}Arn>/{contracts.CONTENTS}*"
+    return {name: OBJECTS[contracts.CONTENTS]}
 
 
 def check(stack: Stack, *, deployment: Deployment) -> None:

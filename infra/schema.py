@@ -42,6 +42,7 @@ LOG_DAYS: Final = (
 CREDENTIAL_ID: Final = re.compile(r"[a-z0-9-]{1,32}")
 REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
 HEADER: Final = re.compile(r"[Xx]-[A-Za-z0-9-]{1,74}")
+DOMAIN: Final = re.compile(r"(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 CONFIGURATION_SET: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 STACK: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
 STAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
@@ -75,6 +76,7 @@ class Credential(_Model):
     stack: str = ""
     retired: bool = False
     headers: list[str] = []
+    domains: list[str] = []
     campaigns: Literal["exclusive", "shared"] = "exclusive"
 
     @field_validator("stack")
@@ -110,8 +112,10 @@ class Credential(_Model):
             raise ValueError("headers is for provider smtp alone")
         if wrong := [x for x in self.headers if not HEADER.fullmatch(x)]:
             raise ValueError(f"headers: {wrong[0]!r} is not X- and letters, digits and hyphens")
-        if self.provider != "ses" and (self.region or self.configuration_set):
-            raise ValueError("region and configuration_set are for provider ses alone")
+        if self.provider != "ses" and (self.region or self.configuration_set or self.domains):
+            raise ValueError("region, configuration_set and domains are for provider ses alone")
+        if wrong := [x for x in self.domains if not DOMAIN.fullmatch(x)]:
+            raise ValueError(f"domains: {wrong[0]!r} is no domain in lower case (an international one as xn--…)")
         if self.region and not REGION.fullmatch(self.region):
             raise ValueError(f"region {self.region!r} is no AWS region")
         if self.configuration_set and not CONFIGURATION_SET.fullmatch(self.configuration_set):

@@ -183,6 +183,7 @@ def read(
                 configuration_set=_configuration_set(parsed.stage, c),
                 retired=c.retired,
                 headers=tuple(c.headers),
+                domains=tuple(c.domains),
                 shared=c.campaigns == "shared",
             )
         )

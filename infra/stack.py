@@ -1,7 +1,7 @@
 """The stack: composes the parts and grants each function what it uses. Grants stand here and nowhere else."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from aws_cdk import (
     Annotations,
@@ -30,7 +30,7 @@ from infra.queue import ExpressQueue
 from infra.schedules import Schedules
 from infra.ses import SesEvents
 from infra.settings import Deployment, SettingsError
-from infra.storage import ARCHIVE, EXPORTS, Storage
+from infra.storage import ARCHIVE, EXPORTS, UPLOADS, Storage
 from infra.webhooks import Webhooks
 from shared import contracts
 
@@ -39,11 +39,12 @@ CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionC
 """Each also within transactions. Nobody scans: only operators' tools do."""
 CONSUME: Final = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes")
 STREAM: Final = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
-SES_SEND: Final = ("ses:SendEmail", "ses:SendRawEmail", "ses:SendBulkEmail", "ses:SendBulkTemplatedEmail")
+SES_SEND: Final = ("ses:SendEmail", "ses:SendRawEmail", "ses:SendBulkTemplatedEmail")
 """SES checks the second for a mail with attachments, and the last for each entry of a SendBulkEmail."""
+SES_BULK: Final = "ses:SendBulkEmail"
+"""The only one of them that knows no `ses:FromAddress` (Service Authorization Reference, "Amazon SES v2")."""
 UNBOUND: Final = frozenset({"mailgun"})
 """Providers whose webhooks' signatures cover no body: each is remembered with the body it came with."""
-STORE: Final = ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
 LINKED: Final = ("email", "any")
 """Channels whose messages may have an unsubscription link; `any` is that of the built-in test credential."""
 MAX_RESOURCES: Final = 500
@@ -113,7 +114,7 @@ class PosthasteStack(Stack):
         self._grant_exports(storage, exports, api.serve, make)
         if archived:
             dispatch.sweep.allow("sqs:SendMessage", on=[exports.work.queue.queue_arn])
-            make.allow("s3:GetObject", "s3:PutObject", on=[storage.bucket.arn_for_objects(f"{ARCHIVE}*")])
+            make.allow("s3:GetObject", "s3:PutObject", on=storage.objects(ARCHIVE))
         ses = [c for c in deployment.settings.credentials if c.provider == "ses" and not c.region]
         if ses:
             events = SesEvents(self, "SesEvents", deployment=deployment, credentials=ses, feedback=feedback)
@@ -199,7 +200,7 @@ class PosthasteStack(Stack):
         express = contracts.express_queue_name(deployment.stage, lane.credential.id)
         sender.allow(*CONSUME, on=[lane.work.queue.queue_arn, self.format_arn(service="sqs", resource=express)])
         sender.allow(*READ, *CHANGE, on=[storage.records.table_arn, storage.ops.table_arn])
-        sender.allow("s3:GetObject", on=[storage.bucket.arn_for_objects("*")])
+        sender.allow("s3:GetObject", on=storage.objects(contracts.CONTENTS))
         sender.allow("s3:ListBucket", on=[storage.bucket.bucket_arn])  # else a missing object is "access denied"
         sender.allow("sqs:SendMessage", on=[self._lanes(deployment)])
         if lane.secret is None:
@@ -211,14 +212,18 @@ class PosthasteStack(Stack):
             sender.allow("secretsmanager:GetSecretValue", on=[self._link_keys(deployment)])
 
         if lane.credential.provider == "ses":
-            sender.allow(*SES_SEND, on=self._ses(lane.credential))
+            domains = lane.credential.domains
+            places = self._ses(lane.credential)
+            sender.allow(*SES_SEND, on=places, conditions=_from(domains))
+            sender.allow(SES_BULK, on=places)
 
     def _grant_api(self, deployment: Deployment, storage: Storage, serve: Function) -> None:
         tables = [storage.records.table_arn, storage.ops.table_arn]
         serve.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=tables)
         serve.allow("dynamodb:DeleteItem", on=[storage.records.table_arn])
         serve.allow("dynamodb:Query", on=self._indexes(storage, contracts.INDEX_OPEN, contracts.INDEX_MINE))
-        serve.allow(*STORE, on=[storage.bucket.arn_for_objects("*")])
+        serve.allow("s3:GetObject", on=storage.objects(UPLOADS, contracts.CONTENTS, EXPORTS))
+        serve.allow("s3:PutObject", on=storage.objects(UPLOADS, contracts.CONTENTS))
         serve.allow("s3:ListBucket", on=[storage.bucket.bucket_arn])
         serve.allow("secretsmanager:GetSecretValue", on=[self._link_keys(deployment)])
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes(deployment)])
@@ -227,15 +232,16 @@ class PosthasteStack(Stack):
         if any(c.provider in UNBOUND for c in deployment.settings.credentials):
             receive.allow("dynamodb:PutItem", on=[storage.ops.table_arn], partitions=f"{contracts.POST_PREFIX}*")
         receive.allow("sqs:SendMessage", on=[feedback.work.queue.queue_arn])
-        receive.allow("secretsmanager:GetSecretValue", on=[self._secret(contracts.secret_name(deployment.stage, "*"))])
+        own = contracts.webhook_secret_name(deployment.stage, "*")
+        receive.allow("secretsmanager:GetSecretValue", on=[self._secret(own)])
 
     def _grant_dispatch(self, deployment: Deployment, storage: Storage, feedback: Feedback, dispatch: Dispatch) -> None:
         for function in (dispatch.plan, dispatch.log, dispatch.track, dispatch.sweep):
             function.allow(*READ, *CHANGE, on=[storage.records.table_arn, storage.ops.table_arn])
             function.allow("dynamodb:Query", on=self._indexes(storage, contracts.INDEX_OPEN))
             function.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes(deployment)])
-        contents = storage.bucket.arn_for_objects(f"{contracts.CONTENTS}*")
-        dispatch.sweep.allow("s3:GetObject", "s3:PutObject", on=[contents])  # of jobs that are kept longer
+        contents = storage.objects(contracts.CONTENTS)
+        dispatch.sweep.allow("s3:GetObject", "s3:PutObject", on=contents)  # of jobs that are kept longer
         dispatch.sweep.allow("s3:ListBucket", on=[storage.bucket.bucket_arn])
         self._grant_stream(dispatch.plan, storage.records)
         self._grant_stream(dispatch.log, storage.ops)
@@ -256,7 +262,7 @@ class PosthasteStack(Stack):
         ingest.allow(*CONSUME, on=[queue])
         tables = [storage.records.table_arn, storage.ops.table_arn]
         ingest.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=tables)
-        ingest.allow("s3:GetObject", "s3:PutObject", on=[storage.bucket.arn_for_objects("*")])
+        ingest.allow("s3:GetObject", "s3:PutObject", on=storage.objects(UPLOADS))
         ingest.allow("s3:ListBucket", on=[storage.bucket.bucket_arn])
 
     def _grant_schedules(
@@ -290,7 +296,7 @@ class PosthasteStack(Stack):
         make.allow(*CONSUME, "sqs:SendMessage", on=[queue])
         make.allow("dynamodb:GetItem", "dynamodb:Query", on=[storage.records.table_arn, storage.ops.table_arn])
         make.allow("dynamodb:PutItem", on=[storage.records.table_arn])
-        make.allow("s3:GetObject", "s3:PutObject", on=[storage.bucket.arn_for_objects(f"{EXPORTS}*")])
+        make.allow("s3:GetObject", "s3:PutObject", on=storage.objects(EXPORTS))
         make.allow("s3:ListBucket", on=[storage.bucket.bucket_arn])
 
     def _grant_key(self, deployment: Deployment, schedules: Schedules) -> None:
@@ -326,8 +332,12 @@ class PosthasteStack(Stack):
         )
 
     def _ses(self, credential: contracts.Credential) -> list[str]:
-        """Return what a sender may send with: any identity, whose owners the API checks, by one configuration set."""
-        names = ("identity/*", "template/*", f"configuration-set/{credential.configuration_set}")
+        """Return what a sender may send with: identities and one configuration set.
+
+        The identities are those of the credential's domains, or any where it has none: the API checks senders.
+        """
+        identities = [f"identity/{x}" for d in credential.domains for x in (d, f"*@{d}", f"*.{d}")] or ["identity/*"]
+        names = (*identities, "template/*", f"configuration-set/{credential.configuration_set}")
         return [
             self.format_arn(service="ses", region=credential.region or None, resource=kind, resource_name=name)
             for kind, name in (n.split("/") for n in names)
@@ -364,3 +374,9 @@ class PosthasteStack(Stack):
         )
         for name, value in values:
             CfnOutput(self, name, value=value)
+
+
+def _from(domains: Sequence[str]) -> dict[str, Any] | None:
+    """Return the condition that a mail's `From` is of one of these domains or of their subdomains; None: any is."""
+    patterns = [x for d in domains for x in (f"*@{d}", f"*@*.{d}")]
+    return {"StringLike": {"ses:FromAddress": patterns}} if patterns else None

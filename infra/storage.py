@@ -80,6 +80,10 @@ class Storage(Construct):
             ],
         )
 
+    def objects(self, *prefixes: str) -> list[str]:
+        """Return the ARNs of the bucket's objects whose names begin with one of these prefixes."""
+        return [self.bucket.arn_for_objects(f"{prefix}*") for prefix in prefixes]
+
     def _table(self, construct_id: str, deployment: Deployment, key: IKey | None) -> Table:
         return Table(
             self,

@@ -124,6 +124,11 @@ def secret_name(stage: str, credential_id: str) -> str:
     return f"{prefix(stage)}/credential/{credential_id}"
 
 
+def webhook_secret_name(stage: str, credential_id: str) -> str:
+    """Return the Secrets Manager name of what verifies a credential's webhooks: those fields of its secret alone."""
+    return f"{prefix(stage)}/webhook/{credential_id}"
+
+
 def unsubscribe_secret_name(stage: str) -> str:
     """Return the Secrets Manager name of what signs unsubscription links: {"current": key, "previous": "key key"}."""
     return f"{prefix(stage)}/unsubscribe"
@@ -160,6 +165,8 @@ class Credential:
     """Takes nothing new; what was accepted for it is still sent."""
     headers: tuple[str, ...] = ()
     """SMTP: names of the headers that clients may set; other providers tell headers from orders."""
+    domains: tuple[str, ...] = ()
+    """SES: the domains that it may send from, their subdomains included; empty: any."""
     shared: bool = False
     """Campaigns run side by side, each at its own rate, instead of one after the other."""
 
@@ -234,6 +241,7 @@ class Settings:
                         **({"configuration_set": c.configuration_set} if c.configuration_set else {}),
                         **({"retired": True} if c.retired else {}),
                         **({"headers": list(c.headers)} if c.headers else {}),
+                        **({"domains": list(c.domains)} if c.domains else {}),
                         **({"shared": True} if c.shared else {}),
                     }
                     for c in self.credentials
@@ -263,12 +271,12 @@ class Settings:
         plain = zlib.decompress(base64.b64decode(text[2:])).decode() if text.startswith("z:") else text
         raw = _known(cls, json.loads(plain))
         credentials = (_known(Credential, c) for c in raw["credentials"])
+        listed = ("accounts", "headers", "domains")
         return cls(
             **{
                 **raw,
                 "credentials": tuple(
-                    Credential(**{**c, "accounts": tuple(c["accounts"]), "headers": tuple(c.get("headers", ()))})
-                    for c in credentials
+                    Credential(**{**c, **{name: tuple(c[name]) for name in listed if name in c}}) for c in credentials
                 ),
                 "routes": {k: tuple(v) for k, v in raw["routes"].items()},
             }

@@ -82,6 +82,25 @@ def judge(credential: Credential, text: str, url: str, clock: Clock) -> list[Fin
     return found or [Finding(name, Level.OK, "complete" if fields else "empty, as its sender's role signs")]
 
 
+def apart(credential: Credential, text: str, own: str) -> list[Finding]:
+    """Judge what verifies a credential's webhooks, which is kept apart from what sends.
+
+    Args:
+        credential: as declared.
+        text: the credential's secret.
+        own: the secret of its webhooks, empty if there is none.
+    """
+    if verifying(credential, text) == read(credential, own)[0]:
+        return []
+    says = "its webhooks are verified by an older copy of it, or by none: posts of its provider may not be believed"
+    return [Finding(f"secret {credential.id} (webhooks)", Level.ERROR, says, "posthaste credential split")]
+
+
+def verifying(credential: Credential, text: str) -> Mapping[str, str]:
+    """Return those fields of a credential's secret that verify its webhooks."""
+    return registry.verifying(credential.provider, read(credential, text)[0])
+
+
 def known(credential: Credential) -> list[str]:
     """Return the names of the fields that a credential's secret may have."""
     return [f.name for f in registry.secret_fields(credential.provider)]

@@ -86,7 +86,7 @@ def build(env: Mapping[str, str], client: Callable[[str], Any] | None = None) ->
 
     return Services(
         settings=settings,
-        secret=Secrets(make("secretsmanager"), settings.stage, clock).get,
+        secret=Secrets(make("secretsmanager"), settings.stage, clock).verifying,
         feedback=SqsQueue(make("sqs"), env[contracts.ENV_FEEDBACK_QUEUE_URL], clock),
         clock=clock,
         reader=reader,

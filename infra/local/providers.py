@@ -5,7 +5,7 @@ import sys
 from typing import Final
 
 from infra.local import emulator, processes
-from infra.local.accounts import Deployment
+from infra.local.accounts import Deployment, posthaste
 from infra.local.console import LocalCloudError
 from infra.local.deploy import client
 from infra.local.paths import Paths
@@ -71,6 +71,7 @@ def introduce(deployment: Deployment, cloud_port: int, simulator_port: int) -> N
             control.webhooks(credential.provider, credential.id, url=target, **POSTING)
         except ControlError as error:
             raise LocalCloudError(str(error)) from error
+    posthaste(deployment, cloud_port, "credential", "split")
 
 
 def _topic(stage: str, cloud_port: int) -> str:

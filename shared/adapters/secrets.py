@@ -12,7 +12,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 
 from shared.adapters.clock import SystemClock
 from shared.adapters.sqs import is_transient
-from shared.contracts import secret_name, unsubscribe_secret_name
+from shared.contracts import secret_name, unsubscribe_secret_name, webhook_secret_name
 from shared.ports import Clock, Retriable
 
 if TYPE_CHECKING:
@@ -56,6 +56,10 @@ class Secrets:
             Retriable: Secrets Manager does not answer, and nothing is remembered.
         """
         return self._get(secret_name(self._stage, credential_id), f"of {credential_id}", kept)
+
+    def verifying(self, credential_id: str, *, kept: float = KEPT) -> Mapping[str, str]:
+        """Return what verifies a credential's webhooks, as `get` does: no key that could send."""
+        return self._get(webhook_secret_name(self._stage, credential_id), f"of the webhooks of {credential_id}", kept)
 
     def unsubscribe(self, *, kept: float = KEPT) -> Mapping[str, str]:
         """Return what signs unsubscription links, as `get` does, no older than `kept` seconds if it can be had."""

@@ -116,6 +116,11 @@ def secret_fields(name: str) -> tuple[SecretField, ...]:
     return fields
 
 
+def verifying(name: str, secret: Mapping[str, str]) -> dict[str, str]:
+    """Return those fields of a secret by which a provider's webhooks are verified; KeyError if there is none."""
+    return {f.name: secret[f.name] for f in secret_fields(name) if f.feedback and f.name in secret}
+
+
 def resolves(name: str) -> bool:
     """Tell whether a provider can be asked what became of a message; KeyError if there is none."""
     factory = provider(name)

@@ -96,6 +96,8 @@ CODES: Final[Mapping[int, str]] = {401: "unauthorized", 403: "forbidden"}
 _ACCEPTED: Final = 200
 _LOST: Final = Unknown("malformed_answer")
 _NO_REGION: Final = Rejected("no_region", permanent=False, provider_down=True)
+_DOMAIN: Final = Rejected("domain_not_allowed", permanent=False, about_message=True)
+"""Its sender's role may not send it: SES would refuse as if the whole credential were refused."""
 _NO_KEYS: Final = Rejected("no_aws_keys", permanent=False, provider_down=True)
 
 
@@ -109,6 +111,7 @@ class Ses:
         keys: whose signature it is; None: the same.
         configuration_set: what publishes the events; empty: there will be none.
         credential: travels with the events, so that they are known by themselves.
+        domains: that it may send from, their subdomains included; none: any.
         clock: for signatures and delays.
     """
 
@@ -126,6 +129,7 @@ class Ses:
         configuration_set: str,
         credential: str,
         clock: Clock,
+        domains: Sequence[str] = (),
     ) -> None:
         self._http = http
         self._clock = clock
@@ -134,6 +138,7 @@ class Ses:
         self._one = _Call(url + "/v2/email/outbound-emails", region)
         self._many = _Call(url + "/v2/email/outbound-bulk-emails", region)
         self._credential = credential
+        self._domains = tuple(domains)
         self._simple = PerContent(lambda content: simple(content, configuration_set))
         self._bulk = PerContent(lambda content: bulk(content, configuration_set))
 
@@ -157,10 +162,16 @@ class Ses:
         """
         if not _REGION.fullmatch(self._region):
             return [_NO_REGION] * len(targets)
+        if not self._may(content):
+            return [_DOMAIN] * len(targets)
         begun = targets[: self.per_call_of(content) if len(targets) > 1 else 1]
         called = [t for t in begun if t.recipient.address.isascii()]
         outcomes = (yield from self._call(content, called, deadline)) if called else []
         return spread(begun, called, outcomes, SMTPUTF8) + [NotStarted()] * (len(targets) - len(begun))
+
+    def _may(self, content: Content) -> bool:
+        domain = content.sender.address.rpartition("@")[2].lower()
+        return not self._domains or any(domain == d or domain.endswith(f".{d}") for d in self._domains)
 
     def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> Steps[list[Outcome]]:
         n = len(targets)
@@ -273,6 +284,7 @@ def _build(needs: Needs) -> Ses:
         configuration_set=declared.configuration_set if declared else "",
         credential=declared.id if declared else "",
         clock=needs.clock,
+        domains=declared.domains if declared else (),
     )
 
 

@@ -1,7 +1,7 @@
 import base64
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -119,10 +119,12 @@ def public_key() -> str:
     return base64.b64encode(public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).decode()
 
 
-def stored_secret(credential: str = "sendgrid-main", **connection: Any) -> str | None:
+def stored_secret(
+    credential: str = "sendgrid-main", name: Callable[[str, str], str] = secret_name, **connection: Any
+) -> str | None:
     client = boto3.client("secretsmanager", region_name="us-east-1", **connection)
     try:
-        return str(client.get_secret_value(SecretId=secret_name("dev", credential))["SecretString"])
+        return str(client.get_secret_value(SecretId=name("dev", credential))["SecretString"])
     except client.exceptions.ResourceNotFoundException:
         return None
 

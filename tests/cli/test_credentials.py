@@ -4,10 +4,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import boto3
 import pytest
 
 from infra.settings import providers
-from shared.contracts import ENV_SETTINGS, Credential, Settings
+from shared.contracts import ENV_SETTINGS, Credential, Settings, secret_name, webhook_secret_name
 from shared.ports import BadSignature
 from shared.providers import registry
 from shared.providers.registry import AwsAccount, Needs
@@ -104,6 +105,66 @@ def test_a_secret_comes_from_a_file(run: Run, folder: Path, flags: tuple[str, ..
     assert SECRET not in done.out + done.err
     if flags:
         assert done.json == {"credential_id": "sendgrid-main", "stage": "dev", "fields": 2}
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("provider", sorted(providers()))
+def test_webhooks_are_verified_by_the_fields_that_are_kept_apart(provider: str) -> None:
+    class Reading(dict[str, str]):
+        def get(self, name: str, default: Any = None) -> Any:
+            read.add(name)
+            return super().get(name, default)
+
+    read: set[str] = set()
+    fields = registry.secret_fields(provider)
+    for given in ({}, {f.name: "x" for f in fields}):
+        with suppress(KeyError, BadSignature):
+            registry.webhooks(provider).verify({}, b"{}", Reading(given), 0.0)
+    assert read <= {f.name for f in fields if f.feedback}
+    everything = {f.name: "x" for f in fields}
+    assert registry.verifying(provider, everything).keys() == {f.name for f in fields if f.feedback}
+
+
+@pytest.mark.promise(9)
+def test_what_verifies_webhooks_is_stored_apart_from_what_sends(run: Run) -> None:
+    assert run("credential", "set", "sendgrid-main", input=GOOD).code == 0
+    apart = {"webhook_public_key": json.loads(GOOD)["webhook_public_key"]}
+    assert json.loads(stored_secret(name=webhook_secret_name) or "") == apart
+    assert json.loads(stored_secret() or "") == json.loads(GOOD), "an older version finds all of it"
+    other = {**json.loads(GOOD), "webhook_public_key": public_key() + "," + public_key()}
+    assert run("credential", "set", "sendgrid-main", "--force", input=json.dumps(other)).code == 0
+    assert (
+        json.loads(stored_secret(name=webhook_secret_name) or "")["webhook_public_key"]
+        == public_key() + "," + public_key()
+    )
+
+
+def test_secrets_of_an_older_version_are_split_by_a_command(run: Run) -> None:
+    client = boto3.client("secretsmanager", "us-east-1")
+    client.put_secret_value(SecretId=secret_name("dev", "sendgrid-main"), SecretString=GOOD)
+    client.create_secret(Name=secret_name("dev", "relay"), SecretString='{"auth": "none"}')
+    done = run("credential", "split", "--json")
+    assert (done.code, SECRET in done.out + done.err) == (0, False)
+    assert {x["credential_id"]: x["written"] for x in done.json["items"]} == {
+        "sendgrid-main": True,
+        "relay": False,
+        "ses-main": False,
+    }
+    assert json.loads(stored_secret(name=webhook_secret_name) or "") == {"webhook_public_key": public_key()}
+    again = run("credential", "split", "--json")
+    assert not any(x["written"] for x in again.json["items"])
+    assert [x["Name"] for x in client.list_secrets()["SecretList"] if "/webhook/" in x["Name"]] == [
+        webhook_secret_name("dev", "sendgrid-main")
+    ]
+
+
+def test_the_secret_of_webhooks_has_the_key_of_its_credential(run: Run) -> None:
+    client = boto3.client("secretsmanager", "us-east-1")
+    client.delete_secret(SecretId=secret_name("dev", "sendgrid-main"), ForceDeleteWithoutRecovery=True)
+    client.create_secret(Name=secret_name("dev", "sendgrid-main"), KmsKeyId="alias/ours")
+    assert run("credential", "set", "sendgrid-main", input=GOOD).code == 0
+    found = client.describe_secret(SecretId=webhook_secret_name("dev", "sendgrid-main"))
+    assert found["KmsKeyId"] == "alias/ours"
 
 
 def test_a_secret_comes_from_a_pipe(run: Run) -> None:

@@ -61,6 +61,7 @@ class Stage:
         return list(self.functions)
 
     environment = Deployment.environment
+    secret = Deployment.secret
 
     def output(self, name: str) -> str:
         return {"SesTopicArn": TOPIC, "AlarmTopicArn": TOPIC}[name]
@@ -247,6 +248,26 @@ def test_a_secret_that_cannot_be_read_keeps_no_other(stage: Stage) -> None:
     assert doomed.do == "aws secretsmanager restore-secret --secret-id posthaste-blue/credential/ses-main"
     assert (denied.check, denied.level) == ("secret unsubscribe", Level.WARNING)
     assert "GetSecretValue (AccessDeniedException)" in denied.says
+
+
+def test_webhooks_that_are_verified_by_no_copy_or_an_old_one_are_an_error(stage: Stage) -> None:
+    mailgun = Credential("mg", "mailgun", "email", 14)
+    deployed = replace(SETTINGS, credentials=(mailgun,), routes={})
+    ours = json.dumps({"api_key": "key", "domain": "mg.example.com", "webhook_signing_key": "new"})
+    for apart, level in (("", Level.ERROR), ("old", Level.ERROR), ("new", None)):
+        variables = {ENV_SETTINGS: deployed.dumps()}
+        stage.stub("lambda").add_response("get_function_configuration", {"Environment": {"Variables": variables}})
+        secrets = stage.stub("secretsmanager")
+        secrets.add_response("get_secret_value", {"SecretString": ours}, {"SecretId": "posthaste-blue/credential/mg"})
+        copy = {"SecretString": json.dumps({"webhook_signing_key": apart})} if apart else {}
+        secrets.add_response("get_secret_value", copy, {"SecretId": "posthaste-blue/webhook/mg"})
+        links = {"SecretString": json.dumps({"current": "k" * 64})}
+        secrets.add_response("get_secret_value", links, {"SecretId": "posthaste-blue/unsubscribe"})
+        patient = replace(stage.patient(), settings=deployed)
+        found = {x.check: x for x in examine(patient, [x for x in CHECKS if x.name == "secrets"])}
+        told = found.get("secret mg (webhooks)")
+        assert (told.level if told else None) == level
+        assert told is None or told.do == "posthaste credential split"
 
 
 def test_ses_is_looked_at_by_who_may_not_read_its_secret(stage: Stage) -> None:

@@ -12,7 +12,15 @@ from botocore.exceptions import ClientError
 from infra.local import accounts, deploy, emulator, processes, providers
 from infra.local.cloud import Cloud
 from infra.local.completion import complete
-from shared.contracts import ENV_LANE, ENV_OPS_TABLE, ENV_RECORDS_TABLE, HANDLERS, Credential, secret_name
+from shared.contracts import (
+    ENV_LANE,
+    ENV_OPS_TABLE,
+    ENV_RECORDS_TABLE,
+    HANDLERS,
+    Credential,
+    secret_name,
+    webhook_secret_name,
+)
 from simulator.client import ControlClient
 
 pytestmark = pytest.mark.deployed
@@ -147,7 +155,7 @@ def test_a_sender_cannot_read_another_secret(
 
 
 @pytest.mark.promise(9)
-def test_only_its_sender_and_the_webhooks_receiver_can_read_a_secret(
+def test_a_secret_is_read_by_its_sender_and_what_verifies_its_webhooks_by_their_receiver(
     functions: dict[str, dict[str, str]],
     sender: str,
     deployment: accounts.Deployment,
@@ -155,12 +163,16 @@ def test_only_its_sender_and_the_webhooks_receiver_can_read_a_secret(
     aws: Aws,
     in_role: InRole,
 ) -> None:
-    name = secret_name(deployment.settings.stage, credential.id)
-    readers = {f for f in functions if not refused(in_role(f, "secretsmanager").get_secret_value, SecretId=name)}
-    handlers = {f: aws("lambda").get_function_configuration(FunctionName=f)["Handler"] for f in readers}
-    assert set(handlers.values()) == {HANDLERS["send"], HANDLERS["webhooks"]}
-    assert sender in readers
-    assert len(readers) == 2
+    def readers(name: str) -> set[str]:
+        return {f for f in functions if not refused(in_role(f, "secretsmanager").get_secret_value, SecretId=name)}
+
+    assert readers(secret_name(deployment.settings.stage, credential.id)) == {sender}
+    apart = webhook_secret_name(deployment.settings.stage, credential.id)
+    assert set(json.loads(aws("secretsmanager").get_secret_value(SecretId=apart)["SecretString"])) == {
+        "webhook_public_key"
+    }
+    (receiver,) = readers(apart)
+    assert aws("lambda").get_function_configuration(FunctionName=receiver)["Handler"] == HANDLERS["webhooks"]
 
 
 @pytest.mark.promise(9)

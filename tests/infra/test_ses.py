@@ -1,16 +1,17 @@
 """An SES credential: what brings its events to the feedback queue, and what its sender may do."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from infra.lint import synthesise
 from infra.settings import SettingsError, Target, read
-from infra.stack import SES_SEND
+from infra.stack import SES_BULK, SES_SEND
 from shared import contracts
 from tests.infra.conftest import SETTINGS
-from tests.infra.template import Template, target, text
+from tests.infra.template import Template, listed, target, text
 
 HERE = "arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:"
 SES: list[dict[str, Any]] = [
@@ -114,9 +115,29 @@ def test_plain_http_is_refused_on_aws(files: dict[Target, Any]) -> None:
 def test_a_sender_may_send_by_its_own_configuration_set_alone(
     stack: Template, credential: str, here: str, name: str
 ) -> None:
-    (found,) = [s for s in stack.statements(f"send-{credential}") if set(SES_SEND) & s.actions]
-    assert found.actions == set(SES_SEND)
-    assert found.resources == {here + "identity/*", here + "template/*", f"{here}configuration-set/{name}"}
+    found = [s for s in stack.statements(f"send-{credential}") if any(a.startswith("ses:") for a in s.actions)]
+    assert {a for s in found for a in s.actions} == {*SES_SEND, SES_BULK}
+    for statement in found:
+        assert statement.resources == {here + "identity/*", here + "template/*", f"{here}configuration-set/{name}"}
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("place", list(Target))
+def test_a_credential_with_domains_sends_from_these_alone(tmp_path: Path, place: Target) -> None:
+    credential = {**SES[0], "domains": ["example.com", "xn--bcher-kva.example"]}
+    made = Template(json.loads(synthesise(read(settings(credential), target=place), tmp_path).read_text("utf-8")))
+    role = made.resources[target(made.functions()["send-ses-main"]["Role"])]["Properties"]
+    statements = [s for p in role["Policies"] for s in p["PolicyDocument"]["Statement"] if "ses:" in str(s["Action"])]
+    patterns = ["*@example.com", "*@*.example.com", "*@xn--bcher-kva.example", "*@*.xn--bcher-kva.example"]
+    condition = {"StringLike": {"ses:FromAddress": patterns}} if place is Target.AWS else None
+    known = {action: s.get("Condition") for s in statements for action in listed(s["Action"])}
+    assert known == {**dict.fromkeys(SES_SEND, condition), SES_BULK: None}, "SendBulkEmail does not know the sender"
+    identities = {
+        f"{HERE}identity/{x}" for d in ("example.com", "xn--bcher-kva.example") for x in (d, f"*@{d}", f"*.{d}")
+    }
+    for statement in statements:
+        found = {text(r) for r in statement["Resource"]}
+        assert found == {*identities, f"{HERE}template/*", f"{HERE}configuration-set/posthaste-dev-ses-main"}
 
 
 def test_no_other_function_may_use_ses(stack: Template) -> None:
@@ -149,9 +170,13 @@ def test_the_functions_know_their_configuration_sets() -> None:
         ({"configuration_set": "a.b"}, "configuration_set 'a.b' is not 1 to 64 of"),
         ({"configuration_set": "a" * 65}, "is not 1 to 64 of"),
         ({"provider": "sendgrid", "configuration_set": "x"}, "are for provider ses alone"),
+        ({"provider": "sendgrid", "domains": ["example.com"]}, "are for provider ses alone"),
+        ({"domains": ["Example.com"]}, "domains: 'Example.com' is no domain in lower case"),
+        ({"domains": ["*"]}, "domains: '*' is no domain in lower case"),
+        ({"domains": ["news@example.com"]}, "is no domain in lower case"),
     ],
 )
-def test_a_wrong_setting_is_one_clear_line(changes: dict[str, str], expected: str) -> None:
+def test_a_wrong_setting_is_one_clear_line(changes: dict[str, Any], expected: str) -> None:
     with pytest.raises(SettingsError, match="credentials") as caught:
         read(settings({**SES[0], **changes}))
     assert expected in str(caught.value)

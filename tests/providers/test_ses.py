@@ -247,3 +247,21 @@ def test_without_keys_or_region_nothing_is_sent(needs: dict[str, Any], code: str
     http = FakeHttp(TAKEN)
     assert built(http, **needs).send(CONTENT, [target(0), target(1)], deadline=NOW + 5) == [down(code)] * 2
     assert http.requests == []
+
+
+@pytest.mark.parametrize("sender", ["news@example.com", "News@sub.example.com", "x@a.b.example.com"])
+def test_a_credential_with_domains_sends_from_them_and_from_their_subdomains(sender: str) -> None:
+    http = FakeHttp(TAKEN)
+    provider = built(http, credential=replace(DECLARED, domains=("example.org", "example.com")))
+    content = replace(CONTENT, sender=Mailbox(sender))
+    assert provider.send(content, [target(0)], deadline=NOW + 5) == [Accepted(ID)]
+
+
+@pytest.mark.parametrize("sender", ["news@example.net", "news@badexample.com", "example.com@example.net"])
+def test_a_message_of_another_domain_is_left_to_others_before_ses_refuses_the_credential(sender: str) -> None:
+    http = FakeHttp(TAKEN)
+    provider = built(http, credential=replace(DECLARED, domains=("example.org", "example.com")))
+    content = replace(CONTENT, sender=Mailbox(sender))
+    refused = Rejected("domain_not_allowed", permanent=False, about_message=True)
+    assert provider.send(content, [target(0), target(1)], deadline=NOW + 5) == [refused] * 2
+    assert http.requests == []

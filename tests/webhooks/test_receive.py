@@ -319,7 +319,9 @@ def test_the_services_are_built_from_the_environment(
     aws: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = aws("sqs").create_queue(QueueName="feedback")["QueueUrl"]
-    aws("secretsmanager").create_secret(Name=contracts.secret_name("dev", "main"), SecretString=json.dumps(SECRET))
+    aws("secretsmanager").create_secret(
+        Name=contracts.webhook_secret_name("dev", "main"), SecretString=json.dumps(SECRET)
+    )
     env = {contracts.ENV_SETTINGS: SETTINGS.dumps(), contracts.ENV_FEEDBACK_QUEUE_URL: url}
     built = replace(build(env, aws), clock=Clock())
     monkeypatch.setattr(receive, "services", lambda: built)
