@@ -25,6 +25,7 @@ from benchmarks.meter import RECORDS_INDICES, Meter, Tally
 from benchmarks.sizes import Item
 from shared import contracts
 from shared.adapters.dynamo.accounts import Accounts
+from shared.adapters.dynamo.homes import Homes
 from shared.contracts import Credential, Settings, Word
 from shared.domain.chunks import Recipient
 from shared.domain.content import Content, Mailbox
@@ -37,6 +38,8 @@ from tests.fakes.clock import FakeClock, FakePool
 REGION: Final = "us-east-1"
 RECORDS: Final = "records"
 OPS: Final = "ops"
+IDENTITIES: Final = "identities"
+AUDIT: Final = "audit"
 SENDER_SECONDS: Final = 120
 CALL_SECONDS: Final = 10.0
 ID_BYTES: Final = 60
@@ -162,7 +165,7 @@ class World:
     def _make(self) -> None:
         db = self._plain.client("dynamodb")
         _tables(db)
-        accounts = Accounts(db, RECORDS, self.clock)
+        accounts = Accounts(db, RECORDS, self.clock, homes=Homes(IDENTITIES, AUDIT, both=True))
         self.account = accounts.create_account("Bench", ["example.com"])
         self._key, _ = accounts.create_key(self.account)
         self._sqs = self._plain.client("sqs")
@@ -186,6 +189,8 @@ class World:
             contracts.ENV_SETTINGS: self.config.dumps(),
             contracts.ENV_RECORDS_TABLE: RECORDS,
             contracts.ENV_OPS_TABLE: OPS,
+            contracts.ENV_IDENTITIES_TABLE: IDENTITIES,
+            contracts.ENV_AUDIT_TABLE: AUDIT,
             contracts.ENV_BUCKET: "bench",
             contracts.ENV_FEEDBACK_QUEUE_URL: self._feedback,
             contracts.ENV_INGEST_QUEUE_URL: self._lists,
@@ -389,7 +394,8 @@ def _tables(client: Any) -> None:
         }
         for x in RECORDS_INDICES
     ]
-    for table, names, more in ((RECORDS, strings, {"GlobalSecondaryIndexes": indices}), (OPS, ("pk", "sk"), {})):
+    plain = ((table, ("pk", "sk"), {}) for table in (OPS, IDENTITIES, AUDIT))
+    for table, names, more in ((RECORDS, strings, {"GlobalSecondaryIndexes": indices}), *plain):
         client.create_table(
             TableName=table,
             BillingMode="PAY_PER_REQUEST",

@@ -9,7 +9,7 @@ import typer
 
 from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
-from cli.output import Json, emit, moment, say, surroundings, table
+from cli.output import Json, counted, emit, moment, say, surroundings, table
 from shared.domain.accounts import MAX_NAME, is_account_id
 from shared.domain.journal import has_address, operator
 
@@ -176,6 +176,23 @@ def unsuspend_account(
         emit({"account_id": owner, "suspended": False, "changed": changed})
     else:
         say(f"{owner} sends again; what waits goes on within seconds" if changed else f"{owner} is not suspended")
+
+
+@account_app.command("move")
+def move_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
+    """Move accounts, keys, senders and audit logs of an older version to tables that no function may change.
+
+    The first change of an account, key or sender does the same. A repeat moves what is missing.
+    """
+    with opened(ctx, stage, aws=aws) as desk:
+        apart = bool(desk.found.homes().identities)
+        moved = desk.accounts.move() if apart else 0
+    if json:
+        emit({"stage": desk.found.stage, "tables": apart, "moved": moved})
+    elif apart:
+        say(f"{counted(moved, 'item')} moved ({desk.where}); what is in the old place counts no more")
+    else:
+        say(f"nothing is moved ({desk.where}): the deployed version has no tables to move to; deploy this one first")
 
 
 @account_app.command("region")

@@ -17,6 +17,8 @@ from cli.environment import AWS_ENDPOINT, LocalCloud, local_cloud
 from cli.errors import CommandError, Failed, Misused, NotAuthorised, NotFound, Unreachable
 from shared.contracts import (
     AUDIT_DAYS,
+    ENV_AUDIT_TABLE,
+    ENV_IDENTITIES_TABLE,
     ENV_OPS_TABLE,
     ENV_RECORDS_TABLE,
     ENV_SETTINGS,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     import boto3
 
     from shared.adapters.dynamo.accounts import Accounts
+    from shared.adapters.dynamo.homes import Homes
     from shared.adapters.dynamo.journal import DynamoJournal
     from shared.adapters.dynamo.switchboard import Switchboard
 
@@ -38,6 +41,8 @@ ENV_STAGE: Final = "POSTHASTE_STAGE"
 DEFAULT_STAGE: Final = "dev"
 RECORDS_OUTPUT: Final = "RecordsTable"
 OPS_OUTPUT: Final = "OpsTable"
+IDENTITIES_OUTPUT: Final = "IdentitiesTable"
+AUDIT_TABLE_OUTPUT: Final = "AuditTable"
 AUDIT_OUTPUT: Final = "AuditDays"
 FUNCTION: Final = "AWS::Lambda::Function"
 NESTED: Final = "AWS::CloudFormation::Stack"
@@ -87,7 +92,7 @@ class Deployment:
         """Return the accounts of this deployment; NotFound if there is no such deployment."""
         from shared.adapters.dynamo.accounts import Accounts  # noqa: PLC0415 - see above
 
-        return Accounts(self.client("dynamodb"), self.table(), clock, audit_days=self.audit_days())
+        return Accounts(self.client("dynamodb"), self.table(), clock, audit_days=self.audit_days(), homes=self.homes())
 
     def switchboard(self, clock: Clock) -> "Switchboard":
         """Return the kill switches of this deployment; NotFound if there is no such deployment."""
@@ -96,7 +101,12 @@ class Deployment:
         ops = os.environ.get(ENV_OPS_TABLE, "") if self.records else ""
         ops = ops or self.output(OPS_OUTPUT)
         return Switchboard(
-            self.client("dynamodb"), records=self.table(), ops=ops, clock=clock, audit_days=self.audit_days()
+            self.client("dynamodb"),
+            records=self.table(),
+            ops=ops,
+            clock=clock,
+            audit_days=self.audit_days(),
+            homes=self.homes(),
         )
 
     def journal(self, clock: Clock) -> "DynamoJournal":
@@ -104,8 +114,19 @@ class Deployment:
         from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415 - see above
         from shared.adapters.dynamo.journal import DynamoJournal  # noqa: PLC0415
 
-        dynamo = Dynamo(self.client("dynamodb"), sleep=clock.sleep, audit_days=self.audit_days())
+        client = self.client("dynamodb")
+        dynamo = Dynamo(client, sleep=clock.sleep, audit_days=self.audit_days(), homes=self.homes())
         return DynamoJournal(dynamo, self.table())
+
+    def homes(self) -> "Homes":
+        """Return where identities and the audit log are: in `records`, if the stack is of an earlier version."""
+        from shared.adapters.dynamo.homes import Homes  # noqa: PLC0415 - see above
+
+        if self.records:
+            names = [os.environ.get(name, "") for name in (ENV_IDENTITIES_TABLE, ENV_AUDIT_TABLE)]
+        else:
+            names = [self._outputs.get(name, "") for name in (IDENTITIES_OUTPUT, AUDIT_TABLE_OUTPUT)]
+        return Homes(*names, both=True)
 
     def audit_days(self) -> int:
         """Return for how long an entry of the audit log is kept; NotFound if there is no such deployment."""

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
 from cli import stacks
-from cli.checks import Finding, Level, account, secrets, ses, stack
+from cli.checks import Finding, Level, account, ses, stack
 from cli.client import connections
 from cli.deployment import FUNCTION, OPS_OUTPUT, Aws, Deployment, Stage, aws_errors, deployment
+from cli.doctor_secrets import identities, look, own_keys
 from cli.errors import ExitCode, Misused, NotFound
 from cli.output import Json, clean, counted, emit, say, surroundings
 from cli.patient import Patient, environment
@@ -34,9 +34,6 @@ from shared.contracts import (
     express_queue_name,
     lane_queue_name,
     prefix,
-    secret_name,
-    unsubscribe_secret_name,
-    webhook_secret_name,
 )
 from shared.domain.switches import EVERYTHING, Switch
 from shared.ports import Clock
@@ -244,41 +241,13 @@ def _writes(patient: Patient) -> list[Finding]:
     return [account.writes(quota, patient.settings)]
 
 
-def _secrets(patient: Patient) -> Iterator[Finding]:
-    if not patient.environment:
-        yield Finding("secrets", Level.SKIPPED, "made by the first deploy; then `posthaste credential set`")
-        return
-    stage = patient.settings.stage
-    for credential in patient.settings.credentials:
-        name = secret_name(stage, credential.id)
-        judge = partial(secrets.judge, credential, url=patient.url, clock=patient.clock)
-        yield from _of_secret(patient, f"secret {credential.id}", name, judge)
-        text, name = patient.read.get(name, ""), webhook_secret_name(stage, credential.id)
-        if secrets.verifying(credential, text):
-            apart = partial(secrets.apart, credential, text)
-            yield from _of_secret(patient, f"secret {credential.id} (webhooks)", name, apart)
-    yield from _of_secret(patient, "secret unsubscribe", unsubscribe_secret_name(stage), lambda x: [secrets.links(x)])
-
-
-def _of_secret(patient: Patient, check: str, name: str, judge: Callable[[str], Iterable[Finding]]) -> Iterable[Finding]:
-    """Judge one secret; that it cannot be read keeps no other."""
-    from botocore.exceptions import ClientError  # noqa: PLC0415 - loads botocore
-
-    from cli.checks.unasked import code_of, unasked  # noqa: PLC0415
-
-    try:
-        return judge(patient.secret(name))
-    except ClientError as error:
-        return [secrets.doomed(check, name) if code_of(error) == secrets.DOOMED else unasked(check, error)]
-
-
 def _ses(patient: Patient) -> Iterator[Finding]:
     here = str(patient.found.session.region_name)
     by_region: dict[str, list[Credential]] = {}
     for c in patient.settings.credentials:
         if c.provider != "ses":
             continue
-        if patient.environment and _own_keys(patient, c):
+        if patient.environment and own_keys(patient, c):
             yield Finding(f"ses {c.id}", Level.SKIPPED, "its secret has keys of another account: look there")
         else:
             by_region.setdefault(c.region or here, []).append(c)
@@ -290,16 +259,6 @@ def _ses(patient: Patient) -> Iterator[Finding]:
         covering = {x for s in senders for x in ses.cover(s, {k["IdentityName"].lower() for k in known})}
         details = {name: client.get_email_identity(EmailIdentity=name) for name in sorted(covering)}
         yield from ses.identities(known, details, senders, region)
-
-
-def _own_keys(patient: Patient, credential: Credential) -> bool:
-    """Tell whether mail leaves another account; that of the deployment, if the secret cannot be read."""
-    from botocore.exceptions import ClientError  # noqa: PLC0415 - loads botocore
-
-    try:
-        return secrets.own_keys(patient.secret(secret_name(patient.settings.stage, credential.id)))
-    except ClientError:  # the check of secrets says so
-        return False
 
 
 def _senders(patient: Patient, credentials: Sequence[Credential]) -> set[str]:
@@ -392,7 +351,8 @@ CHECKS: Final = (
     Check("concurrency", _concurrency),
     Check("tables", _writes),
     Check("ses", _ses),
-    Check("secrets", _secrets, local=True),
+    Check("secrets", look, local=True),
+    Check("identities", identities, local=True),
     Check("names", stacks.names),
     Check("stack", stacks.look, local=True),
     Check("address", _address, local=True),

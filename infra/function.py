@@ -1,6 +1,6 @@
 """A Lambda function with its own role and log group; what it may do is added by the stack."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from aws_cdk import Duration, RemovalPolicy
@@ -135,6 +135,17 @@ class Function(Construct):
                 conditions=every if every and not self._local else None,
             )
         )
+
+    def refuse(self, *actions: str, on: list[str], partitions: Sequence[str]) -> None:
+        """Let the function do these actions on no partition whose key fits one of the patterns, whatever else it may.
+
+        The emulator knows no such condition.
+        """
+        if not self._local:
+            within = {"ForAnyValue:StringLike": {"dynamodb:LeadingKeys": list(partitions)}}
+            self._policy.add_statements(
+                PolicyStatement(effect=Effect.DENY, actions=list(actions), resources=on, conditions=within)
+            )
 
     def may_call_itself(self) -> None:
         """Let the function send to the queue that it consumes, as often as its work takes."""

@@ -37,6 +37,11 @@ from shared import contracts
 READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
 """Each also within transactions. Nobody scans: only operators' tools do."""
+WRITE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem")
+OLD_PLACES: Final = ("K#*", "ACCOUNTS", "A#*#AUDIT")
+"""Partitions of `records` with API keys, the list of accounts, and audit logs of a stage that is older than the tables
+`identities` and `audit`. Its accounts and senders are in partitions that functions do write, so they count no more once
+they have been moved."""
 CONSUME: Final = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes")
 STREAM: Final = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
 SES_SEND: Final = ("ses:SendEmail", "ses:SendRawEmail", "ses:SendBulkTemplatedEmail")
@@ -130,6 +135,7 @@ class PosthasteStack(Stack):
                 dispatch=dispatch,
                 api=api,
             )
+        self._refuse_old_places(storage, webhooks.receive)
         self._grant_key(deployment, schedules)
         self._outputs(api, environment, deployment.settings.audit_days)
         self._refuse_what_is_too_large(deployment)
@@ -189,6 +195,8 @@ class PosthasteStack(Stack):
             contracts.ENV_SETTINGS: deployment.settings.dumps(),
             contracts.ENV_RECORDS_TABLE: storage.records.table_name,
             contracts.ENV_OPS_TABLE: storage.ops.table_name,
+            contracts.ENV_IDENTITIES_TABLE: storage.identities.table_name,
+            contracts.ENV_AUDIT_TABLE: storage.audit.table_name,
             contracts.ENV_BUCKET: storage.bucket.bucket_name,
             contracts.ENV_FEEDBACK_QUEUE_URL: feedback.work.queue.queue_url,
             contracts.ENV_LANE_URL_PREFIX: f"{host}{name}",
@@ -221,6 +229,8 @@ class PosthasteStack(Stack):
         tables = [storage.records.table_arn, storage.ops.table_arn]
         serve.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=tables)
         serve.allow("dynamodb:DeleteItem", on=[storage.records.table_arn])
+        serve.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[storage.identities.table_arn])
+        serve.allow("dynamodb:PutItem", "dynamodb:Query", on=[storage.audit.table_arn])
         serve.allow("dynamodb:Query", on=self._indexes(storage, contracts.INDEX_OPEN, contracts.INDEX_MINE))
         serve.allow("s3:GetObject", on=storage.objects(UPLOADS, contracts.CONTENTS, EXPORTS))
         serve.allow("s3:PutObject", on=storage.objects(UPLOADS, contracts.CONTENTS))
@@ -240,6 +250,8 @@ class PosthasteStack(Stack):
             function.allow(*READ, *CHANGE, on=[storage.records.table_arn, storage.ops.table_arn])
             function.allow("dynamodb:Query", on=self._indexes(storage, contracts.INDEX_OPEN))
             function.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes(deployment)])
+        for function in (dispatch.log, dispatch.sweep):  # of jobs that the bounce guard stops, or that expire
+            function.allow("dynamodb:PutItem", on=[storage.audit.table_arn])
         contents = storage.objects(contracts.CONTENTS)
         dispatch.sweep.allow("s3:GetObject", "s3:PutObject", on=contents)  # of jobs that are kept longer
         dispatch.sweep.allow("s3:ListBucket", on=[storage.bucket.bucket_arn])
@@ -298,6 +310,15 @@ class PosthasteStack(Stack):
         make.allow("dynamodb:PutItem", on=[storage.records.table_arn])
         make.allow("s3:GetObject", "s3:PutObject", on=storage.objects(EXPORTS))
         make.allow("s3:ListBucket", on=[storage.bucket.bucket_arn])
+
+    def _refuse_old_places(self, storage: Storage, receive: Function) -> None:
+        """Let no function write where identities and audit logs were before they had tables of their own.
+
+        They are read there until they have been moved, and for a rollback they stay there.
+        """
+        for construct in self.node.find_all():
+            if isinstance(construct, Function) and construct is not receive:  # which has no right there at all
+                construct.refuse(*WRITE, on=[storage.records.table_arn], partitions=OLD_PLACES)
 
     def _grant_key(self, deployment: Deployment, schedules: Schedules) -> None:
         """Let everything that reads or writes use the customer's key, where there is one."""
@@ -367,6 +388,8 @@ class PosthasteStack(Stack):
             ("ApiUrl", api.http.api_endpoint),
             ("RecordsTable", environment[contracts.ENV_RECORDS_TABLE]),
             ("OpsTable", environment[contracts.ENV_OPS_TABLE]),
+            ("IdentitiesTable", environment[contracts.ENV_IDENTITIES_TABLE]),
+            ("AuditTable", environment[contracts.ENV_AUDIT_TABLE]),
             ("BucketName", environment[contracts.ENV_BUCKET]),
             ("FeedbackQueueUrl", environment[contracts.ENV_FEEDBACK_QUEUE_URL]),
             ("LaneUrlPrefix", environment[contracts.ENV_LANE_URL_PREFIX]),

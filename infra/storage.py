@@ -1,4 +1,4 @@
-"""The two tables and the bucket."""
+"""The tables and the bucket."""
 
 from typing import Final
 
@@ -33,7 +33,7 @@ NONCURRENT_DAYS: Final = 7
 
 
 class Storage(Construct):
-    """`records`, the ground truth; `ops`, the sending; and the bucket for what fits no item."""
+    """`records`, the ground truth; `ops`, the sending; who may what, and who did; the bucket for what fits no item."""
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment) -> None:
         super().__init__(scope, construct_id)
@@ -53,6 +53,8 @@ class Storage(Construct):
             projection_type=ProjectionType.KEYS_ONLY,
         )
         self.ops = self._table("Ops", deployment, key)
+        self.identities = self._table("Identities", deployment, key, stream=False)
+        self.audit = self._table("Audit", deployment, key, stream=False)
         days = deployment.settings.archive_days
         archive = [LifecycleRule(id="archive", prefix=ARCHIVE, expiration=Duration.days(days))] if days else []
         self.bucket = Bucket(
@@ -84,7 +86,7 @@ class Storage(Construct):
         """Return the ARNs of the bucket's objects whose names begin with one of these prefixes."""
         return [self.bucket.arn_for_objects(f"{prefix}*") for prefix in prefixes]
 
-    def _table(self, construct_id: str, deployment: Deployment, key: IKey | None) -> Table:
+    def _table(self, construct_id: str, deployment: Deployment, key: IKey | None, *, stream: bool = True) -> Table:
         return Table(
             self,
             construct_id,
@@ -97,7 +99,7 @@ class Storage(Construct):
                 point_in_time_recovery_enabled=True,
                 recovery_period_in_days=deployment.backups_days if deployment.backups_days < MAX_BACKUPS else None,
             ),
-            stream=StreamViewType.NEW_IMAGE,
+            stream=StreamViewType.NEW_IMAGE if stream else None,
             time_to_live_attribute="ttl",
             deletion_protection=deployment.production,
             removal_policy=deployment.removal,

@@ -85,7 +85,12 @@ def build(deployment: Deployment) -> ApiServices:
         settings=deployment.settings,
         clock=clock,
         accounts=Accounts(
-            client, table, clock, **_limits(deployment.settings), audit_days=deployment.settings.audit_days
+            client,
+            table,
+            clock,
+            **_limits(deployment.settings),
+            audit_days=deployment.settings.audit_days,
+            homes=deployment.homes,
         ),
         suppressions=Suppressions(client, table, clock, audit_days=deployment.settings.audit_days),
         links=deployment.links,

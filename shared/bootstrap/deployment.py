@@ -10,6 +10,7 @@ from shared import contracts
 from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo.client import CONFIG, Dynamo
+from shared.adapters.dynamo.homes import Homes
 from shared.adapters.dynamo.ledgers import DynamoLedgers
 from shared.adapters.dynamo.records import DynamoRecords
 from shared.contracts import Settings
@@ -81,7 +82,18 @@ class Deployment:
     @cached_property
     def dynamo(self) -> Dynamo:
         """DynamoDB."""
-        return Dynamo(self.aws.client("dynamodb", CONFIG), sleep=self.clock.sleep, audit_days=self.settings.audit_days)
+        return Dynamo(
+            self.aws.client("dynamodb", CONFIG),
+            sleep=self.clock.sleep,
+            audit_days=self.settings.audit_days,
+            homes=self.homes,
+        )
+
+    @property
+    def homes(self) -> Homes:
+        """Where identities and the audit log are; code is deployed a moment before the variables that name them."""
+        names = (contracts.ENV_IDENTITIES_TABLE, contracts.ENV_AUDIT_TABLE)
+        return Homes(*(self.env.get(name, "") for name in names))
 
     @cached_property
     def ledgers(self) -> DynamoLedgers:

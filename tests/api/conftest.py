@@ -229,11 +229,12 @@ class Api:
         return self.services.accounts.create_key(self.account, scopes=scopes)[0]
 
     def stored(self) -> list[dict[str, Any]]:
-        """Return every item of both tables but what every call may move: request buckets, and when keys were used."""
+        """Return every item of all tables but what every call may move: request buckets, and when keys were used."""
         found = []
-        for table in (self.tables.records, self.tables.ops):
+        homes = self.tables.homes
+        for table in (self.tables.records, self.tables.ops, homes.identities, homes.audit):
             found += self.client.scan(TableName=table)["Items"]
-        kept = [{k: v for k, v in x.items() if k != "used"} for x in found if x["sk"] != {"S": "BUCKET"}]
+        kept = [x for x in found if x["sk"] != {"S": "BUCKET"} and not x["pk"]["S"].startswith("USE#")]
         return sorted(kept, key=str)
 
 
@@ -254,7 +255,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
     services = ApiServices(
         settings=world.settings,
         clock=clock,
-        accounts=Accounts(client, records, clock),
+        accounts=Accounts(client, records, clock, homes=tables.homes),
         suppressions=Suppressions(client, records, clock),
         links=FakeLinks(),
         visits=visits(Dynamo(client, sleep=clock.sleep), records, clock),

@@ -8,6 +8,7 @@ from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts import CACHE, Accounts, UnknownAccount
 from shared.adapters.dynamo.buckets import BLOCK, GRACE
 from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.adapters.dynamo.journal import DynamoJournal
 from shared.domain.accounts import Scope, is_account_id, key_digest
 from shared.domain.journal import Event, Log, operator
@@ -27,9 +28,15 @@ class Counting:
         return getattr(self._client, name)
 
 
+@pytest.fixture(params=["apart", "in records"])
+def homes(request: pytest.FixtureRequest, tables: Tables) -> Homes:
+    """Identities and the audit log in tables of their own, and in `records` as in a stage that has no others."""
+    return tables.homes if request.param == "apart" else IN_RECORDS
+
+
 @pytest.fixture
-def accounts(moto_dynamo: Any, tables: Tables, clock: FakeClock) -> Accounts:
-    return Accounts(moto_dynamo, tables.records, clock)
+def accounts(moto_dynamo: Any, tables: Tables, clock: FakeClock, homes: Homes) -> Accounts:
+    return Accounts(moto_dynamo, tables.records, clock, homes=homes)
 
 
 def test_an_account_is_created_read_and_listed(accounts: Accounts, clock: FakeClock) -> None:
@@ -81,10 +88,10 @@ def test_a_wrong_key_is_not_found_and_nonsense_is_not_even_looked_up(
     counting = Counting(moto_dynamo)
     accounts = Accounts(counting, tables.records, clock)
     assert accounts.find_by_key("ph_live_" + "A" * 43) is None
-    assert counting.calls == ["get_item"]
+    assert counting.calls == ["batch_get_item"]
     assert accounts.find_by_key("ph_live_short") is None
     assert accounts.find_by_key("") is None
-    assert counting.calls == ["get_item"]
+    assert counting.calls == ["batch_get_item"]
 
 
 def test_a_key_is_remembered_for_a_while_and_a_miss_never(moto_dynamo: Any, tables: Tables, clock: FakeClock) -> None:
@@ -94,7 +101,7 @@ def test_a_key_is_remembered_for_a_while_and_a_miss_never(moto_dynamo: Any, tabl
     account = accounts.create_account("x")
     secret, key = accounts.create_key(account)
     assert [other.find_by_key(secret) for _ in range(3)] == [key] * 3
-    assert counting.calls == ["get_item"]
+    assert counting.calls == ["batch_get_item"]
     assert accounts.revoke_key(account, key.id)
     assert accounts.find_by_key(secret) is None
     assert other.find_by_key(secret) == key

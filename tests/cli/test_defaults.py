@@ -87,6 +87,8 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("resume",): lambda _: ("--credential", "one"),
     ("redrive",): lambda _: ("lane-one",),
     ("doctor",): lambda _: (),
+    ("account", "move"): lambda _: (),
+    ("credential", "split"): lambda _: (),
     ("batch", "send"): lambda _: ("batch.json",),
     ("batch", "watch"): lambda c: (c.api.logged(),),
     ("batch", "logs"): lambda c: (c.api.logged(),),
@@ -175,7 +177,15 @@ def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.M
     urls = [sqs.create_queue(QueueName=f"posthaste-{stage}-{name}")["QueueUrl"] for name in QUEUES]
     bucket = f"bucket-{stage}"
     boto3.client("s3", REGION).create_bucket(Bucket=bucket)
-    outputs = {"BucketName": bucket, "RecordsTable": api.tables.records, "OpsTable": api.tables.ops, "ApiUrl": real.url}
+    tables, homes = api.tables, api.tables.homes
+    outputs = {
+        "BucketName": bucket,
+        "RecordsTable": tables.records,
+        "OpsTable": tables.ops,
+        "IdentitiesTable": homes.identities,
+        "AuditTable": homes.audit,
+        "ApiUrl": real.url,
+    }
     stack = {
         "StackName": f"posthaste-{stage}",
         "StackStatus": "CREATE_COMPLETE",

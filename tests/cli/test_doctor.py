@@ -40,6 +40,7 @@ class Stage:
 
     def __init__(self, *, local: bool = False, functions: tuple[str, ...] = ("send",)) -> None:
         self.local = local
+        self.moved = True
         self.functions = functions
         self.session = boto3.Session("x", "y", region_name=REGION)
         self.stubs: dict[str, Stubber] = {}
@@ -67,7 +68,12 @@ class Stage:
         return {"SesTopicArn": TOPIC, "AlarmTopicArn": TOPIC}[name]
 
     def accounts(self, _clock: Any) -> Any:
+        stage = self
+
         class Accounts:
+            def moved(self) -> bool:
+                return stage.moved
+
             def list_accounts(self) -> list[Any]:
                 return [Credential("acc", "", "", 1), Credential("other", "", "", 1)]
 
@@ -147,6 +153,7 @@ def test_a_healthy_deployment_is_ok_in_every_respect(stage: Stage) -> None:
         f"ses {REGION} identities",
         "secret ses-main",
         "secret unsubscribe",
+        "identities",
         "ses events",
         "alarms",
     ]
@@ -268,6 +275,14 @@ def test_webhooks_that_are_verified_by_no_copy_or_an_old_one_are_an_error(stage:
         told = found.get("secret mg (webhooks)")
         assert (told.level if told else None) == level
         assert told is None or told.do == "posthaste credential split"
+
+
+def test_identities_that_functions_could_write_are_a_warning(stage: Stage) -> None:
+    stage.moved = False
+    variables = {ENV_SETTINGS: SETTINGS.dumps()}
+    stage.stub("lambda").add_response("get_function_configuration", {"Environment": {"Variables": variables}})
+    (told,) = examine(stage.patient(), [x for x in CHECKS if x.name == "identities"])
+    assert (told.level, told.do) == (Level.WARNING, "posthaste account move")
 
 
 def test_ses_is_looked_at_by_who_may_not_read_its_secret(stage: Stage) -> None:

@@ -13,6 +13,7 @@ from shared.adapters.dynamo.breakers import DynamoBreakers
 from shared.adapters.dynamo.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.hints import DynamoHints
+from shared.adapters.dynamo.homes import Homes
 from shared.adapters.dynamo.journal import DynamoJournal
 from shared.adapters.dynamo.ledgers import DynamoLedgers
 from shared.adapters.dynamo.pacer import DynamoPacer
@@ -30,16 +31,20 @@ __all__ = ["FakeBlobs", "MotoStores", "Tables", "TappedClient", "create_tables",
 
 
 class Tables:
-    """The names of the two tables of one test."""
+    """The names of the tables of one test."""
 
     def __init__(self) -> None:
         unique = uuid.uuid4().hex[:12]
         self.records = f"records-{unique}"
         self.ops = f"ops-{unique}"
+        self.homes = Homes(f"identities-{unique}", f"audit-{unique}", both=True)
+        """As operators' tools write."""
+        self.alone = Homes(self.homes.identities, self.homes.audit)
+        """As functions write."""
 
 
 def create_tables(client: Any) -> Tables:
-    """Create both tables with their keys and indices under new names."""
+    """Create all tables with their keys and indices under new names."""
     tables = Tables()
     primary = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
     projections: Mapping[str, Any] = {
@@ -64,12 +69,13 @@ def create_tables(client: Any) -> Tables:
             for index, projection in projections.items()
         ],
     )
-    client.create_table(
-        TableName=tables.ops,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("pk", "sk")],
-        KeySchema=primary,
-    )
+    for name in (tables.ops, tables.homes.identities, tables.homes.audit):
+        client.create_table(
+            TableName=name,
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("pk", "sk")],
+            KeySchema=primary,
+        )
     return tables
 
 
@@ -115,13 +121,16 @@ class MotoStores:
         self.tables = create_tables(client)
         self.blobs = FakeBlobs()
         self.listener: Callable[[Ledger], None] = lambda _ledger: None
-        self.dynamo = Dynamo(TappedClient(client, self.tap, self._updated), sleep=clock.sleep)
+        tapped = TappedClient(client, self.tap, self._updated)
+        self.dynamo = Dynamo(tapped, sleep=clock.sleep, homes=self.tables.alone)
         self.ledgers = DynamoLedgers(self.dynamo, self.tables.ops)
         self.records = DynamoRecords(self.dynamo, records=self.tables.records, ops=self.tables.ops, blobs=self.blobs)
         self.pacer = DynamoPacer(self.dynamo, self.tables.ops, clock)
         self.hints = DynamoHints(self.dynamo, self.tables.ops)
         self.holds = DynamoHolds(self.dynamo, records=self.tables.records, ops=self.tables.ops)
-        self.switchboard = Switchboard(client, records=self.tables.records, ops=self.tables.ops, clock=clock)
+        self.switchboard = Switchboard(
+            client, records=self.tables.records, ops=self.tables.ops, clock=clock, homes=self.tables.homes
+        )
         self.breakers = DynamoBreakers(self.dynamo, self.tables.ops)
         self.bookmarks = DynamoBookmarks(self.dynamo, self.tables.ops)
         self.agenda = DynamoAgenda(self.dynamo, self.tables.records)

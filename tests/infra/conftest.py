@@ -20,7 +20,12 @@ SETTINGS: dict[str, Any] = {
     "routes": {"email": ["sendgrid-main", "big"]},
     "alarm_email": "ops@example.com",
 }
-TABLES = {"StorageRecords0990588D": "records", "StorageOps44DC74F0": "ops"}
+TABLES = {
+    "StorageRecords0990588D": "records",
+    "StorageOps44DC74F0": "ops",
+    "StorageIdentitiesC05B3EC3": "identities",
+    "StorageAudit9012A908": "audit",
+}
 SENDERS = ("send-sendgrid-main", "send-big", "send-few", "send-test")
 LINK_KEYS_ID = "LinkKeysSecretF2C7DEFE"
 """Logical ids and services of what those settings make."""

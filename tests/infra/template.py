@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 Properties = dict[str, Any]
@@ -10,10 +11,21 @@ Properties = dict[str, Any]
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement of a role: its actions and resources, a resource as JSON text where it is no plain string."""
+    """One statement of a role: its actions and resources, a resource as JSON text where it is no plain string.
+
+    `partitions`: patterns of the keys that it is about; none: all.
+    """
 
     actions: frozenset[str]
     resources: frozenset[str]
+    partitions: tuple[str, ...] = ()
+
+    def about(self, action: str, resource: str, partition: str) -> bool:
+        """Tell whether it is about an action on a partition of a table, given as the table's ARN."""
+        patterns = self.partitions or ("*",)
+        return (
+            action in self.actions and resource in self.resources and any(fnmatchcase(partition, p) for p in patterns)
+        )
 
 
 class Template:
@@ -46,8 +58,22 @@ class Template:
 
     def statements(self, service: str) -> list[Statement]:
         """Return what a function's role may do."""
+        return self._statements(service, "Allow")
+
+    def denials(self, service: str) -> list[Statement]:
+        """Return what a function's role may not do, whatever else it may."""
+        return self._statements(service, "Deny")
+
+    def may(self, service: str, action: str, table: str, partition: str) -> bool:
+        """Tell whether a function may do an action on a partition of a table, given by its logical id."""
+        arn = f"<{table}.Arn>"
+        denied = any(s.about(action, arn, partition) for s in self.denials(service))
+        return not denied and any(s.about(action, arn, partition) for s in self.statements(service))
+
+    def _statements(self, service: str, effect: str) -> list[Statement]:
         role = self.resources[target(self.functions()[service]["Role"])]["Properties"]
-        return [_statement(s) for p in role["Policies"] for s in p["PolicyDocument"]["Statement"]]
+        every = [s for p in role["Policies"] for s in p["PolicyDocument"]["Statement"]]
+        return [_statement(s) for s in every if s["Effect"] == effect]
 
     def actions(self, service: str) -> set[str]:
         """Return every action of a function's role."""
@@ -81,7 +107,10 @@ def listed(value: Any) -> list[Any]:
 
 
 def _statement(raw: dict[str, Any]) -> Statement:
-    narrowed = set(raw.get("Condition", {})) <= {"ForAllValues:StringLike", "Null"}  # to partitions of a table
-    if raw["Effect"] != "Allow" or set(raw) - {"Condition"} != {"Effect", "Action", "Resource"} or not narrowed:
-        raise AssertionError(f"not a plain grant: {raw}")
-    return Statement(frozenset(listed(raw["Action"])), frozenset(text(r) for r in listed(raw["Resource"])))
+    condition = raw.get("Condition", {})
+    plain = {"Allow": {"ForAllValues:StringLike", "Null", "StringLike"}, "Deny": {"ForAnyValue:StringLike"}}
+    if set(raw) - {"Condition"} != {"Effect", "Action", "Resource"} or not set(condition) <= plain[raw["Effect"]]:
+        raise AssertionError(f"not a plain statement: {raw}")
+    keys = [k for name, values in condition.items() if name != "Null" for k in values.get("dynamodb:LeadingKeys", ())]
+    actions, resources = listed(raw["Action"]), (text(r) for r in listed(raw["Resource"]))
+    return Statement(frozenset(actions), frozenset(resources), tuple(keys))

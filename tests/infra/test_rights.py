@@ -8,6 +8,7 @@ import pytest
 
 from infra.lint import synthesise
 from infra.settings import Target, read
+from infra.stack import WRITE
 from shared import contracts
 from tests.infra.conftest import LINK_KEYS_ID, SENDERS, TABLES
 from tests.infra.template import Template, listed, target
@@ -116,6 +117,37 @@ def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
             if "*" in resource:
                 found[resource, "sqs:SendMessage"] = services
     assert found == explained
+
+
+@pytest.mark.promise(9)
+def test_no_function_writes_identities_and_who_adds_to_the_audit_log(template: Template) -> None:
+    """The tables of their own, whatever the key: what the local cloud enforces, too."""
+    ids = {name: id_ for id_, name in TABLES.items()}
+    found: dict[tuple[str, str], set[str]] = {}
+    for service in template.functions():
+        for statement in template.statements(service):
+            for table in ("identities", "audit"):
+                if f"<{ids[table]}.Arn>" in statement.resources:
+                    for action in statement.actions:
+                        found.setdefault((table, action), set()).add(service)
+    assert found == {
+        ("identities", "dynamodb:GetItem"): {"api"},
+        ("identities", "dynamodb:BatchGetItem"): {"api"},
+        ("audit", "dynamodb:Query"): {"api"},
+        ("audit", "dynamodb:PutItem"): {"api", "log", "sweep"},
+    }
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("partition", ["K#0123", "ACCOUNTS", "A#acc_0123456789ab#AUDIT", "A#*#AUDIT"])
+def test_no_function_writes_where_identities_and_audit_logs_were_before(aws: Template, partition: str) -> None:
+    records = next(id_ for id_, name in TABLES.items() if name == "records")
+    for service in aws.functions():
+        for action in WRITE:
+            assert not aws.may(service, action, records, partition), (service, action)
+    assert aws.may("api", "dynamodb:PutItem", records, "J#1"), "what else it writes it may"
+    assert aws.may("api", "dynamodb:UpdateItem", records, "USE#0123")
+    assert aws.may("track", "dynamodb:PutItem", records, "A#acc_0123456789ab#SUP")
 
 
 @pytest.mark.promise(9)

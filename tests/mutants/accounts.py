@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 API_KEYS: Final = "shared/adapters/dynamo/api_keys.py"
 KEYS: Final = "tests/api/test_accounts.py"
+MOVING: Final = "tests/api/test_moving.py"
 JOBS: Final = "tests/api/test_jobs.py"
 AUDIT: Final = "tests/contracts/test_journal.py"
 ERASING: Final = "tests/api/test_erasing.py"
@@ -47,9 +48,33 @@ ACCOUNTS: Final = (
         "noting its use brings a revoked key back",
         9,
         API_KEYS,
-        'ConditionExpression="attribute_exists(pk) AND (attribute_not_exists(used) OR used <= :before)"',
-        'ConditionExpression="attribute_not_exists(used) OR used <= :before"',
+        "Key=keys.api_key_use(digest),\n                UpdateExpression",
+        "Key=keys.api_key(digest),\n                UpdateExpression",
         f"{KEYS}::test_a_key_s_last_use_is_noted_once_an_hour",
+    ),
+    Mutant(
+        "a key that stands in the old place lets in for ever",
+        9,
+        "shared/adapters/dynamo/homes.py",
+        "(() if not left or self.moved() else left)",
+        "left",
+        f"{MOVING}::test_what_is_written_to_the_old_place_after_the_move_counts_for_nothing",
+    ),
+    Mutant(
+        "a key that is revoked during the move comes back",
+        9,
+        "shared/adapters/dynamo/moving.py",
+        'TransactItems=[{"ConditionCheck": still}, {"Put": put}]',
+        'TransactItems=[{"Put": put}]',
+        f"{MOVING}::test_what_is_taken_away_during_the_move_does_not_come_back",
+    ),
+    Mutant(
+        "the webhook function gets what sends",
+        9,
+        "shared/providers/registry.py",
+        "if f.feedback and f.name in secret",
+        "if f.name in secret",
+        "tests/cli/test_credentials.py::test_what_verifies_webhooks_is_stored_apart_from_what_sends",
     ),
     Mutant(
         "a retry is not told",

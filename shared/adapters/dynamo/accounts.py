@@ -14,6 +14,8 @@ from shared.adapters.dynamo.api_keys import CACHE, MAX_CACHED, ApiKeys, UnknownA
 from shared.adapters.dynamo.buckets import BURST, RATE, Buckets
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.homes import IN_RECORDS, Homes
+from shared.adapters.dynamo.moving import Mover
 from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import Account, new_account_id, sender_of
 from shared.domain.journal import SYSTEM, Act, audited, masked
@@ -40,6 +42,7 @@ class Accounts(ApiKeys):
         rate: requests per second and account.
         burst: requests at once after a pause.
         audit_days: for how long an entry of the audit log is kept.
+        homes: where identities and the audit log are kept.
     """
 
     def __init__(
@@ -51,8 +54,9 @@ class Accounts(ApiKeys):
         rate: float = RATE,
         burst: int = BURST,
         audit_days: int = AUDIT_DAYS,
+        homes: Homes = IN_RECORDS,
     ) -> None:
-        super().__init__(client, table, clock, audit_days=audit_days)
+        super().__init__(client, table, clock, audit_days=audit_days, homes=homes)
         self._buckets = Buckets(self._db, table, clock, rate=rate, burst=burst)
         self._senders: dict[tuple[str, str], tuple[float, SenderCheck]] = {}
 
@@ -81,18 +85,12 @@ class Accounts(ApiKeys):
 
     def get(self, account: str) -> Account | None:
         """Return an account, consistent; None if there is none."""
-        found = {
-            x["sk"]["S"]: x
-            for x in self._db.batch_get(self._table, [keys.account(account), keys.account_control(account)])
-        }
-        profile = found.get("PROFILE")
-        if profile is None:
-            return None
-        return _account(account, profile, found.get("CONTROL", {}))
+        found, controls = self._places.find([keys.account(account)], [keys.account_control(account)])
+        return _account(account, found[0], *controls) if found else None
 
     def list_accounts(self) -> list[Account]:
         """Return all accounts by id: for operators."""
-        found = list(self._db.partition(self._table, keys.accounts("")["pk"]["S"]))
+        found = sorted(self._places.walk(keys.accounts("")["pk"]["S"]), key=lambda x: str(x["sk"]["S"]))
         controls = self._db.batch_get(self._table, [keys.account_control(x["sk"]["S"]) for x in found])
         held = {x["pk"]["S"]: x for x in controls}
         return [_account(x["sk"]["S"], x, held.get(keys.account_pk(x["sk"]["S"]), {})) for x in found]
@@ -104,7 +102,7 @@ class Accounts(ApiKeys):
             UnknownAccount: there is no such account.
         """
         there: Item = {
-            "TableName": self._table,
+            "TableName": self._home,
             "UpdateExpression": "SET #region = :region" if region else "REMOVE #region",
             "ConditionExpression": "attribute_exists(pk)",
             "ExpressionAttributeNames": {"#region": "region"},
@@ -168,7 +166,7 @@ class Accounts(ApiKeys):
         """Allow an address or a domain and return its stored form; ValueError if it is neither, or UnknownAccount."""
         sender = sender_of(value)
         now = self._now()
-        put = {"Put": {"TableName": self._table, "Item": {**keys.sender(account, sender), "created_at": n(now)}}}
+        put = {"Put": {"TableName": self._home, "Item": {**keys.sender(account, sender), "created_at": n(now)}}}
         event = audited(account, now, masked(sender), Act.SENDER_ADDED, by, _domain(sender))
         if not self._together([self._exists(account), put], event):
             raise UnknownAccount(account)
@@ -178,14 +176,14 @@ class Accounts(ApiKeys):
         """Disallow an address or a domain; False if it was not allowed. It is for up to CACHE seconds more."""
         sender = sender_of(value)
         self._senders.clear()
-        there = {"TableName": self._table, "ConditionExpression": "attribute_exists(pk)"}
+        there = {"TableName": self._home, "ConditionExpression": "attribute_exists(pk)"}
         event = audited(account, self._now(), masked(sender), Act.SENDER_REMOVED, by, _domain(sender))
         return self._together([{"Delete": {**there, "Key": keys.sender(account, sender)}}], event)
 
     def list_senders(self, account: str) -> list[str]:
         """Return the account's allowed senders in text order."""
-        found = self._db.partition(self._table, keys.account_pk(account), keys.SENDER_PREFIX)
-        return [x["sk"]["S"][len(keys.SENDER_PREFIX) :] for x in found]
+        found = self._places.walk(keys.account_pk(account), keys.SENDER_PREFIX)
+        return sorted(x["sk"]["S"][len(keys.SENDER_PREFIX) :] for x in found)
 
     def check_sender(self, account: str, address_key: str) -> SenderCheck:
         """Tell whether the account may send from an address, given as its normalised key; one call, remembered.
@@ -197,10 +195,9 @@ class Accounts(ApiKeys):
         if known is not None:
             return known
         domain = address_key.rpartition("@")[2]
-        wanted = [keys.sender(account, address_key), keys.sender(account, domain), keys.account_control(account)]
-        found = self._db.batch_get(self._table, wanted, consistent=False)
-        suspended = any("suspended" in x for x in found)
-        check = SenderCheck(suspended, any(x["sk"]["S"].startswith(keys.SENDER_PREFIX) for x in found))
+        wanted = [keys.sender(account, address_key), keys.sender(account, domain)]
+        found, controls = self._places.find(wanted, [keys.account_control(account)], consistent=False)
+        check = SenderCheck(any("suspended" in x for x in controls), bool(found))
         if check.allowed and not check.suspended:
             self._remember(self._senders, name, check)
         return check
@@ -220,8 +217,21 @@ class Accounts(ApiKeys):
         return self._buckets.take(account)
 
     def _require(self, account: str) -> None:
-        if self._db.get(self._table, keys.account(account)) is None:
+        if not self._places.find([keys.account(account)])[0]:
             raise UnknownAccount(account)
+
+    # Moving
+
+    def move(self) -> int:
+        """Move what an older version left in `records` to the tables of their own; returns how many items were new.
+
+        Every change does so before it is made, so a command is needed only where nothing changes.
+        """
+        return Mover(self._db, self._table).move(self._now())
+
+    def moved(self) -> bool:
+        """Tell whether it has been done, so that the old place counts no more."""
+        return self._places.moved()
 
 
 def _domain(sender: str) -> dict[str, str | int]:
@@ -229,13 +239,13 @@ def _domain(sender: str) -> dict[str, str | int]:
     return {"domain": sender.rpartition("@")[2]}
 
 
-def _account(account: str, profile: Item, control: Item) -> Account:
+def _account(account: str, profile: Item, control: Item | None = None) -> Account:
     """Read an account from its profile, or its entry in the list, and its control item."""
     return Account(
         account,
         text(profile, "name"),
         number(profile, "created_at"),
-        suspended="suspended" in control,
-        paused="paused" in control,
+        suspended="suspended" in (control or {}),
+        paused="paused" in (control or {}),
         region=text(profile, "region"),
     )

@@ -1,7 +1,8 @@
 """API keys on DynamoDB.
 
 Each is two items: one under the hash of its text, for requests, and one under its account, for lists. Every change of a
-key is one transaction with its entry in the account's audit log.
+key is one transaction with its entry in the account's audit log. When it was last used is an item in `records`: that
+much functions write, who may not write identities.
 """
 
 import logging
@@ -12,6 +13,8 @@ from typing import Any, Final, TypeVar
 from shared.adapters.dynamo import journal, keys
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.homes import IN_RECORDS, Homes, Places
+from shared.adapters.dynamo.moving import Mover
 from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import ALL_SCOPES, ApiKey, Scope, is_key_text, key_digest, new_key_text
 from shared.domain.journal import SYSTEM, Act, Event, audited
@@ -39,11 +42,16 @@ class ApiKeys:
         table: the name of the table `records`.
         clock: the time.
         audit_days: for how long an entry of the audit log is kept.
+        homes: where identities and the audit log are kept.
     """
 
-    def __init__(self, client: Any, table: str, clock: Clock, *, audit_days: int = AUDIT_DAYS) -> None:
-        self._db = Dynamo(client, sleep=clock.sleep, audit_days=audit_days)
+    def __init__(
+        self, client: Any, table: str, clock: Clock, *, audit_days: int = AUDIT_DAYS, homes: Homes = IN_RECORDS
+    ) -> None:
+        self._db = Dynamo(client, sleep=clock.sleep, audit_days=audit_days, homes=homes)
         self._table = table
+        self._places = Places(self._db, table)
+        self._home = self._places.home
         self._clock = clock
         self._keys: dict[str, tuple[float, ApiKey]] = {}
 
@@ -84,10 +92,10 @@ class ApiKeys:
         digest = key_digest(secret)
         key = self._recall(self._keys, digest)
         if key is None:
-            item = self._db.get(self._table, keys.api_key(digest), consistent=False)
-            if item is None:
+            found, uses = self._places.find([keys.api_key(digest)], [keys.api_key_use(digest)], consistent=False)
+            if not found:
                 return None
-            key = _key(item, digest[:16])
+            key = _used(_key(found[0], digest[:16]), uses)
             self._remember(self._keys, digest, key)
         return key if key.valid_at(self._now()) else None
 
@@ -104,13 +112,13 @@ class ApiKeys:
             self._db.call(
                 "update_item",
                 TableName=self._table,
-                Key=keys.api_key(digest),
+                Key=keys.api_key_use(digest),
                 UpdateExpression="SET used = :now",
-                ConditionExpression="attribute_exists(pk) AND (attribute_not_exists(used) OR used <= :before)",
+                ConditionExpression="attribute_not_exists(used) OR used <= :before",
                 ExpressionAttributeValues={":now": n(now), ":before": n(now - USE_NOTED_MS)},
             )
         except ConditionFailed:
-            pass  # another process has noted it, or the key has been revoked
+            pass  # another process has noted it
         except Retriable:
             _LOG.warning("use of a key not noted", extra={"key_id": key.id})
             return
@@ -120,11 +128,12 @@ class ApiKeys:
     def list_keys(self, account: str) -> list[ApiKey]:
         """Return the account's keys, oldest first, with their last use."""
         found = {x["digest"]["S"]: x for x in self._mirrors(account)}
-        used = {
-            x["pk"]["S"].removeprefix("K#"): number(x, "used")
-            for x in self._db.batch_get(self._table, [keys.api_key(digest) for digest in found])
-        }
-        listed = [replace(_key(x, digest[:16]), used=used.get(digest, 0)) for digest, x in found.items()]
+        items, _ = self._places.find([keys.api_key(digest) for digest in found])
+        items += self._db.batch_get(self._table, [keys.api_key_use(digest) for digest in found])
+        uses: dict[str, list[Item]] = {}
+        for x in items:
+            uses.setdefault(x["pk"]["S"].partition("#")[2], []).append(x)
+        listed = [_used(_key(x, digest[:16]), uses.get(digest, [])) for digest, x in found.items()]
         return sorted(listed, key=lambda k: (k.created_at, k.id))
 
     def expire_key(self, account: str, key_id: str, at: int, *, by: str = SYSTEM) -> ApiKey | None:
@@ -169,10 +178,11 @@ class ApiKeys:
         if found is None:
             return False
         digest, key = found
-        there = {"TableName": self._table, "ConditionExpression": "attribute_exists(pk)"}
+        there = {"TableName": self._home, "ConditionExpression": "attribute_exists(pk)"}
         both = keys.account_key(account, digest), keys.api_key(digest)
         event = audited(account, self._now(), key.id, Act.KEY_REVOKED, by)
-        return self._together([{"Delete": {**there, "Key": key}} for key in both], event)
+        use = {"Delete": {"TableName": self._table, "Key": keys.api_key_use(digest)}}
+        return self._together([*({"Delete": {**there, "Key": key}} for key in both), use], event)
 
     def _new(
         self, account: str, scopes: frozenset[Scope], name: str, expires: int, *, test: bool
@@ -182,15 +192,15 @@ class ApiKeys:
         return secret, digest, ApiKey(digest[:16], account, test, scopes, name, self._now(), expires)
 
     def _mirrors(self, account: str) -> Iterable[Item]:
-        return self._db.partition(self._table, keys.account_pk(account), keys.KEY_PREFIX)
+        return self._places.walk(keys.account_pk(account), keys.KEY_PREFIX)
 
     def _mirror(self, account: str, key_id: str) -> tuple[str, ApiKey] | None:
-        item = self._db.get(self._table, keys.account_key(account, key_id))
-        if item is None:
+        found, _ = self._places.find([keys.account_key(account, key_id)])
+        if not found:
             return None
-        digest: str = item["digest"]["S"]
+        digest: str = found[0]["digest"]["S"]
         self._keys.pop(digest, None)
-        return digest, _key(item, digest[:16])
+        return digest, _key(found[0], digest[:16])
 
     def _puts(self, digest: str, key: ApiKey) -> list[Item]:
         fields = _key_fields(key)
@@ -200,7 +210,7 @@ class ApiKeys:
     def _expiry(self, digest: str, key: ApiKey, at: int) -> list[Item]:
         """Return what sets when a key ends, if it is as read."""
         change: Item = {
-            "TableName": self._table,
+            "TableName": self._home,
             "UpdateExpression": "SET expires = :at",
             "ConditionExpression": "attribute_exists(pk) AND "
             + ("expires = :before" if key.expires else "(attribute_not_exists(expires) OR expires = :before)"),
@@ -210,9 +220,15 @@ class ApiKeys:
         return [{"Update": {**change, "Key": place}} for place in both]
 
     def _together(self, actions: Sequence[Item], event: Event) -> bool:
-        """Write with the entry of the audit log in one transaction; False if a condition does not hold."""
+        """Write with the entry of the audit log in one transaction; False if a condition does not hold.
+
+        What an older version left in `records` is moved before, and the change is made there, too.
+        """
+        if not self._places.moved():
+            Mover(self._db, self._table).move(self._now())
+        every = [*actions, *self._places.twins(actions), *journal.puts(self._db, self._table, event)]
         try:
-            self._db.call("transact_write_items", TransactItems=[*actions, *journal.puts(self._db, self._table, event)])
+            self._db.call("transact_write_items", TransactItems=every)
         except Cancelled as lost:
             if "ConditionalCheckFailed" in lost.codes:
                 return False
@@ -223,11 +239,11 @@ class ApiKeys:
         return int(self._clock.now() * 1000)
 
     def _exists(self, account: str) -> Item:
-        check = {"TableName": self._table, "Key": keys.account(account), "ConditionExpression": "attribute_exists(pk)"}
+        check = {"TableName": self._home, "Key": keys.account(account), "ConditionExpression": "attribute_exists(pk)"}
         return {"ConditionCheck": check}
 
     def _put(self, item: Item) -> Item:
-        return {"Put": {"TableName": self._table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
+        return {"Put": {"TableName": self._home, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
 
     def _recall(self, cache: Mapping[N, tuple[float, T]], name: N) -> T | None:
         known = cache.get(name)
@@ -250,6 +266,11 @@ def _key_fields(key: ApiKey) -> Item:
     if key.expires:
         fields["expires"] = n(key.expires)
     return fields
+
+
+def _used(key: ApiKey, uses: Iterable[Item]) -> ApiKey:
+    """Return a key with its last use; the version before this one notes it on the key itself."""
+    return replace(key, used=max([key.used, *(number(x, "used") for x in uses)]))
 
 
 def _key(item: Item, key_id: str) -> ApiKey:

@@ -14,6 +14,7 @@ from botocore import exceptions as sdk
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.contracts import AUDIT_DAYS
 from shared.ports import Retriable
 
@@ -69,13 +70,20 @@ class Dynamo:
         client: of botocore.
         sleep: waits some seconds.
         audit_days: for how long an entry of the audit log is kept, which any transaction may carry.
+        homes: where such entries and identities are kept.
     """
 
     def __init__(
-        self, client: Any, *, sleep: Callable[[float], None] = time.sleep, audit_days: int = AUDIT_DAYS
+        self,
+        client: Any,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        audit_days: int = AUDIT_DAYS,
+        homes: Homes = IN_RECORDS,
     ) -> None:
         self.client = client
         self.audit_days = audit_days
+        self.homes = homes
         self._sleep = sleep
 
     def call(self, method: str, **kwargs: Any) -> Any:
@@ -150,12 +158,16 @@ class Dynamo:
 
     def batch_get_from(self, wanted: Mapping[str, Any]) -> list[Item]:
         """Return the items there are of at most 100 in several tables, in no order; `wanted` as BatchGetItem has it."""
-        found: list[Item] = []
+        return [item for items in self.batch_read(wanted).values() for item in items]
+
+    def batch_read(self, wanted: Mapping[str, Any]) -> dict[str, list[Item]]:
+        """Return the same by table."""
+        found: dict[str, list[Item]] = {}
         left: Any = wanted
         for n in range(TRIES):
             answer = self.call("batch_get_item", RequestItems=left)
-            for items in answer["Responses"].values():
-                found.extend(items)
+            for table, items in answer["Responses"].items():
+                found.setdefault(table, []).extend(items)
             left = answer.get("UnprocessedKeys")
             if not left:
                 return found

@@ -3,13 +3,16 @@
 Nothing here changes or removes an event; its time to live is the only thing that ends it.
 """
 
+import heapq
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.homes import Places
+from shared.contracts import RESUMED
 from shared.domain.journal import EVENT_DAYS, Event, Log
 
 DAY_S: Final = 86_400
@@ -20,7 +23,9 @@ EXAMINED: Final = 1000
 
 
 def puts(db: Dynamo, table: str, event: Event) -> list[Item]:
-    """Return the actions that keep an event; repeating them is safe."""
+    """Return the actions that keep an event; repeating them is safe. `table`: `records`."""
+    wakes = event.kind in RESUMED
+    tables = {Log.AUDIT: db.homes.audits(table, wakes=wakes), Log.EVENTS: (table,)}
     days = {Log.AUDIT: db.audit_days, Log.EVENTS: EVENT_DAYS}
     fields: Item = {
         "at": n(event.at),
@@ -32,7 +37,7 @@ def puts(db: Dynamo, table: str, event: Event) -> list[Item]:
     return [
         {
             "Put": {
-                "TableName": table,
+                "TableName": name,
                 "Item": {
                     **keys.event(event.account, log.value, event.at, event.id, event.kind),
                     **fields,
@@ -41,15 +46,17 @@ def puts(db: Dynamo, table: str, event: Event) -> list[Item]:
             }
         }
         for log in event.logs
+        for name in tables[log]
     ]
 
 
 class DynamoJournal:
-    """`ports.Journal` over the table `records`."""
+    """`ports.Journal`: events in the table `records`, the audit log in its own."""
 
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._db = dynamo
         self._table = table
+        self._places = Places(dynamo, table)
 
     def write(self, event: Event) -> None:
         """Keep an event."""
@@ -58,13 +65,17 @@ class DynamoJournal:
     def since(self, account: str, log: Log, at: int) -> Iterator[Event]:
         """Walk an account's events from a moment on, oldest first."""
         first = keys.event(account, log.value, at, "", "")
-        for item in self._db.query(
-            self._table,
-            KeyConditionExpression="pk = :pk AND sk >= :first",
-            ExpressionAttributeValues={":pk": first["pk"], ":first": {"S": first["sk"]["S"].rstrip("#")}},
-            ConsistentRead=True,
-        ):
-            yield _event(account, item)
+        query = {
+            "KeyConditionExpression": "pk = :pk AND sk >= :first",
+            "ExpressionAttributeValues": {":pk": first["pk"], ":first": {"S": first["sk"]["S"].rstrip("#")}},
+            "ConsistentRead": True,
+        }
+        last = ""
+        walks = [self._db.query(table, **query) for table in self._tables(log)]
+        for item in heapq.merge(*walks, key=_place):
+            if _place(item) != last:  # else the same entry, from the old place
+                yield _event(account, item)
+            last = _place(item)
 
     def page(self, account: str, *, kind: str = "", after: str = "", limit: int) -> tuple[list[Event], str]:
         """Return entries of an account's audit log, newest first, and the place to go on from."""
@@ -79,17 +90,42 @@ class DynamoJournal:
             if after:
                 query["KeyConditionExpression"] = "pk = :pk AND sk < :after"
                 query["ExpressionAttributeValues"][":after"] = s(after)
-            page = self._db.call("query", TableName=self._table, Limit=EXAMINED if kind else limit, **query)
-            for item in page["Items"]:
+            items, after = self._examined({**query, "Limit": EXAMINED if kind else limit})
+            for item in items:
                 if not kind or text(item, "kind") == kind:
                     found.append(item)
                     if len(found) == limit:
-                        more = item is not page["Items"][-1] or "LastEvaluatedKey" in page
-                        return [_event(account, x) for x in found], item["sk"]["S"] if more else ""
-            after = page["LastEvaluatedKey"]["sk"]["S"] if "LastEvaluatedKey" in page else ""
+                        more = item is not items[-1] or after
+                        return [_event(account, x) for x in found], _place(item) if more else ""
             if not after:
                 break
         return [_event(account, x) for x in found], after
+
+    def _examined(self, query: Mapping[str, Any]) -> tuple[list[Item], str]:
+        """Return the newest entries that a query finds, and where the next go on, empty if these are all.
+
+        Of several tables each is asked; what is older than the end of one's page may lack entries and is left.
+        """
+        found: dict[str, Item] = {}
+        end = ""
+        for table in reversed(self._tables(Log.AUDIT)):
+            page = self._db.call("query", TableName=table, **query)
+            found |= {_place(x): x for x in page["Items"]}
+            if "LastEvaluatedKey" in page:
+                end = max(end, page["LastEvaluatedKey"]["sk"]["S"])
+        return [found[place] for place in sorted(found, reverse=True) if place >= end], end
+
+    def _tables(self, log: Log) -> Sequence[str]:
+        """Return where a log is, its own table first."""
+        audit = self._db.homes.audit
+        if log is not Log.AUDIT or not audit:
+            return (self._table,)
+        return (audit,) if self._places.moved() else (audit, self._table)
+
+
+def _place(item: Item) -> str:
+    place: str = item["sk"]["S"]
+    return place
 
 
 def _event(account: str, item: Item) -> Event:

@@ -1,4 +1,4 @@
-"""Every key of both tables, and the access patterns they serve.
+"""Every key of the tables, and the access patterns they serve.
 
 Table `records` (pk, sk):
 
@@ -6,11 +6,10 @@ Table `records` (pk, sk):
 |---|---|
 | a job; its content (if not in its only chunk); one chunk | `J#job / JOB`, `J#job / CONTENT`, `J#job / C#00012` |
 | details of a chunk, windows then feedback | `D#job#00012 / W#epoch#seq`, `F#hash` |
-| account, control, request bucket, senders | `A#account / PROFILE`, `CONTROL`, `BUCKET`, `SENDER#example.com` |
+| an account's control, request bucket | `A#account / CONTROL`, `BUCKET` |
 | bucket of an unsubscription link, by method | `A#account#VISITS#sha256[:32]#POST / BUCKET` |
 | bucket of an account's tests of campaigns | `A#account#TRIALS / BUCKET` |
-| who is this API key? | `K#sha256 / KEY` |
-| an account's API keys | `A#account / KEY#sha256[:16]` (a mirror for lists) |
+| when was this API key last used? | `USE#sha256 / KEY` |
 | who is this notifier? | `N#username / NOTIFIER` |
 | an account's stats from day to day | `A#account#STATS / 2026-11-20#email#07` |
 | is this address suppressed? list, oldest key first | `A#account#SUP / sha256(address)` |
@@ -21,13 +20,11 @@ Table `records` (pk, sk):
 | was this request made before? | `I#account / sha256(key)` |
 | an export of a campaign or job; that of a job's archive | `X#id / EXPORT`; `X#archive-job / EXPORT` |
 | is everything paused? | `SYS / CONTROL` |
-| an account's audit log; its events for webhooks, oldest first | `A#account#AUDIT`, `A#account#EVENTS` / `at#id#kind` |
-| the audit log of the whole deployment | `A#*#AUDIT` / `at#id#kind` |
+| an account's events for webhooks, oldest first | `A#account#EVENTS` / `at#id#kind` |
 | open jobs, oldest first (index `open`) | `credential#READY or RUN`, `shared#READY or RUN#0-15` / `created_at#job` |
 | finished jobs with doubts, by when to ask next (index `open`) | `doubt#0-15` / `at#job` |
 | jobs that are to be archived, by when (index `open`) | `archive#0-15` / `at#job` |
 | an account's jobs of a kind, newest first (index `mine`) | `account#kind / created_at#job` |
-| which accounts are there? (operators) | `ACCOUNTS / account` |
 | a campaign; its uploads; problems of an upload, by step | `M#campaign / CAMPAIGN`, `U#upload`, `E#upload#00012` |
 | uploads that are to be read, oldest first (index `open`) | `ingest` / `created_at#campaign#upload` |
 | an account's campaigns, newest first (index `mine`) | `account#campaigns`, `account#testcampaigns` / `created_at#id` |
@@ -43,6 +40,26 @@ Table `ops`:
 | which credentials were ever declared? | `SYS / CREDENTIALS` |
 | how far is the sweeper? | `SYS / SWEEP` |
 | with which body did this webhook's signature come? | `W#sha256 / POST` |
+
+Table `identities`, which no function writes:
+
+| pattern | key |
+|---|---|
+| an account; its senders | `A#account / PROFILE`, `SENDER#example.com` |
+| who is this API key? | `K#sha256 / KEY` |
+| an account's API keys | `A#account / KEY#sha256[:16]` (a mirror for lists) |
+| which accounts are there? (operators) | `ACCOUNTS / account` |
+| has everything been moved here from `records`? | `SYS / MOVED` |
+
+Table `audit`, to which functions only add:
+
+| pattern | key |
+|---|---|
+| an account's audit log, oldest first | `A#account#AUDIT` / `at#id#kind` |
+| the audit log of the whole deployment | `A#*#AUDIT` / `at#id#kind` |
+
+The keys of both were in `records` before, and are still written there by operators' tools, for a rollback; the audit
+entry of a resume is there for good, since the stream of `records` wakes what waits.
 
 `created_at` in an index key is 15 digits of Unix milliseconds, so that text order is time order.
 """
@@ -160,6 +177,16 @@ def sender(account_id: str, value: str) -> Key:
 def api_key(digest: str) -> Key:
     """An API key by the sha256 of its text, hex."""
     return key(f"K#{digest}", "KEY")
+
+
+def api_key_use(digest: str) -> Key:
+    """When an API key was last used, by the sha256 of its text, hex."""
+    return key(f"USE#{digest}", "KEY")
+
+
+def moved() -> Key:
+    """Whether identities and audit logs have been moved to their tables, in `identities`."""
+    return key("SYS", "MOVED")
 
 
 def account_key(account_id: str, digest: str) -> Key:

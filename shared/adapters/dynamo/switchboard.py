@@ -9,6 +9,7 @@ from typing import Any, Final
 from shared.adapters.dynamo import journal, keys
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.adapters.dynamo.switches import switches
 from shared.contracts import AUDIT_DAYS, MIN_RATE
 from shared.domain.breaker import BreakerState
@@ -57,10 +58,20 @@ class Switchboard:
         ops: the name of the table `ops`.
         clock: the time.
         audit_days: for how long an entry of the audit log is kept.
+        homes: where the audit log is kept.
     """
 
-    def __init__(self, client: Any, *, records: str, ops: str, clock: Clock, audit_days: int = AUDIT_DAYS) -> None:
-        self._db = Dynamo(client, sleep=clock.sleep, audit_days=audit_days)
+    def __init__(
+        self,
+        client: Any,
+        *,
+        records: str,
+        ops: str,
+        clock: Clock,
+        audit_days: int = AUDIT_DAYS,
+        homes: Homes = IN_RECORDS,
+    ) -> None:
+        self._db = Dynamo(client, sleep=clock.sleep, audit_days=audit_days, homes=homes)
         self._records = records
         self._ops = ops
         self._clock = clock

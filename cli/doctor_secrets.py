@@ -1,0 +1,60 @@
+"""What the doctor looks at of secrets, and of who may send: whether they are where only their functions reach them."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from cli.checks import Finding, Level, secrets
+from cli.patient import Patient
+from shared.contracts import Credential, secret_name, unsubscribe_secret_name, webhook_secret_name
+
+
+def look(patient: Patient) -> Iterator[Finding]:
+    """Yield what is wrong with secrets, or that nothing is."""
+    if not patient.environment:
+        yield Finding("secrets", Level.SKIPPED, "made by the first deploy; then `posthaste credential set`")
+        return
+    stage = patient.settings.stage
+    for credential in patient.settings.credentials:
+        name = secret_name(stage, credential.id)
+        judge = partial(secrets.judge, credential, url=patient.url, clock=patient.clock)
+        yield from _of_secret(patient, f"secret {credential.id}", name, judge)
+        text, name = patient.read.get(name, ""), webhook_secret_name(stage, credential.id)
+        if secrets.verifying(credential, text):
+            apart = partial(secrets.apart, credential, text)
+            yield from _of_secret(patient, f"secret {credential.id} (webhooks)", name, apart)
+    yield from _of_secret(patient, "secret unsubscribe", unsubscribe_secret_name(stage), lambda x: [secrets.links(x)])
+
+
+def _of_secret(patient: Patient, check: str, name: str, judge: Callable[[str], Iterable[Finding]]) -> Iterable[Finding]:
+    """Judge one secret; that it cannot be read keeps no other."""
+    from botocore.exceptions import ClientError  # noqa: PLC0415 - loads botocore
+
+    from cli.checks.unasked import code_of, unasked  # noqa: PLC0415
+
+    try:
+        return judge(patient.secret(name))
+    except ClientError as error:
+        return [secrets.doomed(check, name) if code_of(error) == secrets.DOOMED else unasked(check, error)]
+
+
+def own_keys(patient: Patient, credential: Credential) -> bool:
+    """Tell whether mail leaves another account; that of the deployment, if the secret cannot be read."""
+    from botocore.exceptions import ClientError  # noqa: PLC0415 - loads botocore
+
+    try:
+        return secrets.own_keys(patient.secret(secret_name(patient.settings.stage, credential.id)))
+    except ClientError:  # the check of secrets says so
+        return False
+
+
+def identities(patient: Patient) -> list[Finding]:
+    """Judge whether accounts, keys and audit logs are in tables that no function may change."""
+    if not patient.environment:
+        return [Finding("identities", Level.SKIPPED, "made by the first deploy")]
+    accounts = patient.found.accounts(patient.clock)
+    if accounts.moved():
+        return [Finding("identities", Level.OK, "in tables of their own")]
+    if not accounts.list_accounts():
+        return [Finding("identities", Level.OK, "there is no account yet")]
+    says = "accounts, keys and senders of an older version are still believed in the table that functions write"
+    return [Finding("identities", Level.WARNING, says, "posthaste account move")]

@@ -1,0 +1,66 @@
+"""Moves identities and audit logs from `records` to tables of their own, once; for operators' tools.
+
+What is moved stays in the old place too: the version before this one reads it after a rollback. Any number of tools may
+move at once, and beside one that changes things: each item is copied with a check that it is still there, in one
+transaction, so nothing comes back that was taken away meanwhile.
+"""
+
+from typing import Final
+
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.codec import n
+from shared.domain.journal import EVERYONE, Log
+
+OWN: Final = ("PROFILE", keys.SENDER_PREFIX, keys.KEY_PREFIX)
+"""What the sort keys of identities in an account's partition begin with; all others there are no identities."""
+
+
+class Mover:
+    """Moves what a deployment has in `records`.
+
+    Args:
+        dynamo: knows the homes.
+        records: the name of the table `records`.
+    """
+
+    def __init__(self, dynamo: Dynamo, records: str) -> None:
+        self._db = dynamo
+        self._old = records
+        self._homes = dynamo.homes
+
+    def move(self, now: int) -> int:
+        """Move everything and write the mark; returns how many items were new. Repeated, it moves what is missing."""
+        accounts = list(self._db.partition(self._old, keys.accounts("")["pk"]["S"]))
+        moved = sum(self._account(entry) for entry in accounts) + self._log(EVERYONE)
+        mark = {**keys.moved(), "at": n(now)}
+        self._db.call("put_item", TableName=self._homes.identities, Item=mark)
+        return moved
+
+    def _account(self, entry: Item) -> int:
+        account = entry["sk"]["S"]
+        items = self._db.partition(self._old, keys.account_pk(account))
+        own = [x for x in items if x["sk"]["S"].startswith(OWN)]
+        digests = [x["digest"]["S"] for x in own if x["sk"]["S"].startswith(keys.KEY_PREFIX)]
+        own += self._db.batch_get(self._old, [keys.api_key(digest) for digest in digests])
+        return self._log(account) + sum(map(self._identity, [*own, entry]))
+
+    def _identity(self, item: Item) -> bool:
+        """Copy an item that is still in the old place; False if it has gone, or is in the new one already."""
+        key = {"pk": item["pk"], "sk": item["sk"]}
+        still = {"TableName": self._old, "Key": key, "ConditionExpression": "attribute_exists(pk)"}
+        put = {"TableName": self._homes.identities, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}
+        try:
+            self._db.call("transact_write_items", TransactItems=[{"ConditionCheck": still}, {"Put": put}])
+        except Cancelled as lost:
+            if "ConditionalCheckFailed" in lost.codes:
+                return False
+            raise
+        return True
+
+    def _log(self, account: str) -> int:
+        pk = keys.event(account, Log.AUDIT.value, 0, "", "")["pk"]["S"]
+        there = {x["sk"]["S"] for x in self._db.partition(self._homes.audit, pk, ProjectionExpression="sk")}
+        new = [x for x in self._db.partition(self._old, pk) if x["sk"]["S"] not in there]
+        self._db.batch_put([(self._homes.audit, x) for x in new])
+        return len(new)

@@ -1,0 +1,192 @@
+"""Each forbidden act is tried in the role of each deployed function, under the local cloud's IAM.
+
+It knows no conditions on keys of partitions and none of SES: those are asserted on the template (`tests/infra`).
+"""
+
+import base64
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import pytest
+from botocore.exceptions import ClientError
+
+from infra.local import accounts, deploy
+from shared.contracts import (
+    ENV_AUDIT_TABLE,
+    ENV_BUCKET,
+    ENV_IDENTITIES_TABLE,
+    ENV_LANE,
+    HANDLERS,
+    secret_name,
+    unsubscribe_secret_name,
+    webhook_secret_name,
+)
+
+pytestmark = [pytest.mark.deployed, pytest.mark.promise(9)]
+
+Aws = Callable[[str], Any]
+InRole = Callable[[str, str], Any]
+
+KEY: Final = {"pk": {"S": "K#forged"}, "sk": {"S": "KEY"}}
+ENTRY: Final = {"pk": {"S": "A#acc_forged#AUDIT"}, "sk": {"S": "000000000000001#x#key.created"}}
+SET: Final = {"UpdateExpression": "SET forged = :yes", "ExpressionAttributeValues": {":yes": {"BOOL": True}}}
+FOLDERS: Final = ("contents", "uploads", "exports", "archive")
+DENIED: Final = ("AccessDenied", "AccessDeniedException")
+
+
+@pytest.fixture(scope="module")
+def deployment(stacks: list[deploy.Stack], cloud_port: int) -> accounts.Deployment:
+    return accounts.describe(stacks, cloud_port)
+
+
+@pytest.fixture(scope="module")
+def functions(stacks: list[deploy.Stack], aws: Aws) -> dict[str, str]:
+    """What each function is, `send-<credential>` or as in HANDLERS, by the name it was given."""
+    kinds = {handler: kind for kind, handler in HANDLERS.items()}
+    found = {}
+    for stack in stacks:
+        for name, _ in stack.of_type("AWS::Lambda::Function"):
+            row = aws("lambda").get_function_configuration(FunctionName=name)
+            if row["Handler"] in kinds:
+                lane = row["Environment"]["Variables"].get(ENV_LANE)
+                found[name] = f"send-{lane}" if lane else kinds[row["Handler"]]
+    assert {kind.partition("-")[0] for kind in found.values()} == set(HANDLERS)
+    return found
+
+
+@pytest.fixture
+def may(functions: dict[str, str], in_role: InRole) -> Callable[[str, str, dict[str, Any]], set[str]]:
+    """Returns which functions may make a call: `may(service, method, arguments)`."""
+
+    def ask(service: str, method: str, arguments: dict[str, Any]) -> set[str]:
+        return {kind for name, kind in functions.items() if allowed(in_role(name, service), method, arguments)}
+
+    return ask
+
+
+def allowed(client: Any, method: str, arguments: dict[str, Any]) -> bool:
+    """Make a call; tell whether IAM let it pass, whatever came of it."""
+    try:
+        getattr(client, method)(**arguments)
+    except ClientError as error:
+        return error.response["Error"]["Code"] not in DENIED
+    return True
+
+
+May = Callable[[str, str, dict[str, Any]], set[str]]
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        ("put_item", {"Item": KEY}),
+        ("update_item", {"Key": KEY, **SET}),
+        ("delete_item", {"Key": KEY}),
+    ],
+)
+def test_no_function_makes_changes_or_deletes_a_key_an_account_or_a_sender(
+    may: May, deployment: accounts.Deployment, method: str, arguments: dict[str, Any]
+) -> None:
+    table = deployment.environment[ENV_IDENTITIES_TABLE]
+    assert may("dynamodb", method, {"TableName": table, **arguments}) == set()
+    assert may("dynamodb", "transact_write_items", {"TransactItems": [_action(method, table, arguments)]}) == set()
+
+
+def test_no_function_writes_keys_in_a_batch(may: May, deployment: accounts.Deployment) -> None:
+    for variable, item in ((ENV_IDENTITIES_TABLE, KEY), (ENV_AUDIT_TABLE, ENTRY)):
+        table = deployment.environment[variable]
+        assert may("dynamodb", "batch_write_item", {"RequestItems": {table: [{"PutRequest": {"Item": item}}]}}) == set()
+
+
+@pytest.mark.parametrize(("method", "arguments"), [("update_item", SET), ("delete_item", {})])
+def test_no_function_changes_or_deletes_an_entry_of_the_audit_log(
+    may: May, deployment: accounts.Deployment, aws: Aws, method: str, arguments: dict[str, Any]
+) -> None:
+    table = deployment.environment[ENV_AUDIT_TABLE]
+    aws("dynamodb").put_item(TableName=table, Item=ENTRY)
+    try:
+        change = {"Key": ENTRY, **arguments}
+        assert may("dynamodb", method, {"TableName": table, **change}) == set()
+        assert may("dynamodb", "transact_write_items", {"TransactItems": [_action(method, table, change)]}) == set()
+        assert aws("dynamodb").get_item(TableName=table, Key=ENTRY)["Item"] == ENTRY
+    finally:
+        aws("dynamodb").delete_item(TableName=table, Key=ENTRY)
+
+
+def test_entries_of_the_audit_log_are_added_by_those_alone_who_have_any(
+    may: May, deployment: accounts.Deployment, aws: Aws
+) -> None:
+    table = deployment.environment[ENV_AUDIT_TABLE]
+    try:
+        assert may("dynamodb", "put_item", {"TableName": table, "Item": ENTRY}) == {"api", "log", "sweep"}
+    finally:
+        aws("dynamodb").delete_item(TableName=table, Key=ENTRY)
+
+
+def test_identities_are_read_by_the_api_alone(may: May, deployment: accounts.Deployment) -> None:
+    table = deployment.environment[ENV_IDENTITIES_TABLE]
+    assert may("dynamodb", "get_item", {"TableName": table, "Key": KEY}) == {"api"}
+    assert may("dynamodb", "scan", {"TableName": table}) == set()
+
+
+def test_what_sends_is_read_by_its_sender_and_what_verifies_by_the_webhook_function(
+    may: May, deployment: accounts.Deployment, functions: dict[str, str]
+) -> None:
+    stage = deployment.settings.stage
+
+    def readers(name: str) -> set[str]:
+        return may("secretsmanager", "get_secret_value", {"SecretId": name})
+
+    tried = 0
+    for credential in deployment.settings.credentials:
+        assert readers(secret_name(stage, credential.id)) == {f"send-{credential.id}"}
+        assert readers(webhook_secret_name(stage, credential.id)) <= {"webhooks"}
+        tried += 1
+    assert tried
+    senders = {kind for kind in functions.values() if kind.startswith("send-")}
+    assert readers(unsubscribe_secret_name(stage)) <= {*senders, "api"}
+
+
+@pytest.fixture
+def files(deployment: accounts.Deployment, aws: Aws) -> Iterator[str]:
+    """The bucket, with a file in each folder."""
+    bucket = deployment.environment[ENV_BUCKET]
+    for folder in FOLDERS:
+        aws("s3").put_object(Bucket=bucket, Key=f"{folder}/forged", Body=b"x")
+    yield bucket
+    for folder in FOLDERS:
+        aws("s3").delete_object(Bucket=bucket, Key=f"{folder}/forged")
+
+
+def test_files_are_reached_by_folder_and_deleted_by_no_function(
+    may: May, functions: dict[str, str], files: str
+) -> None:
+    senders = {kind for kind in functions.values() if kind.startswith("send-")}
+    readers = {f: may("s3", "get_object", {"Bucket": files, "Key": f"{f}/forged"}) for f in FOLDERS}
+    assert readers == {
+        "contents": {*senders, "api", "sweep"},
+        "uploads": {"api", "ingest"},
+        "exports": {"api", "export"},
+        "archive": set(),
+    }
+    writers = {f: may("s3", "put_object", {"Bucket": files, "Key": f"{f}/forged", "Body": b"x"}) for f in FOLDERS}
+    assert writers == {
+        "contents": {"api", "sweep"},
+        "uploads": {"api", "ingest"},
+        "exports": {"export"},
+        "archive": set(),
+    }
+    for folder in FOLDERS:
+        assert may("s3", "delete_object", {"Bucket": files, "Key": f"{folder}/forged"}) == set()
+
+
+def test_no_other_function_sends_mail(may: May, deployment: accounts.Deployment) -> None:
+    raw = {"Raw": {"Data": base64.b64encode(b"Subject: x\n\nx").decode()}}
+    mail = {"FromEmailAddress": "a@example.com", "Destination": {"ToAddresses": ["b@example.org"]}, "Content": raw}
+    senders = {f"send-{c.id}" for c in deployment.settings.credentials if c.provider == "ses"}
+    assert may("sesv2", "send_email", mail) <= senders
+
+
+def _action(method: str, table: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    kind = {"put_item": "Put", "update_item": "Update", "delete_item": "Delete"}[method]
+    return {kind: {"TableName": table, **arguments}}
