@@ -394,7 +394,9 @@ def _tables(client: Any) -> None:
         }
         for x in RECORDS_INDICES
     ]
-    plain = ((table, ("pk", "sk"), {}) for table in (OPS, IDENTITIES, AUDIT))
+    plain: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
+        (table, ("pk", "sk"), {}) for table in (OPS, IDENTITIES, AUDIT)
+    ]
     for table, names, more in ((RECORDS, strings, {"GlobalSecondaryIndexes": indices}), *plain):
         client.create_table(
             TableName=table,

@@ -123,10 +123,10 @@ class Deployment:
         from shared.adapters.dynamo.homes import Homes  # noqa: PLC0415 - see above
 
         if self.records:
-            names = [os.environ.get(name, "") for name in (ENV_IDENTITIES_TABLE, ENV_AUDIT_TABLE)]
+            names = os.environ.get(ENV_IDENTITIES_TABLE, ""), os.environ.get(ENV_AUDIT_TABLE, "")
         else:
-            names = [self._outputs.get(name, "") for name in (IDENTITIES_OUTPUT, AUDIT_TABLE_OUTPUT)]
-        return Homes(*names, both=True)
+            names = self._outputs.get(IDENTITIES_OUTPUT, ""), self._outputs.get(AUDIT_TABLE_OUTPUT, "")
+        return Homes(names[0], names[1], both=True)
 
     def audit_days(self) -> int:
         """Return for how long an entry of the audit log is kept; NotFound if there is no such deployment."""

@@ -92,8 +92,10 @@ class Deployment:
     @property
     def homes(self) -> Homes:
         """Where identities and the audit log are; code is deployed a moment before the variables that name them."""
-        names = (contracts.ENV_IDENTITIES_TABLE, contracts.ENV_AUDIT_TABLE)
-        return Homes(*(self.env.get(name, "") for name in names))
+        return Homes(
+            identities=self.env.get(contracts.ENV_IDENTITIES_TABLE, ""),
+            audit=self.env.get(contracts.ENV_AUDIT_TABLE, ""),
+        )
 
     @cached_property
     def ledgers(self) -> DynamoLedgers:
