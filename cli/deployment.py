@@ -122,10 +122,12 @@ class Deployment:
         """Return where identities and the audit log are: in `records`, if the stack is of an earlier version."""
         from shared.adapters.dynamo.homes import Homes  # noqa: PLC0415 - see above
 
-        if self.records:
-            names = os.environ.get(ENV_IDENTITIES_TABLE, ""), os.environ.get(ENV_AUDIT_TABLE, "")
-        else:
-            names = self._outputs.get(IDENTITIES_OUTPUT, ""), self._outputs.get(AUDIT_TABLE_OUTPUT, "")
+        names = os.environ.get(ENV_IDENTITIES_TABLE, ""), os.environ.get(ENV_AUDIT_TABLE, "")
+        if not (self.records and all(names)):
+            try:
+                names = self._outputs.get(IDENTITIES_OUTPUT, ""), self._outputs.get(AUDIT_TABLE_OUTPUT, "")
+            except NotFound:  # a table that the environment names, without a stack
+                names = "", ""
         return Homes(names[0], names[1], both=True)
 
     def audit_days(self) -> int:
