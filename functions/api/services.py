@@ -92,7 +92,9 @@ def build(deployment: Deployment) -> ApiServices:
             audit_days=deployment.settings.audit_days,
             homes=deployment.homes,
         ),
-        suppressions=Suppressions(client, table, clock, audit_days=deployment.settings.audit_days),
+        suppressions=Suppressions(
+            client, table, clock, audit_days=deployment.settings.audit_days, homes=deployment.homes
+        ),
         links=deployment.links,
         visits=visits(deployment.dynamo, table, clock),
         address=deployment.address,

@@ -1,6 +1,8 @@
 """What DynamoDB's errors become, and what is tried again."""
 
+import ast
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from botocore.exceptions import ClientError
 from shared.adapters.dynamo.client import BATCH_READ, BATCH_WRITE, TRIES, Cancelled, ConditionFailed, Dynamo
 from shared.ports import Retriable
 
+ROOT = Path(__file__).parents[2]
 ITEM = {"pk": {"S": "a"}}
 KEY = {"pk": {"S": "a"}, "sk": {"S": "b"}}
 
@@ -158,3 +161,17 @@ def test_a_batch_that_is_never_done_is_retriable(method: str) -> None:
     with pytest.raises(Retriable):
         dynamo.batch_get("t", [KEY]) if method == "batch_get" else dynamo.batch_put([("t", ITEM)])
     assert len(client.calls) == TRIES
+
+
+def test_what_writes_audit_entries_knows_where_they_are_kept() -> None:
+    """A store that makes a caller of its own must hand it the tables: functions may not write the old place."""
+    found = 0
+    for file in sorted(file for folder in ("shared", "functions", "cli") for file in (ROOT / folder).rglob("*.py")):
+        for call in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Dynamo":
+                names = {k.arg for k in call.keywords}
+                assert ("audit_days" in names) == ("homes" in names), f"{file}:{call.lineno}"
+                writes = "journal.puts(" in file.read_text("utf-8")
+                assert "homes" in names or not writes, f"{file}:{call.lineno}"
+                found += "homes" in names
+    assert found > 3

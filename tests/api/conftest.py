@@ -256,7 +256,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         settings=world.settings,
         clock=clock,
         accounts=Accounts(client, records, clock, homes=tables.homes),
-        suppressions=Suppressions(client, records, clock),
+        suppressions=Suppressions(client, records, clock, homes=tables.alone),
         links=FakeLinks(),
         visits=visits(Dynamo(client, sleep=clock.sleep), records, clock),
         address=ADDRESS,

@@ -12,6 +12,7 @@ from typing import Any, Final
 from shared.adapters.dynamo import journal, keys, marks
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.contracts import AUDIT_DAYS
 from shared.domain.addresses import address_hash
 from shared.domain.journal import RECIPIENT, Act, Event, audited, person
@@ -151,10 +152,13 @@ class Suppressions:
         table: the name of the table `records`.
         clock: the time.
         audit_days: for how long an entry of the audit log is kept.
+        homes: where the audit log is kept.
     """
 
-    def __init__(self, client: Any, table: str, clock: Clock, *, audit_days: int = AUDIT_DAYS) -> None:
-        self._db = Dynamo(client, sleep=clock.sleep, audit_days=audit_days)
+    def __init__(
+        self, client: Any, table: str, clock: Clock, *, audit_days: int = AUDIT_DAYS, homes: Homes = IN_RECORDS
+    ) -> None:
+        self._db = Dynamo(client, sleep=clock.sleep, audit_days=audit_days, homes=homes)
         self._table = table
         self._clock = clock
 
