@@ -72,13 +72,18 @@ OBJECTS: Final = {
 }
 
 
+def _objects(deployment: Deployment) -> dict[str, str]:
+    """Return the prefixes that a policy may have, each with its reason; that of the archive only where there is one."""
+    return {prefix: why for prefix, why in OBJECTS.items() if prefix != ARCHIVE or deployment.settings.archive_days}
+
+
 def wildcards(deployment: Deployment) -> dict[str, str]:
     """Return resource → reason of every wildcard within a name that a policy may have, as cdk-nag prints them."""
     lanes = _HERE.format(service="sqs", name=contracts.lane_queue_name(deployment.stage, "*"))
     own = contracts.webhook_secret_name(deployment.stage, "*")
     secrets = _HERE.format(service="secretsmanager", name=f"secret:{own}")
     return {
-        **{f"<{BUCKET}.Arn>/{prefix}*": reason for prefix, reason in OBJECTS.items()},
+        **{f"<{BUCKET}.Arn>/{prefix}*": reason for prefix, reason in _objects(deployment).items()},
         _HERE.format(service="scheduler", name=f"schedule/{contracts.prefix(deployment.stage)}/*"): "Schedules of this "
         "stage's own group; each is named after its job, made at run time.",
         lanes: "A released chunk may go to any credential of its route, so to any lane of this stage. By pattern: a "
