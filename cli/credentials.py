@@ -110,16 +110,23 @@ def split_secrets(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json:
     """
     del ctx
     found = deployment(stage, aws=aws)
-    rows = []
+    rows, wrong = [], []
     with aws_errors(found.where):
         for credential in found.settings().credentials:
             text = found.secret(secret_name(found.stage, credential.id))
-            made = bool(text.strip()) and _split(found, credential, text)
+            try:
+                made = bool(text.strip()) and _split(found, credential, text)
+            except Misused:
+                made = False
+                wrong.append(credential.id)
             rows.append({"credential_id": credential.id, "written": made})
     if json:
         emit({"stage": found.stage, "items": rows})
-        return
-    table(("credential_id", "written"), rows, empty="no credential is declared")
+    else:
+        table(("credential_id", "written"), rows, empty="no credential is declared")
+    if wrong:
+        names = ", ".join(wrong)
+        raise Failed(f"not a JSON object of texts: the secret of {names}; `posthaste credential set` stores it")
 
 
 def _split(found: Deployment, credential: Credential, text: str) -> bool:

@@ -158,6 +158,17 @@ def test_secrets_of_an_older_version_are_split_by_a_command(run: Run) -> None:
     ]
 
 
+def test_a_malformed_secret_keeps_no_other_from_being_split(run: Run) -> None:
+    client = boto3.client("secretsmanager", "us-east-1")
+    client.put_secret_value(SecretId=secret_name("dev", "sendgrid-main"), SecretString=GOOD)
+    client.create_secret(Name=secret_name("dev", "relay"), SecretString=SECRET)
+    done = run("credential", "split", "--json")
+    assert done.code == 1
+    assert [x["written"] for x in done.json["items"]] == [True, False, False]
+    assert "the secret of relay" in done.err
+    assert SECRET not in done.out + done.err
+
+
 def test_the_secret_of_webhooks_has_the_key_of_its_credential(run: Run) -> None:
     client = boto3.client("secretsmanager", "us-east-1")
     client.delete_secret(SecretId=secret_name("dev", "sendgrid-main"), ForceDeleteWithoutRecovery=True)
