@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from cli.checks import Finding, Level
-from shared.contracts import prefix
+from shared.contracts import prefix, webhook_secret_name
 
 PAGE: Final = "docs/deploying.md"
 FAILED: Final = frozenset({"CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "DELETE_FAILED"})
@@ -58,7 +58,9 @@ def names(stage: str, queues: Iterable[str], secrets: Iterable[str]) -> Finding:
         queues: names of queues that there are.
         secrets: names of secrets that there are, those marked for deletion included: they keep their names.
     """
-    taken = sorted([*ours(stage, queues), *(x for x in secrets if x.startswith(f"{prefix(stage)}/"))])
+    made = webhook_secret_name(stage, "")  # by `posthaste credential`, not by the stack: those are in nothing's way
+    left = [x for x in secrets if x.startswith(f"{prefix(stage)}/") and not x.startswith(made)]
+    taken = sorted([*ours(stage, queues), *left])
     if not taken:
         return Finding("names", Level.OK, "no queue or secret of an earlier deployment has one of this stage's names")
     some = ", ".join(taken[:SHOWN]) + (f" and {len(taken) - SHOWN} more" if len(taken) > SHOWN else "")

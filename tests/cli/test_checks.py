@@ -249,7 +249,7 @@ def test_names_that_an_earlier_deployment_has_left() -> None:
     """Another stage's names are not ours, though they begin alike."""
     theirs = ["posthaste-prod-eu-feedback", "posthaste-prod-eu-lane-a", "posthaste-production-due", "other"]
     mine = ["posthaste-prod-lane-a_express", "posthaste-prod-lane-a-dlq", "posthaste-prod-plan-dlq"]
-    assert levels(first.names("prod", theirs, ["posthaste-prod-eu/unsubscribe"])) == [OK]
+    assert levels(first.names("prod", theirs, ["posthaste-prod-eu/unsubscribe", "posthaste-prod/webhook/one"])) == [OK]
     found = first.names("prod", [*theirs, *mine], ["posthaste-prod/unsubscribe"])
     assert (found.level, "and 1 more" in found.says) == (ERROR, True)
     assert not [x for x in theirs if x in found.says]
