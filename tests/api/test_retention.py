@@ -14,7 +14,10 @@ PLACES: Final = {
 }
 """First part of a partition, then of a sort key → what an item is; others: see `kind`."""
 OF_AN_ACCOUNT: Final = {"AUDIT": "audit", "EVENTS": "event", "DUE": "agenda"}
-FOR_EVER: Final = {"campaign", "STATS", "SUP", "SUPLOG", "K", "PROFILE", "KEY", "SENDER", "SUPPRESSED", "ACCOUNTS", "P"}
+FOR_EVER: Final = {"campaign", "STATS", "SUP", "SUPLOG", "K", "PROFILE", "KEY", "SENDER", "SUPPRESSED", "ACCOUNTS"} | {
+    "P",
+    "SYS",  # the mark that identities have been moved
+}
 
 
 def kind(pk: str, sk: str) -> str:
