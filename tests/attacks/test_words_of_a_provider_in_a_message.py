@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shared.domain.breaker import BreakerState
@@ -101,6 +101,12 @@ def clients(draw: st.DrawFn) -> Client:
     return Client(local, host.replace(" ", "-") + ".example", around.format(name), subject, body)
 
 
+def everywhere(phrase: str) -> Client:
+    """Return the client who writes a phrase wherever they can."""
+    local = phrase.replace(" ", ".")
+    return Client(local, f"{phrase.replace(' ', '-')}.example", phrase, phrase, phrase)
+
+
 def sendgrid(status: int) -> Callable[[str], Provider]:
     def answers(text: str) -> Provider:
         body = {"errors": [{"message": text, "field": None, "help": None}]}
@@ -165,6 +171,9 @@ def test_every_provider_is_attacked() -> None:
 @pytest.mark.promise(6)
 @pytest.mark.parametrize("name", sorted(PROVIDERS))
 @settings(max_examples=15)
+@example(client=everywhere("domain is not verified"))
+@example(client=everywhere("relay access denied"))
+@example(client=everywhere("daily message quota"))
 @given(client=clients())
 def test_nothing_that_a_client_writes_changes_what_a_reply_means(name: str, client: Client) -> None:
     channel = "sms" if name == "twilio" else "email"

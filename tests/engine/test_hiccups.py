@@ -106,8 +106,8 @@ def test_a_fault_of_the_breaker_leaves_every_call_known(world: World, monkeypatc
     gate = world.senders["one"]._gate
     leave = gate.leave
 
-    def leaves(ticket: int, owner: str, outcomes: list[Outcome]) -> None:
-        leave(ticket, owner, outcomes)
+    def leaves(ticket: int, owner: str, outcomes: list[Outcome], account: str) -> None:
+        leave(ticket, owner, outcomes, account=account)
         if len(world.oracle.taken) == 4:
             raise Denied
 

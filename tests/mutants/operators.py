@@ -61,7 +61,7 @@ OPERATORS: Final = (
         3,
         "shared/adapters/metrics.py",
         'line.add_dimension("stage", stage)',
-        'line.add_dimension("stage", "")',
+        'line.add_dimension("stage", "every")',
         "tests/monitoring/test_drill.py::test_the_alarms_read_what_the_functions_write",
     ),
     Mutant(
