@@ -34,7 +34,8 @@ def create_key(
         str, typer.Option(metavar="WHEN", help="30d, 12h, 8w, or a date such as 2027-01-31 (UTC). Default: never.")
     ] = "",
     scope: Annotated[
-        list[Scope] | None, typer.Option(help="What it may be used for. Repeatable; default: all.")
+        list[Scope] | None,
+        typer.Option(help="What it may be used for. Repeatable; default: all; of a test key, all but admin."),
     ] = None,
     stage: Stage = "",
     aws: Aws = False,
@@ -47,7 +48,7 @@ def create_key(
     with opened(ctx, stage, aws=aws) as desk:
         owner = resolve(desk.accounts, account)
         secret, key = desk.accounts.create_key(
-            owner, test=test, scopes=scope or tuple(Scope), name=title, expires=until, by=desk.by
+            owner, test=test, scopes=scope or None, name=title, expires=until, by=desk.by
         )
     if json:
         emit({"key": secret, **_row(key)})

@@ -14,7 +14,7 @@ INVALID: Final = {"WWW-Authenticate": 'Bearer realm="posthaste", error="invalid_
 
 
 def authenticate(request: Request, accounts: Accounts, scope: Scope) -> ApiKey:
-    """Return the caller's key, having taken a token from its account's request bucket.
+    """Return the caller's key, having taken a token from the request bucket of its account's keys of its kind.
 
     Raises:
         Problem: unauthorized, rate_limited, missing_scope.
@@ -25,7 +25,7 @@ def authenticate(request: Request, accounts: Accounts, scope: Scope) -> ApiKey:
     key = accounts.find_by_key(secret.strip())
     if key is None:
         raise Problem("unauthorized", headers=INVALID)
-    wait = accounts.take(key.account)
+    wait = accounts.take(key.account, test=key.test)
     if wait is not None:
         raise Problem("rate_limited", headers={"Retry-After": str(max(1, math.ceil(wait)))})
     if scope not in key.scopes:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from shared.domain.addresses import Address, parse
+from shared.domain.namespaces import namespace
 
 _KEY: Final = re.compile(r"ph_(live|test)_[A-Za-z0-9_-]{43}")
 _ACCOUNT: Final = re.compile(r"acc_[0-9a-z]{12}")
@@ -28,6 +29,13 @@ class Scope(StrEnum):
 
 
 ALL_SCOPES: Final = frozenset(Scope)
+TEST_SCOPES: Final = ALL_SCOPES - {Scope.ADMIN}
+"""What a test key may be used for unless more is asked for: it is often handed to programs that are less trusted."""
+
+
+def default_scopes(*, test: bool) -> frozenset[Scope]:
+    """Return the scopes of a key for which none are named."""
+    return TEST_SCOPES if test else ALL_SCOPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,11 @@ class ApiKey:
     created_at: int
     expires: int = 0
     used: int = field(default=0, compare=False)
+
+    @property
+    def namespace(self) -> str:
+        """Where what live and test keys have apart is kept."""
+        return namespace(self.account, test=self.test)
 
     def valid_at(self, now_ms: int) -> bool:
         """Tell whether the key has not expired."""

@@ -81,6 +81,13 @@ def test_the_key_alone_stands_on_stdout(run: Run, account: str) -> None:
     assert "shown once" in made.err
 
 
+def test_a_test_key_has_no_admin_scope_unless_it_is_asked_for(run: Run, account: str) -> None:
+    assert run("key", "create", account, "--json").json["scopes"] == ["admin", "read", "send"]
+    assert run("key", "create", account, "--test", "--json").json["scopes"] == ["read", "send"]
+    asked = run("key", "create", account, "--test", "--scope", "admin", "--scope", "send", "--json").json
+    assert asked["scopes"] == ["admin", "send"]
+
+
 def test_a_key_ends_when_it_was_told_to(run: Run, account: str) -> None:
     made = run("key", "create", account, "--expires", "30d", "--json").json
     assert made["expires_at"] == "2026-10-21T14:13:20Z"

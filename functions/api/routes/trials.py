@@ -48,7 +48,7 @@ def try_out(call: Call[Nothing, TestMessage]) -> Answer:
     if before is not None:
         return before
     request = _single(call, campaign)
-    wait = call.services.campaigns().trials.take(call.key.account)
+    wait = call.services.campaigns().trials.take(call.key.namespace)
     if wait is not None:
         raise Problem("too_many_tests", headers={"Retry-After": str(max(1, math.ceil(wait)))})
     accepted = call.services.acceptor.accept(request)

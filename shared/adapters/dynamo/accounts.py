@@ -7,7 +7,7 @@ longer at most; what is *not* there is never remembered, so a new key works at o
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.api_keys import CACHE, MAX_CACHED, ApiKeys, UnknownAccount
@@ -19,9 +19,13 @@ from shared.adapters.dynamo.moving import Mover
 from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import Account, new_account_id, sender_of
 from shared.domain.journal import SYSTEM, Act, audited, masked
+from shared.domain.namespaces import namespace
 from shared.ports import Clock
 
-__all__ = ["CACHE", "MAX_CACHED", "Accounts", "SenderCheck", "UnknownAccount"]
+__all__ = ["CACHE", "MAX_CACHED", "TEST_SHARE", "Accounts", "SenderCheck", "UnknownAccount"]
+
+TEST_SHARE: Final = 5
+"""An account's test keys make up to a fifth of the requests of its live keys, in addition to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class Accounts(ApiKeys):
         client: a low-level boto3 DynamoDB client.
         table: the name of the table `records`.
         clock: the time.
-        rate: requests per second and account.
+        rate: requests per second and account, of live keys; test keys have a bucket of their own (TEST_SHARE).
         burst: requests at once after a pause.
         audit_days: for how long an entry of the audit log is kept.
         homes: where identities and the audit log are kept.
@@ -58,6 +62,9 @@ class Accounts(ApiKeys):
     ) -> None:
         super().__init__(client, table, clock, audit_days=audit_days, homes=homes)
         self._buckets = Buckets(self._db, table, clock, rate=rate, burst=burst)
+        self._test_buckets = Buckets(
+            self._db, table, clock, rate=rate / TEST_SHARE, burst=max(1, burst // TEST_SHARE), key=_test_bucket
+        )
         self._senders: dict[tuple[str, str], tuple[float, SenderCheck]] = {}
 
     # Accounts
@@ -212,9 +219,13 @@ class Accounts(ApiKeys):
 
     # Requests
 
-    def take(self, account: str) -> float | None:
-        """Take a token from the account's request bucket; None, or the seconds to wait (see `buckets`)."""
-        return self._buckets.take(account)
+    def take(self, account: str, *, test: bool = False) -> float | None:
+        """Take a token for a request of one of the account's live keys, or of its test keys, which have their own.
+
+        Returns:
+            None, or the seconds to wait (see `buckets`).
+        """
+        return (self._test_buckets if test else self._buckets).take(account)
 
     def _require(self, account: str) -> None:
         if not self._places.find([keys.account(account)])[0]:
@@ -232,6 +243,10 @@ class Accounts(ApiKeys):
     def moved(self) -> bool:
         """Tell whether it has been done, so that the old place counts no more."""
         return self._places.moved()
+
+
+def _test_bucket(account: str) -> keys.Key:
+    return keys.bucket(namespace(account, test=True))
 
 
 def _domain(sender: str) -> dict[str, str | int]:

@@ -16,7 +16,7 @@ from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes, Places
 from shared.adapters.dynamo.moving import Mover
 from shared.contracts import AUDIT_DAYS
-from shared.domain.accounts import ALL_SCOPES, ApiKey, Scope, is_key_text, key_digest, new_key_text
+from shared.domain.accounts import ApiKey, Scope, default_scopes, is_key_text, key_digest, new_key_text
 from shared.domain.journal import SYSTEM, Act, Event, audited
 from shared.ports import Clock, Retriable
 
@@ -60,7 +60,7 @@ class ApiKeys:
         account: str,
         *,
         test: bool = False,
-        scopes: Iterable[Scope] = ALL_SCOPES,
+        scopes: Iterable[Scope] | None = None,
         name: str = "",
         expires: int = 0,
         by: str = SYSTEM,
@@ -70,7 +70,7 @@ class ApiKeys:
         Args:
             account: whose key.
             test: a `ph_test_…` key, whose jobs never reach a provider.
-            scopes: what it may be used for.
+            scopes: what it may be used for; None: `default_scopes`.
             name: for people.
             expires: Unix milliseconds, 0 for never.
             by: the actor.
@@ -78,7 +78,8 @@ class ApiKeys:
         Raises:
             UnknownAccount: there is no such account.
         """
-        secret, digest, key = self._new(account, frozenset(scopes), name, expires, test=test)
+        granted = default_scopes(test=test) if scopes is None else frozenset(scopes)
+        secret, digest, key = self._new(account, granted, name, expires, test=test)
         told = {"kind": "test" if test else "live", "scopes": " ".join(sorted(key.scopes)), "expires": expires}
         event = audited(account, key.created_at, key.id, Act.KEY_CREATED, by, told)
         if not self._together([self._exists(account), *self._puts(digest, key)], event):

@@ -61,6 +61,8 @@ Table `audit`, to which functions only add:
 The keys of both were in `records` before, and are still written there by operators' tools, for a rollback; the audit
 entry of a resume is there for good, since the stream of `records` wakes what waits.
 
+Of its test keys an account has these apart, under `account#TEST` instead of `account`: request bucket, bucket of tests.
+
 `created_at` in an index key is 15 digits of Unix milliseconds, so that text order is time order.
 """
 
@@ -148,9 +150,9 @@ def account_control(account_id: str) -> Key:
     return key(account_pk(account_id), "CONTROL")
 
 
-def bucket(account_id: str) -> Key:
-    """An account's request bucket."""
-    return key(account_pk(account_id), "BUCKET")
+def bucket(namespace: str) -> Key:
+    """The request bucket of an account's live or test keys."""
+    return key(account_pk(namespace), "BUCKET")
 
 
 def visits(link: str) -> Key:
@@ -164,9 +166,9 @@ def visit_name(account_id: str, digest: str, method: str) -> str:
     return f"{account_id}#{digest[:32]}#{method}"
 
 
-def trials(account_id: str) -> Key:
-    """The bucket of an account's tests of campaigns."""
-    return key(f"{account_pk(account_id)}#TRIALS", "BUCKET")
+def trials(namespace: str) -> Key:
+    """The bucket of the tests of campaigns by an account's live or test keys."""
+    return key(f"{account_pk(namespace)}#TRIALS", "BUCKET")
 
 
 def sender(account_id: str, value: str) -> Key:
