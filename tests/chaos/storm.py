@@ -47,6 +47,8 @@ class Report:
     words: int = 0
     lost_words: int = 0
     doubted: int = 0
+    broken: Counter[str] = field(default_factory=Counter)
+    """Vendor → messages that were taken and answered with a 500, 502 or 504 in its own words."""
     chain: int = 0
     """Invocations of a lane's function that followed one another by its own messages, at the most."""
     probes: int = 0
@@ -63,6 +65,7 @@ class Report:
         return (
             f"seed {self.seed}: {self.messages} messages, {self.attempts} calls, {self.taken} taken, "
             f"{self.crashes} crashes, {self.words} words and {self.lost_words} lost ones: {states}; "
+            f"{self.broken.total()} were taken and answered with 500, 502 or 504 in {len(self.broken)} vendors' words; "
             f"{self.doubted} were in doubt, {len(self.unknown)} still are; the longest chain has {self.chain} links; "
             + (f"{self.probes} calls while it was down, sent {self.back:.0f} s after; " if self.probes else "")
             + f"{len(self.faults)} faults"
@@ -236,6 +239,7 @@ class Storm:
         report.attempts = len(world.oracle.calls)
         report.taken = len(world.oracle.taken)
         report.chain = world.longest_chain()
+        report.broken = sum((p.broken for p in self._providers), Counter())
         for name in world.jobs:
             job = world.job(name)
             if job.state is not JobState.LOGGED:

@@ -23,6 +23,7 @@ def test_every_message_of_a_storm_is_accounted_for(seed: int | None, capsys: pyt
     if seed is not None:  # a fresh one may be mild
         assert report.crashes > 0
         assert report.doubted > 0
+        assert report.broken.total() > 0
 
 
 @pytest.mark.promise(1)

@@ -1,6 +1,7 @@
 """How providers behave from one moment to the next, drawn from a seed."""
 
 import random
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -34,10 +35,12 @@ DRAWN: Final[Mapping[Weather, int]] = {
     Weather.DOWN: 2,
     Weather.REFUSING: 1,
     Weather.DEAF: 1,
-    Weather.BROKEN: 1,
+    Weather.BROKEN: 2,
     Weather.BUSY: 1,
 }
 """Weather → how often it is drawn."""
+BROKEN_SHARE: Final = 0.03
+"""Share of the calls in showers that are taken and answered with a 500, 502 or 504."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,8 @@ class Spell:
 class StormyProvider(ResolvingProvider):
     """A provider under the weather; `calm` ends it. What it answers depends on the seed and on nothing else.
 
-    `down`: it refuses every call, whatever the weather.
+    `down`: it refuses every call, whatever the weather. `broken`: how many messages it took and answered with a 500,
+    502 or 504, by the vendor in whose words.
     """
 
     calm = False
@@ -61,6 +65,7 @@ class StormyProvider(ResolvingProvider):
         """Draw the weather from a seed."""
         self._rng = random.Random(f"{seed}-{self.name}")  # noqa: S311 - weather
         self._spell = Spell(Weather.FAIR, 0.0)
+        self.broken: Counter[str] = Counter()
 
     def _find(self, target: Target, at: float) -> Finding:
         found = super()._find(target, at)
@@ -82,20 +87,25 @@ class StormyProvider(ResolvingProvider):
         if weather is Weather.DEAF:
             return Swallowed() if luck < 0.5 else Unknown("timeout")
         if weather is Weather.BROKEN:
-            said = self._rng.choice(broken_words())
-            return Swallowed(said) if luck < 0.5 else None
+            return self._broken() if luck < 0.5 else None
         return {
             Weather.DOWN: Rejected("http_503", permanent=False),
             Weather.REFUSING: Rejected("unauthorized", permanent=False, provider_down=True),
             Weather.BUSY: Throttled(3) if luck < 0.7 else None,
         }.get(weather)
 
+    def _broken(self) -> Swallowed:
+        said = self._rng.choice(broken_words())
+        self.broken[said.vendor] += 1
+        return Swallowed(said.outcome)
+
     def _shower(self, luck: float) -> Script | None:
+        if luck >= 1 - BROKEN_SHARE:
+            return self._broken()
         table: tuple[tuple[float, Script], ...] = (
             (0.05, Rejected("http_503", permanent=False)),
             (0.08, Rejected("invalid", permanent=True)),
             (0.10, Swallowed()),
-            (0.11, Swallowed(self._rng.choice(broken_words()))),
             (0.12, Unknown("timeout")),
             (0.15, Throttled(2)),
             (0.16, RuntimeError("a fault of the adapter")),

@@ -3,6 +3,7 @@
 A storm that draws from these finds an adapter that calls a message surely unsent which its vendor has taken.
 """
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -20,10 +21,19 @@ STATUSES: Final = (500, 502, 504)
 KEYS: Final = {"resend": "re_key", "twilio": "SK1:secret"}
 
 
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A vendor's answer that says that it broke, and what its adapter makes of it for one message."""
+
+    vendor: str
+    status: int
+    outcome: Outcome
+
+
 @cache
-def broken_words() -> tuple[Outcome, ...]:
-    """Return the outcome of one message for every vendor and each of its answers that say that it broke."""
-    return tuple(_outcome(name, status) for name in providers() for status in STATUSES)
+def broken_words() -> tuple[Broken, ...]:
+    """Return every vendor's answers that say that it broke."""
+    return tuple(Broken(name, status, _outcome(name, status)) for name in providers() for status in STATUSES)
 
 
 def _outcome(name: str, status: int) -> Outcome:

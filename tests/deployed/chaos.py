@@ -2,6 +2,8 @@
 
 What goes wrong, and when, is drawn from a seed; how far the machine got by then is not, so a seed replays the weather
 and not every call. In the end each message is accounted for, and the simulator's own log has the last word.
+
+Meanwhile every vendor takes some messages and answers 500 or 504 in its own words, whatever the weather (`vendors.py`).
 """
 
 import random
@@ -17,6 +19,7 @@ from typing import Any, Final, Self
 from infra.local import processes
 from shared.contracts import ENV_FEEDBACK_QUEUE_URL
 from simulator.client import ControlClient
+from tests.deployed import vendors
 from tests.deployed.api import STATES, Api
 from tests.deployed.inside import Inside
 from tests.deployed.kills import Watch
@@ -30,7 +33,7 @@ WEATHER: Final[Sequence[tuple[int, Mapping[str, Any]]]] = (
     (2, {"mode": "503", "probability": 0.3}),
     (1, {"mode": "503"}),
     (1, {"mode": "500", "probability": 0.1}),
-    (1, {"mode": "500", "probability": 0.1, "accept": True}),
+    (1, {"mode": "500", "status": 502, "probability": 0.1, "accept": True}),
     (1, {"mode": "500", "status": 500, "probability": 0.1, "accept": True, "own": True}),
     (1, {"mode": "500", "status": 504, "probability": 0.1, "accept": True, "own": True}),
     (1, {"mode": "406", "probability": 0.1}),
@@ -40,7 +43,8 @@ WEATHER: Final[Sequence[tuple[int, Mapping[str, Any]]]] = (
     (1, {"mode": "401", "count": 3}),
     (1, {"latency_ms": 400}),
 )
-"""How often a credential's weather is drawn, and what the simulator is told."""
+"""How often a credential's weather is drawn, and what the simulator is told. Where a message was taken, a gateway says
+502, so that a 500 or 504 is the vendor's."""
 POSTS: Final[Mapping[str, Any]] = {"loss": 0.05, "duplicate": 0.2, "reorder": 0.2}
 MIX: Final = {"blocked": 0.03, "bounce": 0.02, "defer": 0.03}
 SPELL_SECONDS: Final = (1.0, 6.0)
@@ -62,6 +66,8 @@ class Report:
     samples: int = 0
     calls: int = 0
     accepted: int = 0
+    broken: Counter[tuple[str, int]] = field(default_factory=Counter)
+    """(vendor, status) → calls that were taken and answered so in the vendor's own words."""
     states: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
@@ -71,10 +77,12 @@ class Report:
         """Return the report as lines."""
         states = ", ".join(f"{n} {state}" for state, n in sorted(self.states.items()) if n)
         reasons = ", ".join(f"{n} {reason}" for reason, n in self.reasons.most_common())
+        vendors = ", ".join(f"{name} {status}: {n}" for (name, status), n in sorted(self.broken.items()))
         return (
             f"seed {self.seed}: {self.messages} messages in {self.seconds:.0f} s, {self.spells} changes of weather, "
             f"{self.kills} processes killed; {self.accepted} accepted; {states}; {self.samples} reads of counts; "
-            f"unknown: {reasons or 'none'}; {len(self.wrong)} faults"
+            f"unknown: {reasons or 'none'}; {self.broken.total()} calls taken and answered with 500 or 504 in the "
+            f"vendor's own words ({vendors or 'none'}); {len(self.wrong)} faults"
         )
 
 
@@ -122,23 +130,34 @@ def run(inside: Inside, api: Api, control: ControlClient, *, messages: int, seed
     report = Report(seed, messages)
     began = time.time()
     patience = SETTLE_SECONDS + SETTLE_EACH * messages
-    wanted: dict[str, list[str]] = {}
+    wanted: dict[str, Sequence[str]] = {}
+    logs: dict[str, str] = {}
     with Watch(inside, api) as watch, ExitStack() as stack:
         for _, name in CREDENTIALS:
             stack.callback(inside.redeliver_after, name, inside.redeliver_after(name, 30))
-        with Chaos(inside, control, report):
+        tag = uuid.uuid4().hex[:8]
+        with Chaos(inside, control, report), vendors.breaking(control, tag):
+            for sent in vendors.post(api, tag):
+                wanted[sent.job], logs[sent.job] = sent.recipients, sent.log
+                watch.add(sent.job, len(sent.recipients))
+                report.messages += len(sent.recipients)
             for start in range(0, messages, BATCH):
                 tag = uuid.uuid4().hex[:8]
                 recipients = [f"p{i}+{tag}@example.com" for i in range(min(BATCH, messages - start))]
                 job = _post(api, recipients)
-                wanted[job] = recipients
+                wanted[job], logs[job] = recipients, f"/batches/{job}/logs"
                 watch.add(job, len(recipients))
-            processes.wait_for(lambda: _sent(api, wanted) >= 0.9 * messages, patience, pause=1)
+            processes.wait_for(lambda: _sent(api, wanted) >= 0.9 * report.messages, patience, pause=1)
         if not processes.wait_for(lambda: _still(inside, api, control, wanted), patience, pause=1):
             report.wrong.append("not all jobs came to rest")
         report.samples, report.wrong[:0] = watch.samples, watch.wrong
     report.seconds = time.time() - began
-    _account(report, api, control, wanted, began)
+    report.broken = vendors.answered(control, began - 1)
+    for vendor in vendors.LANES:
+        missing = [status for status in vendors.STATUSES if not report.broken[vendor, status]]
+        report.wrong += [f"{vendor} took nothing that it answered with {status}" for status in missing]
+    lines = {job: api.items(path) for job, path in logs.items()}
+    _account(report, control, wanted, lines, began)
     return report
 
 
@@ -171,7 +190,7 @@ def _sent(api: Api, wanted: Mapping[str, Sequence[str]]) -> int:
 
 def _still(inside: Inside, api: Api, control: ControlClient, wanted: Mapping[str, Sequence[str]]) -> bool:
     """Tell whether every job has ended, and no webhook is on its way."""
-    for place in CREDENTIALS:
+    for place in (*CREDENTIALS, *vendors.LANES.items()):
         counters = control.webhooks(*place)["counters"]
         if counters["planned"] > counters["delivered"] + counters["failed"]:
             return False
@@ -182,7 +201,11 @@ def _still(inside: Inside, api: Api, control: ControlClient, wanted: Mapping[str
 
 
 def _account(
-    report: Report, api: Api, control: ControlClient, wanted: Mapping[str, Sequence[str]], since: float
+    report: Report,
+    control: ControlClient,
+    wanted: Mapping[str, Sequence[str]],
+    logs: Mapping[str, Sequence[Mapping[str, Any]]],
+    since: float,
 ) -> None:
     """Compare every log line with what the simulator accepted."""
     rows = [row for row in control.log(since=since - 1) if row["ref"] and ref_of(row).job in wanted]
@@ -190,7 +213,7 @@ def _account(
     times: Counter[tuple[str, str]] = Counter((ref_of(row).job, row["recipient"]) for row in rows)
     bad: Counter[str] = Counter()
     for job, recipients in wanted.items():
-        lines = api.lines(job)
+        lines = logs[job]
         if {line["recipient"] for line in lines} != set(recipients) or len(lines) != len(recipients):
             bad["a job's log is not its list"] += 1
         for line in lines:

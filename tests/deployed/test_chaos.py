@@ -1,6 +1,7 @@
 import pytest
 
 from simulator.client import ControlClient
+from simulator.registry import providers
 from tests.deployed import chaos
 from tests.deployed.api import Api
 from tests.deployed.inside import Inside
@@ -17,3 +18,4 @@ def test_every_message_of_a_storm_is_accounted_for(inside: Inside, api: Api, con
     assert report.wrong == [], report.text()
     assert report.samples > 0
     assert report.accepted > MESSAGES / 2
+    assert {vendor for vendor, _ in report.broken} == set(providers())
