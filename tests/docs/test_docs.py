@@ -153,6 +153,16 @@ def test_every_setting_is_on_their_page() -> None:
     assert [field for field in fields if field != "retention" and field not in named] == []
 
 
+def test_upgrading_names_everything_that_the_changelog_wants_done_before_the_deploy() -> None:
+    unreleased = read(ROOT / "CHANGELOG.md").split("\n## [")[1]
+    wanted = re.findall(r"\*\*Before you upgrade\*\*(.+?)[:;.] ", unreleased)
+    steps = read(ROOT / "docs" / "upgrading.md").partition("## How to upgrade")[2]
+    before = steps[: steps.index("npx cdk deploy")]
+    names = [name for sentence in wanted for name in SPAN.findall(sentence)]
+    assert len(names) >= len(wanted) == unreleased.lower().count("before you upgrade")
+    assert [name for name in names if f"`{name}`" not in before and f"/{name}`" not in before] == []
+
+
 def test_every_page_that_the_code_names_exists() -> None:
     found = {page for file in sources() for page in OF_CODE.findall(file)}
     assert "docs/adr/0024" in found
