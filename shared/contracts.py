@@ -85,14 +85,16 @@ ingest: uploaded lists; export: exports.
 
 RESUMED: Final = ("credential.resumed", "account.resumed", "account.unsuspended", "deployment.resumed")
 """Kinds of audit entries whose stream records wake what a pause has kept."""
+HELD_BACK: Final = ("account.paused", "account.suspended")
+"""Kinds of audit entries whose stream records have campaigns give way that hold a credential."""
 PLAN_STREAM_FILTERS: Final = (
     {"dynamodb": {"NewImage": {"state": {"S": ["READY"]}}}},
     {"dynamodb": {"NewImage": {"freed": {"N": ["1"]}}}},
-    {"dynamodb": {"NewImage": {"kind": {"S": list(RESUMED)}}}},
+    {"dynamodb": {"NewImage": {"kind": {"S": [*RESUMED, *HELD_BACK]}}}},
 )
 """`records` stream → plan: a job that is READY (no other item has that `state`), or that has just given back its
-credential; the next write of it takes the mark away; and the audit entry of a resume, which no write repeats. AWS
-documents filters of table streams for the key `dynamodb` only; a deletion has no NewImage."""
+credential; the next write of it takes the mark away; and the audit entry of a resume, or of an account's pause, which
+no write repeats. AWS documents filters of table streams for the key `dynamodb` only; a deletion has no NewImage."""
 LOG_STREAM_FILTER: Final = {
     "dynamodb": {"NewImage": {"dirty": {"N": ["1"]}, "status": {"S": ["IDLE", "DONE"]}}},
 }

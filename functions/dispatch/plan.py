@@ -1,6 +1,7 @@
 """The `records` stream: jobs that became READY are started when they are due, those of a campaign in their turn.
 
-The audit entry of a pause's end begins the waking of what it has kept, which another function does.
+The audit entry of a pause's end begins the waking of what it has kept, which another function does; that of an
+account's pause has those looked at whose turn may come by it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,7 +10,7 @@ from typing import Any
 from functions.dispatch import services
 from functions.early import early
 from shared.adapters import logs, metrics
-from shared.contracts import RESUMED
+from shared.contracts import HELD_BACK, RESUMED
 from shared.domain.switches import Switch
 from shared.metrics import Metric, Service
 
@@ -38,16 +39,23 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
     for switch in _taken_back(images):
         d.waker.begin(switch)
         logger.info("resumed", credential=switch.credential, account=switch.account)
+    if any(_kind(image) in HELD_BACK for image in images):
+        logger.info("held back", waiting=d.turns.look_again())
     metrics.tell(d.settings.stage, Service.PLAN, {Metric.PLANNED: len(planned), Metric.RECORD_AGE: age})
     logger.info("planned", seen=len(jobs), planned=planned)
     return {"batchItemFailures": []}
+
+
+def _kind(image: Mapping[str, Any]) -> str:
+    """Return the kind of the audit entry that an image is, empty for any other item."""
+    return str(image.get("kind", {}).get("S", ""))
 
 
 def _taken_back(images: Iterable[Mapping[str, Any]]) -> list[Switch]:
     """Return the switches of which audit entries say that a pause has ended."""
     found = []
     for image in images:
-        kind = image.get("kind", {}).get("S", "")
+        kind = _kind(image)
         if kind in RESUMED:
             name, what = image["id"]["S"], kind.partition(".")[0]
             found.append(

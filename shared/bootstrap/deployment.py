@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from shared.engine.schedules import Schedules
     from shared.engine.sweep import Sweeper
     from shared.engine.track import Tracker
+    from shared.engine.turns import Turns
     from shared.engine.uploading import Uploading
     from shared.engine.wake import Waker
     from shared.engine.walks import Walk
@@ -412,6 +413,14 @@ class Deployment:
             queue=self._queue(contracts.ENV_DUE_QUEUE_URL),
             pool=Crew(),
         )
+
+    @property
+    def turns(self) -> "Turns":
+        """Has those looked at that wait for a credential."""
+        from shared.engine.turns import Turns  # noqa: PLC0415
+
+        declared = [c.id for c in self.settings.credentials]
+        return Turns(records=self.records, credentials=lambda: declared, queue=self._queue(contracts.ENV_DUE_QUEUE_URL))
 
     @cached_property
     def _slots(self) -> "OpenSlots":

@@ -137,6 +137,7 @@ class Change(StrEnum):
     RESUME = "resume"
     REOPEN = "reopen"
     REOPEN_SENT = "reopen_sent"
+    GIVE_WAY = "give_way"
 
 
 TRANSITIONS: Final[dict[Change, tuple[frozenset[JobState], JobState]]] = {
@@ -148,6 +149,7 @@ TRANSITIONS: Final[dict[Change, tuple[frozenset[JobState], JobState]]] = {
     Change.RESUME: (frozenset({JobState.LOGGED}), JobState.READY),
     Change.REOPEN: (frozenset({JobState.LOGGED}), JobState.READY),
     Change.REOPEN_SENT: (frozenset({JobState.SENT}), JobState.SENDING),
+    Change.GIVE_WAY: (ACTIVE, JobState.READY),
 }
 """Change → (states it may start from, state it ends in). Every job write's condition is generated from this table."""
 

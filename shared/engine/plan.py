@@ -2,13 +2,15 @@
 
 A job that reserves its credential waits its turn: the oldest starts, with it those of the same campaign, and all others
 stay READY until the last of these is LOGGED. Nobody tells them no; they are asked again when the credential is free.
-Those of an account that is paused wait for its resume and let others go first.
+Those of an account that is paused or suspended wait for its resume and let others go first, also those that run: they
+give the credential back and become READY.
 """
 
 from typing import Final
 
 from shared.domain.jobs import Job
-from shared.domain.states import Change, JobState
+from shared.domain.ledger import LedgerStatus
+from shared.domain.states import ACTIVE, Change, JobState
 from shared.engine.accept import send_pointers
 from shared.ports import Changed, Clock, Lanes, LedgerStore, OpenJob, Records
 
@@ -58,7 +60,7 @@ class Planner:
     def next(self, credential: str, named: Job | None = None) -> list[Job]:
         """Start the oldest job that is READY, due and reserves a credential, and those of its campaign.
 
-        If a campaign holds the credential, only its jobs start.
+        If a campaign holds the credential, only its jobs start, unless it gives way.
 
         Args:
             credential: which.
@@ -76,8 +78,10 @@ class Planner:
         for (_, job_id), campaign in sorted(waiting.items()):
             job = self._records.job(job_id) if holder in ("", campaign) else None
             changed = self._start(job, now) if job is not None and not self._paused(job) else None
-            if changed is None:
+            if job is None or changed is None:
                 continue
+            if changed.held_by and self._gives_way(credential, changed.held_by):
+                changed = self._start(job, now) or changed
             holder = changed.held_by or (campaign if changed.won else holder)
             if changed.won and changed.job is not None:
                 started.append(changed.job)
@@ -86,6 +90,27 @@ class Planner:
     def _paused(self, job: Job) -> bool:
         """Tell whether a job's account is paused: it would keep others' campaigns from their credential."""
         return self._records.control(job.id, job.account).paused
+
+    def _gives_way(self, credential: str, holder: str) -> bool:
+        """Take its credential from a campaign whose account is paused, and let its jobs wait for their turn again.
+
+        A job does so while no lease of it is held, as one that was stopped ends: whoever leases a chunk later reads the
+        account's control later, too. One with nothing left to send ends by itself.
+
+        Returns:
+            Whether a job has given way.
+        """
+        given = False
+        for entry in self._records.open_on(credential, running=True):
+            job = self._records.job(entry.job) if entry.campaign == holder else None
+            if job is not None and job.state in ACTIVE and self._paused(job) and self._at_rest(job):
+                given |= self._records.change(job, Change.GIVE_WAY, self._now()).won
+        return given
+
+    def _at_rest(self, job: Job) -> bool:
+        """Tell whether chunks of a job wait and none is leased."""
+        statuses = {x.status for x in self._ledgers.read_all(job.id)}
+        return LedgerStatus.IDLE in statuses and LedgerStatus.BUSY not in statuses
 
     def _due(self, credential: str, now: int) -> list[OpenJob]:
         return [x for x in self._records.open_on(credential, running=False) if x.not_before <= now]

@@ -204,7 +204,8 @@ class Records(Protocol):
             event: kept in the same transaction.
 
         RESUME needs the retry on its way to be that of `job`, and ends it. Of a job that reserves its credential, PLAN
-        takes the reservation in the same transaction, unless another campaign holds it, and LOG gives it back.
+        takes the reservation in the same transaction, unless another campaign holds it, and LOG and GIVE_WAY give it
+        back. GIVE_WAY needs the job's account to be paused or suspended.
         """
         ...
 

@@ -157,6 +157,7 @@ def test_a_worker_sees_the_job_and_every_pause(stores: Stores, clock: FakeClock)
 @pytest.mark.parametrize("change", Change)
 def test_a_transition_is_made_from_its_states_alone(stores: Stores, clock: FakeClock, change: Change) -> None:
     sources, target = TRANSITIONS[change]
+    stores.pause(ACCOUNT)  # without which no job gives way
     for state in JobState:
         parts = Parts(clock, state=state)
         parts.store(stores)
@@ -175,6 +176,7 @@ def test_a_transition_is_made_from_its_states_alone(stores: Stores, clock: FakeC
 
 @pytest.mark.parametrize("change", Change)
 def test_a_strict_transition_needs_the_version_that_was_read(stores: Stores, clock: FakeClock, change: Change) -> None:
+    stores.pause(ACCOUNT)  # without which no job gives way
     state = min(TRANSITIONS[change][0])
     parts = Parts(clock, state=state, version=7)
     parts.store(stores)

@@ -204,3 +204,36 @@ def test_the_index_tells_what_waits_for_a_credential_and_what_runs_on_it(stores:
     ]
     assert seen("one", running=True) == [(late.id, "spring", "one", True, clock.ms + 3)]
     assert seen("two", running=True) == []
+
+
+def test_a_job_of_a_paused_account_gives_its_credential_back_and_waits(stores: Stores, clock: FakeClock) -> None:
+    spring, autumn = ready(stores, clock, "spring"), ready(stores, clock, "autumn")
+    running = done(stores, spring, Change.PLAN, Change.START)
+    stores.pause(spring.account)
+    changed = change(stores, running, Change.GIVE_WAY)
+    assert changed.won
+    assert changed.job == replace(running, state=JobState.READY, version=running.version + 1)
+    assert stores.records.job(spring.id) == changed.job
+    assert [(x.job, x.running) for x in stores.records.open_on("one", running=False)] == [
+        (x.id, False) for x in sorted((spring, autumn), key=lambda x: (x.created_at, x.id))
+    ]
+    assert list(stores.records.open_on("one", running=True)) == []
+    assert change(stores, autumn, Change.PLAN).won
+    assert change(stores, changed.job, Change.PLAN).held_by == "autumn"
+
+
+@pytest.mark.parametrize("paused", ["", "acc_000000000009"])
+def test_no_job_gives_way_whose_account_is_not_paused(stores: Stores, clock: FakeClock, paused: str) -> None:
+    running = done(stores, ready(stores, clock, "spring"), Change.PLAN)
+    stores.pause(paused)
+    refused = change(stores, running, Change.GIVE_WAY)
+    assert (refused.won, refused.held_by) == (False, "")
+    assert stores.records.job(running.id) == running
+    assert stores.records.holder("one") == "spring"
+
+
+def test_a_job_that_is_stopped_does_not_give_way(stores: Stores, clock: FakeClock) -> None:
+    stopped = done(stores, ready(stores, clock, "spring"), Change.PLAN, Change.STOP)
+    stores.pause(stopped.account)
+    assert change(stores, stopped, Change.GIVE_WAY) == Changed(won=False, job=stopped)
+    assert stores.records.holder("one") == "spring"

@@ -7,13 +7,15 @@ import pytest
 
 from functions.dispatch import plan, services
 from shared.adapters.dynamo import keys
-from shared.contracts import PLAN_STREAM_FILTERS, Settings, Waking
+from shared.adapters.dynamo.accounts import Accounts
+from shared.contracts import HELD_BACK, PLAN_STREAM_FILTERS, Settings, Waking, load_due
 from shared.domain.jobs import Job
 from shared.domain.journal import EVERYONE, SYSTEM, Log
 from shared.domain.states import JobState
 from shared.domain.switches import Switch
 from shared.engine.plan import Planner
 from shared.engine.send import Did
+from shared.engine.turns import LOOKS_S, Turns
 from shared.engine.wake import Waker
 from tests.adapters.test_dynamo_stores import matches
 from tests.fakes.clock import FakeClock
@@ -26,6 +28,7 @@ from tests.fakes.world import ACCOUNT, World, credential
 class Deployed:
     planner: Planner
     waker: Waker
+    turns: Turns
     clock: FakeClock
     settings: Settings
 
@@ -46,7 +49,9 @@ def world(moto_dynamo: Any, monkeypatch: pytest.MonkeyPatch) -> World:
         return MotoStores(moto_dynamo, clock)
 
     made = World(credential("one"), stores=stores)
-    monkeypatch.setattr(services, "deployment", lambda: Deployed(made.planner, made.waker, made.clock, made.settings))
+    turns = Turns(records=made.records, credentials=lambda: ["one"], queue=made.due_queue)
+    deployed = Deployed(made.planner, made.waker, turns, made.clock, made.settings)
+    monkeypatch.setattr(services, "deployment", lambda: deployed)
     return made
 
 
@@ -107,6 +112,7 @@ def test_the_audit_entry_of_a_resume_wakes_what_was_paused(world: World, switch:
         ExpressionAttributeValues={":pk": keys.event(account, Log.AUDIT.value, 0, "", "")["pk"]},
     )["Items"]
     passed = [x for x in log if any(matches(x, f) for f in PLAN_STREAM_FILTERS)]
+    passed = [x for x in passed if x["kind"]["S"] not in HELD_BACK]
     assert [x["kind"]["S"] for x in passed] == [log[-1]["kind"]["S"]], "a pause wakes nobody"
     twice({"Records": [{"eventName": "INSERT", "dynamodb": {"NewImage": x}} for x in passed]})
     assert world.lanes["one"].is_empty(), "the stream's function only says that it is to be done"
@@ -120,3 +126,33 @@ def test_the_audit_entry_of_a_resume_wakes_what_was_paused(world: World, switch:
 
 def test_records_of_other_items_are_passed_over(world: World) -> None:
     twice({"Records": [{"eventName": "REMOVE", "dynamodb": {}}, {"dynamodb": {"NewImage": {"pk": {"S": "x"}}}}]})
+
+
+@pytest.mark.parametrize("suspended", [True, False])
+def test_an_accounts_pause_has_the_next_campaign_looked_at_and_that_one_starts(
+    world: World, *, suspended: bool
+) -> None:
+    stores = world.stores
+    assert isinstance(stores, MotoStores)
+    accounts = Accounts(stores.client, stores.tables.records, world.clock)
+    owner = accounts.create_account("Hostile")
+    hostile = send_list(world, "hostile", 2, account=owner)
+    twice(record(world, hostile))
+    world.clock.advance(1)
+    honest = send_list(world, "honest", 2)
+    twice(record(world, honest))
+    if suspended:
+        accounts.suspend(owner)
+    else:
+        stores.switchboard.pause(Switch(account=owner), by=SYSTEM, reason="why")
+    log = stores.client.query(
+        TableName=stores.tables.records,
+        KeyConditionExpression="pk = :pk",
+        ExpressionAttributeValues={":pk": keys.event(owner, Log.AUDIT.value, 0, "", "")["pk"]},
+    )["Items"]
+    passed = [x for x in log if any(matches(x, f) for f in PLAN_STREAM_FILTERS)]
+    plan.handler({"Records": [{"eventName": "INSERT", "dynamodb": {"NewImage": x}} for x in passed]}, Context())
+    assert [load_due(m.body) for m in world.due_queue.waiting] == [honest.id] * len(LOOKS_S)
+    assert world.planner.plan(honest.id) == world.job(honest.id)
+    assert [world.job(x.id).state for x in (hostile, honest)] == [JobState.READY, JobState.ENQUEUED]
+    assert world.records.holder("one") == "honest"

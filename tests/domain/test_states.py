@@ -74,4 +74,6 @@ def test_the_transitions_of_the_protocol() -> None:
         (s.SENDING, s.STOPPED),
         (s.LOGGED, s.READY),
         (s.SENT, s.SENDING),
+        (s.ENQUEUED, s.READY),
+        (s.SENDING, s.READY),
     }

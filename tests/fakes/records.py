@@ -287,6 +287,7 @@ class FakeRecords(FakeSuppressions):
                 stored is None
                 or not allowed(stored, job, change, now, reason)
                 or (strict and stored.version != job.version)
+                or (change is Change.GIVE_WAY and job.account not in self.paused)
             ):
                 return Changed(won=False, job=stored)
             held_by = self.holders.change(stored, change)

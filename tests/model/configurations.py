@@ -19,6 +19,19 @@ WORLDS: Final[dict[str, World]] = {
     "two jobs of a campaign and one of another": World(
         campaigns=(0, 0, 1), messages=1, feedback=False, stale=False, budget=Budget(freeze=0, resume=0)
     ),
+    "two campaigns, the account of one is paused": World(
+        campaigns=(0, 1), messages=1, feedback=False, outcomes="s", budget=Budget(freeze=0, resume=0, pause=1)
+    ),
+    "a paused campaign of two chunks gives way": World(
+        campaigns=(0, 1),
+        chunks=2,
+        messages=1,
+        workers=1,
+        feedback=False,
+        stale=False,
+        outcomes="s",
+        budget=Budget(crash=1, freeze=0, stop=0, resume=0, pause=1),
+    ),
     "two tries, every outcome": World(
         limit=2, window=2, exclusive=False, outcomes="sptUNh", feedback=False, budget=_CAUGHT_IN_TIME
     ),
@@ -148,6 +161,9 @@ _PART: Final = replace(_PASSES, messages=2, limit=2, workers=1, outcomes="s", bu
 _RETRY: Final = replace(WORLDS["two owners retry at once"], budget=Budget(0, 0, 0, 0, retry=2))
 
 
+_PAUSED: Final = World(campaigns=(0, 1), messages=1, feedback=False, outcomes="s", budget=_FEW._replace(pause=1))
+
+
 SABOTAGED: Final = {
     "takeover_leaves_unknown": World(messages=1),
     "a_retry_leaves_unknown": World(messages=1, exclusive=False, budget=Budget(stop=0, resume=0, retry=1)),
@@ -156,6 +172,9 @@ SABOTAGED: Final = {
     "a_takeover_ends_the_epoch": World(),
     "jobs_share_the_reservation": World(campaigns=(0, 0, 1), messages=1, feedback=False, budget=_FEW),
     "a_plan_checks_the_reservation": World(campaigns=(0, 1), messages=1, feedback=False, budget=_FEW),
+    "who_gives_way_has_no_lease": _PAUSED,
+    "who_gives_way_is_ready": _PAUSED,
+    "who_gives_way_is_paused": _PAUSED,
     "the_end_gives_the_reservation_back": World(messages=1, feedback=False, budget=_FEW),
     "the_reservation_lasts_until_the_end": replace(_SOFT, exclusive=True),
     "a_fold_is_compared": World(messages=1),
@@ -217,6 +236,7 @@ SMALL: Final = (
     "three workers",
     "two chunks of two",
     "two campaigns, one credential",
+    "a paused campaign of two chunks gives way",
     "passes: what failed later, crashes and zombies",
     "passes: two messages that part",
     "the same call under its key settles doubts",

@@ -29,6 +29,8 @@ def steps(m: World, s: State) -> Steps:
         yield from _plan(m, s, j)
         yield from _finalise(m, s, j)
         yield from _owner(m, s, j)
+        yield from _pause(m, s, j)
+        yield from _give_way(m, s, j)
     for c in range(len(s.ledgers)):
         yield from _sweep(m, s, c)
         yield from _fold(m, s, c)
@@ -43,7 +45,7 @@ def _plan(m: World, s: State, j: int) -> Steps:
     """One transaction, then the pointers."""
     free = not m.exclusive or not s.holders or m.campaigns[s.holders[0]] == m.campaigns[j]
     free = free or "a_plan_checks_the_reservation" in m.without
-    if s.jobs[j].state != READY or not free:
+    if s.jobs[j].state != READY or not free or s.jobs[j].paused:
         return
     after = m.change_job(s, j, state=ENQUEUED, stopped=False)
     if m.exclusive:
@@ -55,6 +57,40 @@ def _plan(m: World, s: State, j: int) -> Steps:
     yield Step(True, f"plan of {j}", pointed)
     if s.left.crash:
         yield Step(False, f"plan of {j}, without its pointers", spend(after, "crash"))
+
+
+def _pause(m: World, s: State, j: int) -> Steps:
+    """Whoever pauses an account writes no job; the pause ends sooner or later."""
+    if m.campaigns[j] not in m.campaigns[:j]:
+        if s.jobs[j].paused:
+            yield Step(True, f"the account of {j} is resumed", _switched(m, s, j, paused=False))
+        elif s.left.pause:
+            yield Step(False, f"the account of {j} is paused", spend(_switched(m, s, j, paused=True), "pause"))
+
+
+def _switched(m: World, s: State, j: int, *, paused: bool) -> State:
+    jobs = (x._replace(paused=paused) if c == m.campaigns[j] else x for c, x in zip(m.campaigns, s.jobs, strict=True))
+    return s._replace(jobs=tuple(jobs))
+
+
+def _give_way(m: World, s: State, j: int) -> Steps:
+    """Whoever finds a paused campaign before one that waits reads its ledgers, then writes, if it still is paused."""
+    job = s.jobs[j]
+    if not m.exclusive or job.state not in ACTIVE:
+        return
+    if job.rests:
+        left = s._replace(jobs=put(s.jobs, j, job._replace(rests=False)))
+        if job.paused or "who_gives_way_is_paused" in m.without:
+            back = tuple(x for x in s.holders if x != j)
+            kept = job.state if "who_gives_way_is_ready" in m.without else READY
+            yield Step(True, f"job {j} gives way", m.change_job(left, j, state=kept)._replace(holders=back))
+        else:
+            yield Step(True, f"job {j} keeps its credential", left)
+    elif job.paused and any(x.state == READY and not x.paused for x in s.jobs):
+        ledgers = [s.ledgers[c] for c in m.chunks_of[j]]
+        free = all(x.holder == FREE for x in ledgers) or "who_gives_way_has_no_lease" in m.without
+        if free and any(not finished(x.cells) for x in ledgers):
+            yield Step(True, f"job {j} is found at rest", s._replace(jobs=put(s.jobs, j, job._replace(rests=True))))
 
 
 def _sweep(m: World, s: State, c: int) -> Steps:

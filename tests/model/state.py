@@ -56,12 +56,17 @@ class Retry(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A job; `stopped` is the flag that only a plan removes."""
+    """A job; `stopped` is the flag that only a plan removes, `paused` whether its account is.
+
+    `rests`: somebody who saw the pause has found none of its chunks leased.
+    """
 
     state: str
     stopped: bool
     counts: tuple[int, ...]
     retry: Retry | None = None
+    paused: bool = False
+    rests: bool = False
 
 
 class Past(NamedTuple):
@@ -150,6 +155,8 @@ class Budget(NamedTuple):
     """Credentials whose breaker opens, for ever."""
     ask: int = 0
     """Questions about doubts."""
+    pause: int = 0
+    """Pauses of an account; each campaign has one of its own."""
 
 
 class State(NamedTuple):

@@ -101,7 +101,7 @@ def _check(m: World, s: State, number: int, worker: Worker) -> Steps:
     elif s.shut >> worker.lane & 1:
         for step in _release(m, s, number, worker, leave=True):
             yield step._replace(label=f"w{number} finds lane {worker.lane} shut; {step.label}")
-    elif state in ACTIVE or ("the_job_is_active" in m.without and state != STOPPED):
+    elif not s.jobs[j].paused and (state in ACTIVE or ("the_job_is_active" in m.without and state != STOPPED)):
         after = _moved(s, number, worker._replace(at="claim"))
         if state == ENQUEUED:
             after = m.change_job(after, j, state=SENDING)
@@ -112,7 +112,8 @@ def _check(m: World, s: State, number: int, worker: Worker) -> Steps:
                 yield Step(False, f"the breaker of lane {lane} opens for ever", shut)
     else:
         for step in _release(m, s, number, worker):
-            yield step._replace(label=f"w{number} reads the job: {state}; {step.label}")
+            why = "it is paused" if s.jobs[j].paused else state
+            yield step._replace(label=f"w{number} reads the job: {why}; {step.label}")
 
 
 def _claimable(ledger: Ledger, lease: str) -> bool:

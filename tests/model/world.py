@@ -191,7 +191,7 @@ class World:
             and all(c.at == "idle" for c in s.carriers)
             and all(x.holder == FREE and x.folded == histogram(x.cells) for x in s.ledgers)
             and not any(state == CLAIMED for x in s.ledgers for state, _ in x.cells)
-            and all(job.state == LOGGED and not job.retry for job in s.jobs)
+            and all(job.state == LOGGED and not job.retry and not job.paused for job in s.jobs)
             and all(self._may_wait(s, j) or finished(x.cells) for j, x in zip(self.job_of, s.ledgers, strict=True))
         )
 

@@ -11,7 +11,33 @@ TESTS: Final = "tests/engine/test_switches.py"
 
 HOLDS: Final = "tests/contracts/test_pacer_holds.py"
 
+WAYS: Final = "tests/attacks/test_an_account_that_keeps_a_credential.py"
+
 SWITCHES: Final = (
+    Mutant(
+        "a campaign gives way while a window of it is out",
+        3,
+        "shared/engine/plan.py",
+        "return LedgerStatus.IDLE in statuses and LedgerStatus.BUSY not in statuses",
+        "return bool(statuses)",
+        f"{WAYS}::test_it_keeps_the_credential_while_a_window_of_it_is_out",
+    ),
+    Mutant(
+        "a suspended account's campaign keeps its credential",
+        3,
+        "shared/engine/plan.py",
+        "given |= self._records.change(job, Change.GIVE_WAY, self._now()).won",
+        "given |= False",
+        f"{WAYS}::test_a_suspended_accounts_campaign_lets_the_next_one_start",
+    ),
+    Mutant(
+        "a job gives its credential away although its account is not paused",
+        3,
+        "shared/adapters/dynamo/reservation.py",
+        '"attribute_exists(paused) OR attribute_exists(suspended)"',
+        '"attribute_not_exists(nothing)"',
+        "tests/contracts/test_reservation.py::test_no_job_gives_way_whose_account_is_not_paused[dynamo-]",
+    ),
     Mutant(
         "slots are given out at a rate that the provider has refused",
         2,

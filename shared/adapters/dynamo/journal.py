@@ -12,7 +12,7 @@ from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.homes import Places
-from shared.contracts import RESUMED
+from shared.contracts import HELD_BACK, RESUMED
 from shared.domain.journal import EVENT_DAYS, Event, Log
 
 DAY_S: Final = 86_400
@@ -24,7 +24,7 @@ EXAMINED: Final = 1000
 
 def puts(db: Dynamo, table: str, event: Event) -> list[Item]:
     """Return the actions that keep an event; repeating them is safe. `table`: `records`."""
-    wakes = event.kind in RESUMED
+    wakes = event.kind in (*RESUMED, *HELD_BACK)
     tables = {Log.AUDIT: db.homes.audits(table, wakes=wakes), Log.EVENTS: (table,)}
     days = {Log.AUDIT: db.audit_days, Log.EVENTS: EVENT_DAYS}
     fields: Item = {

@@ -311,6 +311,7 @@ class DynamoRecords:
         """Make one transition of the table, if the job's state allows it."""
         update = transitions.make(self._records, job, change, now, reason, strict=strict, archive=self._archive)
         beside = reservation.actions(self._ops, job, change)
+        beside += [reservation.held_back(self._records, job.account)] if change is Change.GIVE_WAY else []
         beside += journal.puts(self._db, self._records, event) if event is not None else []
         return self._change_with(job, update, beside) if beside else self._changed(update)
 

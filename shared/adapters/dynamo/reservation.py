@@ -15,9 +15,9 @@ from shared.domain.states import Change
 
 def actions(table: str, job: Job, change: Change) -> list[Item]:
     """Return what a change of a job means for the credential that it reserves. `table`: the name of `ops`."""
-    if not job.exclusive or change not in (Change.PLAN, Change.LOG):
+    if not job.exclusive or change not in (Change.PLAN, Change.LOG, Change.GIVE_WAY):
         return []
-    if change is Change.LOG:
+    if change is not Change.PLAN:
         return [{"Update": without(table, job.route[0], [job.id])}]
     update: Item = {
         "TableName": table,
@@ -28,6 +28,16 @@ def actions(table: str, job: Job, change: Change) -> list[Item]:
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
     return [{"Update": update}]
+
+
+def held_back(table: str, account: str) -> Item:
+    """Return the check that an account is paused or suspended. `table`: the name of `records`."""
+    check = {
+        "TableName": table,
+        "Key": keys.account_control(account),
+        "ConditionExpression": "attribute_exists(paused) OR attribute_exists(suspended)",
+    }
+    return {"ConditionCheck": check}
 
 
 def without(table: str, credential: str, jobs: Sequence[str]) -> Item:

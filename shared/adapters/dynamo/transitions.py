@@ -54,7 +54,7 @@ def make(
     elif change is Change.RESUME:
         condition += " AND " + same_retry(job, values)
         removes.append("retry")
-    if change in (Change.PLAN, Change.STOP, Change.RESUME, Change.REOPEN):
+    if change in (Change.PLAN, Change.STOP, Change.RESUME, Change.REOPEN, Change.GIVE_WAY):
         sets += ["open_pk = :open_pk", "open_sk = :open_sk"]
         values[":open_pk"] = s(codec.open_slot(job, running=target is not JobState.READY))
         values[":open_sk"] = s(keys.aged(job.created_at, job.id))
