@@ -3,7 +3,8 @@
 Sources (documentation.mailgun.com/docs/mailgun): api-reference/send/mailgun/messages and …/events,
 user-manual/sending-messages/batch-sending, user-manual/webhooks/webhook-payloads and …/securing-webhooks.
 
-The account has every domain but those that begin with `unknown.`. The Events API is in `mailgun_log.py`.
+The account has every domain but those that begin with `unknown.`. The Events API is in `mailgun_log.py`,
+the Logs API in `mailgun_logs.py`.
 """
 
 import base64
@@ -25,6 +26,8 @@ from simulator import forms
 from simulator.forms import Form
 from simulator.mail import render, valid
 from simulator.mailgun_log import REF_VARIABLES, events
+from simulator.mailgun_logs import PATH as LOGS_PATH
+from simulator.mailgun_logs import logs
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
 
 JSON_TYPE: Final = [(b"content-type", b"application/json")]
@@ -157,7 +160,7 @@ class Mailgun:
     """The provider `mailgun`; one webhook signing key for all its credentials."""
 
     name = "mailgun"
-    roots = frozenset({"v3"})
+    roots = frozenset({"v1", "v3"})
     default_key = "key-simulator"
     max_body = MAX_BODY
     per_post = 1
@@ -170,6 +173,9 @@ class Mailgun:
 
     def receive(self, request: Request, context: Context) -> Answer:
         """Answer a call to messages or events; see `Provider.receive`."""
+        if request.path == LOGS_PATH and request.method == "POST":
+            authorized = _authorized(request.header(b"authorization"), context.keys)
+            return Answer(logs(request, context) if authorized else self.refusal(Mode.UNAUTHORIZED, 401, 0))
         path = _PATH.fullmatch(request.path)
         if path is None:
             return Answer(Reply(200, [(b"content-type", b"text/html")], b"Mailgun Magnificent API"))

@@ -137,8 +137,8 @@ class Mailgun:
         self._missing = None if _DOMAIN.fullmatch(domain) else _NO_DOMAIN
         if not key or not key.isascii() or not key.isprintable():
             self._missing = _NO_KEY
-        self._domain_url = f"{(base_url or BASE_URL).rstrip('/')}/v3/{domain}"
-        self._url = f"{self._domain_url}/messages"
+        self._base, self._domain = (base_url or BASE_URL).rstrip("/"), domain
+        self._url = f"{self._base}/v3/{domain}/messages"
         self._authorization = "Basic " + base64.b64encode(f"api:{key}".encode("utf-8", "replace")).decode()
         self._common = PerContent(_common)
 
@@ -162,11 +162,11 @@ class Mailgun:
         return spread(targets, called, outcomes, REPEATED)
 
     def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:  # noqa: ARG002 - of the port
-        """Look for the attempt in the Events API, see `mailgun_lookup`; it only reads. See `ports.Resolver`."""
+        """Look for the attempt at Mailgun, see `mailgun_lookup`; it only reads. See `ports.Resolver`."""
         if self._missing:
             return Unknown(self._missing.code)
-        url, headers = f"{self._domain_url}/events", {"Authorization": self._authorization}
-        return look_up(self._http, url, headers, target, at=at, now=self._clock.now(), deadline=deadline)
+        headers, now = {"Authorization": self._authorization}, self._clock.now()
+        return look_up(self._http, self._base, self._domain, headers, target, at=at, now=now, deadline=deadline)
 
     def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> Steps[list[Outcome]]:
         n = len(targets)

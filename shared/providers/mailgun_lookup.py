@@ -1,4 +1,7 @@
-"""Mailgun's Events API: whether it ever took an attempt.
+"""Whether Mailgun ever took an attempt: by its Logs API, and where that shows nothing by its Events API.
+
+Mailgun calls the Events API deprecated, but its list alone is documented to be complete after a while, so it alone
+proves absence (docs/adr/0088-mailgun-logs-come-first.md). The Logs API is in `mailgun_logs`.
 
 Sources (documentation.mailgun.com/docs/mailgun): api-reference/send/mailgun/events (fields, paging),
 user-manual/events/event-polling (when a result can be trusted), …/filter-field and …/filter-expressions.
@@ -18,6 +21,7 @@ from shared.domain.outcomes import Absent, Accepted, Finding, Unknown
 from shared.ports import Http, Response, Target
 from shared.providers._common import REF_ARG, clean, doubt, exchange, fault
 from shared.providers.mailgun_events import MAX_MESSAGE_ID
+from shared.providers.mailgun_logs import search
 
 RESOLVES_WITHIN: Final = 23 * 3600.0
 """Seconds. The least that Mailgun keeps events is a day (accounts without a plan)."""
@@ -39,22 +43,31 @@ _FOUND: Final = 200
 
 
 def look_up(
-    http: Http, url: str, headers: Mapping[str, str], target: Target, *, at: float, now: float, deadline: float
+    http: Http,
+    base_url: str,
+    domain: str,
+    headers: Mapping[str, str],
+    target: Target,
+    *,
+    at: float,
+    now: float,
+    deadline: float,
 ) -> Finding:
-    """Search the events about a recipient for an attempt's ref, page by page until an empty one.
+    """Search the logs and then the events about a recipient for an attempt's ref.
 
     Args:
         http: the transport.
-        url: of the domain's events.
-        headers: with the authorization; they go nowhere else than to `url`.
+        base_url: of the API, without a path.
+        domain: that sent it.
+        headers: with the authorization; they go nowhere else than to `base_url`.
         target: the attempt.
         at: Unix seconds when it was made, at the latest.
         now: Unix seconds.
         deadline: Unix seconds by which the last answer must have come.
 
     Returns:
-        Accepted with Mailgun's id if any event is about the attempt: what Mailgun says of a message it has taken;
-        Absent if there is none, late enough to be proof; Unknown otherwise.
+        Accepted with Mailgun's id if a log or event is about the attempt: what Mailgun says of a message it has taken;
+        Absent if there is no event, late enough to be proof; Unknown otherwise.
     """
     if now - at > RESOLVES_WITHIN:
         return Unknown("too_late")
@@ -63,13 +76,33 @@ def look_up(
         return Unknown("cannot_look_up")
     # whether case matters is not documented, nor in which the address is kept
     spellings = dict.fromkeys((address[0], address[1] + address[2].lower(), address[0].lower()))
+    span = (at - EARLIER, now + AHEAD)
+    found = search(
+        http,
+        base_url,
+        headers,
+        domain=domain,
+        spellings=spellings,
+        ref=target.ref,
+        span=span,
+        deadline=now + (deadline - now) / 2,  # the other half is for the events
+    )
+    if isinstance(found, Accepted):
+        return found
     wanted = {
-        "begin": f"{at - EARLIER:.0f}",
-        "end": f"{now + AHEAD:.0f}",
+        "begin": f"{span[0]:.0f}",
+        "end": f"{span[1]:.0f}",
         "limit": str(LIMIT),
         "recipient": " OR ".join(spellings),
     }
-    page = f"{url}?{urlencode(wanted)}"
+    url = f"{base_url}/v3/{domain}/events"
+    found = _events(http, url, urlencode(wanted), headers, target.ref, deadline)
+    return Unknown("too_early") if isinstance(found, Absent) and now - at < SETTLED else found
+
+
+def _events(http: Http, url: str, query: str, headers: Mapping[str, str], ref: str, deadline: float) -> Finding:
+    """Search the events for an attempt, page by page until an empty one; Absent if they have none by then."""
+    page = f"{url}?{query}"
     for _ in range(MAX_PAGES):
         response = exchange(http, "GET", page, headers=headers, body=b"", deadline=deadline)
         if not isinstance(response, Response):
@@ -80,8 +113,8 @@ def look_up(
         if items is None:
             return Unknown("malformed_answer")
         if not items:
-            return Absent() if now - at >= SETTLED else Unknown("too_early")
-        finding = _find(items, target.ref)
+            return Absent()
+        finding = _find(items, ref)
         if finding is not None:
             return finding
         if not following:

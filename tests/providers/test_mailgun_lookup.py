@@ -21,6 +21,7 @@ from tests.providers.test_sendgrid_events import JSON
 
 HOUR = 3600.0
 URL = "https://api.mailgun.net/v3/mg.sender.example/events"
+LOGS_URL = "https://api.mailgun.net/v1/analytics/logs"
 NEXT = f"{URL}/W3siYSI6IHsiYiI6IF9fMX19-_Q=="
 
 
@@ -53,6 +54,15 @@ class Pages(FakeHttp):
         return super().request(*args, **kwargs)
 
 
+class Events(Pages):
+    """Mailgun to a key of one domain, which may read events and no logs."""
+
+    def request(self, method: str, url: str, **kwargs: Any) -> Response:
+        if method == "POST" and url == LOGS_URL:
+            return Response(403, {}, b"Forbidden")
+        return super().request(method, url, **kwargs)
+
+
 def resolve(http: FakeHttp, age: float = HOUR, address: str = "") -> Finding:
     provider = Mailgun(http, "", SECRET, Fixed())
     return provider.resolve(CONTENT, target(0, address), at=NOW - age, deadline=NOW + 5)
@@ -63,7 +73,7 @@ OURS = event(target(0).ref)
 
 
 def test_the_question_names_recipient_and_time_and_nothing_undocumented() -> None:
-    http = Pages(page(OURS))
+    http = Events(page(OURS))
     resolve(http)
     ((method, url, headers, body),) = http.requests
     assert (method, url.partition("?")[0], body) == ("GET", URL, b"")
@@ -77,7 +87,7 @@ def test_the_question_names_recipient_and_time_and_nothing_undocumented() -> Non
 
 
 def test_every_spelling_of_an_address_is_asked_for() -> None:
-    http = Pages(page(OURS))
+    http = Events(page(OURS))
     resolve(http, address="Ada.B+c@Example.COM")
     asked = parse_qs(urlsplit(http.requests[0][1]).query)["recipient"]
     assert asked == ["Ada.B+c@Example.COM OR Ada.B+c@example.com OR ada.b+c@example.com"]
@@ -87,7 +97,7 @@ def test_every_spelling_of_an_address_is_asked_for() -> None:
     "address", ['"a b"@x.example', "a(b)@x.example", "ä@x.example", "a@münchen.example", "-a@x.example", "a OR b@x.y"]
 )
 def test_an_address_that_is_more_than_a_word_is_not_asked_about(address: str) -> None:
-    http = Pages()
+    http = Events()
     assert resolve(http, address=address) == Unknown("cannot_look_up")
     assert http.requests == []
 
@@ -95,30 +105,30 @@ def test_an_address_that_is_more_than_a_word_is_not_asked_about(address: str) ->
 @pytest.mark.parametrize("name", ["accepted", "delivered", "failed", "rejected", "opened", "something-new"])
 def test_any_event_about_the_attempt_says_that_it_was_taken(name: str) -> None:
     found = Accepted("20260203.1@mg.sender.example")
-    assert resolve(Pages(page(OTHER, event(target(0).ref, name)))) == found
-    assert resolve(Pages(page(event(target(0).ref, name, "<20260203.1@mg.sender.example>")))) == found
-    assert resolve(Pages(page(event(target(0).ref, name))), age=1) == found
+    assert resolve(Events(page(OTHER, event(target(0).ref, name)))) == found
+    assert resolve(Events(page(event(target(0).ref, name, "<20260203.1@mg.sender.example>")))) == found
+    assert resolve(Events(page(event(target(0).ref, name))), age=1) == found
 
 
 @pytest.mark.promise(1)
 def test_absence_is_proof_only_when_events_have_settled() -> None:
     for age, finding in ((SETTLED, Absent()), (SETTLED - 1, Unknown("too_early")), (0, Unknown("too_early"))):
-        assert resolve(Pages(page()), age) == finding
-        assert resolve(Pages(page(OTHER, event(target(0, attempt=2).ref), event(None)), page()), age) == finding
+        assert resolve(Events(page()), age) == finding
+        assert resolve(Events(page(OTHER, event(target(0, attempt=2).ref), event(None)), page()), age) == finding
     assert SETTLED > 1800
-    assert resolve(Pages(page()), RESOLVES_WITHIN) == Absent()
-    assert resolve(Pages(), RESOLVES_WITHIN + 1) == Unknown("too_late")
+    assert resolve(Events(page()), RESOLVES_WITHIN) == Absent()
+    assert resolve(Events(), RESOLVES_WITHIN + 1) == Unknown("too_late")
 
 
 def test_pages_are_followed_to_an_empty_one() -> None:
-    http = Pages(page(OTHER), page(OTHER), page(OURS))
+    http = Events(page(OTHER), page(OTHER), page(OURS))
     assert resolve(http) == Accepted("20260203.1@mg.sender.example")
     assert [url for _, url, _, _ in http.requests[1:]] == [NEXT] * 2
-    assert resolve(Pages(page(OTHER), page(OTHER), page())) == Absent()
+    assert resolve(Events(page(OTHER), page(OTHER), page())) == Absent()
 
 
 def test_pages_are_bounded() -> None:
-    http = Pages(*[page(OTHER)] * (MAX_PAGES + 1))
+    http = Events(*[page(OTHER)] * (MAX_PAGES + 1))
     assert resolve(http) == Unknown("too_many_events")
     assert len(http.requests) == MAX_PAGES
 
@@ -128,21 +138,21 @@ def test_pages_are_bounded() -> None:
     "following", ["https://evil.example/v3/x/events/abc", "http://api.mailgun.net:1/v3/mg.sender.example/events/abc"]
 )
 def test_the_key_goes_to_no_other_place_than_the_base_url(following: str) -> None:
-    http = Pages(page(OTHER, following=following), page())
+    http = Events(page(OTHER, following=following), page())
     assert resolve(http) == Absent()
     assert http.requests[1][1] == f"{URL}/abc"
 
 
 @pytest.mark.parametrize("following", [None, 7, "", "x", f"{URL}?page=2", f"{URL}/a/b", f"{URL}/a b", f"{URL}/ä"])
 def test_a_next_page_that_cannot_be_followed_proves_nothing(following: Any) -> None:
-    assert resolve(Pages(page(OTHER, following=following))) == Unknown("malformed_answer")
-    assert resolve(Pages(page(following=following))) == Absent()
+    assert resolve(Events(page(OTHER, following=following))) == Unknown("malformed_answer")
+    assert resolve(Events(page(following=following))) == Absent()
 
 
 @pytest.mark.promise(1)
 @pytest.mark.parametrize("value", ["%recipient.ref%", "", 7, [], {}, "x", target(0).ref.upper()])
 def test_an_event_of_ours_that_cannot_be_read_proves_nothing(value: Any) -> None:
-    assert resolve(Pages(page(event(value)), page())) == Unknown("unreadable_event")
+    assert resolve(Events(page(event(value)), page())) == Unknown("unreadable_event")
 
 
 @pytest.mark.parametrize(
@@ -168,8 +178,8 @@ def test_an_event_of_ours_that_cannot_be_read_proves_nothing(value: Any) -> None
     ],
 )
 def test_what_befalls_the_question_says_nothing_of_the_attempt(answer: Response | Exception, reason: str) -> None:
-    assert resolve(Pages(answer)) == Unknown(reason)
-    assert resolve(Pages(page(OTHER), answer)) == Unknown(reason)
+    assert resolve(Events(answer)) == Unknown(reason)
+    assert resolve(Events(page(OTHER), answer)) == Unknown(reason)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +187,7 @@ def test_what_befalls_the_question_says_nothing_of_the_attempt(answer: Response 
     [({"api_key": ""}, "no_api_key"), ({"domain": "mg"}, "no_domain"), ({"domain": ""}, "no_domain")],
 )
 def test_without_a_usable_key_and_domain_nobody_is_asked(changes: dict[str, str], code: str) -> None:
-    http = Pages()
+    http = Events()
     provider = Mailgun(http, "", {**SECRET, **changes}, Fixed())
     assert provider.resolve(CONTENT, target(0), at=NOW - HOUR, deadline=NOW + 5) == Unknown(code)
     assert http.requests == []
@@ -191,11 +201,11 @@ EVENTS = st.fixed_dictionaries(
 @pytest.mark.promise(10)
 @given(st.lists(EVENTS, min_size=1), JSON)
 def test_no_answer_breaks_the_look_up(events: list[Any], following: Any) -> None:
-    assert resolve(Pages(page(*events, following=following), page())) in (
+    assert resolve(Events(page(*events, following=following), page())) in (
         *(Absent(), Unknown("malformed_answer"), Unknown("unreadable_event")),
     )
     named = [{**e, "user-variables": {REF_ARG: target(0).ref}} for e in events]
-    assert isinstance(resolve(Pages(page(*named))), Accepted)
+    assert isinstance(resolve(Events(page(*named))), Accepted)
 
 
 # Against the simulator's wire format
