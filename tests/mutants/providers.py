@@ -62,9 +62,18 @@ PROVIDERS: Final = (
         "absence is proof before events have settled",
         1,
         "shared/providers/mailgun_lookup.py",
-        'return Absent() if now - at >= SETTLED else Unknown("too_early")',
-        "return Absent()",
+        'return Unknown("too_early") if isinstance(found, Absent) and now - at < SETTLED else found',
+        "return found",
         "tests/providers/test_mailgun_lookup.py::test_absence_is_proof_only_when_events_have_settled",
+    ),
+    Mutant(
+        "what Mailgun's logs do not show was never taken",
+        1,
+        "shared/providers/mailgun_lookup.py",
+        "    if isinstance(found, Accepted):\n        return found\n",
+        '    if isinstance(found, Accepted):\n        return found\n    if found == Unknown("not_found"):\n'
+        "        return Absent()\n",
+        "tests/providers/test_mailgun_logs.py::test_logs_that_show_nothing_prove_nothing_and_the_events_decide[answer1]",
     ),
     Mutant(
         "what SendGrid's logs do not show was never taken",
