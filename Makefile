@@ -67,8 +67,9 @@ test-unit: setup ## tests that need no local cloud
 test-deployed: setup ## tests against a local cloud that is started for them and stopped afterwards
 	POSTHASTE_LOCAL=.local/test $(PY) -m infra.local with $(LANES) -- $(PYTEST) -m deployed tests/deployed
 
-test-browser: setup browser ## pages in a real browser, which is installed if it is missing
-	$(PYTEST) -m browser -n 0
+test-browser: setup browser ## pages, and the story of the README on a local cloud, in a real browser, which is installed if it is missing
+	$(PYTEST) -m browser -n 0 --ignore=tests/deployed
+	POSTHASTE_LOCAL=.local/browser $(PY) -m infra.local with -- $(PYTEST) -m browser -n 0 tests/deployed
 
 lint: setup ## style, types and import rules
 	$(PY) -m ruff check .

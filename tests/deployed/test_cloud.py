@@ -193,7 +193,7 @@ def test_the_env_file_is_its_owners_alone(cloud: Cloud) -> None:
     assert stat.S_IMODE(cloud.paths.env.stat().st_mode) == 0o600
 
 
-def test_a_shell_reads_the_env_file(cloud: Cloud) -> None:
-    script = '. "$0"; printf "%s\\n%s" "$POSTHASTE_URL" "$POSTHASTE_API_KEY"'
+def test_a_shell_reads_the_env_file_and_hands_it_on(cloud: Cloud) -> None:
+    script = 'unset POSTHASTE_URL POSTHASTE_API_KEY; . "$0"; exec printenv POSTHASTE_URL POSTHASTE_API_KEY'
     done = subprocess.run(["sh", "-c", script, str(cloud.paths.env)], capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n") == [cloud.api, cloud.env["POSTHASTE_API_KEY"]]
+    assert done.stdout.splitlines() == [cloud.api, cloud.env["POSTHASTE_API_KEY"]]

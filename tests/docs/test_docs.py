@@ -17,6 +17,10 @@ import typer
 from cli.main import app
 from functions.api.openapi import WEBHOOK_CODES
 from functions.api.problems import CODES
+from shared.adapters.dynamo.accounts import TEST_SHARE
+from shared.adapters.dynamo.buckets import BURST, RATE
+from shared.domain.accounts import Scope
+from shared.providers.test import FATES, NUMBERS
 from tests.mutants.catalogue import MUTANTS
 
 ROOT = Path(__file__).parents[2]
@@ -161,6 +165,20 @@ def test_upgrading_names_everything_that_the_changelog_wants_done_before_the_dep
     names = [name for sentence in wanted for name in SPAN.findall(sentence)]
     assert len(names) >= len(wanted) == unreleased.lower().count("before you upgrade")
     assert [name for name in names if f"`{name}`" not in before and f"/{name}`" not in before] == []
+
+
+def test_the_page_of_the_api_has_the_rates_the_scopes_and_the_recipients_of_test_keys() -> None:
+    page = read(ROOT / "docs" / "api.md")
+    assert f"{RATE:.0f} requests per second and account, {BURST:,} at once" in page
+    assert f"a fifth of that, {RATE / TEST_SHARE:.0f} and {BURST // TEST_SHARE}" in page
+    (scopes,) = re.findall(r"A key has scopes: (.*?);", page)
+    assert set(SPAN.findall(scopes)) == {scope.value for scope in Scope}
+    (people,) = re.findall(r"Magic recipients: (.*?)\. These", page)
+    assert [name for name in FATES if f"`{name}@" not in people] == []
+    first = min(NUMBERS)
+    ends = [f"`{first}`" if number == first else f"`…{number[-2:]}`" for number in NUMBERS]
+    assert [end for end in ends if end not in people] == []
+    assert "**HTML is not sanitised.**" in page
 
 
 def test_every_page_that_the_code_names_exists() -> None:

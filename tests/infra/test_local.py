@@ -1,0 +1,37 @@
+"""The commands of the local cloud, as somebody at a terminal meets them."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra.local import cloud as local_cloud
+from infra.local.paths import ROOT
+
+MODULES = sorted(f"infra.local.{file.stem}" for file in Path(local_cloud.__file__).parent.glob("*.py"))
+
+
+def test_no_node_runs_in_the_command_so_that_ctrl_c_finds_none() -> None:
+    """A kernel of jsii that a terminal's Ctrl-C ends before us makes a traceback of our end."""
+    code = f"import sys\nfor name in {MODULES}:\n    __import__(name)\nsys.exit('jsii' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=60).returncode == 0
+
+
+def test_to_ask_what_runs_while_nothing_does_is_no_error_of_make(tmp_path: Path) -> None:
+    make = shutil.which("make")
+    if make is None:
+        pytest.fail("there is no make")
+    environment = {**os.environ, "POSTHASTE_LOCAL": str(tmp_path / "cloud")}
+    done = subprocess.run(
+        [make, "-o", "setup", "status", f"PY={sys.executable}"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
