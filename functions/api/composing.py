@@ -158,7 +158,7 @@ def _unwanted(call: Call[Nothing, NewBatch], found: Sequence[Address | Invalid])
     keys = [r.key for r in found if isinstance(r, Address)]
     codes: dict[str, str] = {}
     for reach in reaches(unsubscribable=call.body.unsubscribe) if keys else ():
-        stored = call.services.suppressions.check(call.key.account, keys, reach=reach)
+        stored = call.services.suppressions.check(call.key.namespace, keys, reach=reach)
         codes = dict.fromkeys(stored, reach.code) | codes
     return codes
 

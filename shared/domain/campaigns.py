@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from shared.domain.content import Mailbox
+from shared.domain.namespaces import namespace
 from shared.domain.templates import RECIPIENT, UNSUBSCRIBE_URL, Kind, Template, variables
 from shared.domain.uploads import Checkpoint
 
@@ -107,6 +108,11 @@ class Campaign:
     unsubscribe: bool = True
     updated_at: int = 0
     version: int = 1
+
+    @property
+    def namespace(self) -> str:
+        """Whose suppressions its lists heed: those of the account's live keys, or of its test keys."""
+        return namespace(self.account, test=self.test)
 
     @property
     def missing(self) -> tuple[str, ...]:

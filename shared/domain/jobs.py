@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from shared.domain.ledger import BY_KEYS
+from shared.domain.namespaces import namespace
 from shared.domain.states import COUNT_KEYS, SHOWN_AS, Cell, JobState, MessageState
 
 SHARDS: Final = 16
@@ -126,6 +127,11 @@ class Job:
     def shard(self) -> int:
         """The shard of the open index and of the day's stats."""
         return shard_of(self.id)
+
+    @property
+    def namespace(self) -> str:
+        """Whose suppressions its messages heed: those of the account's live keys, or of its test keys."""
+        return namespace(self.account, test=self.test)
 
     @property
     def exclusive(self) -> bool:

@@ -142,7 +142,8 @@ class _Lease:
         held = self.held
         campaign = self._parts.campaigns.get(held.campaign)
         heeded = reaches(unsubscribable=campaign is not None and campaign.unsubscribe)
-        return Unwanted(self._parts.records, held.account, heeded)
+        whose = campaign.namespace if campaign is not None else held.account
+        return Unwanted(self._parts.records, whose, heeded)
 
     def run(self) -> Did:
         """Read until the end, or until there is no time left."""

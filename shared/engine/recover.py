@@ -164,7 +164,7 @@ class Recovery:
             windows, _ = self._records.details(expired.job, expired.chunk)
             for entry in (e for w in windows for e in w.entries if e.kind is Kind.INVALID):
                 silent.pop(entry.index, None)
-        found = self._records.suppressed(job.account, set(silent.values()), tuple(Reach)) if silent else {}
+        found = self._records.suppressed(job.namespace, set(silent.values()), tuple(Reach)) if silent else {}
         for i, key in silent.items():
             if key in found:
                 yield Entry(i, expired.cells[i] >> 4, Kind.INVALID, code=found[key].code)

@@ -145,7 +145,7 @@ class Resolution:
         """
         if not self._wait(last):
             return None
-        control = self._records.control(job.id, job.account) if resends else Control(job, paused=False)
+        control = self._records.control(job.id, job.account, test=job.test) if resends else Control(job, paused=False)
         return None if control.job is None or (resends and control.job.stopped) or control.paused else control
 
     def _wait(self, last: float) -> bool:

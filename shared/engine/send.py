@@ -332,7 +332,8 @@ class Sender:
 
     def _may_claim(self, lease: Lease) -> bool:
         """Read the job and the controls after the lease was taken; an ENQUEUED job becomes SENDING by that read."""
-        control = self._records.control(lease.job.id, lease.job.account, lane=self._credential.id)
+        held = lease.job
+        control = self._records.control(held.id, held.account, test=held.test, lane=self._credential.id)
         job = control.job
         if job is None:
             return False

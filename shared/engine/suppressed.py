@@ -57,7 +57,7 @@ class Suppressed:
             job: as accepted.
             chunk: its chunk.
             waiting: indices of recipients.
-            latest: when an address of the account was last suppressed, and unsubscribed (Unix ms).
+            latest: when an address was last suppressed, and unsubscribed (Unix ms), as of Control.
             reaches: what the job's messages have to heed.
         """
         since = _looked(job) - SLACK_MS
@@ -67,7 +67,7 @@ class Suppressed:
         if None not in known:
             hashes = frozenset().union(*(x for x in known if x is not None))
             keys = {k for k in keys if _short(address_hash(k)) in hashes}
-        found = self._records.suppressed(job.account, keys, reaches) if keys else {}
+        found = self._records.suppressed(job.namespace, keys, reaches) if keys else {}
         gone = {i: ERASED for i in waiting if chunk.recipients[i].skip == ERASED}
         return gone | {i: found[key].code for i in waiting if (key := chunk.recipients[i].key) in found}
 
@@ -81,7 +81,7 @@ class Suppressed:
         if known.too_many:
             return None
         now = int(self._clock.now() * 1000)
-        recent = self._records.suppressed_since(job.account, known.mark, reach=reach)
+        recent = self._records.suppressed_since(job.namespace, known.mark, reach=reach)
         known.hashes.update(map(_short, recent.digests))
         known.mark = max(known.mark, now - SLACK_MS if recent.reached is None else recent.reached)
         if len(known.hashes) > MOST:

@@ -16,17 +16,17 @@ MOST: Final = 5_000_000
 
 
 class Unwanted:
-    """`uploads.Skips` of an account.
+    """`uploads.Skips` of an account's live or test keys.
 
     Args:
         records: where suppressions are.
-        account: id.
+        namespace: whose suppressions count.
         reaches: what the list's messages have to heed.
     """
 
-    def __init__(self, records: Records, account: str, reaches: Collection[Reach]) -> None:
+    def __init__(self, records: Records, namespace: str, reaches: Collection[Reach]) -> None:
         self._records = records
-        self._account = account
+        self._namespace = namespace
         self._reaches = reaches
         self._known: Seen | None = None
         self._loaded = False
@@ -39,7 +39,7 @@ class Unwanted:
 
     def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
         """Return who of them is suppressed now."""
-        found = self._records.suppressed(self._account, set(keys), self._reaches)
+        found = self._records.suppressed(self._namespace, set(keys), self._reaches)
         return {i: found[key].code for i, key in enumerate(keys) if key in found}
 
     def _load(self) -> Seen | None:
@@ -48,7 +48,7 @@ class Unwanted:
         for reach in self._reaches:
             since = 0
             while True:
-                recent = self._records.suppressed_since(self._account, since, reach=reach)
+                recent = self._records.suppressed_since(self._namespace, since, reach=reach)
                 known.add(b"".join([bytes.fromhex(digest[: 2 * WIDTH]) for digest in recent.digests]))
                 if recent.reached is None:
                     break

@@ -60,8 +60,8 @@ class Control:
         job: as it is stored.
         paused: by an operator, for the account or everything.
         breaker: of the lane that was asked for, a moment old.
-        suppressed_at: when an address of the account was last suppressed, and when one unsubscribed (Unix ms); without
-            an entry: never.
+        suppressed_at: when an address was last suppressed, and when one unsubscribed (Unix ms), in the namespace
+            that was asked for; without an entry: never.
     """
 
     job: Job | None
@@ -144,10 +144,10 @@ class Records(Protocol):
         """Return those of the jobs that there are by their names, consistent, a hundred in one read."""
         ...
 
-    def control(self, job: str, account: str, *, lane: str = "") -> Control:
+    def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
         """Return the job and whether its account or everything is paused, in one consistent read.
 
-        `lane`: whose breaker is read with it.
+        `test`: whether suppressions of the account's test keys count. `lane`: whose breaker is read with it.
         """
         ...
 
@@ -326,7 +326,7 @@ class Records(Protocol):
 
     def suppress(
         self,
-        account: str,
+        namespace: str,
         key: str,
         reason: str,
         now: int,
@@ -335,19 +335,20 @@ class Records(Protocol):
         job: str = "",
         channel: str = "",
     ) -> None:
-        """Add an address to the account's suppressions, or to those who unsubscribed; an existing entry stays.
+        """Add an address to the suppressions, or to those who unsubscribed; an existing entry stays.
 
+        `namespace`: whose they are, an account's live keys' or its test keys'.
         `job`: whose message it came from, if that is known. `channel`: by which that message went: a number that no
         text reaches may well answer calls. It is kept with the entry, and nothing heeds it yet.
         """
         ...
 
-    def allow(self, account: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
+    def allow(self, namespace: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
         """Take an address from them; False if it was not there, or for another reason than the one given."""
         ...
 
     def suppressed(
-        self, account: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
+        self, namespace: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
     ) -> dict[str, Reach]:
         """Return which of the addresses, given as normalised keys, are suppressed or have unsubscribed; consistent.
 
@@ -355,6 +356,6 @@ class Records(Protocol):
         """
         ...
 
-    def suppressed_since(self, account: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
+    def suppressed_since(self, namespace: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
         """Return what was suppressed from `since` (Unix ms) on, oldest first, as far as one go reads; consistent."""
         ...

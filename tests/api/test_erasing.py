@@ -15,6 +15,7 @@ from shared.domain import content as content_codec
 from shared.domain.campaigns import UploadState
 from shared.domain.content import Content
 from shared.domain.exports import header, rows
+from shared.domain.namespaces import namespace
 from shared.domain.suppressions import Reach
 from shared.engine.export import begin
 from tests.api.conftest import Api
@@ -69,6 +70,7 @@ def texts(api: Api, job: str) -> list[tuple[str, str]]:
 
 
 def test_a_person_is_found_everywhere_and_nobody_else_is_touched(api: Api, bucket: Bucket) -> None:
+    tests = namespace(api.account, test=True)
     alone = api.logged([PERSON], subject="Dear Ann", name="Letter to Ann")
     copied = api.logged(["ben@example.org"], cc=["Ann@example.org"], bcc=["eve@example.org"])
     many = api.logged(["ben@example.org", "Ann@Example.org", "eve@example.org"])
@@ -82,6 +84,8 @@ def test_a_person_is_found_everywhere_and_nobody_else_is_touched(api: Api, bucke
         bucket.put(name)
     api.services.suppressions.put(api.account, PERSON, "bounced")
     api.services.suppressions.put(api.account, PERSON, "page", reach=Reach.CAMPAIGNS)
+    api.services.suppressions.put(tests, PERSON, "tried")
+    api.services.suppressions.put(tests, PERSON, "tried", reach=Reach.CAMPAIGNS)
     api.services.suppressions.put(api.account, "eve@example.org", "bounced")
     before = [x for x in api.stored() if "recipients" not in x and "data" not in x]
 
@@ -92,6 +96,7 @@ def test_a_person_is_found_everywhere_and_nobody_else_is_touched(api: Api, bucke
     assert report.erased["recipients blanked"] == 3
     assert report.erased["contents of single messages blanked"] == 1
     assert report.erased["copies (cc, bcc) removed"] == 1
+    assert (report.erased["suppressions hashed"], report.erased["unsubscriptions hashed"]) == (2, 2)
     assert report.jobs == {alone, copied, many, upload}
     assert report.accounts == {api.account}
 

@@ -10,6 +10,7 @@ import pytest
 from shared.adapters.dynamo import suppressions
 from shared.adapters.dynamo.suppressions import Suppressions
 from shared.domain.addresses import address_hash
+from shared.domain.namespaces import namespace
 from shared.domain.states import Cell
 from shared.domain.suppressions import Reach
 from tests.contracts.conftest import ACCOUNT, ROUTE, Parts, leased
@@ -75,6 +76,16 @@ def test_a_worker_sees_when_the_latest_was_made(stores: Stores, clock: FakeClock
     stores.unpause(ACCOUNT)
     assert latest() == 2000
     assert not stores.records.control(parts.job.id, ACCOUNT).paused
+
+
+@pytest.mark.promise(9)
+def test_a_worker_sees_the_moments_of_the_kind_of_key_that_it_asks_for(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock)
+    parts.store(stores)
+    stores.records.suppress(ACCOUNT, "a@example.com", "bounced", 1000)
+    stores.records.suppress(namespace(ACCOUNT, test=True), "b@example.com", "bounced", 2000)
+    for test, moment in ((False, 1000), (True, 2000)):
+        assert stores.records.control(parts.job.id, ACCOUNT, test=test).suppressed_at.get(Reach.ALL) == moment
 
 
 def test_a_claim_skips_who_is_suppressed_and_takes_others_instead(stores: Stores, clock: FakeClock) -> None:

@@ -5,6 +5,7 @@ import pytest
 from shared.domain.addresses import address_hash
 from shared.domain.chunks import Chunk
 from shared.domain.jobs import Job
+from shared.domain.namespaces import namespace
 from shared.domain.outcomes import Rejected
 from shared.domain.states import Cell, MessageState
 from shared.domain.suppressions import Reach
@@ -107,11 +108,15 @@ def test_another_account_s_suppressions_are_its_own(world: World) -> None:
     assert world.counts(job.id) == {"sent": 6}
 
 
-def test_test_jobs_are_checked_as_at_acceptance(world: World) -> None:
-    job = world.accept(2, test=True)
-    suppress(world, 1)
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("test", [True, False])
+def test_a_job_heeds_the_suppressions_of_its_kind_of_key_alone(world: World, test: bool) -> None:  # noqa: FBT001
+    job = world.accept(3, test=test)
+    suppress(world, 1, account=namespace(ACCOUNT, test=test))
+    suppress(world, 2, account=namespace(ACCOUNT, test=not test))
     world.settle()
-    assert world.counts(job.id) == {"sent": 1, "skipped": 1}
+    assert world.counts(job.id) == {"sent": 2, "skipped": 1}
+    assert sent_to(world) == {"r0@example.com", "r2@example.com"}
 
 
 def looks(world: World) -> list[str]:

@@ -16,6 +16,7 @@ from shared.domain.doubt import LOOKS
 from shared.domain.jobs import Job, RetryRequest, add_figures, stats_of
 from shared.domain.journal import Event
 from shared.domain.ledger import BY_KEYS, Ledger
+from shared.domain.namespaces import namespace
 from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Replay, Stored
 from tests.fakes.breakers import FakeBreakers
@@ -117,10 +118,11 @@ class FakeRecords(FakeSuppressions):
     def read_jobs(self, names: Collection[str]) -> dict[str, Job]:
         return self._atomic("read_jobs", lambda: {x: self.jobs[x] for x in names if x in self.jobs})
 
-    def control(self, job: str, account: str, *, lane: str = "") -> Control:
+    def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
         def found() -> Control:
             paused = bool(self.paused & {"", account})
-            return Control(self.jobs.get(job), paused, self._breaker(lane), dict(self.suppressed_at.get(account, {})))
+            latest = dict(self.suppressed_at.get(namespace(account, test=test), {}))
+            return Control(self.jobs.get(job), paused, self._breaker(lane), latest)
 
         return self._atomic("control", found)
 

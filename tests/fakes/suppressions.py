@@ -24,8 +24,8 @@ class FakeSuppressions:
     """The part of `ports.Records` that knows who is suppressed and who has unsubscribed.
 
     Attributes:
-        suppressions: (account, reach, address key) → why.
-        suppressed_at: account → when an address was last suppressed, and when one unsubscribed.
+        suppressions: (namespace, reach, address key) → why.
+        suppressed_at: namespace → when an address was last suppressed, and when one unsubscribed.
         recent_page: suppressions since a moment that are returned together.
     """
 
@@ -37,7 +37,7 @@ class FakeSuppressions:
 
     def suppress(
         self,
-        account: str,
+        namespace: str,
         key: str,
         reason: str,
         now: int,
@@ -47,34 +47,36 @@ class FakeSuppressions:
         channel: str = "",
     ) -> None:
         def add() -> None:
-            self.suppressions.setdefault((account, reach, key), Suppression(reason, now, job, channel))
-            latest = self.suppressed_at.setdefault(account, {})
+            self.suppressions.setdefault((namespace, reach, key), Suppression(reason, now, job, channel))
+            latest = self.suppressed_at.setdefault(namespace, {})
             latest[reach] = max(now, latest.get(reach, 0))
 
         self._atomic("suppress", add)
 
-    def allow(self, account: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
+    def allow(self, namespace: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
         def take() -> bool:
-            known = self.suppressions.get((account, reach, key))
+            known = self.suppressions.get((namespace, reach, key))
             if known is None or reason not in ("", known.reason):
                 return False
-            del self.suppressions[account, reach, key]
+            del self.suppressions[namespace, reach, key]
             return True
 
         return self._atomic("allow", take)
 
     def suppressed(
-        self, account: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
+        self, namespace: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
     ) -> dict[str, Reach]:
         def found() -> dict[str, Reach]:
-            there = [(r, k) for r in Reach for k in addresses if r in reaches and (account, r, k) in self.suppressions]
+            there = [
+                (r, k) for r in Reach for k in addresses if r in reaches and (namespace, r, k) in self.suppressions
+            ]
             return {k: r for r, k in reversed(there)}
 
         return self._atomic("suppressed", found)
 
-    def suppressed_since(self, account: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
+    def suppressed_since(self, namespace: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
         def found() -> Recent:
-            mine = [(x.at, k) for (owner, r, k), x in self.suppressions.items() if (owner, r) == (account, reach)]
+            mine = [(x.at, k) for (owner, r, k), x in self.suppressions.items() if (owner, r) == (namespace, reach)]
             there = sorted((at, key) for at, key in mine if at >= since)
             page = there[: self.recent_page]
             more = len(page) < len(there)

@@ -11,7 +11,34 @@ JOBS: Final = "tests/api/test_jobs.py"
 AUDIT: Final = "tests/contracts/test_journal.py"
 ERASING: Final = "tests/api/test_erasing.py"
 
+LIVE: Final = "tests/attacks/test_a_test_key_at_live_data.py"
+LOOPS: Final = "tests/attacks/test_a_test_key_in_a_loop.py"
+
 ACCOUNTS: Final = (
+    Mutant(
+        "a test key takes live suppressions away",
+        9,
+        "shared/domain/namespaces.py",
+        'return f"{account}{TEST}" if test else account',
+        "return account",
+        f"{LIVE}::test_a_test_key_neither_sees_nor_ends_a_live_suppression[all]",
+    ),
+    Mutant(
+        "a test key's suppressions keep live jobs back, and live ones those of tests",
+        9,
+        "shared/engine/suppressed.py",
+        "found = self._records.suppressed(job.namespace, keys, reaches) if keys else {}",
+        "found = self._records.suppressed(job.account, keys, reaches) if keys else {}",
+        "tests/engine/test_suppressed.py::test_a_job_heeds_the_suppressions_of_its_kind_of_key_alone[True]",
+    ),
+    Mutant(
+        "test keys take the requests of live ones",
+        9,
+        "functions/api/auth.py",
+        "wait = accounts.take(key.account, test=key.test)",
+        "wait = accounts.take(key.account)",
+        f"{LOOPS}::test_a_test_key_in_a_loop_does_not_keep_live_keys_from_asking",
+    ),
     Mutant(
         "a large content may go before its job",
         3,

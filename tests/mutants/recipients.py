@@ -49,7 +49,7 @@ RECIPIENTS: Final = (
         "one account's unsubscriptions are everybody's",
         11,
         "shared/adapters/dynamo/keys.py",
-        'return key(f"A#{account_id}#{_LISTS[reach]}", digest)',
+        'return key(f"{account_pk(namespace)}#{_LISTS[reach]}", digest)',
         'return key(f"A##{_LISTS[reach]}", digest)',
         "tests/api/test_unsubscribe.py::test_a_link_is_of_one_account_and_one_address",
     ),

@@ -29,7 +29,7 @@ def _address(call: Call[Any, Any]) -> str:
 def pages(call: Call[SuppressionQuery, Nothing]) -> Answer:
     """Return a page of suppressions, newest first."""
     place, reach = cursors.suppressions(call), call.query.scope
-    found, after = call.services.suppressions.page(call.key.account, after=place, limit=call.query.limit, reach=reach)
+    found, after = call.services.suppressions.page(call.key.namespace, after=place, limit=call.query.limit, reach=reach)
     items = [suppression_view(x, reach) for x in found]
     return SuppressionPage(items=items, next_cursor=cursors.seal(call, after)).answer()
 
@@ -37,7 +37,7 @@ def pages(call: Call[SuppressionQuery, Nothing]) -> Answer:
 def read(call: Call[ScopeQuery, Nothing]) -> Answer:
     """Return one suppression."""
     reach = call.query.scope
-    found = call.services.suppressions.get(call.key.account, _address(call), reach=reach)
+    found = call.services.suppressions.get(call.key.namespace, _address(call), reach=reach)
     if found is None:
         raise Problem("not_found")
     return suppression_view(found, reach).answer()
@@ -46,14 +46,14 @@ def read(call: Call[ScopeQuery, Nothing]) -> Answer:
 def put(call: Call[ScopeQuery, NewSuppression]) -> Answer:
     """Suppress an address."""
     reach = call.query.scope
-    made = call.services.suppressions.put(call.key.account, _address(call), call.body.reason, reach=reach)
+    made = call.services.suppressions.put(call.key.namespace, _address(call), call.body.reason, reach=reach)
     return suppression_view(made, reach).answer()
 
 
 def delete(call: Call[ScopeQuery, Nothing]) -> Answer:
     """Allow an address again."""
     address = _address(call)
-    removed = call.services.suppressions.delete(call.key.account, address, reach=call.query.scope)
+    removed = call.services.suppressions.delete(call.key.namespace, address, reach=call.query.scope)
     return Removed(address=address, removed=removed).answer()
 
 

@@ -94,7 +94,7 @@ def _recipient(call: Call[Nothing, TestMessage], campaign: Campaign) -> Recipien
         said = "Neither the template nor the list has this name."
         raise Problem("validation_failed", errors=[(f"params.{name}", said) for name in strange])
     for reach in reaches(unsubscribable=campaign.unsubscribe):
-        if call.services.suppressions.check(campaign.account, [identity], reach=reach):
+        if call.services.suppressions.check(campaign.namespace, [identity], reach=reach):
             raise Problem("no_valid_recipient", errors=[("recipient", f"The recipient is {reach.code}.")])
     return Recipient(address, identity, display, values=values)
 

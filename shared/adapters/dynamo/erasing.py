@@ -26,6 +26,7 @@ from shared.domain.addresses import address_hash
 from shared.domain.campaigns import UNREAD
 from shared.domain.content import Content
 from shared.domain.erasure import blank, uncopied, without
+from shared.domain.namespaces import namespace
 from shared.domain.suppressions import Reach
 
 UNIT_BYTES: Final = 8192
@@ -100,26 +101,28 @@ class Eraser:
 
     def lists(self, accounts: list[str]) -> None:
         """Replace the address by its hash in suppressions and unsubscriptions, which go on working."""
+        owners = {namespace(account, test=test): account for account in accounts for test in (False, True)}
+        places = {keys.suppression(name, "", reach)["pk"]["S"]: name for name in owners for reach in Reach}
         digest = address_hash(self._key)
         for reach, kind in ((Reach.ALL, "suppressions hashed"), (Reach.CAMPAIGNS, "unsubscriptions hashed")):
-            wanted = [keys.suppression(account, digest, reach) for account in accounts]
+            wanted = [keys.suppression(name, digest, reach) for name in owners]
             for item in self._db.batch_get(self._table, wanted):
                 if codec.text(item, "address") == _hashed(digest):
                     continue
-                account = item["pk"]["S"].split("#")[1]
-                self._note(kind, account)
+                name = places[item["pk"]["S"]]
+                self._note(kind, owners[name])
                 if not self._dry:
-                    self._hash(account, item, digest, reach)
+                    self._hash(name, item, digest, reach)
 
-    def _hash(self, account: str, item: Item, digest: str, reach: Reach) -> None:
+    def _hash(self, name: str, item: Item, digest: str, reach: Reach) -> None:
         update = {
             "TableName": self._table,
             "UpdateExpression": "SET address = :hash",
             "ConditionExpression": "attribute_exists(pk)",
             "ExpressionAttributeValues": {":hash": s(_hashed(digest))},
         }
-        log = keys.suppression_log(account, number(item, "at"), digest, reach)
-        both = keys.suppression(account, digest, reach), log
+        log = keys.suppression_log(name, number(item, "at"), digest, reach)
+        both = keys.suppression(name, digest, reach), log
         try:
             self._db.call("transact_write_items", TransactItems=[{"Update": {**update, "Key": key}} for key in both])
         except Cancelled as lost:

@@ -61,7 +61,8 @@ Table `audit`, to which functions only add:
 The keys of both were in `records` before, and are still written there by operators' tools, for a rollback; the audit
 entry of a resume is there for good, since the stream of `records` wakes what waits.
 
-Of its test keys an account has these apart, under `account#TEST` instead of `account`: request bucket, bucket of tests.
+Of its test keys an account has these apart, under `account#TEST` instead of `account`: request bucket, bucket of tests,
+suppressions and unsubscriptions with their logs and marks.
 
 `created_at` in an index key is 15 digits of Unix milliseconds, so that text order is time order.
 """
@@ -136,7 +137,7 @@ def feedback(job_id: str, number: int, digest: str) -> Key:
 
 
 def account_pk(account: str) -> str:
-    """Partition of an account."""
+    """Partition of an account, or of its test keys: their namespace."""
     return f"A#{account}"
 
 
@@ -216,19 +217,19 @@ def stats(account_id: str, day: str, channel: str, shard: int) -> Key:
     return key(stats_pk(account_id), f"{day}#{channel}#{shard:02d}")
 
 
-def suppression(account_id: str, digest: str, reach: Reach = Reach.ALL) -> Key:
+def suppression(namespace: str, digest: str, reach: Reach = Reach.ALL) -> Key:
     """A suppressed address, or one that unsubscribed, by the sha256 of its normalised form, hex."""
-    return key(f"A#{account_id}#{_LISTS[reach]}", digest)
+    return key(f"{account_pk(namespace)}#{_LISTS[reach]}", digest)
 
 
-def suppression_log(account_id: str, at_ms: int, digest: str, reach: Reach = Reach.ALL) -> Key:
+def suppression_log(namespace: str, at_ms: int, digest: str, reach: Reach = Reach.ALL) -> Key:
     """The same by the time it was made."""
-    return key(f"A#{account_id}#{_LISTS[reach]}LOG", f"{at_ms:015d}#{digest}")
+    return key(f"{account_pk(namespace)}#{_LISTS[reach]}LOG", f"{at_ms:015d}#{digest}")
 
 
-def latest_suppression(account_id: str) -> Key:
-    """When an account's latest suppression and its latest unsubscription were made."""
-    return key(account_pk(account_id), SUPPRESSED)
+def latest_suppression(namespace: str) -> Key:
+    """When the latest suppression and the latest unsubscription of a namespace were made."""
+    return key(account_pk(namespace), SUPPRESSED)
 
 
 def due(account_id: str, at_ms: int, job_id: str, *, test: bool = False) -> Key:

@@ -1,4 +1,4 @@
-"""The moments of an account's latest suppression and unsubscription, by which senders tell whether there is news."""
+"""The moments of a namespace's latest suppression and unsubscription, by which senders tell whether there is news."""
 
 from typing import Final
 
@@ -10,17 +10,17 @@ from shared.domain.suppressions import Reach
 _NAMES: Final = {Reach.ALL: "at", Reach.CAMPAIGNS: "unsubscribed"}
 
 
-def suppressing(db: Dynamo, table: str, account: str, now: int, reach: Reach = Reach.ALL) -> None:
+def suppressing(db: Dynamo, table: str, namespace: str, now: int, reach: Reach = Reach.ALL) -> None:
     """Note that an address is about to be suppressed, or to unsubscribe, at `now` (Unix ms).
 
     It comes before the suppression itself, so that no crash leaves one that nobody looks for, and not within its
-    transaction, since many suppressions of one account at once would stand in each other's way.
+    transaction, since many suppressions of one namespace at once would stand in each other's way.
     """
     try:
         db.call(
             "update_item",
             TableName=table,
-            Key=keys.latest_suppression(account),
+            Key=keys.latest_suppression(namespace),
             UpdateExpression="SET #at = :now",
             ConditionExpression="attribute_not_exists(#at) OR #at < :now",
             ExpressionAttributeNames={"#at": _NAMES[reach]},

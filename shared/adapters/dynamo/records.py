@@ -29,6 +29,7 @@ from shared.domain.details import Detail, FeedbackDetail
 from shared.domain.jobs import SHARDS, Job, RetryRequest, add_figures, shard_of
 from shared.domain.journal import Event
 from shared.domain.ledger import Ledger
+from shared.domain.namespaces import namespace
 from shared.domain.states import Change, JobState, ending
 from shared.domain.suppressions import Reach
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Recent, Replay, Stored
@@ -79,13 +80,13 @@ class DynamoRecords:
         items = self._db.batch_get(self._records, [keys.job(name) for name in dict.fromkeys(names)])
         return {found.id: found for found in map(codec.job, items)}
 
-    def control(self, job: str, account: str, *, lane: str = "") -> Control:
+    def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
         """Return the job and whether its account or everything is paused, in one consistent read."""
         wanted = [
             keys.job(job),
             keys.account_control(account),
             keys.system_control(),
-            keys.latest_suppression(account),
+            keys.latest_suppression(namespace(account, test=test)),
         ]
         found: Job | None = None
         paused = False
@@ -404,7 +405,7 @@ class DynamoRecords:
 
     def suppress(
         self,
-        account: str,
+        namespace: str,
         key: str,
         reason: str,
         now: int,
@@ -413,26 +414,26 @@ class DynamoRecords:
         job: str = "",
         channel: str = "",
     ) -> None:
-        """Add an address to the account's suppressions, or to those who unsubscribed; an existing entry stays."""
-        if self._noted != (account, now, reach):  # those of one batch of words have one moment
-            marks.suppressing(self._db, self._records, account, now, reach)
-            self._noted = (account, now, reach)
-        suppressions.add(self._db, self._records, reach, account, Suppression(key, reason, now, job, channel))
+        """Add an address to the suppressions, or to those who unsubscribed; an existing entry stays."""
+        if self._noted != (namespace, now, reach):  # those of one batch of words have one moment
+            marks.suppressing(self._db, self._records, namespace, now, reach)
+            self._noted = (namespace, now, reach)
+        suppressions.add(self._db, self._records, reach, namespace, Suppression(key, reason, now, job, channel))
 
-    def allow(self, account: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
+    def allow(self, namespace: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
         """Take an address from them; False if it was not there, or for another reason than the one given."""
         wanted = (lambda found: found.reason == reason) if reason else (lambda _: True)
-        return suppressions.remove(self._db, self._records, reach, account, key, wanted)
+        return suppressions.remove(self._db, self._records, reach, namespace, key, wanted)
 
     def suppressed(
-        self, account: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
+        self, namespace: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
     ) -> dict[str, Reach]:
         """Return which of the addresses, given as normalised keys, are suppressed or have unsubscribed."""
-        return suppressions.among(self._db, self._records, account, addresses, reaches)
+        return suppressions.among(self._db, self._records, namespace, addresses, reaches)
 
-    def suppressed_since(self, account: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
+    def suppressed_since(self, namespace: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
         """Return what the log of suppressions says from a moment on, up to some thousand entries."""
-        return suppressions.since(self._db, self._records, reach, account, since)
+        return suppressions.since(self._db, self._records, reach, namespace, since)
 
 
 def _shards(now: int) -> Iterable[int]:

@@ -1,4 +1,4 @@
-"""Suppressed addresses of an account, and those that unsubscribed, on DynamoDB: two lists of one making.
+"""Suppressed addresses, and those that unsubscribed, on DynamoDB: two lists of one making for each namespace.
 
 Each entry is two items: one under the hash of the normalised address, for "is it suppressed?", and one under its time,
 for lists and for senders that ask what is new. Both hold the address itself, since its owner may read the list.
@@ -46,7 +46,7 @@ class Suppression:
     channel: str = ""
 
 
-def add(db: Dynamo, table: str, reach: Reach, account: str, new: Suppression) -> bool:
+def add(db: Dynamo, table: str, reach: Reach, namespace: str, new: Suppression) -> bool:
     """Store an entry if there is none of its address; False if there is. The mark has to be set before."""
     digest = address_hash(new.address)
     fields: Item = {"address": s(new.address), "reason": s(new.reason), "at": n(new.at)}
@@ -54,9 +54,9 @@ def add(db: Dynamo, table: str, reach: Reach, account: str, new: Suppression) ->
         fields["job"] = s(new.job)
     if new.channel:
         fields["channel"] = s(new.channel)
-    first: Item = {"TableName": table, "Item": {**keys.suppression(account, digest, reach), **fields}}
+    first: Item = {"TableName": table, "Item": {**keys.suppression(namespace, digest, reach), **fields}}
     first["ConditionExpression"] = "attribute_not_exists(pk)"
-    second: Item = {"TableName": table, "Item": {**keys.suppression_log(account, new.at, digest, reach), **fields}}
+    second: Item = {"TableName": table, "Item": {**keys.suppression_log(namespace, new.at, digest, reach), **fields}}
     try:
         db.call("transact_write_items", TransactItems=[{"Put": first}, {"Put": second}])
     except Cancelled as lost:
@@ -70,7 +70,7 @@ def remove(
     db: Dynamo,
     table: str,
     reach: Reach,
-    account: str,
+    namespace: str,
     address_key: str,
     wanted: Callable[[Suppression], bool] = lambda _: True,
     event: Event | None = None,
@@ -81,7 +81,7 @@ def remove(
         db: DynamoDB.
         table: the name of the table `records`.
         reach: of which list.
-        account: whose.
+        namespace: whose.
         address_key: the normalised address.
         wanted: whether an entry is to be removed; it is removed only as this has seen it.
         event: kept in the same transaction.
@@ -92,15 +92,15 @@ def remove(
     digest = address_hash(address_key)
     tried = False
     while True:
-        item = db.get(table, keys.suppression(account, digest, reach))
+        item = db.get(table, keys.suppression(namespace, digest, reach))
         if item is None:
             return tried
         if not wanted(_suppression(item)):
             return False
-        by_hash: Item = {"TableName": table, "Key": keys.suppression(account, digest, reach)}
+        by_hash: Item = {"TableName": table, "Key": keys.suppression(namespace, digest, reach)}
         by_hash |= {"ConditionExpression": "#at = :at AND reason = :reason", "ExpressionAttributeNames": {"#at": "at"}}
         by_hash["ExpressionAttributeValues"] = {":at": item["at"], ":reason": item["reason"]}
-        by_time = {"TableName": table, "Key": keys.suppression_log(account, number(item, "at"), digest, reach)}
+        by_time = {"TableName": table, "Key": keys.suppression_log(namespace, number(item, "at"), digest, reach)}
         tried = True
         try:
             noted = journal.puts(db, table, event) if event is not None else []
@@ -113,22 +113,22 @@ def remove(
 
 
 def among(
-    db: Dynamo, table: str, account: str, addresses: Collection[str], reaches: Collection[Reach]
+    db: Dynamo, table: str, namespace: str, addresses: Collection[str], reaches: Collection[Reach]
 ) -> dict[str, Reach]:
     """Return which of the addresses, given as normalised keys, have an entry, and in which list; of both, `ALL`."""
     by_digest = {address_hash(k): k for k in addresses}
-    wanted = [keys.suppression(account, digest, reach) for reach in reaches for digest in by_digest]
-    lists = {keys.suppression(account, "", reach)["pk"]["S"]: reach for reach in reaches}
+    wanted = [keys.suppression(namespace, digest, reach) for reach in reaches for digest in by_digest]
+    lists = {keys.suppression(namespace, "", reach)["pk"]["S"]: reach for reach in reaches}
     found = [(lists[x["pk"]["S"]], by_digest[x["sk"]["S"]]) for x in db.batch_get(table, wanted)]
     return {k: reach for reach, k in sorted(found, key=lambda x: x[0] is Reach.ALL)}
 
 
-def since(db: Dynamo, table: str, reach: Reach, account: str, moment: int) -> Recent:
+def since(db: Dynamo, table: str, reach: Reach, namespace: str, moment: int) -> Recent:
     """Return what the log says from a moment on (Unix ms), up to LOG_PAGES."""
     query: Item = {
         "KeyConditionExpression": "pk = :pk AND sk >= :since",
         "ExpressionAttributeValues": {
-            ":pk": keys.suppression_log(account, 0, "", reach)["pk"],
+            ":pk": keys.suppression_log(namespace, 0, "", reach)["pk"],
             ":since": s(f"{moment:015d}"),
         },
         "ProjectionExpression": "sk",
@@ -145,7 +145,7 @@ def since(db: Dynamo, table: str, reach: Reach, account: str, moment: int) -> Re
 
 
 class Suppressions:
-    """Suppressions and unsubscriptions by account.
+    """Suppressions and unsubscriptions by namespace: of an account's live keys, or of its test keys.
 
     Args:
         client: a low-level boto3 DynamoDB client.
@@ -162,7 +162,7 @@ class Suppressions:
         self._table = table
         self._clock = clock
 
-    def put(self, account: str, address_key: str, reason: str, *, reach: Reach = Reach.ALL) -> Suppression:
+    def put(self, namespace: str, address_key: str, reason: str, *, reach: Reach = Reach.ALL) -> Suppression:
         """Suppress an address, given as its normalised key, or unsubscribe it, and return what is stored.
 
         Repeating it changes at most the reason: the first time stays.
@@ -171,20 +171,20 @@ class Suppressions:
         new = Suppression(address_key, reason, now)
         noted = False
         while True:
-            if not noted and self.get(account, address_key, reach=reach) is None:
-                marks.suppressing(self._db, self._table, account, now, reach)
+            if not noted and self.get(namespace, address_key, reach=reach) is None:
+                marks.suppressing(self._db, self._table, namespace, now, reach)
                 noted = True
-            if add(self._db, self._table, reach, account, new):
+            if add(self._db, self._table, reach, namespace, new):
                 if not noted:  # it was there, and was taken away just now
-                    marks.suppressing(self._db, self._table, account, now, reach)
+                    marks.suppressing(self._db, self._table, namespace, now, reach)
                 return new
-            known = self.get(account, address_key, reach=reach)
+            known = self.get(namespace, address_key, reach=reach)
             if known is None:
                 continue
-            if known.reason == reason or self._rename(account, address_key, known, reason, reach):
+            if known.reason == reason or self._rename(namespace, address_key, known, reason, reach):
                 return replace(known, reason=reason)
 
-    def _rename(self, account: str, address_key: str, known: Suppression, reason: str, reach: Reach) -> bool:
+    def _rename(self, namespace: str, address_key: str, known: Suppression, reason: str, reach: Reach) -> bool:
         """Change the reason of an entry; False if it has gone. An erased one no longer holds its address."""
         digest = address_hash(address_key)
         update = {
@@ -193,7 +193,7 @@ class Suppressions:
             "ConditionExpression": "attribute_exists(pk)",
             "ExpressionAttributeValues": {":reason": s(reason)},
         }
-        both = keys.suppression(account, digest, reach), keys.suppression_log(account, known.at, digest, reach)
+        both = keys.suppression(namespace, digest, reach), keys.suppression_log(namespace, known.at, digest, reach)
         try:
             self._db.call("transact_write_items", TransactItems=[{"Update": {**update, "Key": key}} for key in both])
         except Cancelled as lost:
@@ -202,14 +202,14 @@ class Suppressions:
             raise
         return True
 
-    def get(self, account: str, address_key: str, *, reach: Reach = Reach.ALL) -> Suppression | None:
+    def get(self, namespace: str, address_key: str, *, reach: Reach = Reach.ALL) -> Suppression | None:
         """Return an entry, consistent; None if there is none of that address."""
-        item = self._db.get(self._table, keys.suppression(account, address_hash(address_key), reach))
+        item = self._db.get(self._table, keys.suppression(namespace, address_hash(address_key), reach))
         return _suppression(item) if item else None
 
-    def delete(self, account: str, address_key: str, *, reach: Reach = Reach.ALL) -> bool:
+    def delete(self, namespace: str, address_key: str, *, reach: Reach = Reach.ALL) -> bool:
         """Allow an address again; False if there was no entry of it."""
-        return remove(self._db, self._table, reach, account, address_key)
+        return remove(self._db, self._table, reach, namespace, address_key)
 
     def undoable(self, wanted: Unsubscription, found: Suppression) -> bool:
         """Tell whether a link may still take back the unsubscription of its address."""
@@ -218,23 +218,23 @@ class Suppressions:
 
     def undo(self, wanted: Unsubscription) -> bool:
         """Take back, with an entry in the audit log, what a link did within a day; False if there is no such entry."""
-        now, account, address = int(self._clock.now() * 1000), wanted.account, wanted.address
-        event = audited(account, now, person(address), Act.UNDONE, RECIPIENT, {"job": wanted.job})
+        now, address = int(self._clock.now() * 1000), wanted.address
+        event = audited(wanted.account, now, person(address), Act.UNDONE, RECIPIENT, {"job": wanted.job})
         check = partial(self.undoable, wanted)
-        return remove(self._db, self._table, Reach.CAMPAIGNS, account, address, check, event)
+        return remove(self._db, self._table, Reach.CAMPAIGNS, wanted.account, address, check, event)
 
     def page(
-        self, account: str, *, after: str = "", limit: int, reach: Reach = Reach.ALL
+        self, namespace: str, *, after: str = "", limit: int, reach: Reach = Reach.ALL
     ) -> tuple[list[Suppression], str]:
         """Return up to `limit` entries, newest first, and the place to go on from, empty at the end.
 
         Args:
-            account: whose.
+            namespace: whose.
             after: what the page before returned, or empty.
             limit: at least 1.
             reach: of which list.
         """
-        condition, values = "pk = :pk", {":pk": keys.suppression_log(account, 0, "", reach)["pk"]}
+        condition, values = "pk = :pk", {":pk": keys.suppression_log(namespace, 0, "", reach)["pk"]}
         if after:
             condition, values = "pk = :pk AND sk < :after", {**values, ":after": s(after)}
         page = self._db.call(
@@ -249,7 +249,7 @@ class Suppressions:
         items: list[Item] = page["Items"]
         return [_suppression(x) for x in items], items[-1]["sk"]["S"] if "LastEvaluatedKey" in page else ""
 
-    def check(self, account: str, address_keys: Iterable[str], *, reach: Reach = Reach.ALL) -> set[str]:
+    def check(self, namespace: str, address_keys: Iterable[str], *, reach: Reach = Reach.ALL) -> set[str]:
         """Return those of the addresses, given as normalised keys, that have an entry; consistent."""
         by_digest = {address_hash(k): k for k in address_keys}
         found: set[str] = set()
@@ -258,7 +258,7 @@ class Suppressions:
                 "query",
                 TableName=self._table,
                 KeyConditionExpression="pk = :pk",
-                ExpressionAttributeValues={":pk": keys.suppression(account, "", reach)["pk"]},
+                ExpressionAttributeValues={":pk": keys.suppression(namespace, "", reach)["pk"]},
                 ProjectionExpression="sk",
                 ConsistentRead=True,
             )
@@ -267,7 +267,7 @@ class Suppressions:
                 return found
             read_to = page["LastEvaluatedKey"]["sk"]["S"]
             by_digest = {digest: k for digest, k in by_digest.items() if digest > read_to}
-        wanted = [keys.suppression(account, digest, reach) for digest in by_digest]
+        wanted = [keys.suppression(namespace, digest, reach) for digest in by_digest]
         return found | {by_digest[x["sk"]["S"]] for x in self._db.batch_get(self._table, wanted)}
 
 
