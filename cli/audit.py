@@ -9,6 +9,7 @@ from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import Misused
 from cli.output import Json, emit, moment, surroundings, table
 from shared.domain.journal import EVERYONE, Event
+from shared.domain.namespaces import namespace
 from shared.ports import Clock, Journal
 
 COLUMNS: Final = ("at", "action", "subject", "actor", "more")
@@ -21,6 +22,8 @@ def show(
         str, typer.Argument(metavar="[ACCOUNT]", help="An account's id or name; default: the whole deployment's log.")
     ] = "",
     action: Annotated[str, typer.Option(help="Of this kind alone, e.g. job.stopped.")] = "",
+    *,
+    test: Annotated[bool, typer.Option("--test", help="What concerns the things of an account's test keys.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Entries, newest first.")] = 100,
     stage: Stage = "",
     aws: Aws = False,
@@ -30,7 +33,7 @@ def show(
     found = deployment(stage, aws=aws)
     clock = surroundings(ctx).clock
     with aws_errors(found.where):
-        owner = _owner(found, account, clock)
+        owner = _owner(found, account, clock, test=test)
         events = _read(found.journal(clock), owner, action, limit)
     if json:
         emit({"items": [_row(x) for x in events]})
@@ -39,12 +42,14 @@ def show(
     table(COLUMNS, rows, empty="nothing is noted" if not action else f"nothing of {action} is noted")
 
 
-def _owner(found: Deployment, account: str, clock: Clock) -> str:
+def _owner(found: Deployment, account: str, clock: Clock, *, test: bool) -> str:
     if not account:
+        if test:
+            raise Misused("--test is about an account: name it")
         return EVERYONE
     if account == EVERYONE:
         raise Misused("the deployment's own log is shown without an account")
-    return resolve(found.accounts(clock), account)
+    return namespace(resolve(found.accounts(clock), account), test=test)
 
 
 def _read(journal: Journal, owner: str, action: str, limit: int) -> list[Event]:

@@ -33,12 +33,12 @@ def owned(call: Call[Any, Any]) -> Campaign:
 
 
 def owned_template(call: Call[Any, Any], name: str, version: int | None = None) -> StoredTemplate:
-    """Return a stored template of the caller's account, by default its latest version; Problem not_found."""
+    """Return a stored template, by default its latest version; Problem not_found unless it is of the caller's kind."""
     store = call.services.campaigns().templates
     found = store.get(name) if is_id(name) else None
     if found is not None and version is not None and version != found.version:
-        found = store.get(name, version) if found.account == call.key.account else None
-    if found is None or found.account != call.key.account:
+        found = store.get(name, version) if found.namespace == call.key.namespace else None
+    if found is None or found.namespace != call.key.namespace:
         raise Problem("not_found")
     return found
 

@@ -248,6 +248,7 @@ class AuditQuery(Paging):
     action: str | None = Field(
         None, pattern=r"^[a-z_]+\.[a-z_]+$", max_length=64, description="Of this kind alone, e.g. `job.stopped`."
     )
+    test: bool = Field(False, description="True: what concerns test keys' things. A test key reads that alone.")
 
 
 SCOPES: Final = (

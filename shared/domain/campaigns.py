@@ -133,6 +133,7 @@ class StoredTemplate:
     """A message kept for many campaigns, as of one of its versions. Times are Unix milliseconds.
 
     Attributes:
+        test: made with a test key: live keys neither see nor use it.
         version: from 1; each change makes the next one, and earlier ones stay.
         saved_at: when this version was made; `created_at`: the template.
     """
@@ -145,6 +146,12 @@ class StoredTemplate:
     created_at: int
     saved_at: int
     version: int = 1
+    test: bool = False
+
+    @property
+    def namespace(self) -> str:
+        """Whose it is: the account's live keys', or its test keys'."""
+        return namespace(self.account, test=self.test)
 
 
 class UploadState(StrEnum):

@@ -58,6 +58,12 @@ class Act(StrEnum):
     SENDER_ADDED = "sender.added"
     SENDER_REMOVED = "sender.removed"
     UNDONE = "unsubscription.undone"
+    SUPPRESSION_ADDED = "suppression.added"
+    SUPPRESSION_CHANGED = "suppression.changed"
+    SUPPRESSION_REMOVED = "suppression.removed"
+    TEMPLATE_CREATED = "template.created"
+    TEMPLATE_CHANGED = "template.changed"
+    TEMPLATE_DELETED = "template.deleted"
     ERASING = "person.erasing"
     ERASED = "person.erased"
     ACCOUNT_PAUSED = "account.paused"
@@ -77,7 +83,7 @@ class Event:
     """Something that happened.
 
     Attributes:
-        account: whose, or EVERYONE.
+        account: whose, or EVERYONE; of what concerns test keys' things the namespace of the account's test keys.
         at: Unix milliseconds.
         id: of what it happened to; with `at` and `kind` it names the event.
         kind: what happened, e.g. `job.stopped`.

@@ -143,7 +143,7 @@ class CampaignControl:
         for current in self._tries(campaign):
             now = self._now()
             changed = current if current.guard_off else current.changed(now, guard_off=True)
-            event = audited(current.account, now, current.id, Act.GUARD_OVERRIDDEN, by)
+            event = audited(current.namespace, now, current.id, Act.GUARD_OVERRIDDEN, by)
             if current.guard_off or self._campaigns.save(current, changed, event=event):
                 for job in changed.jobs:
                     self._records.override_guard(job)
@@ -250,7 +250,7 @@ class CampaignControl:
         self._schedules.announce(job)
         after = campaign.changed(now, ready="", columns=(), jobs=(*campaign.jobs, job.id))
         told: dict[str, str | int] = {"campaign": campaign.id, "messages": job.total, "not_before": not_before}
-        event = audited(campaign.account, now, job.id, Act.JOB_CREATED, order.by, told)
+        event = audited(campaign.namespace, now, job.id, Act.JOB_CREATED, order.by, told)
         made = self._campaigns.send(campaign, after, upload, job, self.content(campaign), key, event=event)
         if made is None or isinstance(made, Replay | Mismatch):
             return made

@@ -192,7 +192,7 @@ class JobControl:
 
     def _event(self, job: Job, act: Act, by: str, data: Mapping[str, str | int] | None = None) -> Event:
         campaign = {"campaign": job.campaign} if job.campaign else {}
-        return audited(job.account, self._now(), job.id, act, by, {**campaign, **(data or {})})
+        return audited(job.namespace, self._now(), job.id, act, by, {**campaign, **(data or {})})
 
     def _mine(self, job_id: str, account: str) -> Job | None:
         job = self._records.job(job_id)

@@ -98,5 +98,5 @@ class BounceGuard:
             "bounced": counts["bounced"],
             "settled": rules.settled(counts),
         }
-        event = Event(job.account, now, job.id, STOPPED, SYSTEM, told)
+        event = Event(job.namespace, now, job.id, STOPPED, SYSTEM, told)
         return self._records.change(job, Change.STOP, now, reason=StopReason.BOUNCE_GUARD.value, event=event).won

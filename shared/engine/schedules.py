@@ -109,7 +109,7 @@ class Schedules:
             if not waits(job, self._now()):
                 return job, _never_began(job)
             reason = StopReason.USER.value
-            event = audited(account, self._now(), job.id, Act.JOB_STOPPED, by)
+            event = audited(job.namespace, self._now(), job.id, Act.JOB_STOPPED, by)
             changed = self._records.change(job, Change.STOP, self._now(), reason=reason, strict=True, event=event)
             if changed.won and changed.job is not None:
                 self.cancel(changed.job)

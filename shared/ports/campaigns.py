@@ -81,22 +81,24 @@ class Campaigns(Lists, Protocol):
 class Templates(Protocol):
     """Stored templates; every version of one stays until the template is deleted."""
 
-    def create(self, template: StoredTemplate, key: Idempotency | None) -> Stored | Replay | Mismatch:
-        """Store the first version of a new template, with its idempotency record."""
+    def create(
+        self, template: StoredTemplate, key: Idempotency | None, *, event: Event | None = None
+    ) -> Stored | Replay | Mismatch:
+        """Store the first version of a new template, with its idempotency record and an event, in one transaction."""
         ...
 
     def put(
-        self, old: StoredTemplate, new: StoredTemplate, key: Idempotency | None
+        self, old: StoredTemplate, new: StoredTemplate, key: Idempotency | None, *, event: Event | None = None
     ) -> Stored | Replay | Mismatch | None:
-        """Store the next version of a template; None if `old` is no longer the latest one."""
+        """Store the next version of a template, and an event; None if `old` is no longer the latest one."""
         ...
 
     def get(self, template: str, version: int | None = None) -> StoredTemplate | None:
         """Return a version of a template, by default the latest, consistent."""
         ...
 
-    def page(self, account: str, *, after: str, limit: int) -> tuple[list[StoredTemplate], str]:
-        """Return some of the account's templates, newest first, without their messages, and the place to go on from.
+    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[StoredTemplate], str]:
+        """Return some templates of a namespace, newest first, without their messages, and the place to go on from.
 
         One that was just made may be missing for a moment.
         """
@@ -106,8 +108,11 @@ class Templates(Protocol):
         """Return versions below `before` (0: from the latest on), the latest first, without their messages."""
         ...
 
-    def delete(self, template: StoredTemplate) -> bool:
-        """Remove a template with all its versions, if it is as read."""
+    def delete(self, template: StoredTemplate, *, event: Event | None = None) -> bool:
+        """Remove a template with all its versions, if it is as read; one that has gone counts as removed.
+
+        `event`: kept only if this call removes it.
+        """
         ...
 
 

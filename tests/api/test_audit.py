@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from shared.domain.accounts import Scope
-from tests.api.conftest import Api
+from shared.domain.journal import person
+from tests.api.conftest import SENDER, Api
 
 
 def entries(api: Api, **query: Any) -> list[dict[str, Any]]:
@@ -80,3 +81,53 @@ def test_pages_are_newest_first_and_a_filter_leaves_nothing_out(api: Api) -> Non
     assert entries(api, action="job.stopped") == []
     for query in ("cursor=x", "action=Nonsense", "limit=0"):
         assert api.call("GET", "/audit", query=query).status in (400, 422)
+
+
+@pytest.mark.promise(7)
+@pytest.mark.parametrize("test", [False, True])
+def test_changes_of_suppressions_are_told_without_an_address(api: Api, test: bool) -> None:  # noqa: FBT001
+    secret, key = api.services.accounts.create_key(api.account, test=test, scopes=[Scope.ADMIN])
+    for address in ("ann@example.org", "+14155550123"):
+        for method, reason, query in (
+            ("PUT", f"{address} complained", {}),
+            ("PUT", f"{address} complained", {}),
+            ("PUT", "by phone", {}),
+            ("DELETE", "", {}),
+            ("DELETE", "", {}),
+            ("PUT", "left", {"scope": "campaigns"}),
+        ):
+            api.world.clock.advance(1)
+            body = {"reason": reason} if reason else None
+            assert api.call(method, f"/suppressions/{address}", body, query=query, key=secret).status == 200
+        got = api.call("GET", "/audit", key=secret)
+        done = [x for x in got.json["items"] if x["subject"] == person(address)]
+        assert [(x["action"], x["data"]) for x in done] == [
+            ("suppression.added", {"scope": "campaigns"}),
+            ("suppression.removed", {"scope": "all"}),
+            ("suppression.changed", {"scope": "all"}),
+            ("suppression.added", {"scope": "all"}),
+        ]
+        assert {x["actor"] for x in done} == {key.id}
+        assert address not in got.text
+
+
+@pytest.mark.promise(7)
+def test_changes_of_templates_are_told_once_and_not_what_they_say(api: Api) -> None:
+    said = {"from": SENDER, "subject": "Hello", "body": "<p>Hi</p>"}
+    first = {"name": "Welcome", "channel": "email", **said}
+    for _ in range(2):
+        got = api.call("POST", "/templates", first, headers={"Idempotency-Key": "k"})
+        api.world.clock.advance(1)
+    url = f"/templates/{got.json['template_id']}"
+    for _ in range(2):
+        assert api.call("PUT", url, said, headers={"Idempotency-Key": "p"}).json["version"] == 2
+        api.world.clock.advance(1)
+    assert [api.call("DELETE", url).status for _ in range(2)] == [200, 404]
+    of = {"channel": "email"}
+    told = [(x["action"], x["data"]) for x in entries(api) if x["subject"] == got.json["template_id"]]
+    assert told == [
+        ("template.deleted", {**of, "version": 2}),
+        ("template.changed", {**of, "version": 2}),
+        ("template.created", {**of, "version": 1}),
+    ]
+    assert "Welcome" not in api.call("GET", "/audit").text

@@ -1,8 +1,11 @@
 """A test key, also one with every scope, reads and changes what is live.
 
 Then: suppressions were an account's. A test key read them, and took one away, so that somebody who had complained got
-mail again; what it put there kept live mail back.
+mail again; what it put there kept live mail back. Stored templates were an account's, too: the next live campaign said
+what a test key had written. The audit log was shown to test keys whole, and had none of all this.
 """
+
+from typing import Any
 
 import pytest
 
@@ -11,7 +14,7 @@ from tests.api.conftest import Api
 
 ANN = "ann@example.org"
 SCOPES = pytest.mark.parametrize("scope", ["all", "campaigns"])
-BOUNCES = "bounce@test.posthaste"
+SAID = {"from": "news@example.com", "subject": "Hello", "body": "<p>Ours</p>"}
 
 
 @pytest.fixture
@@ -22,7 +25,7 @@ def tester(api: Api) -> str:
 
 def fate(api: Api, to: str, *, key: str | None = None) -> str:
     """Post a batch to somebody and somebody else that offers an unsubscription; return why the first gets none."""
-    job = api.logged([to, "else@example.org"], key=key, unsubscribe=True)
+    job = api.batch([to, "else@example.org"], key=key, unsubscribe=True).json["job_id"]
     got = api.call("GET", f"/batches/{job}/logs", key=key)
     return got.json["items"][0]["error"] or ""
 
@@ -46,8 +49,9 @@ def test_what_a_test_key_suppresses_keeps_no_live_mail_back(api: Api, tester: st
     later = api.accepted([ANN], scheduled_at="2026-09-22T00:00:00Z", unsubscribe=True)
     assert api.call("PUT", f"/suppressions/{ANN}", {"reason": "x"}, query=query, key=tester).status == 200
     assert api.call("GET", f"/suppressions/{ANN}", query=query).code == "not_found"
-    api.world.clock.advance(86_400)
     assert fate(api, ANN) == ""
+    api.world.clock.advance(86_400)
+    api.world.settle()
     assert api.world.counts(later) == {"sent": 1}
 
 
@@ -72,10 +76,71 @@ def test_a_test_key_has_suppressions_of_its_own_which_its_jobs_heed(api: Api, te
     assert fate(api, ANN, key=tester) == ""
 
 
+def template(api: Api, key: str | None = None) -> str:
+    """Store a template and return its id."""
+    got = api.call("POST", "/templates", {"name": "Welcome", "channel": "email", **SAID}, key=key)
+    assert got.status == 201, got.text
+    name: str = got.json["template_id"]
+    return name
+
+
 @pytest.mark.promise(9)
-def test_a_magic_recipient_bounces_each_time_and_is_suppressed_nowhere(api: Api, tester: str) -> None:
-    for _ in range(2):
-        job = api.logged([BOUNCES], key=tester)
-        assert api.world.counts(job) == {"failed": 1}
-    for key in (tester, api.key):
-        assert api.call("GET", "/suppressions", key=key).json["items"] == []
+def test_a_test_key_neither_reads_nor_changes_a_live_template(api: Api, tester: str) -> None:
+    url = f"/templates/{template(api)}"
+    before = api.call("GET", url).json
+    theirs = SAID | {"body": "<p>Theirs</p>"}
+    for method, path, body in (
+        ("GET", url, None),
+        ("GET", f"{url}/versions", None),
+        ("PUT", url, theirs),
+        ("DELETE", url, None),
+    ):
+        assert api.call(method, path, body, key=tester).code == "not_found"
+    assert api.call("GET", "/templates", key=tester).json["items"] == []
+    assert api.call("GET", url).json == before
+
+
+@pytest.mark.promise(9)
+def test_no_live_campaign_says_what_a_test_key_has_stored(api: Api, tester: str) -> None:
+    tried = template(api, tester)
+    assert api.call("GET", f"/templates/{tried}").code == "not_found"
+    assert api.call("GET", "/templates").json["items"] == []
+    campaign = {"name": "x", "channel": "email", "template_id": tried}
+    assert api.call("POST", "/campaigns", campaign).code == "not_found"
+    change = {"template_id": tried}
+    assert api.call("PUT", f"/campaigns/{api.campaign()}/template", change).code == "not_found"
+    assert [x["template_id"] for x in api.call("GET", "/templates", key=tester).json["items"]] == [tried]
+    assert api.call("POST", "/campaigns", campaign, key=tester).status == 201
+    assert api.call("PUT", f"/templates/{tried}", SAID, key=tester).json["version"] == 2
+    assert api.call("DELETE", f"/templates/{tried}", key=tester).json == {"deleted": True}
+
+
+def log(api: Api, key: str | None = None, **query: Any) -> list[tuple[str, str]]:
+    """Return the audit log that a key sees, newest first: action and subject."""
+    got = api.call("GET", "/audit", query=query, key=key)
+    assert got.status == 200, got.text
+    return [(x["action"], x["subject"]) for x in got.json["items"]]
+
+
+@pytest.mark.promise(9)
+def test_a_test_key_reads_only_what_was_done_to_test_keys_things(api: Api, tester: str) -> None:
+    live, tried = api.accepted(), api.accepted(key=tester)
+    mine, kept = template(api, tester), template(api)
+    for key, job in ((tester, tried), (None, live)):
+        api.world.clock.advance(1)
+        assert api.call("POST", f"/jobs/{job}/stop", key=key).status == 200
+    told = log(api)
+    assert told[0] == ("job.stopped", live)
+    assert ("template.created", kept) in told
+    assert {"account.created", "key.created"} <= {action for action, _ in told}
+    of_tests = [("job.stopped", tried), ("template.created", mine)]
+    assert log(api, tester) == log(api, tester, test="true") == log(api, tester, test="false") == of_tests
+    assert log(api, test="true") == of_tests, "the account's own log of them"
+    assert not set(of_tests) & set(told)
+
+
+@pytest.mark.promise(9)
+def test_what_a_live_key_does_to_a_test_s_job_is_in_the_log_of_tests(api: Api, tester: str) -> None:
+    tried = api.accepted(key=tester)
+    assert api.call("POST", f"/jobs/{tried}/stop").status == 200
+    assert log(api, tester) == log(api, test="true") == [("job.stopped", tried)]

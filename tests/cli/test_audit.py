@@ -4,6 +4,7 @@ import pytest
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.journal import DynamoJournal
 from shared.domain.journal import EVERYONE, audited
+from shared.domain.namespaces import namespace
 from tests.cli.conftest import TABLE
 from tests.cli.fakes import NOW, Run
 
@@ -38,3 +39,13 @@ def test_what_concerns_everybody_has_a_log_of_its_own(run: Run) -> None:
     assert run("audit", "*").code == 2
     for nobody in ("nobody", "acc_000000000000"):  # who mistypes an id is not told that nothing was done
         assert run("audit", nobody).code == 3
+
+
+def test_what_concerns_test_keys_things_has_a_log_of_its_own(run: Run) -> None:
+    account = run("account", "create", "Ann", "--sender", "news@example.com", "--json").json["account_id"]
+    journal = DynamoJournal(Dynamo(boto3.client("dynamodb", region_name="us-east-1")), TABLE)
+    event = audited(namespace(account, test=True), int(NOW) * 1000, "one", "template.created", "0123456789abcdef")
+    journal.write(event)
+    assert [x["subject"] for x in run("audit", account, "--test", "--json").json["items"]] == ["one"]
+    assert "one" not in [x["subject"] for x in run("audit", account, "--json").json["items"]]
+    assert run("audit", "--test").code == 2

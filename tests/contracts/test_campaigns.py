@@ -132,6 +132,14 @@ def shop(stores: Stores, clock: FakeClock) -> Shop:
 # Campaigns
 
 
+def test_templates_of_live_and_of_test_keys_are_listed_apart(shop: Shop) -> None:
+    live, tried = shop.template(), shop.template(test=True)
+    for made in (live, tried):
+        assert shop.templates.create(made, None) == Stored()
+        assert shop.templates.get(made.id) == made
+        assert [x.id for x in shop.templates.page(made.namespace, after="", limit=9)[0]] == [made.id]
+
+
 def test_a_campaign_is_kept_as_it_is(shop: Shop) -> None:
     whole = shop.campaign(
         test=True,

@@ -98,3 +98,21 @@ def test_an_operator_is_named_as_aws_knows_them_but_for_addresses() -> None:
     assert masked("ann@example.com") != masked("ben@example.com")
     assert masked("example.com") == "example.com"
     assert len(masked("x" * 200)) == 23
+
+
+@pytest.mark.promise(7)
+def test_a_template_s_changes_are_told_with_them(stores: Stores, clock: FakeClock) -> None:
+    shop = Shop(stores, clock)
+    first = shop.template(test=True)
+    second = replace(first, version=2)
+    acts = (Act.TEMPLATE_CREATED, Act.TEMPLATE_CHANGED, Act.TEMPLATE_DELETED)
+    events = [audited(first.namespace, clock.ms + i, first.id, act, ACTOR) for i, act in enumerate(acts)]
+    lost = audited(first.namespace, clock.ms + 9, first.id, Act.TEMPLATE_CHANGED, ACTOR)
+    assert shop.templates.create(first, None, event=events[0]) == Stored()
+    assert shop.templates.put(first, second, None, event=events[1]) == Stored()
+    assert shop.templates.put(first, replace(second, name="other"), None, event=lost) is None
+    assert not shop.templates.delete(first, event=lost)
+    for event in (events[2], lost):
+        assert shop.templates.delete(second, event=event)
+    assert told(stores) == []
+    assert told(stores, first.namespace) == events

@@ -7,6 +7,7 @@ import pytest
 from shared.contracts import Word
 from shared.domain.details import FeedbackDetail
 from shared.domain.jobs import Job
+from shared.domain.namespaces import namespace
 from shared.domain.outcomes import Rejected, Unknown
 from shared.domain.states import Cell, Change, JobState, MessageState
 from shared.engine.track import LATER, Tracked
@@ -190,6 +191,7 @@ def test_test_jobs_suppress_nobody(world: World) -> None:
     world.track("one", world.word(job.id, 0, "bounced"))
     assert world.states(job.id) == [Cell.BOUNCED]
     assert world.stores.suppressed(A) == {}
+    assert world.stores.suppressed(namespace(A, test=True)) == {}, "a magic recipient bounces each time"
     assert world.stores.stats(ACCOUNT) == {}
 
 

@@ -124,16 +124,20 @@ class FakeTemplates:
         self._records = records
         self._atomic = Atomic("templates", ledgers.lock, tap or Tap())
 
-    def create(self, template: StoredTemplate, key: Idempotency | None) -> Stored | Replay | Mismatch:
-        made = self._atomic("create", lambda: self._add(0, template, key))
+    def create(
+        self, template: StoredTemplate, key: Idempotency | None, *, event: Event | None = None
+    ) -> Stored | Replay | Mismatch:
+        made = self._atomic("create", lambda: self._add(0, template, key, event))
         return made or Stored()
 
     def put(
-        self, old: StoredTemplate, new: StoredTemplate, key: Idempotency | None
+        self, old: StoredTemplate, new: StoredTemplate, key: Idempotency | None, *, event: Event | None = None
     ) -> Stored | Replay | Mismatch | None:
-        return self._atomic("put", lambda: self._add(old.version, new, key))
+        return self._atomic("put", lambda: self._add(old.version, new, key, event))
 
-    def _add(self, latest: int, template: StoredTemplate, key: Idempotency | None) -> Stored | Replay | Mismatch | None:
+    def _add(
+        self, latest: int, template: StoredTemplate, key: Idempotency | None, event: Event | None
+    ) -> Stored | Replay | Mismatch | None:
         made = self._records.made_before(key, f"template {id(key)}", template.saved_at)
         if made is not None:
             return made
@@ -142,7 +146,12 @@ class FakeTemplates:
             return Stored() if versions and versions[-1] == template else None
         self.items[template.id] = [*versions, template]
         self._records.keep(key, f"template {id(key)}")
+        self._note(event)
         return Stored()
+
+    def _note(self, event: Event | None) -> None:
+        if event is not None:
+            self._records.journal.keep(event)
 
     def get(self, template: str, version: int | None = None) -> StoredTemplate | None:
         def found() -> StoredTemplate | None:
@@ -152,10 +161,10 @@ class FakeTemplates:
 
         return self._atomic("get", found)
 
-    def page(self, account: str, *, after: str, limit: int) -> tuple[list[StoredTemplate], str]:
+    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[StoredTemplate], str]:
         def found() -> tuple[list[StoredTemplate], str]:
             heads = [versions[-1] for versions in self.items.values()]
-            mine = {_place(x.created_at, x.id): x for x in heads if x.account == account}
+            mine = {_place(x.created_at, x.id): x for x in heads if x.namespace == namespace}
             places, end = _page(list(mine), after, limit)
             return [replace(mine[p], message=Message()) for p in places], end
 
@@ -168,12 +177,13 @@ class FakeTemplates:
 
         return self._atomic("versions", found)
 
-    def delete(self, template: StoredTemplate) -> bool:
+    def delete(self, template: StoredTemplate, *, event: Event | None = None) -> bool:
         def remove() -> bool:
             stored = self.items.get(template.id)
             if stored is not None and stored[-1].version != template.version:
                 return False
-            self.items.pop(template.id, None)
+            if self.items.pop(template.id, None) is not None:
+                self._note(event)
             return True
 
         return self._atomic("delete", remove)

@@ -32,6 +32,22 @@ ACCOUNTS: Final = (
         "tests/engine/test_suppressed.py::test_a_job_heeds_the_suppressions_of_its_kind_of_key_alone[True]",
     ),
     Mutant(
+        "a live campaign says what a test key has stored",
+        9,
+        "functions/api/campaigning.py",
+        "if found is None or found.namespace != call.key.namespace:",
+        "if found is None or found.account != call.key.account:",
+        f"{LIVE}::test_no_live_campaign_says_what_a_test_key_has_stored",
+    ),
+    Mutant(
+        "a test key reads the live audit log",
+        9,
+        "functions/api/routes/audit.py",
+        "whose = namespace(call.key.account, test=call.key.test or query.test)",
+        "whose = namespace(call.key.account, test=query.test)",
+        f"{LIVE}::test_a_test_key_reads_only_what_was_done_to_test_keys_things",
+    ),
+    Mutant(
         "test keys take the requests of live ones",
         9,
         "functions/api/auth.py",

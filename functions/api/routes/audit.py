@@ -9,6 +9,7 @@ from functions.api.routing import AnyRoute, Call, Nothing, Route
 from functions.api.views import AuditEntry, AuditPage, moment
 from shared.domain.accounts import Scope
 from shared.domain.journal import Event
+from shared.domain.namespaces import namespace
 
 
 def _entry(event: Event) -> AuditEntry:
@@ -21,7 +22,8 @@ def pages(call: Call[AuditQuery, Nothing]) -> Answer:
     """Return a page of the audit log, newest first."""
     query = call.query
     place = cursors.events(call)
-    found, after = call.services.journal.page(call.key.account, kind=query.action or "", after=place, limit=query.limit)
+    whose = namespace(call.key.account, test=call.key.test or query.test)
+    found, after = call.services.journal.page(whose, kind=query.action or "", after=place, limit=query.limit)
     return AuditPage(items=[_entry(x) for x in found], next_cursor=cursors.seal(call, after)).answer()
 
 
@@ -32,8 +34,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="listAudit",
         tag="Audit",
         summary="Who did what, newest first",
-        description="Kept for 400 days. It names keys, jobs and campaigns by their ids, and never an address. With "
-        "`action` a page may be short, even empty, and still carry a cursor.",
+        description="Kept for 400 days. It names keys, jobs and campaigns by their ids, and never an address. Test "
+        "keys read a log of their own: what was done to their jobs, campaigns, suppressions and templates. A live key "
+        "reads that one with `test=true`. With `action` a page may be short, even empty, and still carry a cursor.",
         scope=Scope.ADMIN,
         handler=pages,
         query=AuditQuery,

@@ -26,7 +26,7 @@ def days(call: Call[StatsQuery, Nothing]) -> Answer:
         raise invalid("from", "The first day comes after the last.")
     if (last - first).days >= MAX_DAYS:
         raise invalid("from", f"At most {MAX_DAYS} days.")
-    found = call.services.stats.days(call.key.account, first, last)
+    found = call.services.stats.days(call.key.namespace, first, last)
     by = frozenset(query.by or ())
     return DayPage(items=[day_view(d, by) for d in found], next_cursor=None).answer()
 

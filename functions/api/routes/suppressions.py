@@ -46,14 +46,16 @@ def read(call: Call[ScopeQuery, Nothing]) -> Answer:
 def put(call: Call[ScopeQuery, NewSuppression]) -> Answer:
     """Suppress an address."""
     reach = call.query.scope
-    made = call.services.suppressions.put(call.key.namespace, _address(call), call.body.reason, reach=reach)
+    store, reason = call.services.suppressions, call.body.reason
+    made = store.put(call.key.namespace, _address(call), reason, reach=reach, by=call.key.id)
     return suppression_view(made, reach).answer()
 
 
 def delete(call: Call[ScopeQuery, Nothing]) -> Answer:
     """Allow an address again."""
     address = _address(call)
-    removed = call.services.suppressions.delete(call.key.namespace, address, reach=call.query.scope)
+    store = call.services.suppressions
+    removed = store.delete(call.key.namespace, address, reach=call.query.scope, by=call.key.id)
     return Removed(address=address, removed=removed).answer()
 
 

@@ -1,6 +1,7 @@
 """Stored templates, which keep their versions."""
 
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 from functions.api import cursors
 from functions.api.campaign_models import NewTemplate, TemplateVersion, VersionQuery
@@ -14,6 +15,7 @@ from functions.api.routing import AnyRoute, Call, Nothing, Route
 from shared.domain.accounts import Scope
 from shared.domain.campaigns import MAX_VERSIONS, StoredTemplate
 from shared.domain.ids import new_id
+from shared.domain.journal import Act, Event, audited
 from shared.ports import Mismatch, Replay, Retriable
 
 TRIES: Final = 5
@@ -29,9 +31,11 @@ def create(call: Call[Nothing, NewTemplate]) -> Answer:
     except Problem as problem:
         return repeat_or_raise(call, 201, problem)
     now = _now(call)
-    made = StoredTemplate(new_id(now), call.key.account, body.name, channel, message, now, now)
+    made = StoredTemplate(new_id(now), call.key.account, body.name, channel, message, now, now, test=call.key.test)
     answer = template_view(made).model_dump_json()
-    found = call.services.campaigns().templates.create(made, record_of(call, answer))
+    found = call.services.campaigns().templates.create(
+        made, record_of(call, answer), event=_event(call, made, Act.TEMPLATE_CREATED)
+    )
     if isinstance(found, Replay | Mismatch):
         return repeated(found, 201)
     return Answer(201, answer, {"Location": f"/templates/{made.id}"})
@@ -47,7 +51,8 @@ def put(call: Call[Nothing, TemplateVersion]) -> Answer:
         except Problem as problem:
             return repeat_or_raise(call, 200, problem)
         answer = template_view(new).model_dump_json()
-        found = store.put(old, new, record_of(call, answer))
+        event = _event(call, new, Act.TEMPLATE_CHANGED)
+        found = store.put(old, new, record_of(call, answer), event=event)
         if isinstance(found, Replay | Mismatch):
             return repeated(found, 200)
         if found is not None:
@@ -60,7 +65,7 @@ def _next(call: Call[Nothing, TemplateVersion], old: StoredTemplate) -> StoredTe
         raise Problem("too_many_versions")
     message = message_of(call, old.channel, call.body)
     name = call.body.name or old.name
-    return StoredTemplate(old.id, old.account, name, old.channel, message, old.created_at, _now(call), old.version + 1)
+    return replace(old, name=name, message=message, saved_at=_now(call), version=old.version + 1)
 
 
 def read(call: Call[VersionQuery, Nothing]) -> Answer:
@@ -72,7 +77,7 @@ def pages(call: Call[Paging, Nothing]) -> Answer:
     """Return a page of templates, newest first."""
     place = cursors.jobs(call)
     store = call.services.campaigns().templates
-    found, after = store.page(call.key.account, after=place, limit=call.query.limit)
+    found, after = store.page(call.key.namespace, after=place, limit=call.query.limit)
     return TemplatePage(items=[template_item(x) for x in found], next_cursor=cursors.seal(call, after)).answer()
 
 
@@ -89,12 +94,20 @@ def versions(call: Call[Paging, Nothing]) -> Answer:
 def delete(call: Call[Nothing, Nothing]) -> Answer:
     """Delete a template with its versions; campaigns have copies."""
     for _ in range(TRIES):
-        if call.services.campaigns().templates.delete(owned_template(call, call.path["id"])):
+        found = owned_template(call, call.path["id"])
+        event = _event(call, replace(found, saved_at=_now(call)), Act.TEMPLATE_DELETED)
+        if call.services.campaigns().templates.delete(found, event=event):
             return Deleted(deleted=True).answer()
     raise Retriable("template: busy")
 
 
-def _now(call: Call[Nothing, NewTemplate] | Call[Nothing, TemplateVersion]) -> int:
+def _event(call: Call[Any, Any], template: StoredTemplate, act: Act) -> Event:
+    """Return what the audit log says of a version of a template: what was done at its `saved_at`, not what it says."""
+    data: dict[str, str | int] = {"channel": template.channel, "version": template.version}
+    return audited(template.namespace, template.saved_at, template.id, act, call.key.id, data)
+
+
+def _now(call: Call[Any, Any]) -> int:
     return int(call.services.clock.now() * 1000)
 
 

@@ -62,7 +62,7 @@ The keys of both were in `records` before, and are still written there by operat
 entry of a resume is there for good, since the stream of `records` wakes what waits.
 
 Of its test keys an account has these apart, under `account#TEST` instead of `account`: request bucket, bucket of tests,
-suppressions and unsubscriptions with their logs and marks.
+suppressions and unsubscriptions with their logs and marks, templates (in `mine`), and the audit log with events.
 
 `created_at` in an index key is 15 digits of Unix milliseconds, so that text order is time order.
 """
@@ -247,9 +247,9 @@ def export(export_id: str) -> Key:
     return key(f"X#{export_id}", "EXPORT")
 
 
-def event(account_id: str, log: str, at_ms: int, event_id: str, kind: str) -> Key:
-    """An event by its time, in one of an account's logs; two of one moment do not replace each other."""
-    return key(f"A#{account_id}#{log.upper()}", f"{aged(at_ms, event_id)}#{kind}")
+def event(namespace: str, log: str, at_ms: int, event_id: str, kind: str) -> Key:
+    """An event by its time, in one of the logs of a namespace; two of one moment do not replace each other."""
+    return key(f"{account_pk(namespace)}#{log.upper()}", f"{aged(at_ms, event_id)}#{kind}")
 
 
 def system_control() -> Key:

@@ -15,7 +15,7 @@ from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.contracts import AUDIT_DAYS
 from shared.domain.addresses import address_hash
-from shared.domain.journal import RECIPIENT, Act, Event, audited, person
+from shared.domain.journal import RECIPIENT, SYSTEM, Act, Event, audited, person
 from shared.domain.suppressions import Reach
 from shared.domain.unsubscribe import Unsubscription, undoable
 from shared.ports import Clock, Recent
@@ -46,8 +46,11 @@ class Suppression:
     channel: str = ""
 
 
-def add(db: Dynamo, table: str, reach: Reach, namespace: str, new: Suppression) -> bool:
-    """Store an entry if there is none of its address; False if there is. The mark has to be set before."""
+def add(db: Dynamo, table: str, reach: Reach, namespace: str, new: Suppression, event: Event | None = None) -> bool:
+    """Store an entry if there is none of its address; False if there is. The mark has to be set before.
+
+    `event`: kept in the same transaction.
+    """
     digest = address_hash(new.address)
     fields: Item = {"address": s(new.address), "reason": s(new.reason), "at": n(new.at)}
     if new.job:
@@ -58,7 +61,8 @@ def add(db: Dynamo, table: str, reach: Reach, namespace: str, new: Suppression) 
     first["ConditionExpression"] = "attribute_not_exists(pk)"
     second: Item = {"TableName": table, "Item": {**keys.suppression_log(namespace, new.at, digest, reach), **fields}}
     try:
-        db.call("transact_write_items", TransactItems=[{"Put": first}, {"Put": second}])
+        noted = journal.puts(db, table, event) if event is not None else []
+        db.call("transact_write_items", TransactItems=[{"Put": first}, {"Put": second}, *noted])
     except Cancelled as lost:
         if "ConditionalCheckFailed" not in lost.codes:
             raise
@@ -162,29 +166,42 @@ class Suppressions:
         self._table = table
         self._clock = clock
 
-    def put(self, namespace: str, address_key: str, reason: str, *, reach: Reach = Reach.ALL) -> Suppression:
+    def put(
+        self, namespace: str, address_key: str, reason: str, *, reach: Reach = Reach.ALL, by: str = SYSTEM
+    ) -> Suppression:
         """Suppress an address, given as its normalised key, or unsubscribe it, and return what is stored.
 
-        Repeating it changes at most the reason: the first time stays.
+        Repeating it changes at most the reason: the first time stays. What changes has an entry in the audit log.
+
+        Args:
+            namespace: whose.
+            address_key: the normalised address or number.
+            reason: why, as its owner says.
+            reach: to which list.
+            by: the actor.
         """
         now = int(self._clock.now() * 1000)
         new = Suppression(address_key, reason, now)
+        added = _event(namespace, now, address_key, Act.SUPPRESSION_ADDED, reach, by)
+        changed = _event(namespace, now, address_key, Act.SUPPRESSION_CHANGED, reach, by)
         noted = False
         while True:
             if not noted and self.get(namespace, address_key, reach=reach) is None:
                 marks.suppressing(self._db, self._table, namespace, now, reach)
                 noted = True
-            if add(self._db, self._table, reach, namespace, new):
+            if add(self._db, self._table, reach, namespace, new, added):
                 if not noted:  # it was there, and was taken away just now
                     marks.suppressing(self._db, self._table, namespace, now, reach)
                 return new
             known = self.get(namespace, address_key, reach=reach)
             if known is None:
                 continue
-            if known.reason == reason or self._rename(namespace, address_key, known, reason, reach):
+            if known.reason == reason or self._rename(namespace, address_key, known, reason, reach, changed):
                 return replace(known, reason=reason)
 
-    def _rename(self, namespace: str, address_key: str, known: Suppression, reason: str, reach: Reach) -> bool:
+    def _rename(
+        self, namespace: str, address_key: str, known: Suppression, reason: str, reach: Reach, event: Event
+    ) -> bool:
         """Change the reason of an entry; False if it has gone. An erased one no longer holds its address."""
         digest = address_hash(address_key)
         update = {
@@ -195,7 +212,9 @@ class Suppressions:
         }
         both = keys.suppression(namespace, digest, reach), keys.suppression_log(namespace, known.at, digest, reach)
         try:
-            self._db.call("transact_write_items", TransactItems=[{"Update": {**update, "Key": key}} for key in both])
+            updates = [{"Update": {**update, "Key": key}} for key in both]
+            noted = journal.puts(self._db, self._table, event)
+            self._db.call("transact_write_items", TransactItems=[*updates, *noted])
         except Cancelled as lost:
             if "ConditionalCheckFailed" in lost.codes:
                 return False
@@ -207,9 +226,10 @@ class Suppressions:
         item = self._db.get(self._table, keys.suppression(namespace, address_hash(address_key), reach))
         return _suppression(item) if item else None
 
-    def delete(self, namespace: str, address_key: str, *, reach: Reach = Reach.ALL) -> bool:
-        """Allow an address again; False if there was no entry of it."""
-        return remove(self._db, self._table, reach, namespace, address_key)
+    def delete(self, namespace: str, address_key: str, *, reach: Reach = Reach.ALL, by: str = SYSTEM) -> bool:
+        """Allow an address again, with an entry in the audit log; False if there was none. `by`: the actor."""
+        event = _event(namespace, int(self._clock.now() * 1000), address_key, Act.SUPPRESSION_REMOVED, reach, by)
+        return remove(self._db, self._table, reach, namespace, address_key, event=event)
 
     def undoable(self, wanted: Unsubscription, found: Suppression) -> bool:
         """Tell whether a link may still take back the unsubscription of its address."""
@@ -269,6 +289,11 @@ class Suppressions:
             by_digest = {digest: k for digest, k in by_digest.items() if digest > read_to}
         wanted = [keys.suppression(namespace, digest, reach) for digest in by_digest]
         return found | {by_digest[x["sk"]["S"]] for x in self._db.batch_get(self._table, wanted)}
+
+
+def _event(namespace: str, now: int, address_key: str, act: Act, reach: Reach, by: str) -> Event:
+    """Return what the audit log says of a change by a key; the reason is the client's text and stays out of it."""
+    return audited(namespace, now, person(address_key), act, by, {"scope": reach.value})
 
 
 def _suppression(item: Item) -> Suppression:

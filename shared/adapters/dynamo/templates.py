@@ -3,17 +3,18 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from shared.adapters.dynamo import keys, once
+from shared.adapters.dynamo import journal, keys, once
 from shared.adapters.dynamo.client import BATCH_WRITE, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import binary, n, number, s, text
 from shared.adapters.dynamo.listing import entries
 from shared.domain.campaigns import Message, StoredTemplate
 from shared.domain.ids import new_id
+from shared.domain.journal import Event
 from shared.ports import Idempotency, Mismatch, Replay, Stored
 
 KIND: Final = "template"
 """Kind in the index `mine`."""
-_LISTED: Final = ("account", "name", "channel", "created_at", "saved_at", "version")
+_LISTED: Final = ("account", "name", "channel", "created_at", "saved_at", "version", "test")
 """Attributes that a list of templates needs: all but the message."""
 
 
@@ -24,25 +25,27 @@ class DynamoTemplates:
         self._db = dynamo
         self._table = records
 
-    def create(self, template: StoredTemplate, key: Idempotency | None) -> Stored | Replay | Mismatch:
-        """Store the first version of a new template, with its idempotency record."""
-        made = self._store(template, "attribute_not_exists(pk)", {}, key)
+    def create(
+        self, template: StoredTemplate, key: Idempotency | None, *, event: Event | None = None
+    ) -> Stored | Replay | Mismatch:
+        """Store the first version of a new template, with its idempotency record and an event, in one transaction."""
+        made = self._store(template, "attribute_not_exists(pk)", {}, key, event)
         return Stored() if made is None else made  # an id is random: only we can have written it
 
     def put(
-        self, old: StoredTemplate, new: StoredTemplate, key: Idempotency | None
+        self, old: StoredTemplate, new: StoredTemplate, key: Idempotency | None, *, event: Event | None = None
     ) -> Stored | Replay | Mismatch | None:
-        """Store the next version of a template; None if `old` is no longer the latest one."""
-        return self._store(new, "version = :version", {":version": n(old.version)}, key)
+        """Store the next version of a template, and an event; None if `old` is no longer the latest one."""
+        return self._store(new, "version = :version", {":version": n(old.version)}, key, event)
 
     def _store(
-        self, x: StoredTemplate, condition: str, values: Item, key: Idempotency | None
+        self, x: StoredTemplate, condition: str, values: Item, key: Idempotency | None, event: Event | None
     ) -> Stored | Replay | Mismatch | None:
         made = once.earlier(self._db, self._table, key, x.saved_at)
         if made is not None:
             return made
         fields = _fields(x)
-        mine = {"mine_pk": s(keys.mine_pk(x.account, KIND)), "mine_sk": s(keys.aged(x.created_at, x.id))}
+        mine = {"mine_pk": s(keys.mine_pk(x.namespace, KIND)), "mine_sk": s(keys.aged(x.created_at, x.id))}
         head: Item = {
             "TableName": self._table,
             "Item": {**keys.template(x.id), **fields, **mine},
@@ -52,7 +55,7 @@ class DynamoTemplates:
         if values:
             head["ExpressionAttributeValues"] = values
         version = {"TableName": self._table, "Item": {**keys.template_version(x.id, x.version), **fields}}
-        actions: list[Item] = [{"Put": head}, {"Put": version}]
+        actions: list[Item] = [{"Put": head}, {"Put": version}, *self._noted(event)]
         try:
             return once.store(self._db, self._table, actions, key, owner=new_id(x.saved_at), now=x.saved_at)
         except Cancelled as lost:
@@ -67,11 +70,11 @@ class DynamoTemplates:
         item = self._db.get(self._table, key)
         return _template(item) if item else None
 
-    def page(self, account: str, *, after: str, limit: int) -> tuple[list[StoredTemplate], str]:
-        """Return some of the account's templates, newest first; one query and one read per 100."""
-        pk = keys.mine_pk(account, KIND)
+    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[StoredTemplate], str]:
+        """Return some templates of a namespace, newest first; one query and one read per 100."""
+        pk = keys.mine_pk(namespace, KIND)
         found, end = entries(self._db, self._table, pk, keys.template, _LISTED, after=after, limit=limit)
-        return [x for x in map(_template, found) if x.account == account], end
+        return [x for x in map(_template, found) if x.namespace == namespace], end
 
     def versions(self, template: str, *, before: int, limit: int) -> list[StoredTemplate]:
         """Return versions, the latest first, without their messages."""
@@ -90,10 +93,25 @@ class DynamoTemplates:
         )
         return [_template(x) for x in page["Items"]]
 
-    def delete(self, template: StoredTemplate) -> bool:
-        """Remove a template if it is as read, then its versions; those that a fault leaves behind nobody can name."""
-        if not self._db.delete_at(self._table, keys.template(template.id), template.version):
-            return False
+    def delete(self, template: StoredTemplate, *, event: Event | None = None) -> bool:
+        """Remove a template if it is as read, then its versions; those that a fault leaves behind nobody can name.
+
+        One that has gone counts as removed. `event`: kept only if this call removes it.
+        """
+        head: Item = {
+            "TableName": self._table,
+            "Key": keys.template(template.id),
+            "ConditionExpression": "version = :version",
+            "ExpressionAttributeValues": {":version": n(template.version)},
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+        try:
+            self._db.call("transact_write_items", TransactItems=[{"Delete": head}, *self._noted(event)])
+        except Cancelled as lost:
+            if lost.codes[0] != "ConditionalCheckFailed":
+                raise
+            if lost.items[0] is not None:
+                return False
         wanted = [keys.template_version(template.id, v) for v in range(1, template.version + 1)]
         for start in range(0, len(wanted), BATCH_WRITE):
             self._db.call(
@@ -103,6 +121,9 @@ class DynamoTemplates:
                 ],
             )
         return True
+
+    def _noted(self, event: Event | None) -> list[Item]:
+        return journal.puts(self._db, self._table, event) if event is not None else []
 
 
 def _fields(x: StoredTemplate) -> Item:
@@ -114,6 +135,7 @@ def _fields(x: StoredTemplate) -> Item:
         "created_at": n(x.created_at),
         "saved_at": n(x.saved_at),
         "version": n(x.version),
+        **({"test": {"BOOL": True}} if x.test else {}),
     }
 
 
@@ -127,4 +149,5 @@ def _template(item: Mapping[str, Any]) -> StoredTemplate:
         created_at=number(item, "created_at"),
         saved_at=number(item, "saved_at"),
         version=number(item, "version"),
+        test="test" in item,
     )

@@ -47,5 +47,5 @@ class Keeping:
         if now < max(job.created_at, job.not_before) + LONGEST_MS or job.state not in TRANSITIONS[Change.STOP][0]:
             return False
         told: dict[str, str | int] = {"reason": StopReason.EXPIRED.value, "campaign": job.campaign}
-        event = Event(job.account, now, job.id, STOPPED, SYSTEM, told)
+        event = Event(job.namespace, now, job.id, STOPPED, SYSTEM, told)
         return self.records.change(job, Change.STOP, now, reason=StopReason.EXPIRED.value, event=event).won

@@ -1,0 +1,182 @@
+"""Every operation of the OpenAPI document, by a test key at what is live, and by a live key at what is a test key's.
+
+Then: a test key read suppressions, templates, stats and the audit log of live keys, and changed the first two. An
+operation that is not in the table fails until it is decided what the two kinds of key see of each other there.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Final
+
+import pytest
+
+from functions.api.openapi import FILE
+from shared.domain.accounts import ALL_SCOPES
+from shared.domain.namespaces import TEST
+from tests.api.conftest import Api, build_api
+from tests.api.test_apart import BODIES
+from tests.fakes.clock import FakeClock
+
+DOCUMENT: Final = json.loads(FILE.read_text(encoding="utf-8"))
+OPERATIONS: Final = {
+    operation["operationId"]: (method.upper(), path, operation)
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+}
+
+
+class Kind(Enum):
+    """What an operation has to do with the two kinds of key."""
+
+    OPEN = auto()
+    """It needs no key."""
+    SHARED = auto()
+    """It shows what the deployment offers, the same to both."""
+    OWN = auto()
+    """It reads or changes a list of which each kind has its own, or makes something of the caller's kind."""
+    NAMED = auto()
+    """It names something: of the other kind that does not exist."""
+    JOBS = auto()
+    """It lists jobs: a live key sees those of both kinds."""
+    JOB = auto()
+    """It names a job: a live key sees those of both kinds."""
+
+
+TABLE: Final[Mapping[str, Kind]] = {
+    **dict.fromkeys(("getHealth", "getOpenapi", "getDocs", "postProviderEvents"), Kind.OPEN),
+    **dict.fromkeys(("showUnsubscription", "unsubscribe", "undoUnsubscription"), Kind.OPEN),
+    "listCredentials": Kind.SHARED,
+    **dict.fromkeys(("createBatch", "createCampaign", "createTemplate"), Kind.OWN),
+    **dict.fromkeys(("listCampaigns", "listTemplates", "getStats", "listAudit"), Kind.OWN),
+    **dict.fromkeys(("listSuppressions", "getSuppression", "putSuppression", "deleteSuppression"), Kind.OWN),
+    **dict.fromkeys(("listBatches", "listJobs", "listSchedules"), Kind.JOBS),
+    **dict.fromkeys(("getBatch", "stopBatch", "retryBatch", "resumeBatch", "exportBatch"), Kind.JOB),
+    **dict.fromkeys(("listBatchLogs", "getBatchLog", "deleteSchedule"), Kind.JOB),
+    **dict.fromkeys(("getJob", "stopJob", "retryJob", "resumeJob", "exportJob"), Kind.JOB),
+    **dict.fromkeys(("getCampaign", "changeCampaign", "deleteCampaign", "putCampaignTemplate"), Kind.NAMED),
+    **dict.fromkeys(("createUpload", "completeUpload", "getUpload", "deleteUpload", "putRecipients"), Kind.NAMED),
+    **dict.fromkeys(("previewCampaign", "testCampaign", "sendCampaign", "getCampaignStats"), Kind.NAMED),
+    **dict.fromkeys(("listCampaignMessages", "exportCampaign", "overrideBounceGuard"), Kind.NAMED),
+    **dict.fromkeys(("stopCampaign", "retryCampaign", "resumeCampaign"), Kind.NAMED),
+    **dict.fromkeys(("getTemplate", "listTemplateVersions", "putTemplate", "deleteTemplate"), Kind.NAMED),
+}
+KEYED: Final = [name for name, kind in TABLE.items() if kind is not Kind.OPEN]
+APART: Final = [name for name in KEYED if TABLE[name] in (Kind.SHARED, Kind.OWN, Kind.NAMED)]
+
+
+@dataclass(frozen=True)
+class Things:
+    """What the keys of one kind have.
+
+    Attributes:
+        names: ids by the first part of the paths that name them.
+        upload: a list of the first campaign.
+        address: suppressed, unsubscribed and a recipient.
+    """
+
+    names: Mapping[str, tuple[str, ...]]
+    upload: str
+    address: str
+
+    def urls(self, path: str) -> list[str]:
+        """Return a path of the document with each of the things that it may name."""
+        path = path.replace("{message}", "0.0").replace("{address}", self.address).replace("{upload_id}", self.upload)
+        return [path.replace("{id}", x) for x in self.names[path.split("/")[1]]] if "{id}" in path else [path]
+
+    def in_text(self, text: str) -> set[str]:
+        """Return the ids that stand in a text."""
+        return {x for x in (*(x for of in self.names.values() for x in of), self.upload) if x in text}
+
+
+@dataclass(frozen=True)
+class Both:
+    """An API, keys of both kinds with every scope, and what they have."""
+
+    api: Api
+    tester: str
+    live: Things
+    tests: Things
+
+    def of(self, things: Things) -> dict[str, Any]:
+        """Return the stored items of a kind by their keys; the live ones are all that are not of test keys."""
+        items = {f"{x['pk']} {x['sk']}": x for x in self.api.stored()}
+        of_tests = {place: x for place, x in items.items() if TEST in str(x) or self.tests.in_text(str(x))}
+        return of_tests if things is self.tests else {k: x for k, x in items.items() if k not in of_tests}
+
+
+def made(api: Api, key: str, address: str) -> Things:
+    """Make one of everything."""
+    person = {"recipient": address, "name": "Ann"}
+    job = api.batch([address], key=key).json["job_id"]
+    waiting = api.batch(key=key, scheduled_at="2026-09-22T00:00:00Z").json["job_id"]
+    template = api.call("POST", "/templates", BODIES["POST", "/templates"], key=key).json["template_id"]
+    campaign, sent = api.campaign(key=key), api.campaign(key=key)
+    upload = api.listed(campaign, person, key=key)
+    api.listed(sent, person, key=key)
+    of_list = api.sent(sent, key=key)
+    for scope in ("all", "campaigns"):
+        assert api.call("PUT", f"/suppressions/{address}", query={"scope": scope}, key=key).status == 200
+    names = {"batches": (job, waiting), "jobs": (job, of_list), "schedules": (waiting,)}
+    return Things({**names, "campaigns": (campaign, sent), "templates": (template,)}, upload, address)
+
+
+@pytest.fixture(scope="module")
+def both(moto_dynamo: Any) -> Both:
+    """Return both kinds with what they have."""
+    api = build_api(moto_dynamo, FakeClock())
+    tester, _ = api.services.accounts.create_key(api.account, test=True, scopes=ALL_SCOPES)
+    return Both(api, tester, made(api, api.key, "ann@example.org"), made(api, tester, "tess@example.org"))
+
+
+def test_the_table_has_every_operation() -> None:
+    assert set(TABLE) == set(OPERATIONS)
+    assert {name for name, (_, _, x) in OPERATIONS.items() if x.get("security") == []} == set(TABLE) - set(KEYED)
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("name", KEYED)
+def test_a_test_key_neither_sees_nor_changes_what_is_live(both: Both, name: str) -> None:
+    at(both, name, both.tester, both.live, named=(Kind.NAMED, Kind.JOB))
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("name", APART)
+def test_a_live_key_sees_only_jobs_of_test_keys(both: Both, name: str) -> None:
+    at(both, name, both.api.key, both.tests, named=(Kind.NAMED,))
+
+
+def at(both: Both, name: str, key: str, others: Things, *, named: tuple[Kind, ...]) -> None:
+    """Call an operation at what others have, of which nothing may be seen or changed; of kinds in `named` it is 404."""
+    method, path, _ = OPERATIONS[name]
+    before = both.of(others)
+    for url in others.urls(path):
+        got = both.api.call(method, url, BODIES.get((method, path)), key=key)
+        if TABLE[name] in named or (method == "GET" and "{address}" in path):
+            assert (got.status, got.code) == (404, "not_found")
+        else:
+            assert got.status in (200, 201, 202), got.text
+        assert others.in_text(got.text) == set()
+        assert "{address}" in path or others.address not in got.text
+    after = both.of(others)
+    assert {place: after.get(place) for place in before} == before
+
+
+@pytest.mark.promise(9)
+def test_a_test_key_s_stats_are_empty_and_no_live_template_is_in_its_campaigns(both: Both) -> None:
+    call, tester = both.api.call, both.tester
+    assert call("GET", "/stats").json["items"] != []
+    assert call("GET", "/stats", key=tester).json["items"] == []
+    for key, others in ((tester, both.live), (both.api.key, both.tests)):
+        (strange,) = others.names["templates"]
+        body = {"name": "x", "channel": "email", "template_id": strange}
+        assert call("POST", "/campaigns", body, key=key).code == "not_found"
+        own = both.api.campaign(key=key)
+        assert call("PUT", f"/campaigns/{own}/template", {"template_id": strange}, key=key).code == "not_found"
+
+
+def test_a_live_key_sees_the_jobs_of_test_keys(both: Both) -> None:
+    for path in ("/batches/{id}", "/jobs/{id}"):
+        for url in both.tests.urls(path):
+            assert both.api.call("GET", url).json["test"]
