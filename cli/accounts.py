@@ -268,7 +268,7 @@ def remove_sender(
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Take back a sender. Within 30 seconds nothing more is accepted from it."""
+    """Take back a sender. Within 30 seconds nothing more is accepted from it; scheduled jobs of it do not start."""
     with opened(ctx, stage, aws=aws) as desk:
         owner = resolve(desk.accounts, account)
         try:
@@ -280,4 +280,4 @@ def remove_sender(
     if json:
         emit({"account_id": owner, "sender": value, "removed": True})
     else:
-        say(f"{owner} may no longer send from {value}; what is accepted already is still sent")
+        say(f"{owner} may no longer send from {value}; jobs that have begun go on, scheduled ones are stopped")

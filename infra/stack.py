@@ -250,8 +250,10 @@ class PosthasteStack(Stack):
             function.allow(*READ, *CHANGE, on=[storage.records.table_arn, storage.ops.table_arn])
             function.allow("dynamodb:Query", on=self._indexes(storage, contracts.INDEX_OPEN))
             function.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes(deployment)])
-        for function in (dispatch.log, dispatch.sweep):  # of jobs that the bounce guard stops, or that expire
+        for function in (dispatch.plan, dispatch.log, dispatch.sweep):  # of jobs that they stop
             function.allow("dynamodb:PutItem", on=[storage.audit.table_arn])
+        for function in (dispatch.plan, dispatch.sweep):  # whose job is it that starts?
+            function.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[storage.identities.table_arn])
         contents = storage.objects(contracts.CONTENTS)
         dispatch.sweep.allow("s3:GetObject", "s3:PutObject", on=contents)  # of jobs that are kept longer
         dispatch.sweep.allow("s3:ListBucket", on=[storage.bucket.bucket_arn])
@@ -300,6 +302,8 @@ class PosthasteStack(Stack):
         due.allow(*CONSUME, "sqs:SendMessage", on=[queue])
         due.allow(*READ, *CHANGE, on=[storage.records.table_arn, storage.ops.table_arn])
         due.allow("dynamodb:Query", on=self._indexes(storage, contracts.INDEX_OPEN))
+        due.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[storage.identities.table_arn])
+        due.allow("dynamodb:PutItem", on=[storage.audit.table_arn])
         due.allow("sqs:SendMessage", on=[self._lanes(deployment)])
 
     def _grant_exports(self, storage: Storage, exports: Exports, serve: Function, make: Function) -> None:

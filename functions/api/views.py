@@ -116,7 +116,10 @@ class JobView(View):
     created_at: Time
     scheduled_at: Time | None
     stopped_at: Time | None
-    stop_reason: str | None
+    stop_reason: str | None = Field(
+        description="`user`, `operator`, `bounce_guard`, `expired` (it waited for a year), `key_revoked` or "
+        "`sender_removed`: before it started its API key was revoked, or its account lost the sender."
+    )
     finished_at: Time | None
     created_by: str | None = Field(description="Id of the API key that made it; null if that is not known.")
 

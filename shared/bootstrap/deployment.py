@@ -224,9 +224,16 @@ class Deployment:
     @cached_property
     def planner(self) -> "Planner":
         """Starts jobs."""
+        from shared.adapters.dynamo.standings import DynamoStandings  # noqa: PLC0415
         from shared.engine.plan import Planner  # noqa: PLC0415
 
-        return Planner(records=self.records, ledgers=self.ledgers, lanes=self.lanes, clock=self.clock)
+        return Planner(
+            records=self.records,
+            ledgers=self.ledgers,
+            lanes=self.lanes,
+            standings=DynamoStandings(self.dynamo, self.records_table),
+            clock=self.clock,
+        )
 
     @cached_property
     def schedules(self) -> "Schedules":

@@ -11,6 +11,7 @@ from shared.domain.addresses import Address, parse
 from shared.domain.namespaces import namespace
 
 _KEY: Final = re.compile(r"ph_(live|test)_[A-Za-z0-9_-]{43}")
+_KEY_ID: Final = re.compile(r"[0-9a-f]{16}")
 _ACCOUNT: Final = re.compile(r"acc_[0-9a-z]{12}")
 _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 MAX_NAME: Final = 100
@@ -51,6 +52,19 @@ class Account:
     suspended: bool = False
     paused: bool = False
     region: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether what a job was accepted by is still there.
+
+    Attributes:
+        key: its API key, or one that replaced it in a rotation, has not been revoked; an expired one is still there.
+        sender: its account may send from its address.
+    """
+
+    key: bool = True
+    sender: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +119,11 @@ def new_key_text(*, test: bool) -> str:
 def is_key_text(text: str) -> bool:
     """Tell whether the text has the form of an API key, so that nonsense costs no read."""
     return _KEY.fullmatch(text) is not None
+
+
+def is_key_id(text: str) -> bool:
+    """Tell whether the text has the form of an API key's id; other actors of the audit log have another."""
+    return _KEY_ID.fullmatch(text) is not None
 
 
 def key_digest(text: str) -> str:

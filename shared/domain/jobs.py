@@ -29,6 +29,10 @@ class StopReason(StrEnum):
     OPERATOR = "operator"
     EXPIRED = "expired"
     """It has waited for a year."""
+    KEY_REVOKED = "key_revoked"
+    """The API key that made it, or resumed it, had been revoked when it was to start."""
+    SENDER_REMOVED = "sender_removed"
+    """Its account was no longer allowed its sender when it was to start."""
 
 
 class OnAmbiguous(StrEnum):
@@ -86,6 +90,7 @@ class Job:
         shared: a campaign's job whose credential campaigns shared when it was made: it reserves nothing.
         retry: a retry on its way; as long as there is one the job is LOGGED, and open to the sweeper.
         created_by: the actor who made it, as the audit log names them; empty if that is not known.
+        resumed_by: the actor who last resumed or retried it, likewise.
         ttl: Unix seconds when the stored items may go.
     """
 
@@ -121,6 +126,7 @@ class Job:
     shared: bool = False
     retry: RetryRequest | None = None
     created_by: str = ""
+    resumed_by: str = ""
     version: int = 1
 
     @property
@@ -140,6 +146,11 @@ class Job:
         Campaigns' jobs do, but not on the lane that all tests share, nor where campaigns share the credential.
         """
         return bool(self.campaign) and not self.test and not self.shared
+
+    @property
+    def asked_by(self) -> str:
+        """The actor who last asked for it to be sent."""
+        return self.resumed_by or self.created_by
 
     @property
     def express(self) -> bool:

@@ -188,7 +188,7 @@ class JobControl:
         planned = self._planner.plan(job.id)
         if planned is None and self._schedules is not None:
             self._schedules.hint(changed.job)
-        return Resumed(planned or changed.job, messages)
+        return Resumed(planned or self._records.job(job.id) or changed.job, messages)
 
     def _event(self, job: Job, act: Act, by: str, data: Mapping[str, str | int] | None = None) -> Event:
         campaign = {"campaign": job.campaign} if job.campaign else {}

@@ -4,24 +4,36 @@ A job that reserves its credential waits its turn: the oldest starts, with it th
 stay READY until the last of these is LOGGED. Nobody tells them no; they are asked again when the credential is free.
 Those of an account that is paused or suspended wait for its resume and let others go first, also those that run: they
 give the credential back and become READY.
+
+A job that has waited since its acceptance is looked at again before it first starts: if its API key has been revoked,
+or its sender taken from its account, it is stopped instead.
 """
 
+import logging
 from typing import Final
 
-from shared.domain.jobs import Job
+from shared.domain.accounts import is_key_id
+from shared.domain.jobs import Job, StopReason
+from shared.domain.journal import SYSTEM, Act, Event
 from shared.domain.ledger import LedgerStatus
 from shared.domain.states import ACTIVE, Change, JobState
 from shared.engine.accept import send_pointers
-from shared.ports import Changed, Clock, Lanes, LedgerStore, OpenJob, Records
+from shared.ports import Changed, Clock, Lanes, LedgerStore, OpenJob, Records, Standings
 
 PROMPT_MS: Final = 3_000
 """Whoever planned a job less than so long ago is still sending its pointers."""
+WAITED_MS: Final = 60_000
+"""Key and sender of a job that starts sooner after its acceptance were looked at just now."""
+_LOG: Final = logging.getLogger(__name__)
 
 
 class Planner:
     """Starts jobs. A second plan of the same job only duplicates pointers."""
 
-    def __init__(self, *, records: Records, ledgers: LedgerStore, lanes: Lanes, clock: Clock) -> None:
+    def __init__(
+        self, *, records: Records, ledgers: LedgerStore, lanes: Lanes, standings: Standings, clock: Clock
+    ) -> None:
+        self._standings = standings
         self._records = records
         self._ledgers = ledgers
         self._lanes = lanes
@@ -116,8 +128,10 @@ class Planner:
         return [x for x in self._records.open_on(credential, running=False) if x.not_before <= now]
 
     def _start(self, job: Job, now: int) -> Changed | None:
-        """Make the transition and send the pointers; None if the job is not READY or not due."""
+        """Make the transition and send the pointers; None if the job is not READY, not due, or stopped instead."""
         if job.state is not JobState.READY or job.not_before > now:
+            return None
+        if self._refused(job, now):
             return None
         changed = self._records.change(job, Change.PLAN, now)
         stored = changed.job
@@ -126,6 +140,28 @@ class Planner:
         if changed.won and stored is not None:
             send_pointers(self._lanes, job, self._ledgers.list_queue(job.id))
         return changed
+
+    def _refused(self, job: Job, now: int) -> bool:
+        """Stop a job that is to start for the first time if it would not be accepted now; one read if it has waited.
+
+        A key that was replaced by another counts for as long as that one does. Of a job that names no key (a version
+        before keys were noted made it) only the sender is looked at.
+        """
+        if job.planned_at or now - job.created_at < WAITED_MS:
+            return False
+        key = job.asked_by if is_key_id(job.asked_by) else ""
+        if not key and not job.sender:
+            return False
+        standing = self._standings.read(job.account, key, job.sender)
+        if standing.key and standing.sender:
+            return False
+        reason = StopReason.SENDER_REMOVED if standing.key else StopReason.KEY_REVOKED
+        told: dict[str, str | int] = {"reason": reason.value, **({"key": key} if key else {})}
+        told |= {"campaign": job.campaign} if job.campaign else {}
+        event = Event(job.namespace, now, job.id, Act.JOB_STOPPED, SYSTEM, told)
+        if self._records.change(job, Change.STOP, now, reason=reason.value, strict=True, event=event).won:
+            _LOG.warning("stopped at its start", extra={"job": job.id, "reason": reason.value})
+        return True
 
     def _now(self) -> int:
         return int(self._clock.now() * 1000)

@@ -72,6 +72,7 @@ from shared.ports.sending import (
     Report,
     Reports,
 )
+from shared.ports.standings import Standings
 from shared.ports.transports import (
     AnswerLost,
     Http,
@@ -141,6 +142,7 @@ __all__ = [
     "Sized",
     "Sleep",
     "Smtp",
+    "Standings",
     "Steps",
     "Stepwise",
     "Stored",

@@ -203,9 +203,9 @@ class Records(Protocol):
             strict: only if the job's version is still that of `job`.
             event: kept in the same transaction.
 
-        RESUME needs the retry on its way to be that of `job`, and ends it. Of a job that reserves its credential, PLAN
-        takes the reservation in the same transaction, unless another campaign holds it, and LOG and GIVE_WAY give it
-        back. GIVE_WAY needs the job's account to be paused or suspended.
+        RESUME needs the retry on its way to be that of `job`, and ends it; it notes the event's actor on the job. Of a
+        job that reserves its credential, PLAN takes the reservation in the same transaction, unless another campaign
+        holds it, and LOG and GIVE_WAY give it back. GIVE_WAY needs the job's account to be paused or suspended.
         """
         ...
 

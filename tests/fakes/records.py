@@ -301,7 +301,7 @@ class FakeRecords(FakeSuppressions):
             elif change is Change.LOG:
                 new = replace(new, finished_at=now)
             elif change is Change.RESUME:
-                new = replace(new, retry=None)
+                new = replace(new, retry=None, resumed_by=event.actor if event else new.resumed_by)
             elif change is Change.STOP:
                 new = replace(new, stopped=True, stopped_at=now, stop_reason=reason)
             self.jobs[job.id] = new
@@ -326,7 +326,8 @@ class FakeRecords(FakeSuppressions):
             if stored is None or stored.state is not JobState.LOGGED or stored.retry != job.retry:
                 mine = stored is not None and stored.state is JobState.LOGGED and stored.retry == request
                 return Changed(won=mine, job=stored)
-            self.jobs[job.id] = replace(stored, retry=request, version=stored.version + 1)
+            by = event.actor if event and request else stored.resumed_by
+            self.jobs[job.id] = replace(stored, retry=request, resumed_by=by, version=stored.version + 1)
             if event is not None:
                 self.journal.keep(event)
             return Changed(won=True, job=self.jobs[job.id])

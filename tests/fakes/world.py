@@ -49,6 +49,7 @@ from tests.fakes.links import FakeLinks
 from tests.fakes.provider import FakeProvider, Oracle
 from tests.fakes.queues import FakeLanes, FakeQueue, following
 from tests.fakes.schedules import FakeScheduler
+from tests.fakes.standings import FakeStandings
 from tests.fakes.stores import FakeStores, Stores
 
 ACCOUNT = "acc_000000000001"
@@ -114,6 +115,7 @@ class World:
         self.lanes = FakeLanes(self.clock, self.tap)
         self.due_queue = FakeQueue(self.clock, self.tap)
         self.scheduler = FakeScheduler(self.tap)
+        self.standings = FakeStandings(self.tap)
         self.oracle = Oracle()
         self.providers = {
             c.id: provider(self.clock, self.oracle, name=c.id, per_call=provider_limit, tap=self.tap) for c in declared
@@ -141,7 +143,7 @@ class World:
             queue=self.due_queue,
             **common,
         )
-        self.planner = Planner(lanes=self.lanes, **common)
+        self.planner = Planner(lanes=self.lanes, standings=self.standings, **common)
         self.logger = Logger(lists=self.stores.lists, recovery=self.recovery, **common)
         self.tracker = Tracker(recovery=self.recovery, pool=FakePool, **common)
         self.retrier = Retrier(recovery=self.recovery, **common)

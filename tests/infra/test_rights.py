@@ -131,10 +131,10 @@ def test_no_function_writes_identities_and_who_adds_to_the_audit_log(template: T
                     for action in statement.actions:
                         found.setdefault((table, action), set()).add(service)
     assert found == {
-        ("identities", "dynamodb:GetItem"): {"api"},
-        ("identities", "dynamodb:BatchGetItem"): {"api"},
+        ("identities", "dynamodb:GetItem"): {"api", "plan", "due", "sweep"},
+        ("identities", "dynamodb:BatchGetItem"): {"api", "plan", "due", "sweep"},
         ("audit", "dynamodb:Query"): {"api"},
-        ("audit", "dynamodb:PutItem"): {"api", "log", "sweep"},
+        ("audit", "dynamodb:PutItem"): {"api", "plan", "due", "log", "sweep"},
     }
 
 

@@ -13,6 +13,8 @@ HOLDS: Final = "tests/contracts/test_pacer_holds.py"
 
 WAYS: Final = "tests/attacks/test_an_account_that_keeps_a_credential.py"
 
+LEAKED: Final = "tests/attacks/test_a_job_that_a_leaked_key_scheduled.py"
+
 SWITCHES: Final = (
     Mutant(
         "a campaign gives way while a window of it is out",
@@ -21,6 +23,22 @@ SWITCHES: Final = (
         "return LedgerStatus.IDLE in statuses and LedgerStatus.BUSY not in statuses",
         "return bool(statuses)",
         f"{WAYS}::test_it_keeps_the_credential_while_a_window_of_it_is_out",
+    ),
+    Mutant(
+        "a job starts although its key has been revoked",
+        9,
+        "shared/engine/plan.py",
+        "if standing.key and standing.sender:",
+        "if standing.sender:",
+        f"{LEAKED}::test_a_job_whose_key_was_revoked_is_stopped_when_its_time_comes",
+    ),
+    Mutant(
+        "a leaked key that resumes somebody's job stays unseen",
+        9,
+        "shared/domain/jobs.py",
+        "return self.resumed_by or self.created_by",
+        "return self.created_by",
+        f"{LEAKED}::test_stopping_and_resuming_it_first_does_not_hide_the_key[resume]",
     ),
     Mutant(
         "a suspended account's campaign keeps its credential",

@@ -170,7 +170,7 @@ class ApiKeys:
         life = now + old.expires - old.created_at if old.expires else 0
         secret, new_digest, new = self._new(account, old.scopes, old.name, life, test=old.test)
         event = audited(account, now, old.id, Act.KEY_ROTATED, by, {"successor": new.id, "expires": ends})
-        actions = [*self._expiry(digest, old, ends), *self._puts(new_digest, new)]
+        actions = [*self._expiry(digest, old, ends), *self._puts(new_digest, new), self._heir(old, new)]
         return (secret, new, replace(old, expires=ends)) if self._together(actions, event) else None
 
     def revoke_key(self, account: str, key_id: str, *, by: str = SYSTEM) -> bool:
@@ -207,6 +207,16 @@ class ApiKeys:
         fields = _key_fields(key)
         mirror = {**keys.account_key(key.account, digest), **fields, "digest": s(digest)}
         return [self._put({**keys.api_key(digest), **fields}), self._put(mirror)]
+
+    def _heir(self, old: ApiKey, new: ApiKey) -> Item:
+        """Return what notes which key replaced another, for the jobs that the other made."""
+        update = {
+            "TableName": self._home,
+            "Key": keys.heirs(old.account, old.id),
+            "UpdateExpression": "ADD heirs :heir",
+            "ExpressionAttributeValues": {":heir": {"SS": [new.id]}},
+        }
+        return {"Update": update}
 
     def _expiry(self, digest: str, key: ApiKey, at: int) -> list[Item]:
         """Return what sets when a key ends, if it is as read."""

@@ -186,7 +186,7 @@ def job_item(x: Job) -> Item:
         out["guard_off"] = {"BOOL": True}
     if x.shared:
         out["shared"] = {"BOOL": True}
-    for name in ("name", "sender", "subject", "campaign", "created_by"):
+    for name in ("name", "sender", "subject", "campaign", "created_by", "resumed_by"):
         if getattr(x, name):
             out[name] = s(getattr(x, name))
     for name in ("duplicates", "not_before", "planned_at", "pointed_at"):
@@ -241,6 +241,7 @@ def job(item: Mapping[str, Any]) -> Job:
         shared="shared" in item,
         retry=_retry(item["retry"]["M"]) if "retry" in item else None,
         created_by=text(item, "created_by"),
+        resumed_by=text(item, "resumed_by"),
         version=number(item, "version"),
     )
 

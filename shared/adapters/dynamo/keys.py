@@ -48,6 +48,7 @@ Table `identities`, which no function writes:
 | an account; its senders | `A#account / PROFILE`, `SENDER#example.com` |
 | who is this API key? | `K#sha256 / KEY` |
 | an account's API keys | `A#account / KEY#sha256[:16]` (a mirror for lists) |
+| which keys replaced this one? | `A#account / HEIR#sha256[:16]` |
 | which accounts are there? (operators) | `ACCOUNTS / account` |
 | has everything been moved here from `records`? | `SYS / MOVED` |
 
@@ -87,6 +88,7 @@ UPLOAD_PREFIX: Final = "U#"
 INGEST_SLOT: Final = "ingest"
 """Partition of the index `open` with the uploads that are to be read."""
 KEY_PREFIX: Final = "KEY#"
+HEIR_PREFIX: Final = "HEIR#"
 SUPPRESSED: Final = "SUPPRESSED"
 _LISTS: Final = {Reach.ALL: "SUP", Reach.CAMPAIGNS: "UNSUB"}
 
@@ -195,6 +197,11 @@ def moved() -> Key:
 def account_key(account_id: str, digest: str) -> Key:
     """The mirror of an API key under its account, for lists."""
     return key(account_pk(account_id), f"{KEY_PREFIX}{digest[:16]}")
+
+
+def heirs(account_id: str, key_id: str) -> Key:
+    """Which API keys replaced one of an account's, by its id; it outlives that key."""
+    return key(account_pk(account_id), f"{HEIR_PREFIX}{key_id}")
 
 
 def accounts(account_id: str) -> Key:

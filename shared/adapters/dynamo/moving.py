@@ -12,7 +12,7 @@ from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n
 from shared.domain.journal import EVERYONE, Log
 
-OWN: Final = ("PROFILE", keys.SENDER_PREFIX, keys.KEY_PREFIX)
+OWN: Final = ("PROFILE", keys.SENDER_PREFIX, keys.KEY_PREFIX, keys.HEIR_PREFIX)
 """What the sort keys of identities in an account's partition begin with; all others there are no identities."""
 
 

@@ -310,7 +310,8 @@ class DynamoRecords:
         event: Event | None = None,
     ) -> Changed:
         """Make one transition of the table, if the job's state allows it."""
-        update = transitions.make(self._records, job, change, now, reason, strict=strict, archive=self._archive)
+        by = event.actor if event is not None else ""
+        update = transitions.make(self._records, job, change, now, reason, strict=strict, archive=self._archive, by=by)
         beside = reservation.actions(self._ops, job, change)
         beside += [reservation.held_back(self._records, job.account)] if change is Change.GIVE_WAY else []
         beside += journal.puts(self._db, self._records, event) if event is not None else []
@@ -347,7 +348,8 @@ class DynamoRecords:
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         """Record an owner's retry, or how far it is, or withdraw it."""
-        update = transitions.record_retry(self._records, job, request, archive=self._archive)
+        by = event.actor if event is not None else ""
+        update = transitions.record_retry(self._records, job, request, archive=self._archive, by=by)
         if event is not None:
             changed = self._change_with(job, update, journal.puts(self._db, self._records, event))
         else:

@@ -20,9 +20,17 @@ PLACED: Final = ("open_pk = :open_pk", "open_sk = :open_sk")
 
 
 def make(
-    table: str, job: Job, change: Change, now: int, reason: str, *, strict: bool, archive: int | None = None
+    table: str,
+    job: Job,
+    change: Change,
+    now: int,
+    reason: str,
+    *,
+    strict: bool,
+    archive: int | None = None,
+    by: str = "",
 ) -> Item:
-    """Return one transition of the table; arguments as of `Records.change`, and of `place`."""
+    """Return one transition of the table; arguments as of `Records.change`, and of `place`. `by`: who resumes it."""
     sources, target = TRANSITIONS[change]
     values: Item = {":one": n(1), ":to": s(target.value)}
     sets = ["#state = :to", "version = version + :one"]
@@ -54,6 +62,9 @@ def make(
     elif change is Change.RESUME:
         condition += " AND " + same_retry(job, values)
         removes.append("retry")
+        if by:
+            sets.append("resumed_by = :by")
+            values[":by"] = s(by)
     if change in (Change.PLAN, Change.STOP, Change.RESUME, Change.REOPEN, Change.GIVE_WAY):
         sets += ["open_pk = :open_pk", "open_sk = :open_sk"]
         values[":open_pk"] = s(codec.open_slot(job, running=target is not JobState.READY))
@@ -62,8 +73,10 @@ def make(
     return {**_update(table, job, expression, condition, values), **RETURNING}
 
 
-def record_retry(table: str, job: Job, request: RetryRequest | None, *, archive: int | None = None) -> Item:
-    """Return what records an owner's retry, or how far it is, or withdraws it."""
+def record_retry(
+    table: str, job: Job, request: RetryRequest | None, *, archive: int | None = None, by: str = ""
+) -> Item:
+    """Return what records an owner's retry, or how far it is, or withdraws it. `by`: who asks for it."""
     values: Item = {":one": n(1), ":logged": s(JobState.LOGGED.value)}
     condition = "#state = :logged AND " + same_retry(job, values)
     placed: Item = {}
@@ -81,6 +94,9 @@ def record_retry(table: str, job: Job, request: RetryRequest | None, *, archive:
             ":open_pk": s(codec.open_slot(job, running=True)),
             ":open_sk": s(keys.aged(job.created_at, job.id)),
         }
+        if by:
+            change += ", resumed_by = :by"
+            values[":by"] = s(by)
     return {**_update(table, job, change, condition, values), **RETURNING}
 
 

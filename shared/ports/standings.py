@@ -1,0 +1,22 @@
+"""Whether what a job was accepted by still holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from shared.domain.accounts import Standing
+
+
+class Standings(Protocol):
+    """The API keys and senders of accounts, as a job that starts needs them."""
+
+    def read(self, account: str, key: str, sender: str) -> Standing:
+        """Return whether a key and a sender are still there, consistent: one call, a few if the key was rotated.
+
+        Args:
+            account: whose.
+            key: id of an API key, empty for none.
+            sender: an address, empty for none.
+        """
+        ...

@@ -1,0 +1,30 @@
+"""API keys and senders of accounts in memory: all are there but those that a test takes away."""
+
+from shared.domain.accounts import Standing
+from tests.fakes.faults import Tap
+
+
+class FakeStandings:
+    """`ports.Standings`.
+
+    Attributes:
+        revoked: ids of keys that are gone; `removed`: addresses that may not be sent from.
+        heirs: a key's id → that of the key that replaced it.
+    """
+
+    def __init__(self, tap: Tap | None = None) -> None:
+        self.revoked: set[str] = set()
+        self.removed: set[str] = set()
+        self.heirs: dict[str, str] = {}
+        self._tap = tap or Tap()
+
+    def read(self, account: str, key: str, sender: str) -> Standing:
+        """Return whether a key, or one that replaced it, and a sender are still there."""
+
+        def found() -> Standing:
+            last = key
+            while last in self.revoked and last in self.heirs:
+                last = self.heirs[last]
+            return Standing(key=not key or last not in self.revoked, sender=sender not in self.removed)
+
+        return self._tap("standings.read", found)
