@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import boto3
 
     from shared.adapters.dynamo.accounts import Accounts
+    from shared.adapters.dynamo.client import Dynamo
     from shared.adapters.dynamo.homes import Homes
     from shared.adapters.dynamo.journal import DynamoJournal
     from shared.adapters.dynamo.switchboard import Switchboard
@@ -98,12 +99,10 @@ class Deployment:
         """Return the kill switches of this deployment; NotFound if there is no such deployment."""
         from shared.adapters.dynamo.switchboard import Switchboard  # noqa: PLC0415 - see above
 
-        ops = os.environ.get(ENV_OPS_TABLE, "") if self.records else ""
-        ops = ops or self.output(OPS_OUTPUT)
         return Switchboard(
             self.client("dynamodb"),
             records=self.table(),
-            ops=ops,
+            ops=self.ops(),
             clock=clock,
             audit_days=self.audit_days(),
             homes=self.homes(),
@@ -111,12 +110,9 @@ class Deployment:
 
     def journal(self, clock: Clock) -> "DynamoJournal":
         """Return the audit logs of this deployment; NotFound if there is no such deployment."""
-        from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415 - see above
-        from shared.adapters.dynamo.journal import DynamoJournal  # noqa: PLC0415
+        from shared.adapters.dynamo.journal import DynamoJournal  # noqa: PLC0415 - see above
 
-        client = self.client("dynamodb")
-        dynamo = Dynamo(client, sleep=clock.sleep, audit_days=self.audit_days(), homes=self.homes())
-        return DynamoJournal(dynamo, self.table())
+        return DynamoJournal(self.dynamo(clock), self.table())
 
     def homes(self) -> "Homes":
         """Return where identities and the audit log are: in `records`, if the stack is of an earlier version."""
@@ -163,6 +159,17 @@ class Deployment:
     def table(self) -> str:
         """Return the name of the table `records`; NotFound if there is no such deployment."""
         return self.records or self.output(RECORDS_OUTPUT)
+
+    def ops(self) -> str:
+        """Return the name of the table `ops`; NotFound if there is no such deployment."""
+        return (os.environ.get(ENV_OPS_TABLE, "") if self.records else "") or self.output(OPS_OUTPUT)
+
+    def dynamo(self, clock: Clock) -> "Dynamo":
+        """Return DynamoDB with the tables of this deployment; NotFound if there is no such deployment."""
+        from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415 - see above
+
+        client = self.client("dynamodb")
+        return Dynamo(client, sleep=clock.sleep, audit_days=self.audit_days(), homes=self.homes())
 
     def who(self) -> str:
         """Return who asks, as AWS knows the identity: its ARN."""

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Annotated, Any, Final
 
 import typer
@@ -9,8 +10,10 @@ import typer
 from cli.accounts import Account, name_of, opened, resolve
 from cli.deployment import Aws, Stage
 from cli.errors import Misused, NotFound
-from cli.output import Json, emit, moment, say, surroundings, table, tell
+from cli.output import Json, counted, emit, moment, say, surroundings, table, tell
+from cli.stopping import stop_of_key, working
 from shared.domain.accounts import ApiKey, Scope
+from shared.domain.jobs import Job
 
 key_app = typer.Typer(help="API keys of an account.", no_args_is_help=True)
 
@@ -130,20 +133,43 @@ def revoke_key(
     ctx: typer.Context,
     account: Account,
     key_id: KeyId,
+    stop_jobs: Annotated[
+        bool, typer.Option("--stop-jobs", help="Stop its open and scheduled jobs, too; repeat it to go on.")
+    ] = False,
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
 ) -> None:
     """Revoke an API key. Within 30 seconds nobody gets in with it."""
     _check(key_id)
+    clock = surroundings(ctx).clock
     with opened(ctx, stage, aws=aws) as desk:
         owner = resolve(desk.accounts, account)
-        if not desk.accounts.revoke_key(owner, key_id, by=desk.by):
+        revoked = desk.accounts.revoke_key(owner, key_id, by=desk.by)
+        if not revoked and not stop_jobs:
             raise _no_key(owner, key_id)
+        if not json:
+            done = "revoked; it may work for up to 30 seconds more" if revoked else "is not there: revoked already?"
+            say(f"key {key_id} of {owner} {done}")
+        if not stop_jobs:
+            stopped = None
+        else:
+            names: list[str] = []
+            with working(desk, clock) as work:
+                stop_of_key(work, owner, key_id, clock, partial(_note_stopped, names, json=json))
+            stopped = names
     if json:
-        emit({"account_id": owner, "key_id": key_id, "revoked": True})
-    else:
-        say(f"key {key_id} of {owner} revoked; it may work for up to 30 seconds more")
+        more = {} if stopped is None else {"stopped": stopped}
+        emit({"account_id": owner, "key_id": key_id, "revoked": revoked, **more})
+    elif stopped is not None:
+        say(f"{counted(len(stopped), 'job')} stopped; their messages stay queued, and a valid key may resume them")
+
+
+def _note_stopped(names: list[str], job: Job, *, json: bool) -> None:
+    names.append(job.id)
+    if not json:
+        when = f", scheduled for {moment(job.not_before)}" if job.not_before else ""
+        say(f"stopped {job.kind} {job.id}: {counted(job.total, 'message')}, was {job.state.value}{when}")
 
 
 def _row(key: ApiKey) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from cli import (
     local,
     logs,
     queues,
+    stopping,
     switches,
     templates,
 )
@@ -86,8 +87,8 @@ app = typer.Typer(
     name="posthaste",
     cls=Commands,
     help="Posthaste: deliver mail and texts, each message once. Commands for its clients (batch, campaign, template), "
-    "its operators (account, key, sender, credential, audit, erase, pause, resume, rate, queue, redrive, doctor, logs) "
-    "and a developer's machine (local).",
+    "its operators (account, key, sender, job, credential, audit, erase, pause, resume, rate, queue, redrive, doctor, "
+    "logs) and a developer's machine (local).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -98,6 +99,7 @@ app.add_typer(templates.app, name="template")
 app.add_typer(accounts.account_app, name="account")
 app.add_typer(keys.key_app, name="key")
 app.add_typer(accounts.sender_app, name="sender")
+app.add_typer(stopping.job_app, name="job")
 credentials.app.command("close-breaker")(switches.close_breaker)
 app.add_typer(credentials.app, name="credential")
 app.command("audit")(audit.show)

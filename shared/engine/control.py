@@ -14,6 +14,7 @@ from shared.domain.times import DAY_MS
 from shared.engine.plan import Planner
 from shared.engine.retry import Retrier
 from shared.engine.schedules import Schedules
+from shared.engine.stop import Stopper
 from shared.ports import Clock, LedgerStore, Records, Retriable
 
 MIN_LIFE_MS: Final = 15 * DAY_MS
@@ -62,6 +63,7 @@ class JobControl:
         schedules: Schedules | None = None,
     ) -> None:
         """`schedules`: None leaves jobs that begin later to the sweeper."""
+        self._stopper = Stopper(records=records, clock=clock)
         self._records = records
         self._ledgers = ledgers
         self._planner = planner
@@ -75,19 +77,10 @@ class JobControl:
         From here at most the windows already claimed go out. A retry that is on its way is withdrawn. `by`: the actor,
         for the audit log, which like every change here is told in the same transaction.
         """
-        job = self._mine(job_id, account)
-        while job is not None and job.retry is not None:
-            withdrawn = self._records.set_retry(job, None, event=self._event(job, Act.JOB_STOPPED, by))
-            if withdrawn.won:
-                return withdrawn.job
-            job = withdrawn.job
-        if job is None:
-            return None
-        event = self._event(job, Act.JOB_STOPPED, by)
-        changed = self._records.change(job, Change.STOP, self._now(), reason=reason.value, event=event)
-        if changed.won and changed.job is not None and self._schedules is not None:
-            self._schedules.cancel(changed.job)
-        return changed.job
+        stopped, changed = self._stopper.stop(self._mine(job_id, account), reason, by=by)
+        if changed and stopped is not None and self._schedules is not None:
+            self._schedules.cancel(stopped)
+        return stopped
 
     def resume(self, job_id: str, account: str, *, by: str = SYSTEM) -> Resumed | NotNow | None:
         """Send what was never claimed. None: the account has no such job."""

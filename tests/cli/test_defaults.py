@@ -121,6 +121,8 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("key", "expire"): lambda c: (c.account, c.key(), "7d"),
     ("key", "rotate"): lambda c: (c.account, c.key()),
     ("key", "revoke"): lambda c: (c.account, c.key()),
+    ("job", "list"): lambda _: (),
+    ("job", "stop"): lambda c: (c.api.accepted(),),
     ("sender", "add"): lambda c: (c.account, "acme.example"),
     ("sender", "list"): lambda c: (c.account,),
     ("sender", "remove"): lambda c: (c.account, "example.com"),

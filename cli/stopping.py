@@ -1,0 +1,201 @@
+"""`posthaste job list | stop`: jobs of all accounts, for operators, straight from the deployment's tables."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from cli.accounts import Desk, opened, reason_of, resolve
+from cli.deployment import Aws, Stage
+from cli.errors import Misused, NotFound
+from cli.output import Json, counted, emit, moment, say, surroundings, table, tell
+from shared.contracts import TEST_CREDENTIAL
+from shared.domain.ids import is_id
+from shared.domain.jobs import Job, StopReason
+from shared.domain.states import JobState
+from shared.ports import Clock
+
+if TYPE_CHECKING:
+    from shared.adapters.dynamo.listing import Listing
+    from shared.engine.stop import OpenWork, Stopper
+    from shared.ports import Records
+
+job_app = typer.Typer(help="Jobs of all accounts: find and stop them, without an API key.", no_args_is_help=True)
+
+COLUMNS: Final = ("job_id", "account_id", "kind", "state", "created_at", "scheduled_at", "total", "key", "from")
+KINDS: Final = ("batch", "campaign")
+PAGE: Final = 100
+SETTLED_S: Final = 40.0
+"""Seconds after a revocation from which no process takes the key any more (30), and the index shows what it made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The jobs of a deployment."""
+
+    desk: Desk
+    records: "Records"
+    listing: "Listing"
+    jobs: "OpenWork"
+    stopper: "Stopper"
+
+
+@contextmanager
+def working(desk: Desk, clock: Clock) -> Iterator[Work]:
+    """Yield the jobs of the deployment of a desk."""
+    from shared.adapters.blobs import S3Blobs  # noqa: PLC0415 - loads botocore
+    from shared.adapters.dynamo.listing import Listing  # noqa: PLC0415
+    from shared.adapters.dynamo.records import DynamoRecords  # noqa: PLC0415
+    from shared.adapters.dynamo.roster import OpenSlots, Roster  # noqa: PLC0415
+    from shared.engine.pool import Crew  # noqa: PLC0415
+    from shared.engine.stop import OpenWork, Stopper  # noqa: PLC0415
+
+    found = desk.found
+    settings, dynamo = found.settings(), found.dynamo(clock)
+    records = DynamoRecords(
+        dynamo,
+        records=found.table(),
+        ops=found.ops(),
+        blobs=S3Blobs(lambda: found.client("s3"), ""),  # no stop reads a content
+        archive=settings.feedback_timeout * 1000 if settings.archive_days else None,
+    )
+    slots = OpenSlots(Roster(dynamo, found.ops()), [*(c.id for c in settings.credentials), TEST_CREDENTIAL])
+    stopper = Stopper(records=records, clock=clock)
+    jobs = OpenWork(records=records, slots=slots, stopper=stopper, pool=Crew())
+    yield Work(desk, records, Listing(found.client("dynamodb"), found.table(), clock), jobs, stopper)
+
+
+@job_app.command("list")
+def list_jobs(
+    ctx: typer.Context,
+    *,
+    account: Annotated[str, typer.Option(metavar="ACCOUNT", help="Of one account: its id, or its name.")] = "",
+    key: Annotated[str, typer.Option(metavar="KEY_ID", help="That an API key made, or was the last to resume.")] = "",
+    sender: Annotated[str, typer.Option(metavar="ADDRESS", help="From an address, or any of a domain.")] = "",
+    status: Annotated[list[JobState] | None, typer.Option(help="In this state. Repeatable.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="Jobs at the most.")] = 100,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """List jobs: the open ones of all accounts, or with --account all of one account, newest first."""
+    if not account and JobState.LOGGED in (status or ()):
+        raise Misused("jobs that have ended are listed by account: add --account ACCOUNT")
+    clock = surroundings(ctx).clock
+    with opened(ctx, stage, aws=aws) as desk, working(desk, clock) as work:
+        owner = resolve(desk.accounts, account) if account else ""
+
+        def wanted(job: Job) -> bool:
+            return (
+                owner in ("", job.account)
+                and key in ("", job.asked_by, job.created_by)
+                and _sent_from(job, sender.lower())
+                and (not status or job.state in status)
+            )
+
+        found, more = _first(_all_of(work, owner, wanted) if owner else work.jobs.pages(wanted), limit)
+    rows = [_row(job) for job in found]
+    if json:
+        emit({"items": rows, "more": more})
+        return
+    table(COLUMNS, rows, empty=f"no such jobs ({desk.where})")
+    if more:
+        tell(f"there are more than {limit:,}: --limit N shows N")
+
+
+def _first(pages: Iterator[list[Job]], limit: int) -> tuple[list[Job], bool]:
+    found: list[Job] = []
+    for page in pages:
+        found += page
+        if len(found) > limit:
+            return found[:limit], True
+    return found, False
+
+
+def _all_of(work: Work, owner: str, wanted: Callable[[Job], bool]) -> Iterator[list[Job]]:
+    after = ""
+    while True:
+        page, after = work.listing.page(owner, KINDS, after=after, limit=PAGE)
+        yield [job for job in page if wanted(job)]
+        if not after:
+            return
+
+
+def _sent_from(job: Job, sender: str) -> bool:
+    address = job.sender.lower()
+    return sender in ("", address, address.rpartition("@")[2])
+
+
+def _row(job: Job) -> dict[str, Any]:
+    return {
+        "job_id": job.id,
+        "account_id": job.account,
+        "kind": job.kind,
+        "state": job.state.value,
+        "created_at": moment(job.created_at),
+        "scheduled_at": moment(job.not_before),
+        "total": job.total,
+        "key": job.asked_by or None,
+        "from": job.sender or None,
+    }
+
+
+@job_app.command("stop")
+def stop_jobs(
+    ctx: typer.Context,
+    job_id: Annotated[list[str], typer.Argument(metavar="ID…", help="As `posthaste job list` shows them.")],
+    reason: Annotated[str, typer.Option(help="Why, for the audit log; no address.")] = "operator",
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Stop jobs: at most one window of each goes out, the rest stays queued. Their owners may resume them."""
+    why = reason_of(reason)
+    if not all(map(is_id, job_id)):
+        raise Misused("a job's id has 26 letters and digits, as `posthaste job list` shows it; nothing was stopped")
+    clock = surroundings(ctx).clock
+    with opened(ctx, stage, aws=aws) as desk, working(desk, clock) as work:
+        by = desk.by
+        rows = []
+        for name in dict.fromkeys(job_id):
+            told = {"reason": why}
+            job, changed = work.stopper.stop(work.records.job(name), StopReason.OPERATOR, by=by, data=told)
+            rows.append({"job_id": name, "state": job.state.value if job else None, "changed": changed})
+            if not json:
+                say(f"job {name}: {_what(job, changed=changed)}")
+    if json:
+        emit({"items": rows})
+    missing = [row["job_id"] for row in rows if row["state"] is None]
+    if missing:
+        raise NotFound(f"no such job: {', '.join(map(str, missing))}")
+
+
+def _what(job: Job | None, *, changed: bool) -> str:
+    if job is None:
+        return "there is none"
+    return "stopped" if changed else f"not changed, it is {job.state.value}"
+
+
+def stop_of_key(work: Work, owner: str, key_id: str, clock: Clock, tell_of: Callable[[Job], None]) -> int:
+    """Stop every open job that a key, just revoked, made or was the last to resume; returns how many that were.
+
+    Looks twice, the second time when no process takes the key any more. Repeat it after an interruption.
+    """
+
+    def wanted(job: Job) -> bool:
+        return job.account == owner and job.asked_by == key_id
+
+    stopped = 0
+    until = clock.now() + SETTLED_S
+    by = work.desk.by
+    for turn in range(2):
+        if turn:
+            tell(f"{counted(stopped, 'job')} stopped; looking once more when no process takes the key any more")
+            clock.sleep(max(0.0, until - clock.now()))
+        for page in work.jobs.stop_all(wanted, by=by, data={"reason": "key revoked", "key": key_id}):
+            stopped += len(page)
+            for job in page:
+                tell_of(job)
+    return stopped

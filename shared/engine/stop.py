@@ -1,0 +1,110 @@
+"""Stopping jobs (J4), and finding those that are open: what owners do to one, and operators to many."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from shared.domain.jobs import Job, StopReason
+from shared.domain.journal import Act, Event, audited
+from shared.domain.states import TRANSITIONS, Change
+from shared.engine.pool import Pool
+from shared.ports import Clock, OpenJob, Records
+
+PAGE: Final = 100
+"""Jobs read at once: what one call of DynamoDB returns."""
+WIDTH: Final = 8
+"""Jobs stopped side by side: each takes one transaction."""
+
+
+class Stopper:
+    """Stops jobs."""
+
+    def __init__(self, *, records: Records, clock: Clock) -> None:
+        self._records = records
+        self._clock = clock
+
+    def stop(
+        self, job: Job | None, reason: StopReason, *, by: str, data: Mapping[str, str | int] | None = None
+    ) -> tuple[Job | None, bool]:
+        """Stop a job, or withdraw the retry that is on its way; the entry of the audit log is in the same transaction.
+
+        Args:
+            job: as read.
+            reason: of the stop.
+            by: the actor.
+            data: more for the audit entry.
+
+        Returns:
+            The job as it is stored, None if it has gone; and whether this call has stopped it.
+        """
+        while job is not None and job.retry is not None:
+            withdrawn = self._records.set_retry(job, None, event=self._event(job, by, data))
+            if withdrawn.won:
+                return withdrawn.job, True
+            job = withdrawn.job
+        if job is None:
+            return None, False
+        event = self._event(job, by, data)
+        changed = self._records.change(job, Change.STOP, event.at, reason=reason.value, event=event)
+        return changed.job, changed.won
+
+    def _event(self, job: Job, by: str, data: Mapping[str, str | int] | None) -> Event:
+        campaign = {"campaign": job.campaign} if job.campaign else {}
+        now = int(self._clock.now() * 1000)
+        return audited(job.namespace, now, job.id, Act.JOB_STOPPED, by, {**campaign, **(data or {})})
+
+
+class OpenWork:
+    """The open jobs of a whole deployment, for operators.
+
+    Args:
+        records: the jobs.
+        slots: every partition of the index `open` that has jobs.
+        stopper: stops them.
+        pool: stops side by side.
+    """
+
+    def __init__(
+        self, *, records: Records, slots: Iterable[str], stopper: Stopper, pool: Callable[[int], Pool]
+    ) -> None:
+        self._records = records
+        self._slots = slots
+        self._stopper = stopper
+        self._pool = pool
+
+    def pages(self, wanted: Callable[[Job], bool]) -> Iterator[list[Job]]:
+        """Yield the wanted ones of each hundred open jobs, the oldest of each partition first: one read a hundred.
+
+        The index lags: a job that was accepted a moment ago may be missing.
+        """
+        for some in _hundreds(self._records.open_jobs(self._slots)):
+            found = self._records.read_jobs([entry.job for entry in some])
+            yield [found[x.job] for x in some if x.job in found and wanted(found[x.job])]
+
+    def stop_all(
+        self, wanted: Callable[[Job], bool], *, by: str, data: Mapping[str, str | int] | None = None
+    ) -> Iterator[list[Job]]:
+        """Stop the wanted open jobs, a page at a time; yields what each page stopped. A repeat stops what is left."""
+        for page in self.pages(lambda job: can_stop(job) and wanted(job)):
+            with self._pool(WIDTH) as pool:
+                calls = [pool.submit(self._one, job, by, data) for job in page]
+                results = [call.result() for call in calls]
+            yield [job for job, done in zip(page, results, strict=True) if done]
+
+    def _one(self, job: Job, by: str, data: Mapping[str, str | int] | None) -> bool:
+        return self._stopper.stop(job, StopReason.OPERATOR, by=by, data=data)[1]
+
+
+def can_stop(job: Job) -> bool:
+    """Tell whether a stop would change a job."""
+    return job.retry is not None or job.state in TRANSITIONS[Change.STOP][0]
+
+
+def _hundreds(entries: Iterable[OpenJob]) -> Iterator[Sequence[OpenJob]]:
+    some: list[OpenJob] = []
+    for entry in entries:
+        some.append(entry)
+        if len(some) == PAGE:
+            yield some
+            some = []
+    if some:
+        yield some

@@ -1,0 +1,197 @@
+"""Operators' commands on jobs: they find and stop what others scheduled, and all that a leaked key has."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import boto3
+import pytest
+
+from shared.adapters.dynamo.accounts import Accounts
+from shared.adapters.dynamo.journal import DynamoJournal
+from shared.contracts import (
+    ENV_AUDIT_TABLE,
+    ENV_IDENTITIES_TABLE,
+    ENV_OPS_TABLE,
+    ENV_RECORDS_TABLE,
+    ENV_SETTINGS,
+    Credential,
+    Settings,
+)
+from shared.domain.jobs import Job
+from shared.domain.journal import Event, Log
+from shared.domain.states import Change, JobState
+from shared.engine import stop
+from tests.cli.fakes import FakeClock, Run
+from tests.contracts.conftest import Parts
+from tests.fakes.clock import FakeClock as StoreClock
+from tests.fakes.tables import MotoStores
+
+SETTINGS = Settings("test", (Credential("one", "one", "email", 10), Credential("two", "two", "email", 10)), {})
+HOUR_MS = 3_600_000
+
+
+class Deployed:
+    """Tables with an account and its keys."""
+
+    def __init__(self, client: Any, clock: FakeClock) -> None:
+        self.at = StoreClock()
+        self.stores = MotoStores(client, self.at)
+        self.tables = self.stores.tables
+        self.accounts = Accounts(client, self.tables.records, clock, homes=self.tables.homes)
+        self.owner = self.accounts.create_account("News", ["example.com"])
+        self.key = self.accounts.create_key(self.owner)[1].id
+        self.other = self.accounts.create_key(self.owner)[1].id
+
+    def store(self, **changes: Any) -> Job:
+        self.at.advance(1)
+        fields = {"account": self.owner, "created_by": self.key, "state": JobState.READY, "sender": "news@example.com"}
+        parts = Parts(self.at, **{**fields, "planned_at": 0, "not_before": self.at.ms + HOUR_MS, **changes})
+        parts.store(self.stores)
+        return parts.job
+
+    def state(self, job: Job) -> tuple[str, str]:
+        found = self.stores.records.job(job.id)
+        assert found is not None
+        return found.state.value, found.stop_reason
+
+    def events(self, job: Job) -> list[Event]:
+        journal = DynamoJournal(self.stores.dynamo, self.tables.records)
+        return [x for x in journal.since(self.owner, Log.AUDIT, 0) if x.id == job.id]
+
+
+@pytest.fixture
+def deployed(aws: None, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Deployed:
+    monkeypatch.setattr(stop, "WIDTH", 1)  # moto's tables are not for several threads
+    made = Deployed(boto3.client("dynamodb", "us-east-1"), clock)
+    homes = made.tables.homes
+    for name, value in (
+        (ENV_RECORDS_TABLE, made.tables.records),
+        (ENV_OPS_TABLE, made.tables.ops),
+        (ENV_IDENTITIES_TABLE, homes.identities),
+        (ENV_AUDIT_TABLE, homes.audit),
+        (ENV_SETTINGS, SETTINGS.dumps()),
+    ):
+        monkeypatch.setenv(name, value)
+    return made
+
+
+def listed(run: Run, *options: str) -> list[str]:
+    done = run("job", "list", *options, "--json")
+    assert done.code == 0, done.err
+    return [row["job_id"] for row in json.loads(done.out)["items"]]
+
+
+def test_open_jobs_are_listed_by_account_key_sender_and_state(deployed: Deployed, run: Run) -> None:
+    waits = deployed.store()
+    runs = deployed.store(state=JobState.SENDING, created_by=deployed.other, sender="shop@example.org")
+    taken_over = deployed.store(resumed_by=deployed.other)
+    ended = deployed.store(state=JobState.LOGGED)
+    deployed.stores.records.change(replace(ended, state=JobState.SENT), Change.LOG, 5)
+    foreign = deployed.store(account="acc_000000000009", created_by="")
+    assert {waits.id, runs.id, taken_over.id, foreign.id} <= set(listed(run))
+    assert set(listed(run, "--key", deployed.other)) == {runs.id, taken_over.id}
+    assert listed(run, "--sender", "example.org") == listed(run, "--sender", "Shop@example.org") == [runs.id]
+    assert listed(run, "--status", "SENDING") == [runs.id]
+    assert listed(run, "--account", "News") == [ended.id, taken_over.id, runs.id, waits.id]
+    assert listed(run, "--account", "News", "--status", "LOGGED") == [ended.id]
+    shown = run("job", "list", "--account", deployed.owner, "--limit", "1")
+    assert (shown.code, len(shown.out.splitlines())) == (0, 2)
+    assert "more than 1" in shown.err
+    assert run("job", "list", "--status", "LOGGED").code == 2
+
+
+def test_jobs_are_stopped_by_id_and_the_audit_log_says_who_and_why(deployed: Deployed, run: Run) -> None:
+    jobs = [deployed.store(), deployed.store(state=JobState.SENDING)]
+    left = deployed.store()
+    done = run("job", "stop", *(job.id for job in jobs), "--reason", "abuse")
+    assert done.code == 0, done.err
+    assert [deployed.state(job) for job in (*jobs, left)] == [("STOPPED", "operator")] * 2 + [("READY", "")]
+    for job in jobs:
+        (event,) = deployed.events(job)
+        assert (event.kind, event.actor.partition(":")[0], dict(event.data)) == (
+            "job.stopped",
+            "operator",
+            {"reason": "abuse"},
+        )
+    again = run("job", "stop", jobs[0].id, "--json")
+    assert json.loads(again.out)["items"] == [{"job_id": jobs[0].id, "state": "STOPPED", "changed": False}]
+    assert len(deployed.events(jobs[0])) == 1
+
+
+def test_a_job_that_is_not_there_is_named_and_the_others_are_stopped(deployed: Deployed, run: Run) -> None:
+    job = deployed.store()
+    missing = job.id[:-1] + ("a" if job.id[-1] != "a" else "b")
+    done = run("job", "stop", missing, job.id)
+    assert done.code == 3
+    assert missing in done.err
+    assert deployed.state(job) == ("STOPPED", "operator")
+    assert run("job", "stop", "nonsense", job.id).code == 2
+    assert run("job", "stop", job.id, "--reason", "ann@example.com").code == 2
+
+
+@pytest.mark.promise(9)
+def test_revoking_a_key_stops_all_it_has_scheduled_or_started(deployed: Deployed, run: Run, clock: FakeClock) -> None:
+    mine = [
+        deployed.store(),
+        deployed.store(state=JobState.SENDING, planned_at=5, not_before=0),
+        deployed.store(kind="campaign", campaign="spring", route=("one",), providers=("one",), by={"one": (0,) * 4}),
+        deployed.store(created_by=deployed.other, resumed_by=deployed.key),
+    ]
+    others = [
+        deployed.store(created_by=deployed.other),
+        deployed.store(resumed_by=deployed.other),
+        deployed.store(account="acc_000000000009"),
+        deployed.store(created_by=""),
+    ]
+    begun = clock.now()
+    done = run("key", "revoke", "News", deployed.key, "--stop-jobs")
+    assert done.code == 0, done.err
+    assert all(job.id in done.out for job in mine)
+    assert not any(job.id in done.out for job in others)
+    assert {deployed.state(job) for job in mine} == {("STOPPED", "operator")}
+    assert all(deployed.state(job)[1] == "" for job in others)
+    (event,) = deployed.events(mine[0])
+    assert dict(event.data) == {"reason": "key revoked", "key": deployed.key}
+    assert [k.id for k in deployed.accounts.list_keys(deployed.owner)] == [deployed.other]
+    assert clock.now() - begun >= 30, "a process may take the key for 30 seconds more"
+
+
+def test_what_the_key_schedules_before_all_processes_forget_it_is_stopped_too(
+    deployed: Deployed, run: Run, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late: list[Job] = []
+
+    def sleep(_seconds: float) -> None:
+        late.append(deployed.store())
+
+    monkeypatch.setattr(clock, "sleep", sleep)
+    done = run("key", "revoke", deployed.owner, deployed.key, "--stop-jobs", "--json")
+    assert json.loads(done.out)["stopped"] == [late[0].id]
+    assert deployed.state(late[0]) == ("STOPPED", "operator")
+
+
+def test_an_interrupted_stop_goes_on_when_it_is_repeated(
+    deployed: Deployed, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = [deployed.store() for _ in range(5)]
+
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("cli.keys.stop_of_key", interrupted)
+        assert run("key", "revoke", deployed.owner, deployed.key, "--stop-jobs").code != 0
+    assert deployed.state(jobs[0]) == ("READY", "")
+    done = run("key", "revoke", deployed.owner, deployed.key, "--stop-jobs", "--json")
+    found = json.loads(done.out)
+    assert (done.code, found["revoked"], set(found["stopped"])) == (0, False, {job.id for job in jobs})
+    assert run("key", "revoke", deployed.owner, deployed.key).code == 3
+
+
+def test_more_jobs_than_a_page_are_all_stopped(deployed: Deployed, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stop, "PAGE", 3)
+    jobs = [deployed.store() for _ in range(8)]
+    done = run("key", "revoke", deployed.owner, deployed.key, "--stop-jobs", "--json")
+    assert set(json.loads(done.out)["stopped"]) == {job.id for job in jobs}
+    assert {deployed.state(job) for job in jobs} == {("STOPPED", "operator")}
