@@ -13,7 +13,7 @@ LANES := --lanes tests/deployed/lanes.json
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links
 
-.PHONY: help setup run demo up down status test test-unit test-browser test-deployed lint lint-infra check bench mutants crash chaos kill recovery \
+.PHONY: help setup run demo up down status test test-unit test-browser test-deployed lint lint-infra english check bench mutants crash chaos kill recovery \
 	campaign-proof ingest-proof pace model soak browser openapi lock clean
 
 help: ## show this list
@@ -71,11 +71,15 @@ test-browser: setup browser ## pages, and the story of the README on a local clo
 	$(PYTEST) -m browser -n 0 --ignore=tests/deployed
 	POSTHASTE_LOCAL=.local/browser $(PY) -m infra.local with -- $(PYTEST) -m browser -n 0 tests/deployed
 
-lint: setup ## style, types and import rules
+lint: setup ## style, types, import rules and plain English
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
+	$(PY) -m tools.english
+
+english: setup ## lower the counts of language findings that pages may have to what they reach; never raises one
+	$(PY) -m tools.english --lower
 
 lint-infra: setup ## synthesise the stack for AWS and for the local cloud, and the examples; cdk-nag and cfn-lint
 	$(PY) -m infra.lint

@@ -1,0 +1,1 @@
+"""Tools of this repository that ship with nothing."""

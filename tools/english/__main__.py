@@ -1,0 +1,52 @@
+"""`python -m tools.english`: check that the pages are plain English; the exit code is 1 if one is not.
+
+`--all` prints every finding, also those that are still allowed; paths after it choose the pages. `--lower` writes the
+lower counts that the pages reach into the file of allowed counts, and never a higher one (`make english`).
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from tools.english.ratchet import ALLOWED, ROOT, check, counted, exceeded, load, lowered, pages, slack, store
+from tools.english.rules import Finding
+
+
+def main(arguments: list[str], *, root: Path = ROOT, file: Path = ALLOWED) -> int:
+    """Return the exit code.
+
+    Args:
+        arguments: As on the command line.
+        root: The checkout whose pages are checked.
+        file: The allowed counts.
+    """
+    parser = argparse.ArgumentParser(prog="python -m tools.english")
+    parser.add_argument("--all", action="store_true", help="print every finding, also those that are allowed")
+    parser.add_argument("--lower", action="store_true", help="lower the allowed counts to what the pages reach")
+    parser.add_argument("pages", nargs="*", help="with --all: only these pages")
+    asked = parser.parse_args(arguments)
+    found = {page: check(root, page) for page in pages(root)}
+    if asked.all:
+        _print({page: broken for page, broken in found.items() if not asked.pages or page in asked.pages})
+        return 0
+    now, allowed = counted(found), load(file)
+    if asked.lower:
+        allowed = lowered(now, allowed)
+        store(file, allowed)
+    for page, rule, count, most in exceeded(now, allowed):
+        _print({page: [finding for finding in found[page] if finding.rule == rule]})
+        sys.stdout.write(f"{page}: {rule}: {count} findings, {most} allowed\n")
+    for page, rule, count, most in slack(now, allowed):
+        sys.stdout.write(f"{page}: {rule}: {count} findings, {most} allowed: run `make english` to lower the count\n")
+    return 1 if exceeded(now, allowed) or slack(now, allowed) else 0
+
+
+def _print(found: Mapping[str, list[Finding]]) -> None:
+    for page, broken in found.items():
+        for finding in broken:
+            sys.stdout.write(f"{page}:{finding.line}: {finding.rule}: {finding.text}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,98 @@
+"""Sentences of a page, each with its line.
+
+Fenced code, HTML and front matter are not prose. A code span counts as one word, and no rule reads it.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+HIDDEN: Final = "\N{BULLET OPERATOR}"
+"""Each character of a code span, in the text that rules read."""
+
+_END: Final = re.compile(rf"[.!?…][)\"'”*]*\s+(?=[\"'“(\[]*[A-Z\d{HIDDEN}])")
+_ABBREVIATION: Final = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|viz|no|inc)\.|\b[A-Z]\.)\s+$", re.IGNORECASE)
+_TEXT_OF_API: Final = re.compile(r'^\s*"(?:summary|description)": ("(?:[^"\\]|\\.)*"),?$', re.MULTILINE)
+_PARSER: Final = MarkdownIt("commonmark").enable("table")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a page, or a heading, or a table's cell.
+
+    Attributes:
+        line: The line on which the sentence begins, from 1.
+        text: The sentence as rules read it, with its code hidden.
+        shown: The sentence as a reader sees it.
+        heading: Whether this is a heading, or a column's name.
+    """
+
+    line: int
+    text: str
+    shown: str
+    heading: bool
+
+    @property
+    def words(self) -> int:
+        """Return the number of words; a code span is one."""
+        return sum(any(c.isalnum() or c == HIDDEN for c in word) for word in self.text.split())
+
+
+def of_markdown(page: str, first: int = 1) -> Iterator[Sentence]:
+    """Yield the sentences of a Markdown text whose first line has the number `first`."""
+    line, heading = first, False
+    for token in _PARSER.parse(page):
+        if token.map:
+            line = first + token.map[0]
+        if token.type in {"heading_open", "th_open"}:
+            heading = True
+        elif token.type in {"heading_close", "th_close"}:
+            heading = False
+        elif token.type == "inline":
+            yield from _sentences(*_flat(token), line, heading=heading)
+
+
+def of_openapi(document: str) -> Iterator[Sentence]:
+    """Yield the sentences of an OpenAPI document's summaries and descriptions, each text once.
+
+    Args:
+        document: JSON with a line for each text, as `make openapi` stores it.
+    """
+    seen = set()
+    for found in _TEXT_OF_API.finditer(document):
+        if found[1] not in seen:
+            seen.add(found[1])
+            line = document.count("\n", 0, found.start(1)) + 1
+            for sentence in of_markdown(json.loads(found[1])):
+                yield Sentence(line, sentence.text, sentence.shown, sentence.heading)
+
+
+def _flat(inline: Token) -> tuple[str, str]:
+    """Return an inline token's text as rules read it and as it is shown; both have the same length."""
+    text, shown = "", ""
+    for child in inline.children or []:
+        if child.type == "text":
+            text, shown = text + child.content.replace("\u2019", "'"), shown + child.content
+        elif child.type == "code_inline":
+            shown += f"`{child.content}`"
+            text += HIDDEN * (len(child.content) + 2)
+        elif child.type in {"softbreak", "hardbreak"}:
+            text, shown = text + "\n", shown + "\n"
+        elif child.type == "html_inline" and child.content.startswith("<br"):
+            text, shown = text + " ", shown + " "
+    return text, shown
+
+
+def _sentences(text: str, shown: str, line: int, *, heading: bool) -> Iterator[Sentence]:
+    begin = 0
+    ends = [found.end() for found in _END.finditer(text) if not _ABBREVIATION.search(text[: found.end()])]
+    for end in [*ends, len(text)]:
+        if text[begin:end].strip():
+            at = line + text.count("\n", 0, begin)
+            yield Sentence(at, " ".join(text[begin:end].split()), " ".join(shown[begin:end].split()), heading)
+        begin = end

@@ -1,0 +1,85 @@
+"""Which pages are checked, and how often each may still break each rule.
+
+The file of allowed counts only shrinks: a page that breaks a rule more often than allowed fails, and so does an allowed
+count that is too high, until `make english` lowers it.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from tools.english.prose import of_markdown, of_openapi
+from tools.english.rules import Finding, findings
+
+ROOT: Final = Path(__file__).parents[2]
+ALLOWED: Final = Path(__file__).with_name("allowed.json")
+OPENAPI: Final = "functions/api/openapi.json"
+
+Counts = Mapping[str, Mapping[str, int]]
+"""Page → rule → how often the page breaks it."""
+
+
+def pages(root: Path) -> list[str]:
+    """Return the paths of the pages that a user or a contributor reads, relative to the checkout."""
+    decisions = root / "docs" / "adr"
+    docs = [page for page in (root / "docs").rglob("*.md") if decisions not in page.parents]
+    top = [page for page in root.glob("*.md") if page.name != "CHANGELOG.md"]
+    found = sorted(page.relative_to(root).as_posix() for page in [*top, *docs])
+    return [*found, OPENAPI] if (root / OPENAPI).exists() else found
+
+
+def check(root: Path, page: str) -> list[Finding]:
+    """Return what breaks a rule on a page, in the order of its lines."""
+    text = (root / page).read_text("utf-8")
+    sentences = of_openapi(text) if page.endswith(".json") else of_markdown(text)
+    return [finding for sentence in sentences for finding in findings(sentence)]
+
+
+def counted(found: Mapping[str, list[Finding]]) -> dict[str, dict[str, int]]:
+    """Return how often each page breaks each rule; a rule that a page keeps is not in it."""
+    return {
+        page: dict(sorted(Counter(f.rule for f in broken).items())) for page, broken in sorted(found.items()) if broken
+    }
+
+
+def exceeded(now: Counts, allowed: Counts) -> list[tuple[str, str, int, int]]:
+    """Return page, rule, count and allowed count where a page breaks a rule more often than it may."""
+    return [
+        (page, rule, count, allowed.get(page, {}).get(rule, 0))
+        for page, rules in now.items()
+        for rule, count in rules.items()
+        if count > allowed.get(page, {}).get(rule, 0)
+    ]
+
+
+def slack(now: Counts, allowed: Counts) -> list[tuple[str, str, int, int]]:
+    """Return page, rule, count and allowed count where the allowed count is too high."""
+    return [
+        (page, rule, now.get(page, {}).get(rule, 0), most)
+        for page, rules in allowed.items()
+        for rule, most in rules.items()
+        if now.get(page, {}).get(rule, 0) < most
+    ]
+
+
+def lowered(now: Counts, allowed: Counts) -> dict[str, dict[str, int]]:
+    """Return the allowed counts, none higher than before, and none higher than it must be."""
+    both = {
+        page: {rule: min(most, now[page][rule]) for rule, most in rules.items() if rule in now[page]}
+        for page, rules in allowed.items()
+        if page in now
+    }
+    return {page: rules for page, rules in both.items() if rules}
+
+
+def load(file: Path) -> dict[str, dict[str, int]]:
+    """Return the allowed counts of a file; none if it does not exist."""
+    counts: dict[str, dict[str, int]] = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    return counts
+
+
+def store(file: Path, counts: Counts) -> None:
+    """Write the allowed counts, a line for each, so that two branches which lower different ones merge."""
+    file.write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n", "utf-8")
