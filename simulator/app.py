@@ -12,6 +12,7 @@ from simulator.control import Control
 from simulator.dice import Dice, token
 from simulator.faults import Rule
 from simulator.listener import Connection
+from simulator.log import AcceptedRows
 from simulator.model import Answer, BadRequest, Call, Context, Mode, Reply, Request
 from simulator.world import DEFAULT_CREDENTIAL, Credential, World
 
@@ -85,7 +86,7 @@ class App:
             credential.keys,
             token(world.options.seed, provider.name, credential.id, call.n),
             now,
-            lambda ref: world.log.find(provider.name, credential.id, ref),
+            AcceptedRows(world.log, provider.name, credential.id),
             credential.memory,
             credential.faults.faults.events_late_s,
         )

@@ -76,6 +76,8 @@ class Log:
         self.last_call = 0
         self.pulse = Pulse()
         self._last_row = 0
+        self._places: dict[str, list[Row]] = {}
+        self._indexed = 0
         self._inbox: deque[list[Message]] = deque()
         self._inbox_messages = 0
         self._inbox_bytes = 0
@@ -111,6 +113,8 @@ class Log:
         """Forget everything; numbers go on."""
         self.calls.clear()
         self.rows.clear()
+        self._places.clear()
+        self._indexed = 0
         self._inbox.clear()
         self._inbox_messages = self._inbox_bytes = 0
 
@@ -143,10 +147,21 @@ class Log:
         ]
         return lines, _next(found[-1].n if found else 0, wanted, limit, len(found), self.last_call)
 
-    def find(self, provider: str, credential: str, ref: str) -> list[dict[str, Any]]:
-        """Return the lines of a credential that carry a ref; all of them if it is empty."""
-        wanted = Filter(provider, credential)
-        return [r.line() for r in _taken(self.rows, wanted) if not ref or r.ref == ref]
+    def to(self, recipient: str) -> list[Row]:
+        """Return the rows of a recipient, oldest first; the address as received.
+
+        The index is made when it is first asked for, and grows with the next question: a run without look-ups needs
+        none.
+        """
+        for row in islice(self.rows, self._indexed, None):
+            self._places.setdefault(row.to, []).append(row)
+        self._indexed = len(self.rows)
+        return self._places.get(recipient, [])
+
+    def row(self, seq: int) -> Row | None:
+        """Return a row by its number."""
+        place = bisect_left(self.rows, seq, key=lambda r: r.seq)
+        return self.rows[place] if place < len(self.rows) and self.rows[place].seq == seq else None
 
     def stats(self, wanted: Filter) -> dict[str, Any]:
         """Count calls and accepted recipients; times are arrivals.
@@ -187,6 +202,32 @@ class Log:
     def message(self, seq: int) -> Message | None:
         """Return a message of the inbox by its number."""
         return next((m for m in self.inbox(INBOX_MESSAGES) if m.seq == seq), None)
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedRows:
+    """What one credential has accepted, for a provider's own look-ups; lines as of `Row.line`, oldest first."""
+
+    log: Log
+    provider: str
+    credential: str
+
+    def to(self, recipients: Iterable[str]) -> list[dict[str, Any]]:
+        """Return the lines of some recipients."""
+        found = [row for name in set(recipients) for row in self.log.to(name) if self._owns(row)]
+        return [row.line() for row in sorted(found, key=lambda row: row.seq)]
+
+    def all(self) -> list[dict[str, Any]]:
+        """Return the lines of all recipients."""
+        return [row.line() for row in self.log.rows if self._owns(row)]
+
+    def line(self, seq: int) -> dict[str, Any] | None:
+        """Return a line by its number."""
+        row = self.log.row(seq)
+        return row.line() if row is not None and self._owns(row) else None
+
+    def _owns(self, row: Row) -> bool:
+        return row.call.credential == self.credential and row.call.provider == self.provider
 
 
 def worst_window(arrivals: list[tuple[float, int]], seconds: float = 1.0) -> int:

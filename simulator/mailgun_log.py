@@ -70,9 +70,10 @@ def events(request: Request, context: Context, domain: str, page: str) -> Reply:
         query = _query(text, context.at)
     except Invalid as e:
         return _reply(400, {"message": str(e)})
+    named = query.filters.get("recipient")
     found = [
         (line["seq"], _event(line))
-        for line in context.find("")
+        for line in (context.accepted.all() if named is None else context.accepted.to(named))
         if line["message_id"].endswith(f"@{domain}") and line["at"] <= context.at - context.events_late
     ]
     found = [(seq, event) for seq, event in found if query.takes(event)]

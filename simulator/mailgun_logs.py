@@ -36,9 +36,10 @@ def logs(request: Request, context: Context) -> Reply:
         limit, first, rising = _paging(pages)
     except (ValueError, TypeError, KeyError, AttributeError):
         return Reply(400, list(_JSON), json.dumps({"message": "invalid request"}).encode())
+    named = [values for name, values in wanted if name == "recipient"]
     found = [
         item
-        for line in context.find("")
+        for line in (context.accepted.to(named[0]) if named else context.accepted.all())
         if line["at"] <= context.at - context.events_late and start <= line["at"] <= end + 1
         for item in [_item(line)]
         if all(_values(item)[name] in values for name, values in wanted)

@@ -4,7 +4,7 @@ A provider is one class in one file with the members of `Provider`, which the fi
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -154,6 +154,19 @@ class Answer:
     messages: list[Message] = field(default_factory=list)
 
 
+class Accepted(Protocol):
+    """Lines of what a credential has accepted, as `/log` shows them, oldest first."""
+
+    def to(self, recipients: Iterable[str]) -> list[dict[str, Any]]:
+        """Return the lines of some recipients."""
+
+    def all(self) -> list[dict[str, Any]]:
+        """Return the lines of all recipients."""
+
+    def line(self, seq: int) -> dict[str, Any] | None:
+        """Return a line by its number."""
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """What a provider may know of a call beside the request.
@@ -163,7 +176,7 @@ class Context:
         keys: the accepted API keys.
         id: a fresh provider's id, a function of the seed.
         at: arrival in Unix seconds.
-        find: returns the log lines of this credential that carry a ref (any, if it is empty), for look-ups.
+        accepted: what this credential has accepted, for look-ups.
         memory: what the provider keeps for this credential from call to call; a reset empties it.
         events_late: seconds until the provider's own list of events tells of a message.
     """
@@ -172,7 +185,7 @@ class Context:
     keys: frozenset[str]
     id: str
     at: float
-    find: Callable[[str], list[dict[str, Any]]]
+    accepted: Accepted
     memory: dict[str, Any]
     events_late: float = 0.0
 

@@ -6,11 +6,11 @@ message is told by webhooks. A field or operator that is not documented is a 400
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from simulator.model import Context, Reply, Request
+from simulator.model import Accepted, Context, Reply, Request
 from simulator.sendgrid_mail import error
 
 PATH: Final = "/v3/logs"
@@ -23,16 +23,18 @@ _TIME: Final = re.compile(r'sg_message_id_created_at (>=|<=|>|<) TIMESTAMP "(\d{
 
 def answer(request: Request, context: Context) -> Reply:
     """Answer a search, or for one message."""
-    lines = [line for line in context.find("") if line["at"] <= context.at - context.events_late]
+    latest = context.at - context.events_late
     if request.path != PATH:
-        name = request.path.removeprefix(f"{PATH}/")
-        found = next((line for line in lines if message_id(line) == name), None)
-        return error(404, "message not found") if found is None else _reply(_whole(found))
+        found = _named(request.path.removeprefix(f"{PATH}/"), context.accepted)
+        return error(404, "message not found") if found is None or found["at"] > latest else _reply(_whole(found))
     if request.method != "POST":
         return error(405, "method not allowed")
     try:
         query, limit = _wanted(json.loads(request.body))
-        taken = [line for line in reversed(lines) if _takes(query, line)]
+        terms = _terms(query)
+        names = [value for field, operator, value in terms if (field, operator) == ("to_email", "=")]
+        lines = context.accepted.to(names[:1]) if names else context.accepted.all()
+        taken = [line for line in reversed(lines) if line["at"] <= latest and _takes(terms, line)]
     except (ValueError, TypeError, AttributeError):
         return error(400, "invalid query")
     return _reply({"messages": [_summary(line) for line in taken[:limit]]})
@@ -51,18 +53,36 @@ def message_id(line: Mapping[str, Any]) -> str:
     return f"{line['message_id']}.recvd-simulator-{line['seq']}.0"
 
 
-def _takes(query: str, line: Mapping[str, Any]) -> bool:
-    """Tell whether a message is asked for; ValueError for a query that is not documented."""
-    values = {"to_email": line["recipient"], "subject": line["subject"], "sg_message_id": message_id(line)}
-    result = True
+def _named(name: str, accepted: Accepted) -> dict[str, Any] | None:
+    """Return the line of a message by SendGrid's own id, which ends with its number and a recipient's."""
+    number = name.rpartition("-")[2].partition(".")[0]
+    line = accepted.line(int(number)) if number.isdecimal() else None
+    return line if line is not None and message_id(line) == name else None
+
+
+def _terms(query: str) -> list[tuple[str, str, str]]:
+    """Return field, operator and value of each term; ValueError for a query that is not documented."""
+    found = []
     for term in query.split(" AND ") if query else ():
         if (equal := _TERM.fullmatch(term)) is not None:
-            result &= values[equal[1]] == equal[2]
+            found.append((equal[1], "=", equal[2]))
         elif (compared := _TIME.fullmatch(term)) is not None:
-            at = datetime.fromisoformat(compared[2]).timestamp()
-            result &= line["at"] >= at if compared[1].startswith(">") else line["at"] <= at
+            found.append(("", compared[1], compared[2]))
         else:
             raise ValueError(term)
+    return found
+
+
+def _takes(terms: Sequence[tuple[str, str, str]], line: Mapping[str, Any]) -> bool:
+    """Tell whether all terms hold for a message; ValueError for a time that does not exist."""
+    values = {"to_email": line["recipient"], "subject": line["subject"], "sg_message_id": message_id(line)}
+    result = True
+    for field, operator, value in terms:
+        if field:
+            result &= values[field] == value
+        else:
+            at = datetime.fromisoformat(value).timestamp()
+            result &= line["at"] >= at if operator.startswith(">") else line["at"] <= at
     return result
 
 

@@ -14,6 +14,7 @@ from resend.exceptions import ResendError
 from standardwebhooks.webhooks import Webhook
 
 from simulator import ControlError, Simulator
+from simulator.log import AcceptedRows, Log
 from simulator.model import Context, Request
 from simulator.resend import KEY_SECONDS, Resend
 from tests.simulator.conftest import STANDARD, Answer, Target
@@ -131,7 +132,9 @@ def test_a_key_is_forgotten_after_a_day_and_by_a_reset(sim: Simulator) -> None:
     request = Request("POST", "/emails", b"", headers, json.dumps(MAIL).encode(), 100)
 
     def receive(at: float) -> int:
-        answer = provider.receive(request, Context("c", frozenset("k"), f"id{at}", at, lambda ref: [], memory))
+        answer = provider.receive(
+            request, Context("c", frozenset("k"), f"id{at}", at, AcceptedRows(Log(), "resend", "c"), memory)
+        )
         for message in answer.messages:
             message.call = FINISHED
         return len(answer.messages)
