@@ -23,10 +23,10 @@ from shared.domain.content import Content, Mailbox
 from shared.domain.jobs import Policy
 from shared.domain.ledger import LedgerStatus
 from shared.domain.states import Cell
-from shared.engine.accept import Accepted, Acceptor, BatchRequest
-from shared.engine.circuits import Circuits
-from shared.engine.recover import Recovery
-from shared.engine.send import Sender
+from shared.engine.intake.accept import Accepted, Acceptor, BatchRequest
+from shared.engine.lane.breaker_cache import Circuits
+from shared.engine.lane.recovery import Recovery
+from shared.engine.lane.send import Sender
 from shared.providers.registry import Needs, provider
 from simulator.run import SimulatorProcess
 from tests.fakes.breakers import FakeBreakers

@@ -33,7 +33,7 @@ from shared import contracts
 from shared.contracts import Credential, Settings, pointer
 from shared.domain.jobs import Job
 from shared.domain.states import Cell
-from shared.engine.accept import Accepted, Acceptor
+from shared.engine.intake.accept import Accepted, Acceptor
 from simulator.run import SimulatorProcess
 from tests.fakes.tables import create_tables
 

@@ -24,8 +24,8 @@ from shared.domain.jobs import Job
 from shared.domain.ledger import BY_KEYS, Ledger
 from shared.domain.outcomes import Entry, Kind
 from shared.domain.states import COUNT_KEYS, Cell, JobState
-from shared.engine.export import Did, Exporter
-from shared.engine.logs import Logs
+from shared.engine.reports.export import Did, Exporter
+from shared.engine.reports.message_log import Logs
 
 NAME: Final = "0" * 26
 CREDENTIAL: Final = "sendgrid-main"

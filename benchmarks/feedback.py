@@ -41,8 +41,8 @@ from shared.adapters.dynamo.records import DynamoRecords
 from shared.adapters.sqs import SqsQueue
 from shared.contracts import Credential, Settings
 from shared.domain.ids import Ref
+from shared.engine.outcome.track import Tracker
 from shared.engine.pool import Crew
-from shared.engine.track import Tracker
 from shared.providers import registry
 from shared.providers._common import REF_ARG
 from shared.providers.sendgrid_events import SIGNATURE_HEADER, TIMESTAMP_HEADER

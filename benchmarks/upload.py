@@ -32,7 +32,7 @@ from shared.contracts import Credential, Settings
 from shared.domain.addresses import address_hash
 from shared.domain.campaigns import Campaign, Message, Upload, UploadState
 from shared.domain.uploads import PackedChunk
-from shared.engine.ingest import Did, Ingestion
+from shared.engine.lists.ingest import Did, Ingestion
 
 HEADER: Final = b"Recipient,first_name,last_name,city,code\r\n"
 SUPPRESSED: Final = 10_000

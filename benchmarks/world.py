@@ -30,8 +30,8 @@ from shared.contracts import Credential, Settings, Word
 from shared.domain.chunks import Recipient
 from shared.domain.content import Content, Mailbox
 from shared.domain.jobs import Policy
-from shared.engine.accept import Accepted, Acceptor, BatchRequest
-from shared.engine.calls import Calls
+from shared.engine.intake.accept import Accepted, Acceptor, BatchRequest
+from shared.engine.lane.calls import Calls
 from shared.ports import Response
 from tests.fakes.clock import FakeClock, FakePool
 

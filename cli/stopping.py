@@ -19,7 +19,7 @@ from shared.ports import Clock
 
 if TYPE_CHECKING:
     from shared.adapters.dynamo.listing import Listing
-    from shared.engine.stop import OpenWork, Stopper
+    from shared.engine.jobs.stop import OpenWork, Stopper
     from shared.ports import Records
 
 job_app = typer.Typer(help="Jobs of all accounts: find and stop them, without an API key.", no_args_is_help=True)
@@ -49,8 +49,8 @@ def working(desk: Desk, clock: Clock) -> Iterator[Work]:
     from shared.adapters.dynamo.listing import Listing  # noqa: PLC0415
     from shared.adapters.dynamo.records import DynamoRecords  # noqa: PLC0415
     from shared.adapters.dynamo.roster import OpenSlots, Roster  # noqa: PLC0415
+    from shared.engine.jobs.stop import OpenWork, Stopper  # noqa: PLC0415
     from shared.engine.pool import Crew  # noqa: PLC0415
-    from shared.engine.stop import OpenWork, Stopper  # noqa: PLC0415
 
     found = desk.found
     settings, dynamo = found.settings(), found.dynamo(clock)

@@ -9,10 +9,10 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.templates import DynamoTemplates
 from shared.bootstrap import Deployment
 from shared.domain.unsubscribe import PATH
-from shared.engine.campaigns import CampaignControl
-from shared.engine.control import JobControl
-from shared.engine.preview import Previews
-from shared.engine.uploading import Uploading
+from shared.engine.campaigns.campaigns import CampaignControl
+from shared.engine.campaigns.preview import Previews
+from shared.engine.jobs.control import JobControl
+from shared.engine.lists.uploading import Uploading
 from shared.ports import Campaigns, Clock, Templates, Uploads
 
 

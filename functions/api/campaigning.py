@@ -16,8 +16,8 @@ from shared.domain.ids import is_id
 from shared.domain.jobs import Job
 from shared.domain.plain_text import text_template
 from shared.domain.templates import InvalidTemplateError, Kind, Template
-from shared.engine.campaigns import Reason, Refused, state_of
-from shared.engine.uploading import Refusal
+from shared.engine.campaigns.campaigns import Reason, Refused, state_of
+from shared.engine.lists.uploading import Refusal
 
 AVAILABLE: Final = frozenset({"email", "sms"})
 """Channels that there are providers for."""

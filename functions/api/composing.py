@@ -14,7 +14,7 @@ from shared.domain.content import Attachment, Content, Mailbox
 from shared.domain.jobs import OnAmbiguous, Policy
 from shared.domain.suppressions import reaches
 from shared.domain.unsubscribe import PATH
-from shared.engine.accept import BatchRequest
+from shared.engine.intake.accept import BatchRequest
 
 CHANNEL: Final = "email"
 PAST: Final = 300

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from functions.api.views import Time, View, moment
 from shared.domain.states import MessageState, Status
-from shared.engine.logs import LogLine
+from shared.engine.reports.message_log import LogLine
 
 
 class ProviderWord(View):

@@ -8,8 +8,8 @@ from functions.api.campaign_views import mailbox_text
 from functions.api.views import View
 from shared.domain import sms
 from shared.domain.content import Content, Mailbox
-from shared.engine.compose import Fault
-from shared.engine.preview import Preview
+from shared.engine.campaigns.preview import Preview
+from shared.engine.lane.compose import Fault
 
 
 class Hint(View):

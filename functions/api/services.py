@@ -17,12 +17,12 @@ from shared.adapters.dynamo.stats import Stats
 from shared.adapters.dynamo.suppressions import Suppressions
 from shared.bootstrap import Deployment
 from shared.contracts import Settings
-from shared.engine.accept import Acceptor
-from shared.engine.circuits import Circuits
-from shared.engine.control import JobControl
-from shared.engine.export import ExportDesk
-from shared.engine.logs import Logs
-from shared.engine.schedules import Schedules
+from shared.engine.intake.accept import Acceptor
+from shared.engine.intake.schedules import Schedules
+from shared.engine.jobs.control import JobControl
+from shared.engine.lane.breaker_cache import Circuits
+from shared.engine.reports.export import ExportDesk
+from shared.engine.reports.message_log import Logs
 from shared.ports import Clock, Files, Journal, Links, Records
 
 if TYPE_CHECKING:

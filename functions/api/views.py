@@ -17,7 +17,7 @@ from shared.domain.ledger import BY_KEYS
 from shared.domain.states import ACTIVE, JobState
 from shared.domain.suppressions import Reach
 from shared.domain.switches import AS_DECLARED, Switches
-from shared.engine.logs import LiveCounts
+from shared.engine.reports.message_log import LiveCounts
 
 
 def _rfc_3339(value: datetime) -> str:

@@ -8,7 +8,7 @@ from functions.dispatch.services import Answer
 from functions.early import early
 from shared.adapters import logs
 from shared.contracts import LOOK, Waking, load_due
-from shared.engine.wake import SECONDS
+from shared.engine.jobs.wake import SECONDS
 
 logger = logs.lines()
 early(lambda: services.deployment().due, lambda: services.deployment().expired, lambda: services.deployment().waker)

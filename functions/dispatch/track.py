@@ -8,7 +8,7 @@ from functions.dispatch.services import Answer
 from functions.early import early
 from shared.adapters import logs, metrics
 from shared.contracts import Settings, Word, dump_feedback, load_feedback
-from shared.engine.track import LATER, Tracked
+from shared.engine.outcome.track import LATER, Tracked
 from shared.metrics import Metric, Service
 from shared.ports import BadEvents
 

@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     from shared.adapters.reports import StreamReports
     from shared.adapters.secrets import Secrets
     from shared.adapters.sqs import SqsLanes, SqsQueue
-    from shared.engine.circuits import Circuits
-    from shared.engine.due import Due
-    from shared.engine.expired import Expired
-    from shared.engine.export import ExportDesk, Exporter
-    from shared.engine.ingest import Ingestion
-    from shared.engine.log import Logger
-    from shared.engine.logs import Logs
-    from shared.engine.plan import Planner
-    from shared.engine.recover import Recovery
-    from shared.engine.retry import Retrier
-    from shared.engine.schedules import Schedules
-    from shared.engine.sweep import Sweeper
-    from shared.engine.track import Tracker
-    from shared.engine.turns import Turns
-    from shared.engine.uploading import Uploading
-    from shared.engine.wake import Waker
+    from shared.engine.intake.schedules import Schedules
+    from shared.engine.jobs.due import Due
+    from shared.engine.jobs.plan import Planner
+    from shared.engine.jobs.retry import Retrier
+    from shared.engine.jobs.turns import Turns
+    from shared.engine.jobs.wake import Waker
+    from shared.engine.lane.breaker_cache import Circuits
+    from shared.engine.lane.recovery import Recovery
+    from shared.engine.lists.ingest import Ingestion
+    from shared.engine.lists.uploading import Uploading
+    from shared.engine.outcome.fold import Logger
+    from shared.engine.outcome.track import Tracker
+    from shared.engine.reports.export import ExportDesk, Exporter
+    from shared.engine.reports.message_log import Logs
+    from shared.engine.sweeper.expired import Expired
+    from shared.engine.sweeper.sweep import Sweeper
     from shared.engine.walks import Walk
 
 
@@ -186,7 +186,7 @@ class Deployment:
     def circuits(self) -> "Circuits":
         """The credentials' circuit breakers."""
         from shared.adapters.dynamo.breakers import DynamoBreakers  # noqa: PLC0415
-        from shared.engine.circuits import Circuits  # noqa: PLC0415
+        from shared.engine.lane.breaker_cache import Circuits  # noqa: PLC0415
 
         breakers = DynamoBreakers(self.dynamo, self.ops_table)
         return Circuits(breakers=breakers, clock=self.clock, rng=self.rng)
@@ -194,7 +194,7 @@ class Deployment:
     @cached_property
     def recovery(self) -> "Recovery":
         """Takeover of what a crash left."""
-        from shared.engine.recover import Recovery  # noqa: PLC0415
+        from shared.engine.lane.recovery import Recovery  # noqa: PLC0415
 
         return Recovery(
             records=self.records,
@@ -209,7 +209,7 @@ class Deployment:
     def expired(self) -> "Expired":
         """Takeover of the leases of dead workers, where hints say that somebody works."""
         from shared.adapters.dynamo.hints import DynamoHints  # noqa: PLC0415
-        from shared.engine.expired import Expired  # noqa: PLC0415
+        from shared.engine.sweeper.expired import Expired  # noqa: PLC0415
 
         return Expired(
             records=self.records,
@@ -225,7 +225,7 @@ class Deployment:
     def planner(self) -> "Planner":
         """Starts jobs."""
         from shared.adapters.dynamo.standings import DynamoStandings  # noqa: PLC0415
-        from shared.engine.plan import Planner  # noqa: PLC0415
+        from shared.engine.jobs.plan import Planner  # noqa: PLC0415
 
         return Planner(
             records=self.records,
@@ -241,7 +241,7 @@ class Deployment:
         from shared.adapters.dynamo.agenda import DynamoAgenda  # noqa: PLC0415
         from shared.adapters.scheduler import CONFIG as PATIENCE  # noqa: PLC0415
         from shared.adapters.scheduler import EventBridgeScheduler  # noqa: PLC0415
-        from shared.engine.schedules import Schedules  # noqa: PLC0415
+        from shared.engine.intake.schedules import Schedules  # noqa: PLC0415
 
         scheduler = EventBridgeScheduler(
             self.aws.later("scheduler", PATIENCE),
@@ -260,7 +260,7 @@ class Deployment:
     @cached_property
     def due(self) -> "Due":
         """Starts jobs whose time has come."""
-        from shared.engine.due import Due  # noqa: PLC0415
+        from shared.engine.jobs.due import Due  # noqa: PLC0415
 
         return Due(records=self.records, planner=self.planner, schedules=self.schedules)
 
@@ -293,7 +293,7 @@ class Deployment:
     @cached_property
     def uploading(self) -> "Uploading":
         """Takes lists for campaigns."""
-        from shared.engine.uploading import Uploading  # noqa: PLC0415
+        from shared.engine.lists.uploading import Uploading  # noqa: PLC0415
 
         return Uploading(
             campaigns=self.campaigns,
@@ -307,7 +307,7 @@ class Deployment:
     @cached_property
     def ingestion(self) -> "Ingestion":
         """Reads uploaded lists."""
-        from shared.engine.ingest import LEASE_MARGIN, Ingestion  # noqa: PLC0415
+        from shared.engine.lists.ingest import LEASE_MARGIN, Ingestion  # noqa: PLC0415
 
         return Ingestion(
             records=self.records,
@@ -323,7 +323,7 @@ class Deployment:
     @cached_property
     def logs(self) -> "Logs":
         """What became of messages."""
-        from shared.engine.logs import Logs  # noqa: PLC0415
+        from shared.engine.reports.message_log import Logs  # noqa: PLC0415
 
         timeout = self.settings.feedback_timeout
         return Logs(records=self.records, ledgers=self.ledgers, clock=self.clock, feedback_timeout=timeout)
@@ -331,7 +331,7 @@ class Deployment:
     @cached_property
     def export_desk(self) -> "ExportDesk":
         """Where exports are asked for."""
-        from shared.engine.export import ExportDesk  # noqa: PLC0415
+        from shared.engine.reports.export import ExportDesk  # noqa: PLC0415
 
         return ExportDesk(exports=self._exports, queue=self._export_queue, clock=self.clock)
 
@@ -340,7 +340,7 @@ class Deployment:
         """Makes exports."""
         from shared.adapters.files import CONFIG as OF_FILES  # noqa: PLC0415
         from shared.adapters.multipart import S3Multipart  # noqa: PLC0415
-        from shared.engine.export import Exporter  # noqa: PLC0415
+        from shared.engine.reports.export import Exporter  # noqa: PLC0415
 
         return Exporter(
             exports=self._exports,
@@ -369,7 +369,7 @@ class Deployment:
     @cached_property
     def logger(self) -> "Logger":
         """Folds ledgers and finalises jobs."""
-        from shared.engine.log import Logger  # noqa: PLC0415
+        from shared.engine.outcome.fold import Logger  # noqa: PLC0415
 
         return Logger(
             records=self.records,
@@ -390,15 +390,15 @@ class Deployment:
     @cached_property
     def retrier(self) -> "Retrier":
         """Carries out owners' retries of large jobs."""
-        from shared.engine.retry import Retrier  # noqa: PLC0415
+        from shared.engine.jobs.retry import Retrier  # noqa: PLC0415
 
         return Retrier(records=self.records, ledgers=self.ledgers, recovery=self.recovery, clock=self.clock)
 
     @cached_property
     def tracker(self) -> "Tracker":
         """Joins feedback."""
+        from shared.engine.outcome.track import Tracker  # noqa: PLC0415
         from shared.engine.pool import Crew  # noqa: PLC0415
-        from shared.engine.track import Tracker  # noqa: PLC0415
 
         return Tracker(
             records=self.records, ledgers=self.ledgers, recovery=self.recovery, clock=self.clock, pool=Crew()
@@ -407,8 +407,8 @@ class Deployment:
     @cached_property
     def waker(self) -> "Waker":
         """Wakes what a pause has kept."""
+        from shared.engine.jobs.wake import Waker  # noqa: PLC0415
         from shared.engine.pool import Crew  # noqa: PLC0415
-        from shared.engine.wake import Waker  # noqa: PLC0415
 
         return Waker(
             records=self.records,
@@ -424,7 +424,7 @@ class Deployment:
     @property
     def turns(self) -> "Turns":
         """Has those looked at that wait for a credential."""
-        from shared.engine.turns import Turns  # noqa: PLC0415
+        from shared.engine.jobs.turns import Turns  # noqa: PLC0415
 
         declared = [c.id for c in self.settings.credentials]
         return Turns(records=self.records, credentials=lambda: declared, queue=self._queue(contracts.ENV_DUE_QUEUE_URL))
@@ -440,9 +440,9 @@ class Deployment:
     def walks(self) -> "list[Walk]":
         """What the sweeper walks, in this order: each has its share of the time, the last all that is left."""
         from shared.adapters.dynamo.switchboard import DynamoHolds  # noqa: PLC0415
-        from shared.engine.archive import Archiver  # noqa: PLC0415
-        from shared.engine.dropped import Dropped  # noqa: PLC0415
-        from shared.engine.uploading import Reminder  # noqa: PLC0415
+        from shared.engine.lists.uploading import Reminder  # noqa: PLC0415
+        from shared.engine.reports.archive import Archiver  # noqa: PLC0415
+        from shared.engine.sweeper.dropped import Dropped  # noqa: PLC0415
         from shared.engine.walks import Walk, simple  # noqa: PLC0415
         from shared.engine.walks.doubts import Asking, Doubts  # noqa: PLC0415
         from shared.engine.walks.jobs import OpenJobs  # noqa: PLC0415
@@ -483,7 +483,7 @@ class Deployment:
         """Walks whatever somebody may have left."""
         from shared.adapters.dynamo.bookmarks import DynamoBookmarks  # noqa: PLC0415
         from shared.engine.pool import Crew  # noqa: PLC0415
-        from shared.engine.sweep import Sweeper  # noqa: PLC0415
+        from shared.engine.sweeper.sweep import Sweeper  # noqa: PLC0415
 
         bookmarks = DynamoBookmarks(self.dynamo, self.ops_table)
         return Sweeper(walks=self.walks, bookmarks=bookmarks, clock=self.clock, pool=Crew())

@@ -12,8 +12,8 @@ from shared.contracts import Credential
 if TYPE_CHECKING:
     from shared.adapters.http_wire import Wire
     from shared.adapters.smtp import SmtpClient
-    from shared.engine.resolve import Resolution
-    from shared.engine.send import Sender
+    from shared.engine.lane.send import Sender
+    from shared.engine.outcome.resolve import Resolution
     from shared.ports import Provider
     from shared.providers.registry import AwsAccount
 
@@ -34,7 +34,7 @@ class Lane:
 
     def prepare(self) -> None:
         """Make all that a sender works with but for its secret, which must be read: clients, stores, transport."""
-        from shared.engine.send import Sender  # noqa: F401, PLC0415
+        from shared.engine.lane.send import Sender  # noqa: F401, PLC0415
         from shared.providers import registry  # noqa: PLC0415
 
         d = self.deployment
@@ -50,7 +50,7 @@ class Lane:
         """Return the lane's sender. `call_timeout`: seconds that a provider call may take."""
         provider = self._current()
         if self._sender is None:
-            from shared.engine.send import Sender  # noqa: PLC0415
+            from shared.engine.lane.send import Sender  # noqa: PLC0415
 
             d = self.deployment
             self._sender = Sender(
@@ -75,7 +75,7 @@ class Lane:
 
     def resolution(self, call_timeout: float) -> "Resolution":
         """Return what asks the lane's provider about doubts. `call_timeout`: seconds that a question may take."""
-        from shared.engine.resolve import Resolution  # noqa: PLC0415
+        from shared.engine.outcome.resolve import Resolution  # noqa: PLC0415
 
         d = self.deployment
         return Resolution(

@@ -11,11 +11,11 @@ from shared.adapters.dynamo.templates import DynamoTemplates
 from shared.adapters.dynamo.uploads import DynamoUploads
 from shared.contracts import load_export, load_ingest
 from shared.domain.unsubscribe import PATH
-from shared.engine.campaigns import CampaignControl
-from shared.engine.export import ExportDesk, Exporter
-from shared.engine.ingest import Ingestion
-from shared.engine.preview import Previews
-from shared.engine.uploading import Uploading
+from shared.engine.campaigns.campaigns import CampaignControl
+from shared.engine.campaigns.preview import Previews
+from shared.engine.lists.ingest import Ingestion
+from shared.engine.lists.uploading import Uploading
+from shared.engine.reports.export import ExportDesk, Exporter
 from tests.fakes.exports import FakeMultipart
 from tests.fakes.files import FakeFiles
 from tests.fakes.links import FakeLinks

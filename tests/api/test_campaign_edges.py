@@ -10,8 +10,8 @@ import pytest
 
 from shared.domain.campaigns import Campaign
 from shared.domain.states import JobState
-from shared.engine.campaigns import CampaignControl, Sent
-from shared.engine.list_jobs import Order
+from shared.engine.campaigns.campaigns import CampaignControl, Sent
+from shared.engine.lists.list_jobs import Order
 from tests.api.conftest import SENDER, Api
 from tests.api.lists import as_body
 from tests.api.test_campaigns import SAID, get

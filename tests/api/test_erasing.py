@@ -17,7 +17,7 @@ from shared.domain.content import Content
 from shared.domain.exports import header, rows
 from shared.domain.namespaces import namespace
 from shared.domain.suppressions import Reach
-from shared.engine.export import begin
+from shared.engine.reports.export import begin
 from tests.api.conftest import Api
 from tests.api.lists import as_body
 from tests.fakes.tables import MotoStores

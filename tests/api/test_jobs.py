@@ -4,7 +4,7 @@ import pytest
 
 from shared.contracts import Credential, Settings
 from shared.domain.states import JobState
-from shared.engine import control, retry
+from shared.engine.jobs import control, retry
 from tests.api.conftest import Api
 from tests.fakes.clock import FakeClock
 

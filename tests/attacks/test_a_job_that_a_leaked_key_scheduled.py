@@ -10,7 +10,7 @@ import pytest
 
 from shared.domain.journal import SYSTEM, Log
 from shared.domain.states import JobState
-from shared.engine.control import Resumed
+from shared.engine.jobs.control import Resumed
 from shared.ports import Retriable
 from tests.fakes.faults import When
 from tests.fakes.lists import send_list

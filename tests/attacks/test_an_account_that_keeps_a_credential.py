@@ -8,8 +8,8 @@ import pytest
 from shared.contracts import load_due
 from shared.domain.jobs import Job
 from shared.domain.states import JobState
-from shared.engine.due import Due
-from shared.engine.turns import Turns
+from shared.engine.jobs.due import Due
+from shared.engine.jobs.turns import Turns
 from shared.ports import Retriable
 from tests.fakes.faults import When
 from tests.fakes.lists import send_list

@@ -13,7 +13,7 @@ from shared.contracts import Word
 from shared.domain.ids import new_id
 from shared.domain.jobs import OnAmbiguous, Policy
 from shared.domain.states import OPEN, Cell, JobState
-from shared.engine import accept
+from shared.engine.intake import accept
 from shared.ports import Retriable
 from tests.chaos.weather import StormyProvider
 from tests.fakes.faults import Crash, When, is_store

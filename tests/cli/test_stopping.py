@@ -21,7 +21,7 @@ from shared.contracts import (
 from shared.domain.jobs import Job
 from shared.domain.journal import Event, Log
 from shared.domain.states import Change, JobState
-from shared.engine import stop
+from shared.engine.jobs import stop
 from tests.cli.fakes import FakeClock, Run
 from tests.contracts.conftest import Parts
 from tests.fakes.clock import FakeClock as StoreClock

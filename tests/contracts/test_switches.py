@@ -9,8 +9,8 @@ from shared.domain.journal import EVERYONE, Act, Log
 from shared.domain.outcomes import Rejected
 from shared.domain.pacing import pace
 from shared.domain.switches import AS_DECLARED, Hold, Switch, Switches
-from shared.engine.circuits import Circuits
-from shared.engine.gate import SHUT, Gate
+from shared.engine.lane.admission import SHUT, Gate
+from shared.engine.lane.breaker_cache import Circuits
 from tests.contracts.conftest import ACCOUNT
 from tests.fakes.clock import FakeClock
 from tests.fakes.stores import Stores

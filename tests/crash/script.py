@@ -18,9 +18,9 @@ from shared.domain.content import Content, Mailbox
 from shared.domain.jobs import Job, Policy
 from shared.domain.ledger import Ledger
 from shared.domain.states import JobState
-from shared.engine.accept import Acceptor, BatchRequest
-from shared.engine.control import JobControl
-from shared.engine.logs import Filter, Logs
+from shared.engine.intake.accept import Acceptor, BatchRequest
+from shared.engine.jobs.control import JobControl
+from shared.engine.reports.message_log import Filter, Logs
 from shared.ports import Replay
 from simulator import ControlClient
 from tests.crash.taps import Tap, install

@@ -13,10 +13,10 @@ from shared.domain.jobs import Job
 from shared.domain.journal import EVERYONE, SYSTEM, Log
 from shared.domain.states import JobState
 from shared.domain.switches import Switch
-from shared.engine.plan import Planner
-from shared.engine.send import Did
-from shared.engine.turns import LOOKS_S, Turns
-from shared.engine.wake import Waker
+from shared.engine.jobs.plan import Planner
+from shared.engine.jobs.turns import LOOKS_S, Turns
+from shared.engine.jobs.wake import Waker
+from shared.engine.lane.send import Did
 from tests.adapters.test_dynamo_stores import matches
 from tests.fakes.clock import FakeClock
 from tests.fakes.lists import send_list

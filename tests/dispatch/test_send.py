@@ -11,9 +11,9 @@ import pytest
 from functions.dispatch import send, services
 from shared.contracts import Credential, Settings, express_queue_name, lane_queue_name
 from shared.domain.backoff import REDELIVERIES
-from shared.engine.resolve import Resolved
-from shared.engine.send import Did
-from shared.engine.tally import Count
+from shared.engine.lane.call_counters import Count
+from shared.engine.lane.send import Did
+from shared.engine.outcome.resolve import Resolved
 from shared.ports import Retriable
 from tests.fakes.clock import FakeClock
 

@@ -14,7 +14,7 @@ from functions.webhooks.services import MAX_MESSAGE_BYTES, Services
 from shared.contracts import Credential, Settings, Word, dump_feedback
 from shared.domain.ids import Ref
 from shared.domain.states import Cell
-from shared.engine.track import Tracked
+from shared.engine.outcome.track import Tracked
 from shared.ports import Retriable
 from shared.providers import registry
 from shared.providers._common import REF_ARG

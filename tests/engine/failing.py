@@ -5,7 +5,7 @@ from collections.abc import Callable
 from shared.domain.breaker import Breaker
 from shared.domain.jobs import Job
 from shared.domain.outcomes import Outcome, Rejected
-from shared.engine.send import Sender
+from shared.engine.lane.send import Sender
 from shared.ports import Retriable
 from tests.fakes.world import World
 

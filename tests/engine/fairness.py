@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.domain.jobs import Job
-from shared.engine.send import LEASES
+from shared.engine.lane.send import LEASES
 from tests.fakes.clock import FakePool
 from tests.fakes.queues import FakePacer, Message, Order, fairest
 from tests.fakes.world import INVOCATION, World, credential

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from shared.domain.pacing import pace
 from shared.domain.states import Cell
-from shared.engine.send import LEASES
+from shared.engine.lane.send import LEASES
 from tests.engine.pace import Life
 from tests.fakes.faults import Crash
 from tests.fakes.queues import FakePacer

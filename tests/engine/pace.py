@@ -21,8 +21,8 @@ from shared.contracts import Credential
 from shared.domain.chunks import chunk_size
 from shared.domain.pacing import HORIZON, pace
 from shared.domain.switches import AS_DECLARED, Switches
+from shared.engine.lane.send import LEASES, Sender
 from shared.engine.pool import Pending
-from shared.engine.send import LEASES, Sender
 from tests.fakes.clock import FakeClock, FakePool, SkewedClock
 from tests.fakes.faults import Crash
 from tests.fakes.queues import FakePacer

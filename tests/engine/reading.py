@@ -5,7 +5,7 @@ from typing import Any
 from shared.domain.campaigns import Upload
 from shared.domain.suppressions import Reach
 from shared.domain.uploads import Problem
-from shared.engine.ingest import Did
+from shared.engine.lists.ingest import Did
 from tests.fakes.intake import ACCOUNT, Intake
 
 ROWS = 60

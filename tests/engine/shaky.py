@@ -8,7 +8,7 @@ from typing import Final
 
 from shared.domain.outcomes import Outcome, Rejected, Throttled, Unknown
 from shared.domain.states import JobState
-from shared.engine.send import CALL_TIMEOUT, Sender
+from shared.engine.lane.send import CALL_TIMEOUT, Sender
 from shared.ports import Retriable
 from tests.engine.failing import LEASES
 from tests.fakes.provider import Swallowed

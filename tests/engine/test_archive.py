@@ -12,8 +12,8 @@ from shared.domain.archive import export_id, file
 from shared.domain.exports import ExportState
 from shared.domain.jobs import Job
 from shared.domain.times import DAY_MS
-from shared.engine.archive import LOST_MS, Archiver
-from shared.engine.export import LEASE_MS, UPLOAD_MS, Did
+from shared.engine.reports.archive import LOST_MS, Archiver
+from shared.engine.reports.export import LEASE_MS, UPLOAD_MS, Did
 from tests.engine.test_export import Bench, expected, people
 from tests.fakes.faults import Crash, When
 from tests.fakes.records import FakeRecords

@@ -5,8 +5,8 @@ import pytest
 from shared.domain.breaker import Breaker, BreakerState
 from shared.domain.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
 from shared.domain.states import Cell, JobState
-from shared.engine.gate import CAREFUL
-from shared.engine.send import Did
+from shared.engine.lane.admission import CAREFUL
+from shared.engine.lane.send import Did
 from shared.ports import Retriable
 from tests.engine.failing import DEAD, DOWN, UNAUTHORIZED, UNREACHED, answers, breaker, calls, serve, starts_at
 from tests.fakes.clock import FakeClock

@@ -7,8 +7,8 @@ from shared.domain.jobs import Job
 from shared.domain.outcomes import Rejected, Unknown
 from shared.domain.pacing import pace
 from shared.domain.states import Cell, JobState
-from shared.engine.control import NotNow, Resumed
-from shared.engine.send import LEASES
+from shared.engine.jobs.control import NotNow, Resumed
+from shared.engine.lane.send import LEASES
 from tests.fakes.lists import send_list
 from tests.fakes.world import ACCOUNT, World, credential
 

@@ -12,7 +12,7 @@ from shared.domain.chunks import Recipient
 from shared.domain.content import Attachment, Content, Mailbox
 from shared.domain.jobs import Job
 from shared.domain.unsubscribe import Unsubscription, read
-from shared.engine.compose import Composition, Fault
+from shared.engine.lane.compose import Composition, Fault
 from shared.ports import Retriable
 from tests.fakes.links import KEYS, FakeLinks
 from tests.fakes.world import ACCOUNT, World

@@ -3,8 +3,8 @@ import pytest
 from shared.domain.jobs import StopReason
 from shared.domain.outcomes import Rejected, Unknown
 from shared.domain.states import Cell, Change, JobState
-from shared.engine.control import MIN_LIFE_MS, NotNow, Resumed
-from shared.engine.logs import Filter
+from shared.engine.jobs.control import MIN_LIFE_MS, NotNow, Resumed
+from shared.engine.reports.message_log import Filter
 from tests.fakes.world import ACCOUNT, World, credential
 
 DOWN = Rejected("down", permanent=False)

@@ -11,7 +11,7 @@ from shared.contracts import pointer
 from shared.domain.ledger import LedgerStatus
 from shared.domain.outcomes import Rejected, Throttled
 from shared.domain.states import OPEN, Cell, JobState
-from shared.engine.send import Did
+from shared.engine.lane.send import Did
 from shared.ports import Mismatch, Replay
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Crash, When

@@ -12,7 +12,7 @@ from shared.domain.ledger import LedgerStatus
 from shared.domain.outcomes import NotTogether, Rejected, Throttled
 from shared.domain.states import Cell
 from shared.domain.switches import AS_DECLARED, Switches
-from shared.engine.send import Did
+from shared.engine.lane.send import Did
 from tests.fakes.faults import Crash
 from tests.fakes.provider import CollectiveProvider
 from tests.fakes.world import INVOCATION, World, credential

@@ -10,9 +10,9 @@ from shared.domain.hints import MOST, Hint
 from shared.domain.ledger import LedgerStatus
 from shared.domain.pacing import pace
 from shared.domain.states import Cell
-from shared.engine.booking import PATIENCE
-from shared.engine.expired import CROWDED, KEPT, LOOKS
-from shared.engine.send import CALL_TIMEOUT
+from shared.engine.lane.send import CALL_TIMEOUT
+from shared.engine.lane.slots import PATIENCE
+from shared.engine.sweeper.expired import CROWDED, KEPT, LOOKS
 from tests.fakes.faults import Crash
 from tests.fakes.world import INVOCATION, LEASE_MARGIN, World, credential
 

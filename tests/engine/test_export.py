@@ -16,8 +16,8 @@ from shared.domain.erasure import BLANK
 from shared.domain.exports import SETTLED_MS, USABLE_MS, Export, ExportState
 from shared.domain.jobs import Job
 from shared.domain.outcomes import Rejected
-from shared.engine.export import LEASE_MS, Did, ExportDesk, Exporter
-from shared.engine.logs import Filter
+from shared.engine.reports.export import LEASE_MS, Did, ExportDesk, Exporter
+from shared.engine.reports.message_log import Filter
 from shared.ports import Retriable
 from tests.fakes.exports import FakeExports, FakeMultipart
 from tests.fakes.faults import Crash, When

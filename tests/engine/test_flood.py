@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from shared.domain.states import JobState
-from shared.engine.dropped import Dropped
+from shared.engine.sweeper.dropped import Dropped
 from shared.engine.walks import simple
 from shared.ports import Report
 from tests.engine.flood import BATCH, Flood, ending

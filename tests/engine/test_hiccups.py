@@ -10,8 +10,8 @@ from shared.domain.backoff import REDELIVERIES
 from shared.domain.ledger import LedgerStatus
 from shared.domain.outcomes import Outcome
 from shared.domain.states import Cell, JobState
-from shared.engine.logs import Filter
 from shared.engine.pool import Pending
+from shared.engine.reports.message_log import Filter
 from shared.ports import Retriable
 from tests.fakes.clock import FakePool
 from tests.fakes.faults import When, is_store

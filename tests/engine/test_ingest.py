@@ -10,8 +10,8 @@ from shared.domain.campaigns import Upload, UploadState
 from shared.domain.ledger import LedgerStatus
 from shared.domain.states import Cell
 from shared.domain.uploads import Counts
-from shared.engine import ingest as module
-from shared.engine.ingest import MAX_STARTS, Code, Did
+from shared.engine.lists import ingest as module
+from shared.engine.lists.ingest import MAX_STARTS, Code, Did
 from shared.ports import Retriable
 from tests.engine.reading import DATA, ROWS, Frozen, plain, result, small
 from tests.fakes.faults import Crash, When

@@ -7,7 +7,7 @@ import pytest
 from shared.domain import chunks
 from shared.domain.campaigns import Message, UploadState
 from shared.domain.uploads import PackedChunk
-from shared.engine.ingest import Did
+from shared.engine.lists.ingest import Did
 from tests.engine.reading import DATA, small
 from tests.fakes.intake import Intake
 

@@ -6,7 +6,7 @@ from shared.domain import chunks
 from shared.domain.ledger import LedgerStatus
 from shared.domain.states import Cell
 from shared.domain.suppressions import Reach
-from shared.engine.ingest import Did
+from shared.engine.lists.ingest import Did
 from tests.engine.reading import DATA, ROWS, small, suppressing
 from tests.fakes.faults import Crash, When
 from tests.fakes.intake import ACCOUNT
@@ -77,7 +77,7 @@ def test_suppressions_are_read_once_for_a_lease_and_only_hits_are_looked_up() ->
 
 
 def test_of_an_account_with_very_many_suppressions_each_recipient_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shared.engine.unwanted.MOST", 4)
+    monkeypatch.setattr("shared.engine.suppression.unwanted.MOST", 4)
     intake = small()
     intake.stores.records.recent_page = 3
     suppressing(intake, *(f"r{i}@example.com" for i in range(20)))

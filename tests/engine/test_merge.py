@@ -10,7 +10,7 @@ from shared.domain.content import Attachment, Content, Mailbox
 from shared.domain.outcomes import Finding, Kind, Outcome, Throttled, Unknown
 from shared.domain.states import Cell
 from shared.domain.unsubscribe import Unsubscription
-from shared.engine import lease as leases
+from shared.engine.lane import lease as leases
 from shared.ports import Retriable, Target
 from tests.fakes.links import FakeLinks
 from tests.fakes.provider import FakeProvider, ResendingProvider

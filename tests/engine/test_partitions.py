@@ -9,7 +9,7 @@ from shared.adapters.dynamo.client import BATCH_WRITE, TRIES, Dynamo
 from shared.adapters.dynamo.uploads import DynamoUploads
 from shared.domain.campaigns import Upload, UploadState
 from shared.domain.states import JobState
-from shared.engine.ingest import Did
+from shared.engine.lists.ingest import Did
 from shared.ports import Retriable
 from tests.fakes.clock import FakeClock
 from tests.fakes.intake import Intake

@@ -13,7 +13,7 @@ from shared.bootstrap.sending import Lane
 from shared.contracts import Credential
 from shared.domain.content import Content
 from shared.domain.outcomes import Outcome
-from shared.engine import send as engine
+from shared.engine.lane import send as engine
 from shared.ports import Target
 from shared.providers import registry
 from tests.engine.failing import UNAUTHORIZED, breaker

@@ -5,7 +5,7 @@ import pytest
 from shared.domain.jobs import Job
 from shared.domain.outcomes import Rejected, Unknown
 from shared.domain.states import JobState
-from shared.engine.control import Resumed
+from shared.engine.jobs.control import Resumed
 from shared.engine.walks.jobs import YOUNG_MS
 from shared.ports import OpenJob, Retriable
 from tests.fakes.faults import When

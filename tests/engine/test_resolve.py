@@ -10,7 +10,7 @@ from shared.domain.jobs import Policy
 from shared.domain.outcomes import Unknown
 from shared.domain.states import Cell, JobState
 from shared.domain.switches import Switches
-from shared.engine.resolve import GROUP, Resolved
+from shared.engine.outcome.resolve import GROUP, Resolved
 from shared.ports import Loaded, Retriable
 from tests.fakes.faults import Crash, When
 from tests.fakes.provider import FakeProvider, ResendingProvider, ResolvingProvider, Swallowed

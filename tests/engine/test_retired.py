@@ -5,7 +5,7 @@ import pytest
 from shared.contracts import pointer
 from shared.domain.outcomes import Rejected
 from shared.domain.states import JobState
-from shared.engine.logs import Filter
+from shared.engine.reports.message_log import Filter
 from shared.engine.walks.pointing import LOST_AFTER_MS
 from tests.fakes.lists import send_list
 from tests.fakes.world import ACCOUNT, World, credential

@@ -11,9 +11,9 @@ from shared.domain.jobs import RetryRequest
 from shared.domain.ledger import LedgerStatus
 from shared.domain.outcomes import Rejected, Unknown
 from shared.domain.states import Cell, JobState
-from shared.engine import control, retry
-from shared.engine.control import NotNow, Resumed
-from shared.engine.retry import Step
+from shared.engine.jobs import control, retry
+from shared.engine.jobs.control import NotNow, Resumed
+from shared.engine.jobs.retry import Step
 from tests.fakes.faults import Crash, When
 from tests.fakes.world import ACCOUNT, World, credential
 

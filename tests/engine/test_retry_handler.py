@@ -12,7 +12,7 @@ from shared.domain import chunks as chunking
 from shared.domain.ledger import Ledger
 from shared.domain.outcomes import Rejected
 from shared.domain.states import JobState
-from shared.engine import control, retry
+from shared.engine.jobs import control, retry
 from shared.ports import Retriable
 from tests.fakes.world import ACCOUNT, World, credential
 

@@ -7,8 +7,8 @@ import pytest
 
 from shared.contracts import due
 from shared.domain.states import JobState
-from shared.engine.due import Due
-from shared.engine.schedules import EARLY_S, LEAST, QUEUED_S
+from shared.engine.intake.schedules import EARLY_S, LEAST, QUEUED_S
+from shared.engine.jobs.due import Due
 from shared.ports import Retriable
 from tests.fakes.faults import When
 from tests.fakes.tables import MotoStores

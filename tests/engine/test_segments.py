@@ -12,7 +12,7 @@ from shared.domain.content import Content, Mailbox
 from shared.domain.outcomes import Throttled
 from shared.domain.pacing import pace
 from shared.domain.sms import segments
-from shared.engine.send import Did
+from shared.engine.lane.send import Did
 from tests.engine.pace import drain
 from tests.fakes.world import World, credential
 

@@ -9,7 +9,7 @@ from shared.domain.ledger import LedgerStatus
 from shared.domain.outcomes import Accepted, NotStarted, Rejected, Throttled, Unknown
 from shared.domain.pacing import Slots
 from shared.domain.states import Cell, Change, JobState
-from shared.engine.send import Did
+from shared.engine.lane.send import Did
 from tests.fakes.provider import Script, Swallowed
 from tests.fakes.world import ACCOUNT, INVOCATION, World, credential
 

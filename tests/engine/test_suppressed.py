@@ -9,9 +9,9 @@ from shared.domain.namespaces import namespace
 from shared.domain.outcomes import Rejected
 from shared.domain.states import Cell, MessageState
 from shared.domain.suppressions import Reach
-from shared.engine import suppressed
-from shared.engine.logs import Filter, LogLine
-from shared.engine.suppressed import SLACK_MS, Suppressed
+from shared.engine.reports.message_log import Filter, LogLine
+from shared.engine.suppression import suppressed
+from shared.engine.suppression.suppressed import SLACK_MS, Suppressed
 from shared.ports import Recent, Retriable
 from tests.fakes.faults import Crash, When
 from tests.fakes.world import ACCOUNT, World, credential

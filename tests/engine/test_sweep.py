@@ -4,7 +4,7 @@ import pytest
 
 from shared.domain.outcomes import Rejected
 from shared.domain.states import Change, JobState
-from shared.engine.sweep import Swept
+from shared.engine.sweeper.sweep import Swept
 from shared.engine.walks.jobs import YOUNG_MS
 from tests.fakes.faults import Crash, When
 from tests.fakes.world import INVOCATION, LEASE_MARGIN, World, credential

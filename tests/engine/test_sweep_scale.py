@@ -7,7 +7,7 @@ import pytest
 
 from shared.domain.jobs import SHARDS
 from shared.domain.states import Cell
-from shared.engine.sweep import Sweeper
+from shared.engine.sweeper.sweep import Sweeper
 from shared.engine.walks import Look, Run, Walk
 from shared.engine.walks.jobs import YOUNG_MS
 from shared.engine.walks.pointing import UNLEASED_MS

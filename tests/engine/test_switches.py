@@ -7,8 +7,8 @@ import pytest
 from shared.domain.ledger import LedgerStatus
 from shared.domain.states import Cell, JobState
 from shared.domain.switches import AS_DECLARED, Switch, Switches
-from shared.engine.resolve import Resolved
-from shared.engine.send import Did
+from shared.engine.lane.send import Did
+from shared.engine.outcome.resolve import Resolved
 from shared.engine.walks.pointing import RESUMED_MS
 from tests.engine.pace import worst_second
 from tests.fakes.lists import send_list

@@ -10,7 +10,7 @@ from shared.domain.jobs import Job
 from shared.domain.namespaces import namespace
 from shared.domain.outcomes import Rejected, Unknown
 from shared.domain.states import Cell, Change, JobState, MessageState
-from shared.engine.track import LATER, Tracked
+from shared.engine.outcome.track import LATER, Tracked
 from shared.ports import Retriable
 from tests.fakes.world import ACCOUNT, World, credential
 

@@ -3,8 +3,8 @@
 import pytest
 
 from shared.domain.states import Cell, Status
-from shared.engine import logs
-from shared.engine.logs import Filter, Logs
+from shared.engine.reports import message_log
+from shared.engine.reports.message_log import Filter, Logs
 from tests.fakes.world import ACCOUNT, World, credential
 
 TIMEOUT = 3600
@@ -69,7 +69,7 @@ def test_work_on_the_chunk_gives_feedback_its_time_again(world: World) -> None:
 
 
 def test_a_large_job_does_not_say(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "LIVE_CHUNKS", 0)
+    monkeypatch.setattr(message_log, "LIVE_CHUNKS", 0)
     job = world.accept(1).id
     world.settle()
     world.clock.advance(2 * TIMEOUT)

@@ -12,9 +12,9 @@ from shared.domain.jobs import Job
 from shared.domain.outcomes import Rejected, Unknown
 from shared.domain.states import Cell, MessageState
 from shared.domain.suppressions import Reach, reaches
-from shared.engine.logs import Filter, LogLine
-from shared.engine.send import LOOK_AGAIN
-from shared.engine.suppressed import SLACK_MS, Suppressed
+from shared.engine.lane.send import LOOK_AGAIN
+from shared.engine.reports.message_log import Filter, LogLine
+from shared.engine.suppression.suppressed import SLACK_MS, Suppressed
 from shared.ports import Target
 from tests.fakes.provider import ResendingProvider
 from tests.fakes.suppressions import Suppression

@@ -6,8 +6,8 @@ import pytest
 
 from shared.contracts import TEST_CREDENTIAL, ingest
 from shared.domain.campaigns import MAX_JOBS, Campaign, Upload, UploadState
-from shared.engine.ingest import Did
-from shared.engine.uploading import PLACE_SECONDS, WITHDRAWN, Place, Refusal, Reminder, as_csv
+from shared.engine.lists.ingest import Did
+from shared.engine.lists.uploading import PLACE_SECONDS, WITHDRAWN, Place, Refusal, Reminder, as_csv
 from shared.engine.walks import simple
 from shared.ports import Retriable
 from tests.fakes.faults import Crash, When

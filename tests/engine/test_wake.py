@@ -13,7 +13,7 @@ from shared.adapters.dynamo import keys
 from shared.contracts import Waking
 from shared.domain.jobs import SHARDS
 from shared.domain.switches import EVERYTHING, Switch
-from shared.engine import wake
+from shared.engine.jobs import wake
 from shared.ports import OpenJob, Retriable
 from tests.fakes.faults import Crash, When
 from tests.fakes.lists import send_list

@@ -8,9 +8,9 @@ from shared.domain.content import Content
 from shared.domain.outcomes import Outcome, Rejected, Unknown
 from shared.domain.pacing import pace
 from shared.domain.states import Cell
-from shared.engine.booking import LEAD
-from shared.engine.calls import Calls
-from shared.engine.send import Did, Sender
+from shared.engine.lane.calls import Calls
+from shared.engine.lane.send import Did, Sender
+from shared.engine.lane.slots import LEAD
 from shared.ports import Request, Steps, Target
 from tests.engine.pace import worst_second
 from tests.fakes.clock import FakePool

@@ -8,8 +8,8 @@ from shared.domain.campaigns import Campaign, Message, Upload
 from shared.domain.ids import new_id
 from shared.domain.ledger import Ledger
 from shared.domain.uploads import PackedChunk
-from shared.engine.ingest import Did, Ingestion
-from shared.engine.uploading import Reminder, Uploading
+from shared.engine.lists.ingest import Did, Ingestion
+from shared.engine.lists.uploading import Reminder, Uploading
 from tests.fakes.campaigns import FakeCampaigns
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap

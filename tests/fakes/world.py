@@ -24,22 +24,22 @@ from shared.domain.jobs import SHARDS, Job, Policy
 from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.states import Cell, JobState
 from shared.domain.switches import Switch
-from shared.engine.accept import Accepted, Acceptor, BatchRequest
-from shared.engine.circuits import Circuits
-from shared.engine.control import JobControl
-from shared.engine.expired import Expired
-from shared.engine.log import Folded, Logger
-from shared.engine.logs import Logs
-from shared.engine.plan import Planner
+from shared.engine.intake.accept import Accepted, Acceptor, BatchRequest
+from shared.engine.intake.schedules import Schedules
+from shared.engine.jobs.control import JobControl
+from shared.engine.jobs.plan import Planner
+from shared.engine.jobs.retry import Retrier
+from shared.engine.jobs.wake import SECONDS, Waker
+from shared.engine.lane.breaker_cache import Circuits
+from shared.engine.lane.recovery import Recovery
+from shared.engine.lane.send import Did, Sender
+from shared.engine.outcome.fold import Folded, Logger
+from shared.engine.outcome.resolve import Resolution, Resolved
+from shared.engine.outcome.track import LATER, Tracked, Tracker
 from shared.engine.pool import Pool
-from shared.engine.recover import Recovery
-from shared.engine.resolve import Resolution, Resolved
-from shared.engine.retry import Retrier
-from shared.engine.schedules import Schedules
-from shared.engine.send import Did, Sender
-from shared.engine.sweep import Sweeper, Swept
-from shared.engine.track import LATER, Tracked, Tracker
-from shared.engine.wake import SECONDS, Waker
+from shared.engine.reports.message_log import Logs
+from shared.engine.sweeper.expired import Expired
+from shared.engine.sweeper.sweep import Sweeper, Swept
 from shared.engine.walks import Walk
 from shared.engine.walks.doubts import Asking, Doubts
 from shared.engine.walks.jobs import OpenJobs

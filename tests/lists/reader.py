@@ -10,7 +10,7 @@ from shared.adapters import files
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo import campaigns, records, uploads
 from shared.bootstrap import Deployment
-from shared.engine import ingest as engine
+from shared.engine.lists import ingest as engine
 
 LOADED = (campaigns, records, uploads, engine)
 """What the deployment imports when it is asked for it, here once for all that are forked of this process."""

@@ -37,7 +37,7 @@ from shared.domain.ingest import Ingest
 from shared.domain.jobs import Policy
 from shared.domain.ledger import Ledger
 from shared.domain.uploads import Checkpoint, Options, Problem
-from shared.engine.uploading import Place, Uploading
+from shared.engine.lists.uploading import Place, Uploading
 from tests.fakes.forks import FORKS
 from tests.fakes.tables import Tables, create_tables
 from tests.lists import reader

@@ -106,7 +106,7 @@ def test_in_lambda_the_engine_s_lines_are_the_function_s(
     monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "send")
     logger = logs.lines()
     logs.begin(logger, "job-1")
-    logging.getLogger("shared.engine.calls").error("provider fault", extra={"ref": "job-1-0-3-1"})
+    logging.getLogger("shared.engine.lane.calls").error("provider fault", extra={"ref": "job-1-0-3-1"})
     (line,) = lines()
     assert (line["message"], line["correlation_id"], line["ref"]) == ("provider fault", "job-1", "job-1-0-3-1")
     assert line["service"] == logger.service

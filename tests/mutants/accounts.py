@@ -26,7 +26,7 @@ ACCOUNTS: Final = (
     Mutant(
         "a test key's suppressions keep live jobs back, and live ones those of tests",
         9,
-        "shared/engine/suppressed.py",
+        "shared/engine/suppression/suppressed.py",
         "found = self._records.suppressed(job.namespace, keys, reaches) if keys else {}",
         "found = self._records.suppressed(job.account, keys, reaches) if keys else {}",
         "tests/engine/test_suppressed.py::test_a_job_heeds_the_suppressions_of_its_kind_of_key_alone[True]",
@@ -146,7 +146,7 @@ ACCOUNTS: Final = (
     Mutant(
         "who was erased is sent to all the same",
         9,
-        "shared/engine/suppressed.py",
+        "shared/engine/suppression/suppressed.py",
         "for i in waiting if chunk.recipients[i].skip == ERASED}",
         "for i in waiting if chunk.recipients[i].address == 0}",
         f"{ERASING}::test_what_still_waits_for_an_erased_person_is_skipped",

@@ -4,7 +4,7 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant
 
-ENGINE: Final = "shared/engine/campaigns.py"
+ENGINE: Final = "shared/engine/campaigns/campaigns.py"
 STORE: Final = "shared/adapters/dynamo/campaigns.py"
 EDGES: Final = "tests/api/test_campaign_edges.py"
 API: Final = "tests/api/test_campaigns.py"
@@ -62,7 +62,7 @@ CAMPAIGNS: Final = (
     Mutant(
         "the next list has its bounce guard again",
         6,
-        "shared/engine/list_jobs.py",
+        "shared/engine/lists/list_jobs.py",
         "        guard_off=campaign.guard_off,\n",
         "",
         f"{SENDING}::test_the_bounce_guard_is_taken_off_for_good",

@@ -11,21 +11,21 @@ from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
 from tests.mutants.switches import SWITCHES
 
-GATE: Final = "shared/engine/gate.py"
-LEASE: Final = "shared/engine/lease.py"
+GATE: Final = "shared/engine/lane/admission.py"
+LEASE: Final = "shared/engine/lane/lease.py"
 RECORDS: Final = "shared/adapters/dynamo/records.py"
 RESERVATION: Final = "shared/adapters/dynamo/reservation.py"
 RULES: Final = "shared/domain/ledger.py"
 PASSES: Final = "shared/domain/passes.py"
-SEND: Final = "shared/engine/send.py"
-TRACK: Final = "shared/engine/track.py"
+SEND: Final = "shared/engine/lane/send.py"
+TRACK: Final = "shared/engine/outcome/track.py"
 TRANSITIONS: Final = "shared/adapters/dynamo/transitions.py"
 
 MUTANTS: Final = (
     Mutant(
         "single mails wait with bulk",
         3,
-        "shared/engine/accept.py",
+        "shared/engine/intake/accept.py",
         "express=job.express)",
         "express=False)",
         "tests/engine/test_fairness.py::test_small_jobs_go_by_the_express_queue_whoever_sends_their_pointers[1-True]",
@@ -58,7 +58,7 @@ MUTANTS: Final = (
     Mutant(
         "a recorded retry queues a ledger that was written since it was read",
         1,
-        "shared/engine/retry.py",
+        "shared/engine/jobs/retry.py",
         "if new is not None and not self._records.requeue(x, new, job):",
         "again = lambda y: rules.reopen(y, job.retry.states, job.policy.max_attempts)\n"
         "            if self._ledgers._change(x.job, x.chunk, again) is None:",
@@ -67,7 +67,7 @@ MUTANTS: Final = (
     Mutant(
         "retry of failed takes unknown along",
         1,
-        "shared/engine/control.py",
+        "shared/engine/jobs/control.py",
         '"failed": (Cell.DROPPED,),',
         '"failed": (Cell.DROPPED, Cell.UNKNOWN),',
         "tests/engine/test_control.py::test_retry_takes_what_was_given_up_and_nothing_else",
@@ -154,7 +154,7 @@ MUTANTS: Final = (
         GATE,
         "self._score = breaker.successes",
         "self._score = 0",
-        "tests/engine/test_gate.py::test_probes_of_leases_of_one_message_close_the_breaker_together",
+        "tests/engine/test_admission.py::test_probes_of_leases_of_one_message_close_the_breaker_together",
     ),
     Mutant(
         "any failures in a row open the breaker",
@@ -170,7 +170,7 @@ MUTANTS: Final = (
         GATE,
         "if said is Verdict.FATAL and self._renewed(ticket):",
         "if said is Verdict.FATAL and False:",
-        "tests/engine/test_gate.py::test_a_key_that_was_replaced_opens_nothing",
+        "tests/engine/test_admission.py::test_a_key_that_was_replaced_opens_nothing",
     ),
     # 2: never above the rate
     Mutant(
@@ -184,7 +184,7 @@ MUTANTS: Final = (
     Mutant(
         "a thread that starts late calls all the same",
         2,
-        "shared/engine/calls.py",
+        "shared/engine/lane/calls.py",
         "            if now > self._latest:\n                return None\n",
         "",
         "tests/engine/test_pace.py::test_a_thread_that_starts_late_makes_no_call",
@@ -192,7 +192,7 @@ MUTANTS: Final = (
     Mutant(
         "a wire begins a call late all the same",
         2,
-        "shared/engine/calls.py",
+        "shared/engine/lane/calls.py",
         "        if now > self._latest:\n            self._end(None, ())\n",
         "        if now > self._latest + 60:\n            self._end(None, ())\n",
         "tests/engine/test_wire.py::test_a_call_whose_slot_has_passed_is_not_begun[0]",
@@ -249,7 +249,7 @@ MUTANTS: Final = (
     Mutant(
         "each run of the sweeper begins at the start",
         3,
-        "shared/engine/sweep.py",
+        "shared/engine/sweeper/sweep.py",
         "looks = walk.looks(run, run.progress.after)",
         'looks = walk.looks(run, "")',
         "tests/engine/test_sweep_scale.py::test_a_walk_that_fails_takes_nothing_from_the_others_and_goes_on_where_it_was",
@@ -289,7 +289,7 @@ MUTANTS: Final = (
     Mutant(
         "the youngest campaign goes first",
         3,
-        "shared/engine/plan.py",
+        "shared/engine/jobs/plan.py",
         "in sorted(waiting.items()):",
         "in sorted(waiting.items(), reverse=True):",
         "tests/engine/test_reservation.py::test_the_oldest_job_starts_and_those_of_its_campaign_with_it",
@@ -297,7 +297,7 @@ MUTANTS: Final = (
     Mutant(
         "what waits for a credential that is declared no more waits for ever",
         3,
-        "shared/engine/recover.py",
+        "shared/engine/lane/recovery.py",
         "passing = replace(passing, gone=lambda credential: credential not in self._lanes)",
         "passing = replace(passing, gone=lambda credential: False)",
         "tests/engine/test_retired.py::test_what_nobody_else_may_send_ends_and_says_why",
@@ -313,7 +313,7 @@ MUTANTS: Final = (
     Mutant(
         "an export goes on a chunk too far after its checkpoint",
         3,
-        "shared/engine/export.py",
+        "shared/engine/reports/export.py",
         "columns, start = self.held.columns, self.held.chunk",
         "columns, start = self.held.columns, self.held.chunk + bool(self.held.parts)",
         "tests/engine/test_export.py::test_at_its_time_limit_another_invocation_goes_on_where_it_was",
@@ -330,18 +330,18 @@ MUTANTS: Final = (
     Mutant(
         "the bounce guard counts one list of many",
         4,
-        "shared/engine/guard.py",
+        "shared/engine/outcome/bounce_guard.py",
         "{name: x.counts for name, x in found.items()} | {job.id: job.counts}",
         "{job.id: job.counts}",
-        "tests/engine/test_guard.py::test_the_bounces_of_all_lists_of_a_campaign_count_together",
+        "tests/engine/test_bounce_guard.py::test_the_bounces_of_all_lists_of_a_campaign_count_together",
     ),
     Mutant(
         "the bounce guard stops one job of many",
         4,
-        "shared/engine/guard.py",
+        "shared/engine/outcome/bounce_guard.py",
         "        for other in self._others(job):\n            self._stop(other, job, counts)\n",
         "",
-        "tests/engine/test_guard.py::test_every_open_job_of_the_campaign_is_stopped_and_no_other",
+        "tests/engine/test_bounce_guard.py::test_every_open_job_of_the_campaign_is_stopped_and_no_other",
     ),
     Mutant(
         "stop not looked for between windows",
@@ -379,7 +379,7 @@ MUTANTS: Final = (
     Mutant(
         "a question sends for a stopped job",
         4,
-        "shared/engine/resolve.py",
+        "shared/engine/outcome/resolve.py",
         "(resends and control.job.stopped) or",
         "(resends and False) or",
         "tests/engine/test_resolve.py::test_a_stop_amid_the_questions_ends_them",
@@ -422,18 +422,18 @@ MUTANTS: Final = (
     Mutant(
         "an old record folds nothing",
         7,
-        "shared/engine/log.py",
+        "shared/engine/outcome/fold.py",
         "now = [moved.get(x.chunk, x) for x in some]",
         "now = [x for x in some if x.chunk not in moved]",
-        "tests/engine/test_log.py::test_a_record_older_than_its_ledger_folds_the_ledger_as_it_is_now[2]",
+        "tests/engine/test_fold.py::test_a_record_older_than_its_ledger_folds_the_ledger_as_it_is_now[2]",
     ),
     Mutant(
         "a job is LOGGED by the unknown that is folded",
         7,
-        "shared/engine/log.py",
+        "shared/engine/outcome/fold.py",
         'self._log(replace(job, counts={**job.counts, "unknown": unknown}))',
         "self._log(job)",
-        "tests/engine/test_log.py::test_figures_that_are_not_folded_do_not_keep_a_job_from_its_end[2]",
+        "tests/engine/test_fold.py::test_figures_that_are_not_folded_do_not_keep_a_job_from_its_end[2]",
     ),
     Mutant(
         "fold twice",
@@ -454,7 +454,7 @@ MUTANTS: Final = (
     Mutant(
         "a schedule decides by itself when a job starts",
         7,
-        "shared/engine/plan.py",
+        "shared/engine/jobs/plan.py",
         "if job.state is not JobState.READY or job.not_before > now:",
         "now = max(now, job.not_before)\n        if job.state is not JobState.READY:",
         "tests/engine/test_schedules.py::test_a_hint_alone_starts_nothing[memory]",

@@ -5,9 +5,9 @@ from typing import Final
 from tests.mutants.mutant import Mutant
 
 FILES: Final = "shared/adapters/files.py"
-INGEST: Final = "shared/engine/ingest.py"
+INGEST: Final = "shared/engine/lists/ingest.py"
 STORE: Final = "shared/adapters/dynamo/uploads.py"
-UPLOADING: Final = "shared/engine/uploading.py"
+UPLOADING: Final = "shared/engine/lists/uploading.py"
 READING: Final = "shared/domain/ingest.py"
 TESTS: Final = "tests/engine/test_ingest.py"
 

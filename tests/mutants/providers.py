@@ -4,14 +4,14 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant
 
-LEASE: Final = "shared/engine/lease.py"
+LEASE: Final = "shared/engine/lane/lease.py"
 SENDGRID: Final = "shared/providers/sendgrid.py"
 
 PROVIDERS: Final = (
     Mutant(
         "who has left at a provider comes back from our own list as well",
         11,
-        "shared/engine/track.py",
+        "shared/engine/outcome/track.py",
         "self._records.allow(job.account, key, reach=Reach.CAMPAIGNS, reason=UNSUBSCRIBED)",
         "self._records.allow(job.account, key, reach=Reach.CAMPAIGNS)",
         "tests/engine/test_left.py::test_who_left_by_our_own_link_is_not_brought_back_by_a_provider",
@@ -28,10 +28,10 @@ PROVIDERS: Final = (
     Mutant(
         "words that one account's messages met stop a provider for all",
         6,
-        "shared/engine/gate.py",
+        "shared/engine/lane/admission.py",
         "Verdict.FATAL if len(self._said) > 1 else",
         "Verdict.FATAL if self._said else",
-        "tests/engine/test_gate.py::test_words_alone_refuse_our_account_only_after_messages_of_two",
+        "tests/engine/test_admission.py::test_words_alone_refuse_our_account_only_after_messages_of_two",
     ),
     Mutant(
         "a vendor that breaks has surely sent nothing",
@@ -110,7 +110,7 @@ PROVIDERS: Final = (
     Mutant(
         "a question waits for its slot without an end",
         3,
-        "shared/engine/resolve.py",
+        "shared/engine/outcome/resolve.py",
         "lead=0.0, until=last)",
         "lead=0.0)",
         "tests/engine/test_resolve.py::test_a_question_waits_for_no_slot_beyond_its_time",

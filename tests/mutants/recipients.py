@@ -4,11 +4,11 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant
 
-COMPOSE: Final = "shared/engine/compose.py"
-ARCHIVE: Final = "shared/engine/archive.py"
-EXPORT: Final = "shared/engine/export.py"
+COMPOSE: Final = "shared/engine/lane/compose.py"
+ARCHIVE: Final = "shared/engine/reports/archive.py"
+EXPORT: Final = "shared/engine/reports/export.py"
 PAGES: Final = "functions/api/routes/unsubscribe.py"
-SCHEDULES: Final = "shared/engine/schedules.py"
+SCHEDULES: Final = "shared/engine/intake/schedules.py"
 
 RECIPIENTS: Final = (
     # 11: who has unsubscribed
@@ -72,7 +72,7 @@ RECIPIENTS: Final = (
     Mutant(
         "who has unsubscribed is not looked for before a claim",
         11,
-        "shared/engine/send.py",
+        "shared/engine/lane/send.py",
         "heeded = reaches(unsubscribable=bool(lease.composition.content.unsubscribe))",
         "heeded = reaches(unsubscribable=False)",
         "tests/engine/test_unsubscribed.py::test_who_unsubscribed_since_acceptance_is_skipped_with_the_code",
@@ -80,7 +80,7 @@ RECIPIENTS: Final = (
     Mutant(
         "a lease looks once for who has unsubscribed",
         11,
-        "shared/engine/send.py",
+        "shared/engine/lane/send.py",
         "stale = lease.looked_for != latest and now - lease.looked_at >= LOOK_AGAIN",
         "stale = lease.looked_for != latest and now < lease.looked_at",
         "tests/engine/test_unsubscribed.py::test_who_unsubscribes_amid_a_slow_lease_is_left_out_of_its_rest",
@@ -88,7 +88,7 @@ RECIPIENTS: Final = (
     Mutant(
         "why somebody was left out dies with the process",
         11,
-        "shared/engine/recover.py",
+        "shared/engine/lane/recovery.py",
         "entries = (*lost, *self._left_out(job, expired))",
         "entries = tuple(lost)",
         "tests/engine/test_suppressed.py::test_a_crash_loses_not_even_the_reason[before]",
@@ -96,7 +96,7 @@ RECIPIENTS: Final = (
     Mutant(
         "a hiccup of the store loses what was known of a window",
         3,
-        "shared/engine/send.py",
+        "shared/engine/lane/send.py",
         "        try:\n            self._note(lease)\n        except Exception:",
         "        try:\n            pass\n        except Exception:",
         "tests/engine/test_hiccups.py::test_a_reservation_that_fails_in_mid_window_makes_nothing_unknown",
@@ -104,7 +104,7 @@ RECIPIENTS: Final = (
     Mutant(
         "a chunk that could not be read stays leased",
         3,
-        "shared/engine/send.py",
+        "shared/engine/lane/send.py",
         "if ledger.having(Cell.QUEUED):  # so",
         "if ledger.having(Cell.RETRY):  # so",
         "tests/engine/test_hiccups.py::test_a_hiccup_costs_seconds[Retriable-records.load]",
@@ -112,7 +112,7 @@ RECIPIENTS: Final = (
     Mutant(
         "a fault that is no hiccup loses what was known of a window",
         3,
-        "shared/engine/send.py",
+        "shared/engine/lane/send.py",
         "        except Exception:\n            self._salvage(lease)\n",
         "        except TimeoutError:\n            self._salvage(lease)\n",
         "tests/engine/test_hiccups.py::test_a_detail_that_cannot_be_written_makes_nothing_unknown",
@@ -120,7 +120,7 @@ RECIPIENTS: Final = (
     Mutant(
         "a look just before a click is stored is a lease's last",
         11,
-        "shared/engine/send.py",
+        "shared/engine/lane/send.py",
         "for r, at in latest.items() if at < now * 1000 - SLACK_MS}",
         "for r, at in latest.items() if at}",
         "tests/engine/test_unsubscribed.py::test_a_lease_that_looks_just_before_a_click_is_stored_looks_again",
@@ -128,7 +128,7 @@ RECIPIENTS: Final = (
     Mutant(
         "a claim looks only since the list was sent, not since it was read",
         11,
-        "shared/engine/suppressed.py",
+        "shared/engine/suppression/suppressed.py",
         "return min(job.created_at, made_at(job.id)) if job.campaign else job.created_at",
         "return job.created_at",
         "tests/engine/test_unsubscribed.py::test_a_campaign_s_list_was_looked_at_when_it_was_read[True]",
@@ -136,7 +136,7 @@ RECIPIENTS: Final = (
     Mutant(
         "who has unsubscribed is not looked for in a list",
         11,
-        "shared/engine/ingest.py",
+        "shared/engine/lists/ingest.py",
         "heeded = reaches(unsubscribable=campaign is not None and campaign.unsubscribe)",
         "heeded = reaches(unsubscribable=False and campaign is not None)",
         "tests/engine/test_ingest_skips.py::test_who_is_not_to_be_sent_to_is_skipped_with_the_first_reason_and_counted",
@@ -152,7 +152,7 @@ RECIPIENTS: Final = (
     Mutant(
         "a list that was read without a look is sent with an offer",
         11,
-        "shared/engine/campaigns.py",
+        "shared/engine/campaigns/campaigns.py",
         'if current.ready and changes.get("unsubscribe") and not current.unsubscribe:',
         'if current.uploading and changes.get("unsubscribe") and not current.unsubscribe:',
         "tests/api/test_unsubscribed.py::test_a_list_that_was_read_without_a_look_is_not_sent_with_an_offer",
@@ -161,7 +161,7 @@ RECIPIENTS: Final = (
     Mutant(
         "a row that cannot be made is queued again",
         6,
-        "shared/engine/lease.py",
+        "shared/engine/lane/lease.py",
         "                self.settle(index, Rejected(message.content.code, permanent=True), 0.0)\n",
         "                self.settle(index, Rejected(message.content.code, permanent=False), 0.0)\n",
         "tests/engine/test_merge.py::test_a_row_that_cannot_be_sent_fails_alone_and_without_a_call",
@@ -212,7 +212,7 @@ RECIPIENTS: Final = (
     Mutant(
         "the columns of an export are those of whoever stands first",
         3,
-        "shared/engine/export.py",
+        "shared/engine/reports/export.py",
         "known = next((r.values for r in chunk.recipients if r.skip != ERASED), None)",
         "known = next((r.values for r in chunk.recipients), None)",
         "tests/engine/test_export.py::test_a_list_s_columns_outlast_its_first_recipients",

@@ -19,7 +19,7 @@ SWITCHES: Final = (
     Mutant(
         "a campaign gives way while a window of it is out",
         3,
-        "shared/engine/plan.py",
+        "shared/engine/jobs/plan.py",
         "return LedgerStatus.IDLE in statuses and LedgerStatus.BUSY not in statuses",
         "return bool(statuses)",
         f"{WAYS}::test_it_keeps_the_credential_while_a_window_of_it_is_out",
@@ -27,7 +27,7 @@ SWITCHES: Final = (
     Mutant(
         "a job starts although its key has been revoked",
         9,
-        "shared/engine/plan.py",
+        "shared/engine/jobs/plan.py",
         "if standing.key and standing.sender:",
         "if standing.sender:",
         f"{LEAKED}::test_a_job_whose_key_was_revoked_is_stopped_when_its_time_comes",
@@ -43,7 +43,7 @@ SWITCHES: Final = (
     Mutant(
         "a suspended account's campaign keeps its credential",
         3,
-        "shared/engine/plan.py",
+        "shared/engine/jobs/plan.py",
         "given |= self._records.change(job, Change.GIVE_WAY, self._now()).won",
         "given |= False",
         f"{WAYS}::test_a_suspended_accounts_campaign_lets_the_next_one_start",
@@ -67,7 +67,7 @@ SWITCHES: Final = (
     Mutant(
         "calls go on while the provider has asked all to wait",
         2,
-        "shared/engine/booking.py",
+        "shared/engine/lane/slots.py",
         "return self.switches.lowered.until > rate.lowered.until",
         "return self.switches.lowered.until > rate.lowered.until + 10**13",
         "tests/engine/test_lowered.py::test_the_first_refusal_is_the_last_call_until_the_hold_has_ended",
@@ -115,7 +115,7 @@ SWITCHES: Final = (
     Mutant(
         "the pointers of a paused lane go round and round",
         3,
-        "shared/engine/send.py",
+        "shared/engine/lane/send.py",
         "if released is not None and not lease.paused:",
         "if released is not None:",
         f"{TESTS}::test_a_paused_credential_sends_the_window_in_flight_and_no_more",
@@ -147,7 +147,7 @@ SWITCHES: Final = (
     Mutant(
         "what a waking has no time for is left",
         3,
-        "shared/engine/wake.py",
+        "shared/engine/jobs/wake.py",
         "        if way.link < LINKS:",
         "        if way.link < 1:",
         "tests/engine/test_wake.py::test_a_large_job_is_gone_on_with_in_its_middle",
@@ -155,7 +155,7 @@ SWITCHES: Final = (
     Mutant(
         "a campaign of a paused account takes its credential",
         3,
-        "shared/engine/plan.py",
+        "shared/engine/jobs/plan.py",
         "if job is not None and not self._paused(job) else None",
         "if job is not None else None",
         f"{TESTS}::test_a_paused_account_keeps_no_others_campaign_from_its_credential",
@@ -179,7 +179,7 @@ SWITCHES: Final = (
     Mutant(
         "what waits through a long outage waits for a round of what was tried",
         3,
-        "shared/engine/recover.py",
+        "shared/engine/lane/recovery.py",
         "PROMPT_ROUNDS: Final = 32",
         "PROMPT_ROUNDS: Final = 20",
         "tests/engine/test_outages.py::test_two_hours_of_single_messages_without_the_only_provider",

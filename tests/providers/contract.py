@@ -14,7 +14,7 @@ from shared.domain.content import Content, Mailbox
 from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
 from shared.domain.outcomes import Absent, Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
-from shared.engine.lease import Parcel
+from shared.engine.lane.lease import Parcel
 from shared.ports import BadEvents, Provider, Resolver, Target, WebhookReader
 from tests.fakes.shifted import ShiftedClock
 

@@ -16,7 +16,7 @@ from shared.domain.content import Content, Mailbox
 from shared.domain.jobs import Job
 from shared.domain.outcomes import Accepted
 from shared.domain.unsubscribe import MAX_TOKEN
-from shared.engine.compose import Composition
+from shared.engine.lane.compose import Composition
 from shared.ports import Http, Provider, Response
 from shared.providers import registry
 from shared.providers.registry import Needs

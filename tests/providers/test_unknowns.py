@@ -24,7 +24,7 @@ from shared.domain.ids import Ref
 from shared.domain.jobs import Policy
 from shared.domain.outcomes import Kind
 from shared.domain.states import Cell, JobState
-from shared.engine.resolve import Resolved
+from shared.engine.outcome.resolve import Resolved
 from shared.ports import Seal
 from shared.providers import registry
 from shared.providers.registry import Needs

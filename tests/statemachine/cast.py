@@ -12,7 +12,7 @@ from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job, Policy
 from shared.domain.states import Cell
-from shared.engine.track import LATER
+from shared.engine.outcome.track import LATER
 from shared.ports import Retriable
 from tests.fakes.faults import Crash
 from tests.fakes.stores import FakeStores

@@ -10,8 +10,8 @@ from shared.domain.breaker import ENOUGH, MAX_DELAY, PROBE_TIME, Breaker
 from shared.domain.chunks import Recipient
 from shared.domain.feedback import HARD, SOFT, WordKind
 from shared.domain.states import OPEN, Cell, JobState
-from shared.engine.control import NotNow
-from shared.engine.track import LATER
+from shared.engine.jobs.control import NotNow
+from shared.engine.outcome.track import LATER
 from tests.fakes.world import ACCOUNT, INVOCATION, LEASE_MARGIN
 from tests.statemachine.watch import Watch
 from tests.statemachine.world import StagedWorld

@@ -17,7 +17,7 @@ from shared.domain.feedback import SOFT, WordKind
 from shared.domain.ids import Ref
 from shared.domain.ledger import LedgerStatus
 from shared.domain.states import Cell
-from shared.engine.control import NotNow
+from shared.engine.jobs.control import NotNow
 from tests.fakes.world import ACCOUNT, VISIBILITY
 from tests.statemachine import ending
 from tests.statemachine.cast import Cast

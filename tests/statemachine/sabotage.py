@@ -13,10 +13,12 @@ from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.outcomes import Absent, Entry, Kind, Unknown
 from shared.domain.states import Cell, Change, JobState
-from shared.engine import control, resolve, send
-from shared.engine.gate import Gate
-from shared.engine.plan import Planner
-from shared.engine.suppressed import Suppressed
+from shared.engine.jobs import control
+from shared.engine.jobs.plan import Planner
+from shared.engine.lane import send
+from shared.engine.lane.admission import Gate
+from shared.engine.outcome import resolve
+from shared.engine.suppression.suppressed import Suppressed
 from shared.engine.walks.jobs import OpenJobs
 from shared.ports import Changed
 from tests.fakes.holders import Holders

@@ -2,7 +2,7 @@
 
 from shared.domain.jobs import Policy
 from shared.domain.states import Cell, JobState
-from shared.engine.control import NotNow, Resumed
+from shared.engine.jobs.control import NotNow, Resumed
 from tests.fakes.stores import FakeStores
 from tests.fakes.world import ACCOUNT
 from tests.statemachine.provider import Answer

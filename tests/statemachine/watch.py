@@ -12,7 +12,7 @@ from shared.domain.jobs import Job, OnAmbiguous, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.outcomes import Absent, Accepted, Finding, Unknown
 from shared.domain.states import ACTIVE, COUNT_KEYS, TRANSITIONS, Cell, JobState
-from shared.engine.suppressed import SLACK_MS
+from shared.engine.suppression.suppressed import SLACK_MS
 from tests.fakes.world import ACCOUNT
 from tests.statemachine.paths import Paths
 from tests.statemachine.provider import AGAIN, TAKES, Answer, AskedProvider

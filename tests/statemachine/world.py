@@ -15,11 +15,12 @@ from shared.domain.health import FIRST
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger
 from shared.domain.states import Cell, JobState
-from shared.engine import accept, control, retry
-from shared.engine.circuits import Circuits
+from shared.engine.intake import accept
+from shared.engine.jobs import control, retry
+from shared.engine.lane.breaker_cache import Circuits
+from shared.engine.lane.send import Sender
+from shared.engine.outcome.resolve import Resolution, Resolved
 from shared.engine.pool import Pool
-from shared.engine.resolve import Resolution, Resolved
-from shared.engine.send import Sender
 from shared.ports import Clock, Links, Pacer, Resolver, Wire
 from tests.fakes import lists
 from tests.fakes.clock import FakeClock

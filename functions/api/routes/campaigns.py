@@ -16,7 +16,7 @@ from functions.api.routing import AnyRoute, Call, Nothing, Route
 from shared.domain.accounts import Scope
 from shared.domain.campaigns import Campaign
 from shared.domain.ids import new_id
-from shared.engine.campaigns import Refused, state_of
+from shared.engine.campaigns.campaigns import Refused, state_of
 from shared.ports import Mismatch, Replay
 
 

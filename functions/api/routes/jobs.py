@@ -13,7 +13,7 @@ from shared.domain.accounts import Scope
 from shared.domain.ids import is_id
 from shared.domain.jobs import Job
 from shared.domain.states import ACTIVE, JobState
-from shared.engine.control import NotNow, Resumed
+from shared.engine.jobs.control import NotNow, Resumed
 from shared.ports import Control
 
 KINDS: Final = ("batch", "campaign")

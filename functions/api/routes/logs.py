@@ -12,7 +12,7 @@ from functions.api.routing import AnyRoute, Call, Nothing, Route
 from shared.domain import addresses
 from shared.domain.accounts import Scope
 from shared.domain.ids import parse_message_id
-from shared.engine.logs import Filter
+from shared.engine.reports.message_log import Filter
 
 
 def lines(call: Call[LogQuery, Nothing]) -> Answer:

@@ -31,10 +31,10 @@ from shared.domain import recipients
 from shared.domain.accounts import Scope
 from shared.domain.campaigns import Campaign
 from shared.domain.jobs import Job
-from shared.engine.campaigns import Refused
-from shared.engine.control import NotNow, Resumed
-from shared.engine.list_jobs import Order
-from shared.engine.logs import Filter
+from shared.engine.campaigns.campaigns import Refused
+from shared.engine.jobs.control import NotNow, Resumed
+from shared.engine.lists.list_jobs import Order
+from shared.engine.reports.message_log import Filter
 from shared.ports import Mismatch, Replay
 
 

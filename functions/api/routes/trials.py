@@ -19,8 +19,8 @@ from shared.domain.chunks import Recipient
 from shared.domain.jobs import Policy
 from shared.domain.suppressions import reaches
 from shared.domain.templates import RECIPIENT, variables
-from shared.engine.accept import BatchRequest
-from shared.engine.compose import Fault
+from shared.engine.intake.accept import BatchRequest
+from shared.engine.lane.compose import Fault
 from shared.ports import Mismatch, Replay
 
 

@@ -18,7 +18,7 @@ from shared.domain import recipients
 from shared.domain.accounts import Scope
 from shared.domain.campaigns import Campaign, UploadState
 from shared.domain.ids import is_id
-from shared.engine.uploading import Refusal, as_csv
+from shared.engine.lists.uploading import Refusal, as_csv
 from shared.ports import Mismatch, Replay
 
 CSV: Final = "text/csv"

@@ -14,12 +14,12 @@ from shared.domain.doubt import due
 from shared.domain.jobs import Job
 from shared.domain.ledger import Ledger, LedgerStatus
 from shared.domain.states import ACTIVE, Cell, JobState
-from shared.engine.accept import send_pointers
-from shared.engine.census import Census
-from shared.engine.log import Logger
-from shared.engine.plan import Planner
-from shared.engine.recover import Recovery
-from shared.engine.retry import Retrier
+from shared.engine.intake.accept import send_pointers
+from shared.engine.jobs.plan import Planner
+from shared.engine.jobs.retry import Retrier
+from shared.engine.lane.recovery import Recovery
+from shared.engine.outcome.fold import Logger
+from shared.engine.sweeper.stuck_jobs import Census
 from shared.engine.walks import Look, Run
 from shared.engine.walks.doubts import Asking
 from shared.engine.walks.keeping import AGED_MS, Keeping

@@ -12,7 +12,7 @@ from shared.domain.journal import SYSTEM, Event
 from shared.domain.ledger import Ledger
 from shared.domain.states import TRANSITIONS, Change, JobState
 from shared.domain.times import DAY_MS
-from shared.engine.guard import STOPPED
+from shared.engine.outcome.bounce_guard import STOPPED
 from shared.ports import Records
 
 LEAST_MS: Final = 10 * DAY_MS

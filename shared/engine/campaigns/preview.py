@@ -1,0 +1,85 @@
+"""What a campaign's recipient would get: rendered by the very code that sends it. Source: docs/campaigns.md."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from shared.contracts import Settings
+from shared.domain.campaigns import Campaign
+from shared.domain.chunks import Recipient
+from shared.domain.content import Content
+from shared.domain.ids import new_id
+from shared.engine.lane.compose import Composition, Made
+from shared.engine.lists.list_jobs import stand_in
+from shared.ports import Clock, LedgerStore, Links, Records
+
+MAX_ROW: Final = 10_000
+"""The last recipient of a list that a preview goes to: it counts from the list's beginning."""
+_EXAMPLES: Final = {"email": "someone@example.com", "sms": "+14155550100"}
+_SLICE: Final = 200
+"""Ledgers read at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A rendered message. `row`: which recipient of the list it is for, 0 for one with example values."""
+
+    row: int
+    recipient: Recipient
+    made: Made
+
+
+class Previews:
+    """Renders campaigns' messages before they are sent."""
+
+    def __init__(
+        self, *, records: Records, ledgers: LedgerStore, links: Links, settings: Settings, clock: Clock
+    ) -> None:
+        self._records = records
+        self._ledgers = ledgers
+        self._links = links
+        self._settings = settings
+        self._clock = clock
+
+    def of(self, campaign: Campaign, content: Content, row: int | None) -> Preview | None:
+        """Return the message of a recipient of the current list: the one that is read, else the one sent last.
+
+        Its unsubscription link is one of a test: the owner who follows it unsubscribes nobody.
+
+        Args:
+            campaign: as read.
+            content: what it says.
+            row: which recipient, from 1 in list order; None: the first, or one with example values if there is no list.
+
+        Returns:
+            None if the list has no such recipient, or there is no list.
+        """
+        current = campaign.ready or next(reversed(campaign.jobs), "")
+        recipient = self._recipient(current, row or 1) if current else None
+        number = row or 1
+        if recipient is None:
+            if row is not None:
+                return None
+            recipient, number = _example(campaign), 0
+        return Preview(number, recipient, self.made(campaign, content, recipient))
+
+    def made(self, campaign: Campaign, content: Content, recipient: Recipient) -> Made:
+        """Return a recipient's message, with the unsubscription link of a test. KeyError: its credential has gone."""
+        now = int(self._clock.now() * 1000)
+        job = replace(stand_in(campaign, self._settings, new_id(now), now), test=True)
+        return Composition(job, content, self._links).of(recipient)
+
+    def _recipient(self, job: str, row: int) -> Recipient | None:
+        before, first = 0, 0
+        while ledgers := self._ledgers.read_some(job, first, _SLICE):
+            for x in ledgers:
+                if row <= before + len(x.cells):
+                    chunk = self._records.chunk(job, x.chunk)
+                    return chunk.recipients[row - before - 1] if chunk else None
+                before += len(x.cells)
+            first = ledgers[-1].chunk + 1
+        return None
+
+
+def _example(campaign: Campaign) -> Recipient:
+    address = _EXAMPLES.get(campaign.channel, _EXAMPLES["sms"])
+    return Recipient(address, address, values={name: name for name in campaign.lacks(())})

@@ -1,0 +1,197 @@
+"""Acceptance: a request becomes chunks, ledgers and a job, all or nothing. Source: docs/protocol.md, "Accept"."""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shared.contracts import Settings, pointer
+from shared.domain import chunks as chunking
+from shared.domain import ledger as rules
+from shared.domain.chunks import Chunk, Recipient
+from shared.domain.content import Content
+from shared.domain.ids import new_id
+from shared.domain.jobs import Job, Policy, first_credential
+from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
+from shared.domain.states import COUNT_KEYS, JobState
+from shared.domain.times import DAY_MS
+from shared.engine.intake.schedules import Schedules
+from shared.engine.lane.breaker_cache import Circuits
+from shared.ports import Clock, Idempotency, Lanes, Mismatch, Records, Replay, Retriable
+
+KEY_LIFE_MS: Final = DAY_MS
+"""How long an idempotency key is kept past the last scheduled send."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRequest:
+    """A validated batch.
+
+    Attributes:
+        route: credentials, all open to the account.
+        ordered: all begins at the first usable one, and the next is for failover; else chunks begin at each in turn.
+        recipients: in list order, each normalised address once; `skip` holds the code of those not to be sent to.
+        duplicates: how many were left out because they stood before.
+        not_before: Unix milliseconds, 0 for now.
+        idempotency_key: the client's, or empty.
+        fingerprint: hash of the request, for the key.
+        by: the actor; the job says who made it.
+    """
+
+    account: str
+    test: bool
+    channel: str
+    route: tuple[str, ...]
+    content: Content
+    recipients: tuple[Recipient, ...]
+    duplicates: int
+    policy: Policy
+    name: str = ""
+    not_before: int = 0
+    idempotency_key: str = ""
+    fingerprint: str = ""
+    by: str = ""
+    ordered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The batch is stored; `answer`: the JSON of the 202's body."""
+
+    job: Job
+    answer: str
+
+
+class Acceptor:
+    """Turns requests into jobs."""
+
+    def __init__(
+        self,
+        *,
+        records: Records,
+        lanes: Lanes,
+        circuits: Circuits,
+        settings: Settings,
+        clock: Clock,
+        schedules: Schedules | None = None,
+    ) -> None:
+        """`schedules`: None leaves jobs that begin later to the sweeper, and their account's agenda empty."""
+        self._records = records
+        self._lanes = lanes
+        self._circuits = circuits
+        self._settings = settings
+        self._clock = clock
+        self._schedules = schedules
+
+    def accept(self, request: BatchRequest) -> Accepted | Replay | Mismatch:
+        """Store a batch and send its pointers.
+
+        Concurrency: of two calls with the same idempotency key one wins, and both get its answer.
+
+        Raises:
+            ValueError: there is no recipient to send to, or the route is empty.
+            Retriable: nothing is accepted; the call may be repeated.
+        """
+        if not request.route or all(r.skip for r in request.recipients):
+            raise ValueError("a batch needs a route and a recipient that is not skipped")
+        now = int(self._clock.now() * 1000)
+        due = max(now, request.not_before)
+        job_id = new_id(now)
+        ttl = (due + self._settings.kept_days * DAY_MS) // 1000
+        parts = self._split(request)
+        chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(parts)]
+        usable = self._circuits.open_to(request.route)
+        begins = usable[:1] if request.ordered else usable
+        ledgers = [self._ledger(c, request, first_credential(job_id, c.number, begins), ttl) for c in chunks]
+        job = self._job(request, job_id, now, ttl, ledgers)
+        answer = _answer(job, request.recipients)
+        key = None
+        if request.idempotency_key:
+            key = Idempotency(request.account, request.idempotency_key, request.fingerprint, answer, due + KEY_LIFE_MS)
+        if self._schedules is not None:
+            self._schedules.announce(job)
+        stored = self._records.accept(job, chunks, ledgers, request.content, key)
+        if isinstance(stored, Replay | Mismatch):
+            return stored
+        if job.state is JobState.ENQUEUED:
+            try:
+                send_pointers(self._lanes, job, ledgers)
+            except Retriable:
+                # The job is accepted: an error would make its client send it again. The sweeper sends the pointers.
+                _LOG.warning("pointers not sent", extra={"job": job.id})
+        elif self._schedules is not None:
+            self._schedules.hint(job)
+        return Accepted(job, answer)
+
+    def _split(self, request: BatchRequest) -> Sequence[tuple[Recipient, ...]]:
+        slowest = min(self._settings.credential(c).rate for c in request.route)
+        size = chunking.chunk_size(len(request.recipients), 1 if request.ordered else len(request.route), slowest)
+        return chunking.split(request.recipients, size)
+
+    def _ledger(self, chunk: Chunk, request: BatchRequest, lane: str, ttl: int) -> Ledger:
+        return rules.create(
+            job=chunk.job,
+            chunk=chunk.number,
+            skipped=[i for i, r in enumerate(chunk.recipients) if r.skip],
+            size=len(chunk.recipients),
+            lane=lane,
+            route=request.route,
+            limit=request.policy.max_attempts,
+            ttl=ttl,
+        )
+
+    def _job(self, request: BatchRequest, job_id: str, now: int, ttl: int, ledgers: Sequence[Ledger]) -> Job:
+        scheduled = request.not_before > now
+        counts = [sum(column) for column in zip(*(rules.histogram(x.cells) for x in ledgers), strict=True)]
+        return Job(
+            id=job_id,
+            account=request.account,
+            kind="batch",
+            channel=request.channel,
+            test=request.test,
+            route=request.route,
+            providers=tuple(self._settings.credential(c).provider for c in request.route),
+            total=len(request.recipients),
+            chunks=len(ledgers),
+            created_at=now,
+            ttl=ttl,
+            state=JobState.READY if scheduled else JobState.ENQUEUED,
+            counts=dict(zip(COUNT_KEYS, counts, strict=True)),
+            by={c: (0,) * len(BY_KEYS) for c in request.route},
+            policy=request.policy,
+            name=request.name,
+            sender=request.content.sender.address,
+            subject=request.content.subject[:100],
+            duplicates=request.duplicates,
+            not_before=request.not_before if scheduled else 0,
+            planned_at=0 if scheduled else now,
+            created_by=request.by,
+        )
+
+
+def _answer(job: Job, recipients: Sequence[Recipient]) -> str:
+    body: Mapping[str, object] = {
+        "batch_id": job.id,
+        "job_id": job.id,
+        "state": job.state.value,
+        "recipients": job.total,
+        "duplicates": job.duplicates,
+        "skipped": sum(1 for r in recipients if r.skip),
+    }
+    return json.dumps(body, separators=(",", ":"))
+
+
+def send_pointers(lanes: Lanes, job: Job, ledgers: Sequence[Ledger], *, delay: float = 0) -> int:
+    """Send one pointer per idle ledger to its lane and return how many; more of them change nothing.
+
+    Accounts share a lane's queue fairly, however many jobs each of them has there.
+    """
+    by_lane: dict[str, list[str]] = {}
+    for x in ledgers:
+        if x.status is LedgerStatus.IDLE:
+            by_lane.setdefault(x.lane, []).append(pointer(job.id, x.chunk))
+    for lane, bodies in by_lane.items():
+        lanes[lane].send(bodies, delay=delay, group=job.account, express=job.express)
+    return sum(len(b) for b in by_lane.values())

@@ -1,0 +1,195 @@
+"""Stop, resume and retry of jobs of every kind (J4)."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shared.domain import ledger as rules
+from shared.domain.jobs import Job, RetryRequest, StopReason
+from shared.domain.journal import SYSTEM, Act, Event, audited
+from shared.domain.ledger import Ledger, LedgerStatus
+from shared.domain.states import Cell, Change, JobState
+from shared.domain.times import DAY_MS
+from shared.engine.intake.schedules import Schedules
+from shared.engine.jobs.plan import Planner
+from shared.engine.jobs.retry import Retrier
+from shared.engine.jobs.stop import Stopper
+from shared.ports import Clock, LedgerStore, Records, Retriable
+
+MIN_LIFE_MS: Final = 15 * DAY_MS
+"""Retention that must be left for a resume or a retry: its feedback needs the items."""
+RETRY_AFTER: Final = 5
+"""Seconds a client is asked to wait while a job is on its way to LOGGED."""
+AT_ONCE: Final = 200
+"""Chunks up to which a retry is carried out while its caller waits; that of a larger job is recorded on it."""
+INCLUDES: Final = {"unsent": (), "failed": (Cell.DROPPED,), "unknown": (Cell.UNKNOWN,)}
+"""What a retry may name, and the cells it reopens; unsent ones are QUEUED already."""
+UNSENT: Final = frozenset({"unsent"})
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """The job goes on with `messages` messages; 0: there was nothing to do and nothing changed.
+
+    `recorded`: it will, as soon as all its chunks have been made ready; as of now it is LOGGED.
+    """
+
+    job: Job
+    messages: int
+    recorded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NotNow:
+    """It cannot be done in the job's present state; `code` is stable, `retry_after` in seconds or None for never."""
+
+    code: str
+    retry_after: int | None
+
+
+class JobControl:
+    """What owners do with jobs."""
+
+    def __init__(
+        self,
+        *,
+        records: Records,
+        ledgers: LedgerStore,
+        planner: Planner,
+        retrier: Retrier,
+        clock: Clock,
+        schedules: Schedules | None = None,
+    ) -> None:
+        """`schedules`: None leaves jobs that begin later to the sweeper."""
+        self._stopper = Stopper(records=records, clock=clock)
+        self._records = records
+        self._ledgers = ledgers
+        self._planner = planner
+        self._retrier = retrier
+        self._clock = clock
+        self._schedules = schedules
+
+    def stop(self, job_id: str, account: str, reason: StopReason = StopReason.USER, *, by: str = SYSTEM) -> Job | None:
+        """Stop a job; unchanged if it is SENT, STOPPED or LOGGED. None: the account has no such job.
+
+        From here at most the windows already claimed go out. A retry that is on its way is withdrawn. `by`: the actor,
+        for the audit log, which like every change here is told in the same transaction.
+        """
+        stopped, changed = self._stopper.stop(self._mine(job_id, account), reason, by=by)
+        if changed and stopped is not None and self._schedules is not None:
+            self._schedules.cancel(stopped)
+        return stopped
+
+    def resume(self, job_id: str, account: str, *, by: str = SYSTEM) -> Resumed | NotNow | None:
+        """Send what was never claimed. None: the account has no such job."""
+        return self.retry(job_id, account, UNSENT, by=by)
+
+    def retry(self, job_id: str, account: str, include: frozenset[str], *, by: str = SYSTEM) -> Resumed | NotNow | None:
+        """Send again what may be sent again, keeping the job's age. None: the account has no such job.
+
+        Args:
+            job_id: the job.
+            account: who asks.
+            include: some of INCLUDES. "unknown" may send a message twice; its log then says `may_duplicate`.
+            by: the actor.
+        """
+        job = self._mine(job_id, account)
+        if job is None:
+            return None
+        job = self.at_rest(job)
+        if job.state is not JobState.LOGGED:
+            stopping = job.state is JobState.STOPPED
+            return NotNow("stopping" if stopping else "job_in_progress", RETRY_AFTER)
+        if job.retry is not None:
+            return NotNow("job_in_progress", RETRY_AFTER)
+        if job.ttl * 1000 - self._now() < MIN_LIFE_MS:
+            return NotNow("expired", None)
+        states = tuple(s for name in sorted(include) for s in INCLUDES[name])
+        told = {"include": " ".join(sorted(include))}
+        act = Act.JOB_RESUMED if include == UNSENT else Act.JOB_RETRIED
+        event = self._event(job, act, by, {} if include == UNSENT else told)
+        if states and job.chunks > AT_ONCE:
+            return self._record(job, states, event)
+        messages = 0
+        for x in self._ledgers.read_all(job.id):
+            current = self._requeue(job, x, states)
+            if current is None:
+                return NotNow("job_in_progress", RETRY_AFTER)
+            messages += len(current.having(Cell.QUEUED, Cell.RETRY))
+        return self._resume(job, messages, event)
+
+    def at_rest(self, job: Job) -> Job:
+        """Return a job as just read, LOGGED if it was stopped before it ever began: no finaliser need come (J3)."""
+        if job.state is not JobState.STOPPED or job.planned_at:
+            return job
+        if any(x.status is LedgerStatus.BUSY for x in self._ledgers.read_all(job.id)):
+            return job
+        return self._records.change(job, Change.LOG, self._now(), strict=True).job or job
+
+    def _requeue(self, job: Job, read: Ledger, states: Sequence[Cell]) -> Ledger | None:
+        """Queue a ledger's cells again while the job is LOGGED; None if it runs again already.
+
+        Under a running job the finaliser may have read this ledger as done, and the job would end with it at work.
+        """
+        current: Ledger | None = read
+        while current is not None:
+            new = rules.reopen(current, tuple(states), job.policy.max_attempts)
+            if new is None:
+                return current
+            if self._records.requeue(current, new, job):
+                return new
+            seen = self._records.job(job.id)
+            if seen is None or seen.state is not JobState.LOGGED:
+                return None
+            current = self._ledgers.read(job.id, read.chunk)
+        return None
+
+    def _record(self, job: Job, states: Sequence[Cell], event: Event) -> Resumed | NotNow | None:
+        """Record a retry on its job and carry out its first slice; the log function goes on with the next."""
+        first = None
+        messages = 0
+        for x in self._ledgers.read_all(job.id):
+            new = rules.reopen(x, states, job.policy.max_attempts)
+            if new is not None and first is None:
+                first = x.chunk
+            messages += len((new or x).having(Cell.QUEUED, Cell.RETRY))
+        if first is None:
+            return self._resume(job, messages, event)
+        asked = self._records.set_retry(job, RetryRequest(tuple(states), self._now(), first), event=event)
+        if asked.job is None:
+            return None
+        if not asked.won:
+            return NotNow("job_in_progress", RETRY_AFTER)
+        try:
+            self._retrier.step(job.id)  # the stream of its ledgers calls the log function
+        except Retriable:
+            _LOG.warning("retry left to the sweeper", extra={"job": job.id})  # it is recorded, so it will be done
+        return Resumed(asked.job, messages, recorded=True)
+
+    def _resume(self, job: Job, messages: int, event: Event) -> Resumed | NotNow | None:
+        """Start a job whose ledgers are ready, if they hold anything to send."""
+        if messages == 0:
+            return Resumed(job, 0)
+        changed = self._records.change(job, Change.RESUME, self._now(), event=event)
+        if changed.job is None:
+            return None
+        if changed.job.state is not JobState.READY:
+            # Somebody else's retry was faster, and the job may end without what was reopened just now: ask again.
+            return NotNow("job_in_progress", RETRY_AFTER)
+        planned = self._planner.plan(job.id)
+        if planned is None and self._schedules is not None:
+            self._schedules.hint(changed.job)
+        return Resumed(planned or self._records.job(job.id) or changed.job, messages)
+
+    def _event(self, job: Job, act: Act, by: str, data: Mapping[str, str | int] | None = None) -> Event:
+        campaign = {"campaign": job.campaign} if job.campaign else {}
+        return audited(job.namespace, self._now(), job.id, act, by, {**campaign, **(data or {})})
+
+    def _mine(self, job_id: str, account: str) -> Job | None:
+        job = self._records.job(job_id)
+        return job if job is not None and job.account == account else None
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)

@@ -1,0 +1,167 @@
+"""Planning: a READY job that is due becomes ENQUEUED, and its chunks' pointers go out (J1).
+
+A job that reserves its credential waits its turn: the oldest starts, with it those of the same campaign, and all others
+stay READY until the last of these is LOGGED. Nobody tells them no; they are asked again when the credential is free.
+Those of an account that is paused or suspended wait for its resume and let others go first, also those that run: they
+give the credential back and become READY.
+
+A job that has waited since its acceptance is looked at again before it first starts: if its API key has been revoked,
+or its sender taken from its account, it is stopped instead.
+"""
+
+import logging
+from typing import Final
+
+from shared.domain.accounts import is_key_id
+from shared.domain.jobs import Job, StopReason
+from shared.domain.journal import SYSTEM, Act, Event
+from shared.domain.ledger import LedgerStatus
+from shared.domain.states import ACTIVE, Change, JobState
+from shared.engine.intake.accept import send_pointers
+from shared.ports import Changed, Clock, Lanes, LedgerStore, OpenJob, Records, Standings
+
+PROMPT_MS: Final = 3_000
+"""Whoever planned a job less than so long ago is still sending its pointers."""
+WAITED_MS: Final = 60_000
+"""Key and sender of a job that starts sooner after its acceptance were looked at just now."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Planner:
+    """Starts jobs. A second plan of the same job only duplicates pointers."""
+
+    def __init__(
+        self, *, records: Records, ledgers: LedgerStore, lanes: Lanes, standings: Standings, clock: Clock
+    ) -> None:
+        self._standings = standings
+        self._records = records
+        self._ledgers = ledgers
+        self._lanes = lanes
+        self._clock = clock
+
+    def plan(self, job_id: str) -> Job | None:
+        """Start a job if it is READY and due, and its turn; None otherwise."""
+        return next((job for job in self.react(job_id) if job.id == job_id), None)
+
+    def react(self, job_id: str) -> list[Job]:
+        """Start what a change of a job lets start: itself, or those whose turn it is on the credential it reserves.
+
+        Returns:
+            The jobs that this call started, oldest first.
+        """
+        job = self._records.job(job_id)
+        if job is None:
+            return []
+        if job.state is JobState.ENQUEUED:
+            self._point_again(job)
+        if job.exclusive:
+            return self.next(job.route[0], job)
+        changed = self._start(job, self._now())
+        return [changed.job] if changed is not None and changed.won and changed.job is not None else []
+
+    def _point_again(self, job: Job) -> None:
+        """Send the pointers of a job that is planned and never was begun: who planned it may have died before them.
+
+        The stream repeats the record of a job that is READY if the plan that it led to has failed.
+        """
+        if self._now() - job.planned_at >= PROMPT_MS:
+            waiting = self._ledgers.list_queue(job.id)
+            if not any(x.epoch for x in waiting):
+                send_pointers(self._lanes, job, [x for x in waiting if x.not_before <= self._now()])
+
+    def next(self, credential: str, named: Job | None = None) -> list[Job]:
+        """Start the oldest job that is READY, due and reserves a credential, and those of its campaign.
+
+        If a campaign holds the credential, only its jobs start, unless it gives way.
+
+        Args:
+            credential: which.
+            named: a job of the credential, as just read, that the index may not show yet.
+
+        Returns:
+            The jobs that this call started, oldest first.
+        """
+        now = self._now()
+        waiting = {(x.created_at, x.job): x.campaign for x in self._due(credential, now)}
+        if named is not None and named.state is JobState.READY:
+            waiting[named.created_at, named.id] = named.campaign
+        started: list[Job] = []
+        holder = ""
+        for (_, job_id), campaign in sorted(waiting.items()):
+            job = self._records.job(job_id) if holder in ("", campaign) else None
+            changed = self._start(job, now) if job is not None and not self._paused(job) else None
+            if job is None or changed is None:
+                continue
+            if changed.held_by and self._gives_way(credential, changed.held_by):
+                changed = self._start(job, now) or changed
+            holder = changed.held_by or (campaign if changed.won else holder)
+            if changed.won and changed.job is not None:
+                started.append(changed.job)
+        return started
+
+    def _paused(self, job: Job) -> bool:
+        """Tell whether a job's account is paused: it would keep others' campaigns from their credential."""
+        return self._records.control(job.id, job.account).paused
+
+    def _gives_way(self, credential: str, holder: str) -> bool:
+        """Take its credential from a campaign whose account is paused, and let its jobs wait for their turn again.
+
+        A job does so while no lease of it is held, as one that was stopped ends: whoever leases a chunk later reads the
+        account's control later, too. One with nothing left to send ends by itself.
+
+        Returns:
+            Whether a job has given way.
+        """
+        given = False
+        for entry in self._records.open_on(credential, running=True):
+            job = self._records.job(entry.job) if entry.campaign == holder else None
+            if job is not None and job.state in ACTIVE and self._paused(job) and self._at_rest(job):
+                given |= self._records.change(job, Change.GIVE_WAY, self._now()).won
+        return given
+
+    def _at_rest(self, job: Job) -> bool:
+        """Tell whether chunks of a job wait and none is leased."""
+        statuses = {x.status for x in self._ledgers.read_all(job.id)}
+        return LedgerStatus.IDLE in statuses and LedgerStatus.BUSY not in statuses
+
+    def _due(self, credential: str, now: int) -> list[OpenJob]:
+        return [x for x in self._records.open_on(credential, running=False) if x.not_before <= now]
+
+    def _start(self, job: Job, now: int) -> Changed | None:
+        """Make the transition and send the pointers; None if the job is not READY, not due, or stopped instead."""
+        if job.state is not JobState.READY or job.not_before > now:
+            return None
+        if self._refused(job, now):
+            return None
+        changed = self._records.change(job, Change.PLAN, now)
+        stored = changed.job
+        if not changed.won and stored is not None and (stored.state, stored.planned_at) == (JobState.ENQUEUED, now):
+            changed = Changed(won=True, job=stored)  # our own plan, whose answer was lost
+        if changed.won and stored is not None:
+            send_pointers(self._lanes, job, self._ledgers.list_queue(job.id))
+        return changed
+
+    def _refused(self, job: Job, now: int) -> bool:
+        """Stop a job that is to start for the first time if it would not be accepted now; one read if it has waited.
+
+        A key that was replaced by another counts for as long as that one does. Of a job that names no key (a version
+        before keys were noted made it) only the sender is looked at.
+        """
+        if job.planned_at or now - job.created_at < WAITED_MS:
+            return False
+        key = job.asked_by if is_key_id(job.asked_by) else ""
+        if not key and not job.sender:
+            return False
+        standing = self._standings.read(job.account, key, job.sender)
+        if standing.key and standing.sender:
+            return False
+        reason = StopReason.SENDER_REMOVED if standing.key else StopReason.KEY_REVOKED
+        told: dict[str, str | int] = {"reason": reason.value, **({"key": key} if key else {})}
+        told |= {"campaign": job.campaign} if job.campaign else {}
+        event = Event(job.namespace, now, job.id, Act.JOB_STOPPED, SYSTEM, told)
+        if self._records.change(job, Change.STOP, now, reason=reason.value, strict=True, event=event).won:
+            _LOG.warning("stopped at its start", extra={"job": job.id, "reason": reason.value})
+        return True
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)

@@ -1,0 +1,68 @@
+"""An owner's retry of a job with many chunks: recorded on the job and carried out slice by slice (J4).
+
+Any number of functions may carry out the same retry, and each may die at any point: what is done is seen in ledgers
+and job, and is not done again. Until its end the job stays LOGGED, so that nothing of it is sent.
+"""
+
+from dataclasses import replace
+from enum import Enum
+from typing import Final
+
+from shared.domain import ledger as rules
+from shared.domain.ledger import LedgerStatus
+from shared.domain.states import Change
+from shared.engine.lane.recovery import Recovery
+from shared.ports import Clock, LedgerStore, Records
+
+SLICE: Final = 100
+"""Chunks between two records of how far a retry is: about half a second's work."""
+
+
+class Step(Enum):
+    """What came of a step."""
+
+    MORE = "more"
+    """There is more to do now."""
+    WAIT = "wait"
+    """A worker still holds one of the ledgers."""
+    OVER = "over"
+    """There is no retry on its way, any more or at all."""
+
+
+class Retrier:
+    """Carries out recorded retries."""
+
+    def __init__(self, *, records: Records, ledgers: LedgerStore, recovery: Recovery, clock: Clock) -> None:
+        self._records = records
+        self._ledgers = ledgers
+        self._recovery = recovery
+        self._clock = clock
+
+    def carry_on(self, job_id: str, deadline: float) -> bool:
+        """Carry out a job's retry until it is over or `deadline` (Unix seconds) has come; tell whether it is over."""
+        while self._clock.now() < deadline:
+            step = self.step(job_id)
+            if step is not Step.MORE:
+                return step is Step.OVER
+        return False
+
+    def step(self, job_id: str) -> Step:
+        """Queue the cells of the next slice of chunks, or, if there is none, make the job READY."""
+        job = self._records.job(job_id)
+        if job is None or job.retry is None:
+            return Step.OVER
+        if job.retry.next >= job.chunks:
+            ended = self._records.change(job, Change.RESUME, int(self._clock.now() * 1000))
+            return Step.OVER if ended.won else Step.MORE
+        some = self._ledgers.read_some(job.id, job.retry.next, SLICE)
+        for x in some:
+            if x.status is LedgerStatus.BUSY:  # by a pointer that came too late to see that the job had ended
+                return Step.WAIT if self._recovery.take_over(job, x) is None else Step.MORE
+            new = rules.reopen(x, job.retry.states, job.policy.max_attempts)
+            # Only as it was read, and only while this retry is at this place: so one who comes late queues nothing
+            # that became unknown since, and nothing under a job that runs.
+            if new is not None and not self._records.requeue(x, new, job):
+                return Step.MORE
+        reached = some[-1].chunk + 1 if some else job.chunks
+        self._records.set_retry(job, replace(job.retry, next=reached))
+        return Step.MORE

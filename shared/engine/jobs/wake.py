@@ -1,0 +1,203 @@
+"""Waking what a pause has kept: pointers that came meanwhile were acknowledged, so new ones are sent when it ends.
+
+One message begins it. Who takes that walks the index of open jobs for some seconds, a page at a time, and sends the
+rest of the way as the next message. Source: docs/protocol.md, "Kill switches"; docs/adr/0075.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from shared.contracts import Waking, pointer
+from shared.domain.jobs import Job
+from shared.domain.ledger import Ledger, LedgerStatus
+from shared.domain.states import ACTIVE
+from shared.domain.switches import Switch
+from shared.engine.jobs.plan import Planner
+from shared.engine.pool import Pool
+from shared.ports import Clock, Lanes, LedgerStore, OpenJob, Queue, Records
+
+SECONDS: Final = 20.0
+"""How long one message's part of the way takes, and a page."""
+PAGE: Final = 100
+"""Jobs read at once: what one call of DynamoDB returns."""
+LEDGERS: Final = 1_000
+"""Ledgers of a large job read at once."""
+TEN: Final = 10
+"""Pointers that one call of SQS takes."""
+WIDTH: Final = 8
+"""Such calls side by side."""
+LINKS: Final = 14
+"""Messages of one way. AWS ends a chain of invocations after 16; at 27,000 jobs a message or more, that is far."""
+SLACK_MS: Final = 60_000
+"""Jobs made so much later than the resume need no waking: their pointers met no pause, whatever the clocks say."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Waker:
+    """Sends the pointers of what waits, within seconds of a resume; the sweeper does what is left.
+
+    Waking twice, or what no switch held back, only duplicates pointers.
+
+    Args:
+        records: the jobs.
+        ledgers: their chunks.
+        lanes: where pointers go.
+        planner: starts what is READY.
+        clock: the time.
+        slots: returns the partitions of the index `open` in which jobs wait for a credential; all for an empty name.
+        queue: brings each part of the way.
+        pool: sends side by side.
+    """
+
+    def __init__(
+        self,
+        *,
+        records: Records,
+        ledgers: LedgerStore,
+        lanes: Lanes,
+        planner: Planner,
+        clock: Clock,
+        slots: Callable[[str], Iterable[str]],
+        queue: Queue,
+        pool: Callable[[int], Pool],
+    ) -> None:
+        self._records = records
+        self._ledgers = ledgers
+        self._lanes = lanes
+        self._planner = planner
+        self._clock = clock
+        self._slots = slots
+        self._queue = queue
+        self._pool = pool
+
+    def begin(self, switch: Switch) -> None:
+        """Have all woken that a switch held back."""
+        way = Waking(credential=switch.credential, account=switch.account, at=self._now())
+        self._queue.send([way.dumps()])
+
+    def go_on(self, way: Waking, *, until: float) -> int:
+        """Send a pointer for each chunk that is due and was held back, page by page until a time (Unix seconds).
+
+        The rest of the way is another message, also after a fault, unless the first page has it: so a fault repeats its
+        own page, and what always fails ends among the dead letters.
+
+        Returns:
+            How many pointers were sent.
+        """
+        sent, place = 0, way
+        try:
+            for step, pointers in self._steps(way):
+                place = step
+                sent += pointers
+                if self._clock.now() > until:
+                    break
+            else:
+                return sent
+        except Exception:  # any fault: raised again, or logged and left to the next message
+            if place == way:
+                raise
+            _LOG.exception("page not woken", extra={"slot": place.slot, "after": place.after})
+        if way.link < LINKS:
+            self._queue.send([replace(place, link=way.link + 1).dumps()])
+        else:
+            _LOG.warning("not all woken: the sweeper does the rest", extra={"slot": place.slot, "after": place.after})
+        return sent
+
+    # The way
+
+    def _steps(self, way: Waking) -> Iterator[tuple[Waking, int]]:
+        """Go through the slots; yields after each step how far it came, and how many pointers it sent."""
+        slots = sorted(self._slots(way.credential), reverse=True)  # what runs before what is READY, which then runs
+        for slot in (x for x in slots if not way.slot or x <= way.slot):
+            place = way if slot == way.slot else replace(way, slot=slot, after="", job="", chunk=0)
+            for page in self._pages(place):
+                if page[0].running:
+                    yield from self._running(place, page)
+                    continue
+                entry = page[0]
+                started = self._planner.next(entry.credential) if entry.credential else self._planner.react(entry.job)
+                place = replace(place, after=entry.key)
+                yield place, sum(job.chunks for job in started)
+                if entry.credential:
+                    break  # it stands for all of its slot
+
+    def _pages(self, place: Waking) -> Iterator[Sequence[OpenJob]]:
+        """Yield what of a slot may have been held back: what runs by the hundred, what is READY and due one by one."""
+        page: list[OpenJob] = []
+        now = self._now()
+        for entry in self._records.open_jobs([place.slot], after=place.after):
+            if entry.created_at > place.at + SLACK_MS:
+                break
+            if entry.running:
+                page.append(entry)
+                if len(page) == PAGE:
+                    yield page
+                    page = []
+            elif not place.credential and entry.not_before <= now:
+                yield [entry]
+        if page:
+            yield page
+
+    def _running(self, place: Waking, page: Sequence[OpenJob]) -> Iterator[tuple[Waking, int]]:
+        """Send the pointers of a page of jobs under way; a job of many chunks is a step for each thousand of them."""
+        found = self._records.read_jobs([entry.job for entry in page])
+        jobs = {x.id: x for x in found.values() if x.state in ACTIVE and _held(x, place)}
+        small = [(x.id, 0) for x in jobs.values() if x.chunks == 1]
+        only = {x.job: x for x in self._ledgers.read_these(small)} if small else {}
+        waiting: list[tuple[Job, Ledger]] = []
+        for entry in page:
+            job = jobs.get(entry.job)
+            if job is not None and job.chunks > 1:
+                for ledgers in self._parts(job, place.chunk if place.job == job.id else 0):
+                    sent = self._send(place, [*waiting, *((job, x) for x in ledgers)])
+                    waiting = []
+                    place = replace(place, job=job.id, chunk=ledgers[-1].chunk + 1)
+                    yield place, sent
+            elif entry.job in only and job is not None:
+                waiting.append((job, only[entry.job]))
+            place = replace(place, after=entry.key, job="", chunk=0)
+        yield place, self._send(place, waiting)
+
+    def _parts(self, job: Job, chunk: int) -> Iterator[Sequence[Ledger]]:
+        while chunk < job.chunks:
+            some = self._ledgers.read_some(job.id, chunk, LEDGERS)
+            if not some:
+                return
+            yield some
+            chunk = some[-1].chunk + 1
+
+    def _send(self, place: Waking, waiting: Iterable[tuple[Job, Ledger]]) -> int:
+        """Send the pointers of chunks that are due, in tens of one account; one that is not has a pointer under way."""
+        now = self._now()
+        bodies: dict[tuple[str, str, bool], list[str]] = {}
+        for job, x in waiting:
+            due = x.status is LedgerStatus.IDLE and x.not_before <= now
+            if due and place.credential in ("", x.lane):
+                bodies.setdefault((x.lane, job.account, job.express), []).append(pointer(job.id, x.chunk))
+        self._send_all(bodies)
+        return sum(map(len, bodies.values()))
+
+    def _send_all(self, bodies: Mapping[tuple[str, str, bool], Sequence[str]]) -> None:
+        def send(way: tuple[str, str, bool], ten: Sequence[str]) -> None:
+            lane, account, express = way
+            self._lanes[lane].send(ten, group=account, express=express)
+
+        calls = [(way, ten) for way, some in bodies.items() for ten in _tens(some)]
+        if calls:
+            with self._pool(WIDTH) as pool:
+                for pending in [pool.submit(send, *call) for call in calls]:
+                    pending.result()
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)
+
+
+def _tens(bodies: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (bodies[i : i + TEN] for i in range(0, len(bodies), TEN))
+
+
+def _held(job: Job, way: Waking) -> bool:
+    """Tell whether a job may have been held back by what was resumed."""
+    return way.account in ("", job.account) and (not way.credential or way.credential in job.route)

@@ -1,0 +1,283 @@
+"""The gate before a provider: every call of a worker passes it, whichever lease it belongs to.
+
+It holds few calls in flight while nothing shows that the provider is alive, opens the shared breaker once its calls
+show that the provider is dead (`health`), and begins no call while that is open. So a dead provider costs a worker a
+handful of calls. One that fails now and then is called more slowly.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from enum import Enum
+from typing import Final
+
+from shared.domain.breaker import ENOUGH, PROBES, Breaker, BreakerState, Verdict, verdict
+from shared.domain.health import Health
+from shared.domain.outcomes import Outcome
+from shared.domain.pacing import Pace
+from shared.engine.lane.breaker_cache import Circuits
+from shared.ports import Clock, Retriable
+
+CAREFUL: Final = 4
+"""Calls in flight while the provider must show that it is alive: a worker that finds it dead at the start fails
+`health.FIRST` + `CAREFUL` - 1 calls at the most."""
+BOUND: Final = 50
+"""Calls in flight after a success; it doubles with each success while more are needed, so that a provider that stops
+answering at full speed is sent no more than twice what it was used to."""
+POLL: Final = 0.010
+"""Seconds between two looks for room."""
+FULL: Final = 0
+SHUT: Final = -1
+"""What `enter` returns instead of a ticket: no call may begin at this moment, or none any more."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+class _Move(Enum):
+    OPEN = "open"
+    CLOSE = "close"
+    REOPEN = "reopen"
+    HAND_ON = "hand on"
+
+
+class Gate:
+    """One credential's gate in one process; safe for threads.
+
+    Args:
+        credential: whose.
+        circuits: what this process knows of breakers.
+        clock: time.
+        renew: asked when the account is refused, before the breaker opens: True if calls are made with another key now.
+    """
+
+    def __init__(
+        self, credential: str, circuits: Circuits, clock: Clock, renew: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._credential = credential
+        self._circuits = circuits
+        self._clock = clock
+        self._renew = renew
+        self._renewing = threading.Lock()
+        self._lock = threading.Lock()
+        self._breaker = Breaker(credential)
+        self._in_flight = 0
+        self._calls = 0
+        """Begun so far: a call's ticket is its number."""
+        self._since = 0
+        """Calls up to this one are of an earlier state of the breaker, or of another key: what they say is not news."""
+        self._health = Health()
+        self._bound = BOUND
+        self._wanted = False
+        """Whether more calls were wanted than the bound allows, since it was raised."""
+        self._failures = 0
+        self._reason = ""
+        self._tripped = False
+        self._probes = 0
+        self._score = 0
+        self._said: dict[str, int] = {}
+        """Accounts whose messages met words that refuse our account, with the ticket of the latest such call."""
+        self._heard = True
+        """Whether one of this window's probes has said something, or none was made."""
+
+    # Leases
+
+    def see(self, breaker: Breaker | None) -> None:
+        """Take in the shared breaker as a lease read it."""
+        if breaker is not None:
+            self._know(self._circuits.learn(breaker))
+
+    def bars(self, owner: str) -> bool:
+        """Tell whether a lease should leave: calls are not made now, and it is not the time for probes.
+
+        What could not be written when the gate shut is written now.
+        """
+        if self._tripped:
+            self._do(_Move.OPEN, "")
+        return self.shut(owner) and not (self._due() and not self._tripped)
+
+    def admit(self, owner: str) -> bool:
+        """Tell whether a lease may begin calls; if the breaker is due, that takes getting its probes first.
+
+        Raises:
+            Retriable: the store did not answer; nothing was begun.
+        """
+        if self.shut(owner) and not self._tripped and self._due():
+            self._know(self._circuits.probe(self._credential, owner))
+        return not self.shut(owner)
+
+    def narrow(self, pace: Pace) -> Pace:
+        """Return the pace of a lease's next window.
+
+        As it is; slower if the provider fails at times; or a few calls of one recipient if they are probes.
+        """
+        if not self._breaker.closed:
+            return replace(pace, per_call=1, window=min(PROBES, pace.window))
+        with self._lock:
+            ease = self._health.ease(self._clock.now())
+        return pace if ease == 1 else replace(pace, slots=pace.slots * ease, window=max(1, int(pace.window * ease)))
+
+    def hand_on(self, owner: str) -> None:
+        """End a lease's window: probes of it that decided nothing are the next lease's to go on with."""
+        if self._breaker.probed_by(owner) and self._heard:
+            self._do(_Move.HAND_ON, owner)
+
+    def works(self) -> bool:
+        """Tell whether the provider takes most of what it gets."""
+        with self._lock:
+            return self._breaker.closed and not self._tripped and self._health.works(self._clock.now())
+
+    def troubled(self) -> bool:
+        """Tell whether the provider fails in other ways, too, so that a refusal by rate shows no lower limit."""
+        with self._lock:
+            return self._health.troubled(self._clock.now())
+
+    def known(self) -> bool:
+        """Tell whether enough calls have ended to judge the provider by."""
+        with self._lock:
+            return self._health.known
+
+    # Calls
+
+    def enter(self, owner: str) -> int:
+        """Begin a call: returns its ticket, or FULL or SHUT if it may not begin."""
+        with self._lock:
+            if self._shut(owner):
+                return SHUT
+            if self._full():
+                self._wanted = self._in_flight >= self._bound
+                return FULL
+            self._in_flight += 1
+            self._calls += 1
+            if not self._breaker.closed:
+                self._probes -= 1
+                self._heard = False
+            return self._calls
+
+    def leave(self, ticket: int, owner: str, outcomes: Sequence[Outcome], *, account: str = "") -> None:
+        """End a call with its outcomes; none if it was not made. Opens or closes the shared breaker if that decides.
+
+        `account`: whose messages they are. Words alone refuse our account only if the messages of two accounts met
+        them: a provider may quote what one client wrote. Until then such a call has failed like any other.
+        """
+        said, reason = verdict(outcomes)
+        if said is Verdict.SAID:
+            said = self._heard_twice(ticket, account)
+        if said is Verdict.FATAL and self._renewed(ticket):
+            said = Verdict.NOTHING
+        with self._lock:
+            self._in_flight -= 1
+            move = self._judge(ticket, said, reason) if ticket > self._since and said is not Verdict.NOTHING else None
+        if move is not None:
+            self._do(move, owner)
+
+    def _heard_twice(self, ticket: int, account: str) -> Verdict:
+        with self._lock:
+            if ticket > self._since:
+                self._said[account] = max(ticket, self._said.get(account, 0))
+            return Verdict.FATAL if len(self._said) > 1 else Verdict.FAILED
+
+    def shut(self, owner: str) -> bool:
+        """Tell whether a lease may begin no call."""
+        with self._lock:
+            return self._shut(owner)
+
+    def wait(self, owner: str) -> None:
+        """Wait until a call may begin, or none may any more."""
+        while True:
+            with self._lock:
+                if self._shut(owner) or not self._full():
+                    return
+            self._clock.sleep(POLL)
+
+    def _full(self) -> bool:
+        if self._renewing.locked():
+            return True
+        if not self._breaker.closed:
+            return self._in_flight >= 1  # a probe that fails is the last one
+        if self._in_flight < CAREFUL:
+            return False
+        return self._in_flight >= self._bound or self._health.unproven(self._clock.now())
+
+    def _shut(self, owner: str) -> bool:
+        if self._tripped:
+            return True
+        return not self._breaker.closed and not (self._breaker.probed_by(owner) and self._probes > 0)
+
+    def _due(self) -> bool:
+        return self._breaker.usable(int(self._clock.now() * 1000))
+
+    def _renewed(self, ticket: int) -> bool:
+        """Tell whether a call that was refused says nothing about those to come: they are made with another key."""
+        with self._renewing:
+            if ticket <= self._since:
+                return True
+            if not self._renew():
+                return False
+            with self._lock:
+                self._since = self._calls
+                self._said.clear()
+                self._heard = True
+        _LOG.warning("key replaced", extra={"credential": self._credential})
+        return True
+
+    def _judge(self, ticket: int, said: Verdict, reason: str) -> _Move | None:
+        """Count a call; returns the move that this one call decides."""
+        now = self._clock.now()
+        if said is Verdict.ALIVE:
+            self._health.succeeded(ticket, now)
+            self._said = {account: call for account, call in self._said.items() if call > ticket}
+        else:
+            self._health.failed(ticket, now)
+            self._reason = reason
+        if self._breaker.state is BreakerState.HALF_OPEN:
+            return self._score_probe(said)
+        if said is Verdict.ALIVE:
+            if self._wanted:
+                self._bound *= 2
+                self._wanted = False
+            return None
+        self._failures = self._health.dead(now) or int(said is Verdict.FATAL)
+        if self._tripped or not self._failures:
+            return None
+        self._tripped = True
+        return _Move.OPEN
+
+    def _score_probe(self, said: Verdict) -> _Move | None:
+        self._heard = True
+        if said is Verdict.ALIVE:
+            self._score += 1
+            return _Move.CLOSE if self._score == ENOUGH else None
+        self._score = -1 if said is Verdict.FATAL else self._score - 1
+        if self._score >= 0:
+            return None
+        self._probes = 0
+        return _Move.REOPEN
+
+    def _know(self, breaker: Breaker) -> None:
+        with self._lock:
+            if breaker.version <= self._breaker.version:
+                return
+            self._breaker = breaker
+            self._since = self._calls
+            self._health = Health()
+            self._said = {}
+            self._bound = BOUND
+            self._tripped = False
+            self._probes = breaker.probes
+            self._score = breaker.successes
+            self._heard = True
+
+    def _do(self, move: _Move, owner: str) -> None:
+        """Write a move. If that fails the gate stays as it is: shut, and whoever comes next tries again."""
+        circuits, name = self._circuits, self._credential
+        try:
+            if move is _Move.OPEN:
+                self._know(circuits.open(name, self._reason, self._failures, alive=self._health.alive))
+            elif move is _Move.CLOSE:
+                self._know(circuits.close(name, owner))
+            elif move is _Move.HAND_ON:
+                self._know(circuits.hand_on(name, owner, self._score))
+            else:
+                self._know(circuits.reopen(name, owner, self._reason))
+        except Retriable:
+            _LOG.warning("breaker not written", extra={"credential": name, "move": move.value})

@@ -1,0 +1,242 @@
+"""A lease in progress: its chunk, what its next window takes, and what came of the last one (L2, L3)."""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from shared.domain import ledger as rules
+from shared.domain.chunks import Chunk
+from shared.domain.content import Content
+from shared.domain.details import Detail
+from shared.domain.hints import Hint
+from shared.domain.jobs import Job, OnAmbiguous
+from shared.domain.ledger import Ledger
+from shared.domain.outcomes import Accepted, Entry, Kind, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
+from shared.domain.pacing import Pace
+from shared.domain.states import Cell
+from shared.domain.suppressions import Reach
+from shared.engine.lane.call_counters import Count
+from shared.engine.lane.compose import Composition, Fault, Made
+
+MAX_SIZE: Final = 16 * 1024 * 1024
+"""Characters of the messages of one window that were made for a recipient each: they are in memory all at once, some
+of them several times over while they are sent. A message that is larger goes by itself."""
+
+A_TURN: Final = 5
+"""Chunks of a job with a rate of its own that come to each of its turns, on average: seldom is there none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """Recipients of one provider call. `slots`: what the call takes of the pacer's."""
+
+    indices: Sequence[int]
+    content: Content
+    slots: int
+
+    def lull(self, rate: Pace) -> int:
+        """Return the slots that stay empty before it: none for calls of several recipients, whose rate allows for them.
+
+        Source: docs/protocol.md, "Pace".
+        """
+        return rate.lull(self.slots - len(self.indices) + 1)
+
+    def smaller(self, indices: Sequence[int]) -> "list[Parcel]":
+        """Return the calls for recipients that it did not send to: they alone, or two halves if that is all of them."""
+        n = len(indices)
+        middle = n if n < len(self.indices) else (n + 1) // 2
+        return [Parcel(part, self.content, len(part)) for part in (indices[:middle], indices[middle:]) if part]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the next window takes: `count` recipients, in turn; `slots`, of which `lull` stay empty."""
+
+    count: int
+    slots: int
+    lull: int = 0
+
+
+@dataclass(slots=True)
+class Lease:
+    """A lease in progress, and the window that is not merged yet. `relayed`: its provider gives no feedback."""
+
+    job: Job
+    chunk: Chunk
+    composition: Composition
+    ledger: Ledger
+    relayed: bool
+    results: list[Entry] = field(default_factory=list)
+    noted: bool = False
+    """A detail holds these results."""
+    requeued: list[int] = field(default_factory=list)
+    shares: dict[int, int] = field(default_factory=dict)
+    """Recipients whose call was refused as a whole → how many the smaller call for them holds."""
+    unwanted: list[int] = field(default_factory=list)
+    """Who has told the provider to send no more, and is not suppressed yet."""
+    throttled_until: int = 0
+    """Unix milliseconds."""
+    paused: bool = False
+    refused: bool = False
+    """A message was refused for the moment for its own sake: it needs time, however well the provider does."""
+    held: bool = False
+    """It ended since the provider had asked all to wait."""
+    leave: bool = False
+    """The provider is left alone now: what is queued moves on."""
+    suppressed: Mapping[int, str] | None = None
+    """Who was suppressed or unsubscribed since acceptance, and the code of each, once it was looked at."""
+    looked_at: float = 0.0
+    """Unix seconds."""
+    looked_for: Mapping[Reach, int] = field(default_factory=dict)
+    """When addresses of the account were last suppressed, and unsubscribed, as that look has surely seen."""
+    end: float = 0.0
+    """Unix seconds by which the next window is to be claimed, or the lease to be ended: it runs out a margin later."""
+    hint: Hint | None = None
+    """What says where it is, for who looks for the leases of dead workers."""
+    count: Count = field(default_factory=Count)
+    """What the calls of all its windows came to."""
+    _made: dict[int, Made] = field(default_factory=dict)
+    """Messages of the next window."""
+
+    def wanted(self, rate: Pace) -> Wanted:
+        """Return what the next window takes; its messages are made, since how long a text is decides about its slots.
+
+        Raises:
+            Retriable: a message could not be made now.
+        """
+        waiting = rules.in_turn(self.ledger)
+        shared = self.composition.shared
+        if shared is not None and shared.slots == 1:
+            count = min(len(waiting), rate.window)
+            return Wanted(count, count)
+        count = slots = lull = size = 0
+        for index in waiting[: rate.window]:
+            made = self._message(index)
+            pause = max(lull, rate.lull(made.slots))
+            size += made.size
+            if (slots and slots + made.slots + pause > rate.room) or (count and size > MAX_SIZE):
+                break
+            count, slots, lull = count + 1, slots + made.slots, pause
+        return Wanted(count, slots + lull, lull)
+
+    def parcels(self, claimed: Sequence[int], rate: Pace) -> list[Parcel]:
+        """Return the calls that a claimed window takes; who cannot be sent anything is settled at once, without one.
+
+        Raises:
+            Retriable: a message could not be made now; all that was claimed is to be queued again.
+        """
+        first = self.ledger.throttled % len(claimed) if claimed else 0
+        claimed = [*claimed[first:], *claimed[:first]]  # whom the provider refused to take now is not always the first
+        shared = self.composition.shared
+        if shared is not None and shared.slots == 1 and isinstance(shared.content, Content):
+            c = min(rate.per_call, self.ledger.per_call or rate.per_call)
+            groups = [claimed[i : i + c] for i in range(0, len(claimed), c)]
+            return [Parcel(group, shared.content, len(group)) for group in groups]
+        try:
+            made = [(index, self._message(index)) for index in claimed]
+        finally:
+            self._made.clear()
+        out = []
+        for index, message in made:
+            if isinstance(message.content, Fault):
+                self.settle(index, Rejected(message.content.code, permanent=True), 0.0)
+            else:
+                out.append(Parcel((index,), message.content, message.slots))
+        return out
+
+    def _message(self, index: int) -> Made:
+        made = self._made.get(index)
+        if made is None:
+            made = self._made[index] = self.composition.of(self.chunk.recipients[index])
+        return made
+
+    def settle(self, index: int, outcome: Outcome, now: float) -> None:
+        """Take in what came of a claimed recipient's attempt at `now`, Unix seconds (L3)."""
+        attempt = self.ledger.cells[index] >> 4
+        if isinstance(outcome, Accepted):
+            self.results.append(Entry(index, attempt, Kind.RELAYED if self.relayed else Kind.ACCEPTED, outcome.id))
+        elif isinstance(outcome, Rejected):
+            kind = Kind.REFUSED if outcome.permanent else Kind.NOT_SENT
+            self.results.append(Entry(index, attempt, kind, "", outcome.code))
+            self.refused |= outcome.about_message and not outcome.permanent
+            if outcome.unwanted:
+                self.unwanted.append(index)
+        elif isinstance(outcome, Unknown):
+            risk = self.job.policy.on_ambiguous is OnAmbiguous.FAIL_OVER
+            self.results.append(Entry(index, attempt, Kind.RISKED if risk else Kind.UNKNOWN, "", outcome.reason))
+        elif isinstance(outcome, Throttled):
+            self.requeued.append(index)
+            self.throttled_until = max(self.throttled_until, int((now + outcome.retry_after) * 1000))
+        elif isinstance(outcome, NotStarted):
+            self.requeued.append(index)
+
+    def divide(self, parcel: Parcel, outcomes: Sequence[Outcome], now: float) -> list[Parcel]:
+        """Take in what came of a call at `now`; returns the smaller calls for those whom it did not send to.
+
+        A call settles somebody or is divided, so that n recipients take less than 2n calls, whoever is to blame.
+        """
+        apart = []
+        for index, outcome in zip(parcel.indices, outcomes, strict=True):
+            if not isinstance(outcome, NotTogether):
+                self.settle(index, outcome, now)
+            elif len(parcel.indices) > 1:
+                apart.append(index)
+            else:  # an adapter's mistake: nobody else is in the call
+                self.settle(index, Rejected(outcome.code, permanent=False, about_message=True), now)
+        parts = parcel.smaller(apart)
+        self.shares |= {i: len(part.indices) for part in parts for i in part.indices}
+        return parts
+
+    @property
+    def per_call(self) -> int:
+        """The recipients that the chunk's next calls may hold, if it ends with a call half divided; else 0.
+
+        It is less than what the refused call held, so that leases without end cannot refuse the same call for ever.
+        """
+        return max((self.shares.get(i, 0) for i in self.requeued), default=0)
+
+    def spread(self, rate: Pace) -> float:
+        """Return the seconds by which it comes back later than its job's next turn, where that has a rate of its own.
+
+        Each of the job's chunks comes at a time of its own, some for each turn: all at once they would be refused but
+        for one.
+        """
+        left = self.job.counts["queued"] + self.job.counts["sending"]
+        others = left // max(1, len(self.chunk.recipients)) - 1
+        if rate.period <= 0 or others <= 0:
+            return 0.0
+        x = self.ledger
+        draw = zlib.crc32(f"{x.job}-{x.chunk}-{x.epoch}".encode()) / 2**32
+        return draw * others * rate.period / A_TURN
+
+    def requeue(self, parcels: Sequence[Parcel]) -> None:
+        """Queue again the recipients of calls that were never begun."""
+        self.requeued.extend(index for parcel in parcels for index in parcel.indices)
+
+    def merged(self, claimed: Ledger) -> None:
+        """Go on from a claim, which merged the last results; the next detail says whom it skipped as suppressed.
+
+        Who takes over after a crash before that looks for the reason again.
+        """
+        self.results, self.noted = [], False
+        self.shares.clear()
+        for i, code in sorted((self.suppressed or {}).items()):
+            before, attempt = self.ledger.cell(i)
+            if before is Cell.QUEUED and claimed.cell(i)[0] is Cell.SKIPPED:
+                self.results.append(Entry(i, attempt, Kind.INVALID, code=code))
+        self.ledger = claimed
+
+    def detail(self, credential: str, now: float) -> Detail:
+        """Return the window's detail, as it is known at `now`, Unix seconds."""
+        x = self.ledger
+        return Detail(
+            job=x.job,
+            chunk=x.chunk,
+            epoch=x.epoch,
+            seq=x.seq,
+            at=int(now * 1000),
+            credential=credential,
+            entries=tuple(self.results),
+            ttl=x.ttl,
+        )

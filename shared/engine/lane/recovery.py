@@ -1,0 +1,183 @@
+"""Taking over what a crash left, and the delays of passes, used by worker, finaliser and sweeper alike (L4, L5)."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+from uuid import uuid4
+
+from shared.contracts import pointer
+from shared.domain import backoff, passes
+from shared.domain.details import Detail
+from shared.domain.jobs import Job
+from shared.domain.ledger import Ledger, LedgerStatus
+from shared.domain.outcomes import Entry, Kind
+from shared.domain.passes import Passing, Past
+from shared.domain.states import ACTIVE, Cell
+from shared.domain.suppressions import Reach
+from shared.engine.lane.breaker_cache import Circuits
+from shared.ports import Clock, Lanes, LedgerStore, Records
+
+PROMPT_ROUNDS: Final = 32
+"""Rounds that wait for probes alone: over two hours of a breaker's delays. What waited through such an outage is sent
+right after the first probes that succeed."""
+MOVING_MS: Final = 60_000
+"""Milliseconds of the lease of a chunk that is only moved."""
+SPREAD_MS: Final = 2000
+"""Milliseconds over which the chunks that wait for one breaker come back: the first of them probes."""
+
+
+class Recovery:
+    """Ends leases that ran out and sends lost pointers again."""
+
+    def __init__(
+        self,
+        *,
+        records: Records,
+        ledgers: LedgerStore,
+        lanes: Lanes,
+        circuits: Circuits,
+        clock: Clock,
+        rng: random.Random,
+    ) -> None:
+        self._records = records
+        self._ledgers = ledgers
+        self._lanes = lanes
+        self._circuits = circuits
+        self._clock = clock
+        self._rng = rng
+
+    def passing(
+        self,
+        route: Sequence[str],
+        *,
+        throttled_until: int = 0,
+        leave: bool = False,
+        throttled: bool = False,
+        per_call: int = 0,
+        soon: bool = False,
+    ) -> Passing:
+        """Return what a release needs to know now.
+
+        Args:
+            route: the job's.
+            throttled_until: the provider asked to wait until then, Unix milliseconds.
+            leave: the lane's breaker is open.
+            throttled: the lane's provider took nothing and asked to wait.
+            soon: the lane's provider takes most of what it gets, so that the next round need not wait for it.
+            per_call: the bound of its next calls, if there is a new one.
+        """
+        return Passing(
+            route=route,
+            now=int(self._clock.now() * 1000),
+            usable=lambda credential: credential in self._lanes and self._circuits.usable(credential, route),
+            delay=lambda n: self._delay(n, route, leave=leave, soon=soon),
+            throttled_until=throttled_until,
+            leave=leave,
+            throttled=throttled,
+            per_call=per_call,
+            pasts=self._pasts,
+        )
+
+    def _delay(self, n: int, route: Sequence[str], *, leave: bool, soon: bool) -> int:
+        """Return the milliseconds before round n: never less than until a breaker of the route is to be probed.
+
+        Who leaves a lane has not tried it, so that nothing but the probes is to be waited for. In a long outage the
+        rounds become as rare as those of messages that were tried: there must be an end to them.
+        """
+        due = self._circuits.due_in(route)
+        if leave and due and n <= PROMPT_ROUNDS:
+            return due + round(self._rng.uniform(0, SPREAD_MS))
+        return max(due, round(backoff.round_delay(n, self._rng, soon=soon) * 1000))
+
+    def _pasts(self, ledger: Ledger) -> dict[int, Past]:
+        return passes.pasts(ledger, *self._records.details(ledger.job, ledger.chunk))
+
+    def take_over(self, job: Job, expired: Ledger) -> Ledger | None:
+        """End a lease that ran out (L5); None if it has not, or another was faster.
+
+        The detail of the lease's last window is proof of what happened; without it the claimed recipients become
+        `unknown`. A detail that says so comes first: were it to follow, a second crash in between would leave messages
+        of which the log names no attempt. The claimant's own, however late, replaces it.
+        """
+        if not expired.ran_out(int(self._clock.now() * 1000)):
+            return None
+        proof = self._records.detail(expired.job, expired.chunk, expired.epoch, expired.seq)
+        if proof is None:
+            self._note_loss(job, expired)
+        entries = {e.index: e for e in proof.entries} if proof else {}
+        new = self._ledgers.take_over(expired, entries, self.passing(job.route))
+        if new is None:
+            return None
+        self.point(job, new)
+        return new
+
+    def leave(self, job: Job, idle: Ledger) -> bool:
+        """Move what waits in the lane of a credential that is declared no more; False if another has it.
+
+        It is leased as by a worker of that lane, and released as from one whose breaker is open: to the next credential
+        of the route. What none of them may get is given up.
+        """
+        now = int(self._clock.now() * 1000)
+        held = self._ledgers.send_start(
+            idle.job, idle.chunk, lane=idle.lane, owner=uuid4().hex, now=now, until=now + MOVING_MS
+        )
+        if not isinstance(held, Ledger):
+            return False
+        current = self._records.job(job.id)  # a stop in between keeps what waits
+        passing = self.passing(job.route, leave=current is not None and current.state in ACTIVE)
+        if passing.leave:
+            passing = replace(passing, gone=lambda credential: credential not in self._lanes)
+        new = self._ledgers.send_cancel(held, (), (), passing)
+        if new is None:
+            return False
+        self.point(job, new)
+        return True
+
+    def _note_loss(self, job: Job, expired: Ledger) -> None:
+        lost = (Entry(i, expired.cells[i] >> 4, Kind.UNKNOWN, code="worker_lost") for i in expired.having(Cell.CLAIMED))
+        entries = (*lost, *self._left_out(job, expired))
+        if entries:
+            self._records.put_detail(
+                Detail(
+                    job=expired.job,
+                    chunk=expired.chunk,
+                    epoch=expired.epoch,
+                    seq=expired.seq,
+                    at=expired.until,
+                    credential=expired.lane,
+                    entries=entries,
+                    ttl=expired.ttl,
+                ),
+                if_absent=True,
+            )
+
+    def _left_out(self, job: Job, expired: Ledger) -> Iterator[Entry]:
+        """Yield why a window without a detail skipped recipients at its claim, as its own detail would have said.
+
+        Who has been allowed again since stays without a reason.
+        """
+        skipped = expired.having(Cell.SKIPPED)
+        chunk = self._records.chunk(expired.job, expired.chunk) if skipped else None
+        silent = {i: chunk.recipients[i].key for i in skipped if not chunk.recipients[i].skip} if chunk else {}
+        if silent:
+            windows, _ = self._records.details(expired.job, expired.chunk)
+            for entry in (e for w in windows for e in w.entries if e.kind is Kind.INVALID):
+                silent.pop(entry.index, None)
+        found = self._records.suppressed(job.namespace, set(silent.values()), tuple(Reach)) if silent else {}
+        for i, key in silent.items():
+            if key in found:
+                yield Entry(i, expired.cells[i] >> 4, Kind.INVALID, code=found[key].code)
+
+    def point(self, job: Job, ledger: Ledger) -> bool:
+        """Send an idle ledger's pointer, delayed until it is due, if its job is active."""
+        if ledger.status is not LedgerStatus.IDLE or job.state not in ACTIVE:
+            return False
+        delay = max(0.0, ledger.not_before / 1000 - self._clock.now())
+        self._lanes[ledger.lane].send(
+            [pointer(ledger.job, ledger.chunk)],
+            delay=min(delay, backoff.MAX_QUEUE_DELAY),
+            group=job.account,
+            express=job.express,
+        )
+        return True

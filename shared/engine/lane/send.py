@@ -1,0 +1,435 @@
+"""The sender: leases a chunk, and window by window claims recipients and calls the provider (L1 to L4).
+
+One lease works in one thread, at most one window of it in flight; its provider calls, side by side (`calls`), have all
+ended before anything else is written. The crash of a worker leaves at most that window claimed without results.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from enum import Enum
+from typing import Final
+
+from shared.contracts import Credential, pointer
+from shared.domain.backoff import MAX_QUEUE_DELAY
+from shared.domain.feedback import WordKind
+from shared.domain.hints import Hint
+from shared.domain.jobs import Job
+from shared.domain.ledger import Ledger
+from shared.domain.pacing import HORIZON, OWN_WAIT, Pace, Slots, pace
+from shared.domain.queue import Expired, NotDue
+from shared.domain.states import ACTIVE, Cell, Change, JobState
+from shared.domain.suppressions import Reach, reaches
+from shared.engine.lane.admission import Gate
+from shared.engine.lane.breaker_cache import Circuits
+from shared.engine.lane.call_counters import Count, Tally
+from shared.engine.lane.calls import Calls, Turn
+from shared.engine.lane.compose import Composition
+from shared.engine.lane.lease import Lease, Wanted
+from shared.engine.lane.recovery import Recovery
+from shared.engine.lane.slots import PATIENCE, Booking, Lead, patience
+from shared.engine.lane.window import Window
+from shared.engine.pool import Crew, Pool
+from shared.engine.suppression.suppressed import SLACK_MS, Suppressed
+from shared.ports import Clock, Lanes, LedgerStore, Links, Loaded, Pacer, Provider, Records, Sized, Wire
+
+CALL_TIMEOUT: Final = 10.0
+"""Seconds that a provider call may take; what is slower than that is `unknown`."""
+MARGIN: Final = 3.0
+"""Seconds kept for the writes after the last call."""
+LATEST: Final = 0.3
+"""Share of the latest window in what is known of how long answers take."""
+LEASES: Final = 2
+"""Leases that a worker holds at the most: the event source's batch size."""
+LOOK_AGAIN: Final = 15.0
+"""Seconds after which a lease asks again who was suppressed, if anybody was: one of a slow job lasts for minutes; while
+many bounce, somebody is all the time."""
+OWN_LEASE: Final = OWN_WAIT + HORIZON
+"""Seconds until which a lease of a job with a rate of its own may begin windows, plus the 2 s that slots are ahead."""
+KEPT_JOBS: Final = 64
+"""Jobs kept in memory that were stopped a moment ago."""
+KEPT_CONTENTS: Final = 8
+"""Contents kept in memory: a few jobs share a lane at a time, and a content can be megabytes."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Did(Enum):
+    """What came of a pointer."""
+
+    SENT = "sent"
+    """The lease ended, whatever is left of the chunk."""
+    POSTPONED = "postponed"
+    NOTHING = "nothing"
+
+
+class Sender:
+    """Serves one credential's lane. One instance a function; `work` may run in several threads at once."""
+
+    def __init__(
+        self,
+        *,
+        records: Records,
+        ledgers: LedgerStore,
+        pacer: Pacer,
+        lanes: Lanes,
+        provider: Provider,
+        credential: Credential,
+        recovery: Recovery,
+        circuits: Circuits,
+        clock: Clock,
+        lease_margin: float,
+        call_timeout: float = CALL_TIMEOUT,
+        pool: Callable[[int], Pool] | None = None,
+        wire: Callable[[], Wire] | None = None,
+        links: Links | None = None,
+        renew: Callable[[], Provider | None] = lambda: None,
+    ) -> None:
+        self._records = records
+        self._ledgers = ledgers
+        self._lanes = lanes
+        self._provider = provider
+        self._credential = credential
+        self._leases = LEASES * (credential.workers + credential.express_workers)
+        self._recovery = recovery
+        self._gate = Gate(credential.id, circuits, clock, self._renewed)
+        self._renew = renew
+        self._clock = clock
+        self._lease_margin = lease_margin
+        self._call_timeout = call_timeout
+        self._calls = Calls(provider, clock, call_timeout, pool or Crew(), wire)
+        self._booking = Booking(pacer, credential.id, clock)
+        self._prepare = Lead()
+        self._lag = 0.0
+        """Seconds that answers take at the end of a window, of late. Threads may write at once; the last word wins."""
+        self._links = links
+        self._compositions: dict[str, Composition] = {}
+        self._resting: dict[str, None] = {}
+        self._suppressed = Suppressed(records, clock)
+        self._tally = Tally()
+
+    def use(self, provider: Provider) -> None:
+        """Call the same service under another key from now on, in the leases that run, too."""
+        self._provider = provider
+        self._calls.use(provider)
+
+    def _renewed(self) -> bool:
+        provider = self._renew()
+        if provider is not None:
+            self.use(provider)
+        return provider is not None
+
+    def work(self, job_id: str, number: int, *, owner: str, deadline: float) -> Did:
+        """Serve one pointer to the end of its chunk, or of the time.
+
+        Args:
+            job_id: the job.
+            number: the chunk.
+            owner: unique to this lease.
+            deadline: Unix seconds when the process is frozen or killed.
+
+        Raises:
+            Exception: any fault of a store. What is known of calls is written all the same where that can be; the
+                pointer is to be delivered again.
+        """
+        if job_id in self._resting and self._rests(job_id):
+            return Did.NOTHING
+        ledger = self._start(job_id, number, owner, deadline)
+        if isinstance(ledger, Did):
+            return ledger
+        lease = self._load(ledger)
+        if lease is None:
+            return Did.NOTHING  # the job's items have reached the end of their retention
+        lease.end = ledger.until / 1000 - self._lease_margin
+        try:
+            with self._calls.lease(self._threads()) as turn, self._booking.place() as place:
+                lease.hint = Hint(place, job_id, number, ledger.epoch)
+                if not self._windows(lease, turn, deadline):
+                    return Did.NOTHING
+        except Exception:
+            self._salvage(lease)
+            raise
+        finally:
+            self._tally.include(lease.count)
+        self._release(lease)
+        if lease.job.state not in ACTIVE:
+            self._rest(job_id)
+        return Did.SENT
+
+    def _load(self, ledger: Ledger) -> Lease | None:
+        """Read what a lease works on; None if it has gone. If that fails nothing was begun, and the lease is ended."""
+        job, number = ledger.job, ledger.chunk
+        try:
+            kept = self._compositions.get(job)
+            loaded = self._records.load(job, number, content=kept is None, lane=self._credential.id)
+            composition = kept or self._keep(loaded)
+        except Exception:
+            if ledger.having(Cell.QUEUED):  # so that no next pass is begun, which would take the job's route
+                self._ledgers.send_cancel(ledger, (), (), self._recovery.passing(()))
+            raise
+        if loaded is None or composition is None:
+            return None
+        self._gate.see(loaded.breaker)
+        return Lease(loaded.job, loaded.chunk, composition, ledger, relayed=not self._provider.has_feedback)
+
+    def _salvage(self, lease: Lease) -> None:
+        """Write what is known of a lease that a fault ends: what was sent must not become unknown for a fault here.
+
+        The pointer at hand comes again by itself, so that only another lane is sent one.
+        """
+        try:
+            self._note(lease)
+        except Exception:  # noqa: BLE001 - what was sent counts for more than its detail
+            _LOG.warning("detail not written", extra={"job": lease.job.id, "chunk": lease.ledger.chunk})
+        released = self._end(lease)
+        if released is not None and released.lane != self._credential.id:
+            self._recovery.point(lease.job, released)
+
+    def _rest(self, job: str) -> None:
+        """Remember a job that was stopped: hundreds of its pointers may still come."""
+        if len(self._resting) >= KEPT_JOBS:
+            self._resting.pop(next(iter(self._resting)), None)
+        self._resting[job] = None
+
+    def _rests(self, job_id: str) -> bool:
+        """Look whether a job that was not active still is not; without a lease, which would keep it from its end."""
+        job = self._records.job(job_id)
+        if job is None or job.state not in ACTIVE:
+            return True
+        self._resting.pop(job_id, None)
+        return False
+
+    def said(self) -> Count:
+        """Return what the provider said to the calls of leases that ended since this was last asked."""
+        return self._tally.take()
+
+    # L1
+
+    def _start(self, job: str, number: int, owner: str, deadline: float) -> Ledger | Did:
+        for _ in range(2):
+            now = self._clock.now()
+            end = min(deadline, now + PATIENCE + patience(pace(self._credential.rate, 1), self._leases))
+            got = self._ledgers.send_start(
+                job,
+                number,
+                lane=self._credential.id,
+                owner=owner,
+                now=int(now * 1000),
+                until=int((end + self._lease_margin) * 1000),
+            )
+            if isinstance(got, Ledger):
+                return got
+            if got is None:
+                return Did.NOTHING
+            if isinstance(got, NotDue):
+                return self._postpone(job, number, got.not_before / 1000 - now)
+            self._take_over(got)
+        return Did.NOTHING
+
+    def _postpone(self, job_id: str, number: int, delay: float) -> Did:
+        job = self._records.job(job_id)
+        if job is None:
+            return Did.NOTHING
+        self._lanes[self._credential.id].send(
+            [pointer(job_id, number)],
+            delay=min(max(0.0, delay), MAX_QUEUE_DELAY),
+            group=job.account,
+            express=job.express,
+        )
+        return Did.POSTPONED
+
+    def _take_over(self, expired: Expired) -> None:
+        job = self._records.job(expired.ledger.job)
+        if job is not None:
+            self._recovery.take_over(job, expired.ledger)
+
+    # L2
+
+    def _windows(self, lease: Lease, turn: Turn, deadline: float) -> bool:
+        """Work through windows until the lease should end; False if it was lost to a takeover."""
+        last, began = deadline - MARGIN, self._clock.now()
+        while True:
+            full = self._pace(lease).widened(self._lag, LEASES * self._credential.workers)
+            rate = self._gate.narrow(full)
+            wanted = lease.wanted(rate)
+            until = min(lease.end, last - self._window_time(rate, wanted))
+            if rate.period:
+                until = min(until, began + OWN_LEASE)  # most of it would be waiting for its turns
+            late = self._clock.now() + HORIZON > until
+            if not wanted.count or late or lease.job.state not in ACTIVE or self._leaves(lease):
+                return True  # no slots are taken that nobody would use
+            ahead = self._prepare.seconds if rate.burns else 0.0
+            slots = self._booking.reserve(
+                wanted.slots, rate, ahead=ahead, until=until, job=lease.job.id, hint=lease.hint
+            )
+            if slots.count < wanted.slots:
+                if self._refused(lease, slots, rate):
+                    return True
+                continue
+            self._clock.sleep(slots.first - ahead - self._clock.now())
+            woken = self._clock.now()
+            if not self._may_claim(lease):
+                return True
+            rate = self._gate.narrow(full)  # the breaker may have opened or closed since
+            k = min(wanted.count, rate.window)
+            lease.end = min(deadline, slots.at(slots.count) + self._call_timeout + patience(full, self._leases))
+            claimed = self._ledgers.claim(
+                lease.ledger,
+                lease.results,
+                k,
+                route=lease.job.route,
+                suppressed=lease.suppressed or (),
+                until=int((lease.end + self._lease_margin) * 1000),
+            )
+            if claimed is None:
+                return False
+            new, indices = claimed
+            lease.merged(new)
+            self._prepare.learn(self._clock.now() - woken)
+            try:
+                parcels = lease.parcels(indices, rate)
+            except Exception:
+                lease.requeued.extend(indices)  # none was begun
+                raise
+            window = Window(
+                lease,
+                turn,
+                rate,
+                gate=self._gate,
+                booking=self._booking,
+                clock=self._clock,
+                deadline=min(last, lease.end),
+                call_timeout=self._call_timeout,
+            )
+            try:
+                window.call(parcels, slots)
+            finally:
+                self._gate.hand_on(lease.ledger.owner)
+            self._lag += LATEST * (window.lag - self._lag)
+            self._note(lease)
+            self._suppress(lease)
+            if lease.requeued or not indices:
+                return True
+
+    def _note(self, lease: Lease) -> None:
+        """Put the last window's detail, once: it comes before the compare-and-swap that merges its results."""
+        if lease.results and not lease.noted:
+            self._records.put_detail(lease.detail(self._credential.id, self._clock.now()))
+            lease.noted = True
+
+    def _leaves(self, lease: Lease) -> bool:
+        lease.leave = self._gate.bars(lease.ledger.owner)
+        return lease.leave
+
+    def _refused(self, lease: Lease, slots: Slots, rate: Pace) -> bool:
+        """Take in why there are no slots; False if they can be had at once, at the rate that is set now."""
+        if slots.switches is not None:
+            lease.paused = slots.switches.paused
+            return lease.paused
+        lease.held = self._booking.held_until > self._clock.now()
+        wait = 0.0 if lease.held else lease.spread(rate)
+        lease.throttled_until = max(lease.throttled_until, int((slots.first - HORIZON + wait) * 1000))
+        return True  # whoever has more time left gets them
+
+    def _may_claim(self, lease: Lease) -> bool:
+        """Read the job and the controls after the lease was taken; an ENQUEUED job becomes SENDING by that read."""
+        held = lease.job
+        control = self._records.control(held.id, held.account, test=held.test, lane=self._credential.id)
+        job = control.job
+        if job is None:
+            return False
+        lease.job = job
+        lease.paused = control.paused
+        if job.state not in ACTIVE or control.paused:
+            return False
+        if job.state is JobState.ENQUEUED:
+            changed = self._records.change(job, Change.START, int(self._clock.now() * 1000))
+            if changed.job is None or changed.job.state is not JobState.SENDING:
+                return False
+            lease.job = changed.job
+        self._leave_out(lease, job, control.suppressed_at)
+        self._gate.see(control.breaker)
+        lease.leave = not self._gate.admit(lease.ledger.owner)
+        return not lease.leave
+
+    def _leave_out(self, lease: Lease, job: Job, latest: Mapping[Reach, int]) -> None:
+        """See who is not to be sent to by now: before a lease's first claim, and again when there is news."""
+        now = self._clock.now()
+        stale = lease.looked_for != latest and now - lease.looked_at >= LOOK_AGAIN
+        if lease.suppressed is None or stale:
+            waiting = lease.ledger.having(Cell.QUEUED)
+            heeded = reaches(unsubscribable=bool(lease.composition.content.unsubscribe))
+            lease.suppressed = self._suppressed.among(job, lease.chunk, waiting, latest, heeded)
+            lease.looked_at = now
+            # A moment is noted before its entry is stored, so that entries of the last ones may not have shown yet.
+            lease.looked_for = {r: at for r, at in latest.items() if at < now * 1000 - SLACK_MS}
+
+    def _suppress(self, lease: Lease) -> None:
+        """Suppress who told the provider to send no more. What is lost by a crash the next message to them brings."""
+        now = int(self._clock.now() * 1000)
+        for index in lease.unwanted:
+            if not lease.job.test:
+                key = lease.chunk.recipients[index].key
+                reason = WordKind.COMPLAINED.value
+                self._records.suppress(lease.job.account, key, reason, now, job=lease.job.id, channel=lease.job.channel)
+        lease.unwanted.clear()
+
+    def _pace(self, lease: Lease) -> Pace:
+        """Return the pace of the lease's calls.
+
+        Those of one recipient each keep the room that others' calls of many need: workers share the slots.
+        """
+        c, provider, shared = self._credential, self._provider, lease.composition.shared
+        most, per_call = provider.per_call, c.per_call if shared is not None else 1
+        if shared is not None and isinstance(provider, Sized):
+            most = provider.per_call_of(lease.composition.content)
+        known = self._booking.switches
+        found = pace(
+            c.rate,
+            most,
+            per_call,
+            lease.job.rate,
+            leases=self._leases,
+            present=known.rate,
+            lowered=known.lowered,
+            now=self._clock.now(),
+        )
+        return found if lease.job.express else replace(found, yields=True)
+
+    def _window_time(self, rate: Pace, wanted: Wanted) -> float:
+        """Seconds that a window may take from its first slot on: to its last one, and the last call."""
+        last = max(rate.window, min(wanted.slots, rate.room)) - 1
+        return max(last, wanted.lull) * rate.spacing + self._call_timeout
+
+    def _threads(self) -> int:
+        """Return the most calls that a window may hold: of one recipient each, at whatever rate is set meanwhile."""
+        return pace(self._credential.rate, 1).window
+
+    def _keep(self, loaded: Loaded | None) -> Composition | None:
+        """Return the content that was read, compiled and kept for the other chunks of the job."""
+        if loaded is None or loaded.content is None:
+            return None
+        if len(self._compositions) >= KEPT_CONTENTS:
+            self._compositions.pop(next(iter(self._compositions)), None)
+        made = self._compositions[loaded.job.id] = Composition(loaded.job, loaded.content, self._links)
+        return made
+
+    # L4
+
+    def _release(self, lease: Lease) -> None:
+        released = self._end(lease)
+        if released is not None and not lease.paused:
+            self._recovery.point(lease.job, released)
+
+    def _end(self, lease: Lease) -> Ledger | None:
+        """End a lease with the last results; returns the ledger, None if the lease was lost."""
+        passing = self._recovery.passing(
+            lease.job.route,
+            throttled_until=lease.throttled_until,
+            leave=lease.leave,
+            throttled=lease.count.only_throttled or (lease.held and not lease.count.slots),
+            per_call=lease.per_call,
+            soon=self._gate.works() and not lease.refused,
+        )
+        if not lease.requeued and not lease.ledger.having(Cell.QUEUED):
+            return self._ledgers.send_done(lease.ledger, lease.results, passing)
+        return self._ledgers.send_cancel(lease.ledger, lease.results, lease.requeued, passing)

@@ -1,0 +1,348 @@
+"""Uploaded lists are read: a lease, blocks of the file, and a checkpoint behind all that they brought.
+
+Per step: chunks, ledgers, problems, marks, and then the checkpoint, by compare-and-swap on the upload. Who dies
+anywhere leaves a checkpoint from which the next one makes the same. Who has lost its lease finds that out at its next
+checkpoint, and until then replaces nothing that counts. Source: docs/uploads.md, docs/adr/0036.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from shared.contracts import Settings, ingest
+from shared.domain import chunks as chunking
+from shared.domain import ledger as rules
+from shared.domain.campaigns import UNREAD, Campaign, Upload, UploadState
+from shared.domain.ingest import Ingest, Skips
+from shared.domain.jobs import Policy
+from shared.domain.recipients import reader
+from shared.domain.rows import Position
+from shared.domain.seen import WIDTH
+from shared.domain.suppressions import reaches
+from shared.domain.uploads import Options, PackedChunk, Step
+from shared.engine.suppression.unwanted import Unwanted
+from shared.ports import Campaigns, Clock, FileChanged, Files, Queue, Records, Uploads
+
+PIECE: Final = 32_768
+"""Marks in one file, 256 KB."""
+LEASE_MARGIN: Final = 30.0
+"""Seconds that a lease outlives its invocation by default: clocks differ."""
+LAST_SECONDS: Final = 20.0
+"""Seconds before its end in which an invocation begins no other block; a quarter of its time where that is less."""
+MAX_STARTS: Final = 12
+"""Leases that may bring a list no further before it is given up: six hours of faults."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Did(StrEnum):
+    """What became of an invocation."""
+
+    NOTHING = "nothing"
+    """There is no such upload, or it is read already."""
+    HELD = "held"
+    """Another reads it, or it waits after a fault."""
+    LOST = "lost"
+    """The lease was lost."""
+    HANDED_OVER = "handed_over"
+    READY = "ready"
+    FAILED = "failed"
+
+
+class Code(StrEnum):
+    """Why a list cannot be used, besides `csv_rows.FileCode`."""
+
+    FILE_CHANGED = "file_changed"
+    FILE_MISSING = "file_missing"
+    NO_VALID_ROWS = "no_valid_rows"
+    INVALID_REGION = "invalid_region"
+    UNKNOWN_CREDENTIAL = "unknown_credential"
+    CAMPAIGN_GONE = "campaign_gone"
+    GIVEN_UP = "given_up"
+
+
+_DETAILS: Final = {
+    Code.FILE_CHANGED: "The file was replaced while it was read.",
+    Code.FILE_MISSING: "The file was removed before it was read.",
+    Code.NO_VALID_ROWS: "None of its rows has a valid recipient.",
+    Code.INVALID_REGION: "There is no country of this code, so numbers without a country code cannot be read.",
+    Code.UNKNOWN_CREDENTIAL: "The campaign's credential is no longer there.",
+    Code.CAMPAIGN_GONE: "The campaign is no longer there.",
+    Code.GIVEN_UP: "It could not be read, again and again; please upload it again.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingestion:
+    """Reads uploaded lists.
+
+    Attributes:
+        queue: the ingest function's own.
+        lease_margin: seconds that a lease outlives its invocation.
+    """
+
+    records: Records
+    campaigns: Campaigns
+    uploads: Uploads
+    files: Files
+    queue: Queue
+    settings: Settings
+    clock: Clock
+    lease_margin: float = LEASE_MARGIN
+
+    def work(self, campaign: str, upload: str, *, owner: str, deadline: float) -> Did:
+        """Read a list until its end or nearly until `deadline` (Unix seconds); then another invocation goes on.
+
+        Concurrency: one lease at a time; a second invocation returns at once.
+
+        Args:
+            campaign: id.
+            upload: id.
+            owner: of this invocation, unique.
+            deadline: when the invocation ends.
+
+        Raises:
+            Exception: what went wrong; the list is read again later, more seldom each time.
+        """
+        found = self.uploads.get(campaign, upload)
+        now = self.clock.now()
+        if found is None or found.state not in UNREAD:
+            return Did.NOTHING
+        if found.until > now * 1000:
+            return Did.HELD
+        held = found.changed(
+            state=UploadState.READING,
+            owner=owner,
+            until=round((deadline + self.lease_margin) * 1000),
+            starts=found.starts + 1,
+        )
+        if not self.uploads.save(found, held):
+            return Did.HELD
+        lease = _Lease(self, held, stop=deadline - min(LAST_SECONDS, (deadline - now) / 4))
+        try:
+            return lease.run()
+        except Exception:  # whatever it is, it is raised again; the list waits longer after each
+            lease.wait(seconds=min(3600, 30 * 2**lease.held.starts))
+            raise
+
+
+class _Lease:
+    """One invocation's work on one list. `held`: the upload as this invocation wrote it last."""
+
+    def __init__(self, parts: Ingestion, held: Upload, *, stop: float) -> None:
+        self._parts = parts
+        self.held = held
+        self._stop = stop
+        self._marks = _Marks(parts.files, f"{held.blob}.marks/")
+        self._skips = _Skips(self._unwanted)
+
+    def _unwanted(self) -> Skips:
+        held = self.held
+        campaign = self._parts.campaigns.get(held.campaign)
+        heeded = reaches(unsubscribable=campaign is not None and campaign.unsubscribe)
+        whose = campaign.namespace if campaign is not None else held.account
+        return Unwanted(self._parts.records, whose, heeded)
+
+    def run(self) -> Did:
+        """Read until the end, or until there is no time left."""
+        held = self.held
+        if held.starts > MAX_STARTS:
+            return self._fail(Code.GIVEN_UP)
+        try:
+            reader(held.channel, held.region)
+        except ValueError:
+            return self._fail(Code.INVALID_REGION)
+        try:
+            options = held.checkpoint.options if held.checkpoint else self._options()
+        except KeyError:
+            return self._fail(Code.UNKNOWN_CREDENTIAL)
+        try:
+            return self._read(options)
+        except FileChanged:
+            facts = self._parts.files.facts(held.blob)
+            return self._fail(Code.FILE_CHANGED if facts else Code.FILE_MISSING)
+
+    def _options(self) -> Options:
+        held = self.held
+        rate = self._parts.settings.credential(held.credential).rate
+        size = chunking.chunk_size(chunking.MAX_RECIPIENTS, 1, rate)
+        return Options(held.channel, held.region, held.drop_duplicates, size)
+
+    def _read(self, options: Options) -> Did:
+        held, mark = self.held, self.held.checkpoint
+        marks = self._marks.load(mark.marks) if mark else ()
+        rows = Ingest(options, mark, marks, skips=self._skips)
+        start = mark.position.offset if mark else 0
+        for block in self._parts.files.read(held.blob, etag=held.etag, start=start):
+            step = rows.feed(block)
+            if rows.fault:
+                break
+            if not self._save(step):
+                return Did.LOST
+            if self._parts.clock.now() > self._stop and not self.held.starts:  # else the next would begin here again
+                return self._hand_over()
+        step = rows.finish()
+        if rows.fault:
+            return self._fail(rows.fault.code, rows.fault.detail)
+        if not self._save(step):
+            return Did.LOST
+        if not step.checkpoint.counts.accepted:
+            return self._fail(Code.NO_VALID_ROWS)
+        return self._end(Did.READY, state=UploadState.READY, columns=rows.header)
+
+    def _save(self, step: Step) -> bool:
+        """Store what a step brought, then the checkpoint; False if the lease is lost."""
+        held = self.held
+        if step.checkpoint.position == (held.checkpoint.position if held.checkpoint else Position()):
+            return True
+        uploads = self._parts.uploads
+        uploads.store(held, step.chunks, [self._ledger(x) for x in step.chunks])
+        if step.problems:
+            uploads.note(held, held.problems, step.problems)
+        self._marks.append(step.marks)
+        skipped = Counter(held.skipped or {}) + self._skips.taken()
+        saved = held.changed(
+            checkpoint=step.checkpoint,
+            problems=held.problems + bool(step.problems),
+            skipped=dict(skipped) or None,
+            starts=0,
+        )
+        if not uploads.save(held, saved):
+            return False
+        self.held = saved
+        return True
+
+    def _ledger(self, x: PackedChunk) -> rules.Ledger:
+        held = self.held
+        return rules.create(
+            job=held.id,
+            chunk=x.number,
+            skipped=x.skipped,
+            size=x.size,
+            lane=held.credential,
+            route=(held.credential,),
+            limit=Policy().max_attempts,
+            ttl=held.ttl,
+        )
+
+    def _hand_over(self) -> Did:
+        if not self.wait(seconds=0):
+            return Did.LOST
+        self._parts.queue.send([ingest(self.held.campaign, self.held.id)])
+        return Did.HANDED_OVER
+
+    def wait(self, *, seconds: float) -> bool:
+        """Give the lease back; nobody is to take it for some seconds. False if it is lost."""
+        until = round((self._parts.clock.now() + seconds) * 1000) if seconds else 0
+        return self._parts.uploads.save(self.held, self.held.changed(owner="", until=until))
+
+    def _fail(self, code: str, detail: str = "") -> Did:
+        sentence = detail or _DETAILS[Code(code)]
+        _LOG.warning("list cannot be used", extra={"upload": self.held.id, "code": str(code)})
+        return self._end(Did.FAILED, state=UploadState.FAILED, code=str(code), detail=sentence)
+
+    def _end(self, did: Did, **changes: Any) -> Did:
+        """Write the upload's end, and free its campaign."""
+        parts, held = self._parts, self.held
+        while True:
+            now = int(parts.clock.now() * 1000)
+            ended = held.changed(owner="", until=0, finished_at=now, **changes)
+            campaign = parts.campaigns.get(held.campaign)
+            if campaign is None:
+                return self._forsake(now)
+            if campaign.uploading != held.id:
+                if parts.uploads.get(held.campaign, held.id) != held:
+                    return Did.LOST
+                raise LookupError(f"campaign {held.campaign} does not wait for upload {held.id}")
+            if parts.uploads.end(held, ended, campaign, _freed(campaign, ended, now)):
+                return did
+            if parts.uploads.get(held.campaign, held.id) != held:
+                return Did.LOST  # else the campaign alone has moved on
+
+    def _forsake(self, now: int) -> Did:
+        """End an upload whose campaign was removed past its lock, as with its account: nobody will send it."""
+        code = Code.CAMPAIGN_GONE
+        ended = self.held.changed(
+            owner="", until=0, finished_at=now, state=UploadState.FAILED, code=code.value, detail=_DETAILS[code]
+        )
+        return Did.FAILED if self._parts.uploads.save(self.held, ended) else Did.LOST
+
+
+def _freed(campaign: Campaign, ended: Upload, now: int) -> Campaign:
+    freed = campaign.changed(now, uploading="")
+    return replace(freed, ready=ended.id, columns=ended.columns) if ended.state is UploadState.READY else freed
+
+
+class _Marks:
+    """A list's marks in files, whose names say which ones they hold.
+
+    So a file that is written twice, or late by an invocation that has lost its lease, is the same both times. After
+    each step the marks since the last whole piece stand in a file of their own.
+    """
+
+    def __init__(self, files: Files, prefix: str) -> None:
+        self._files = files
+        self._prefix = prefix
+        self._whole = 0
+        self._rest = b""
+
+    def load(self, count: int) -> Iterator[bytes]:
+        """Yield the first `count` marks in pieces."""
+        self._whole, rest = divmod(count, PIECE)
+        for i in range(self._whole):
+            yield self._get(i, PIECE)
+        if rest:
+            self._rest = self._get(self._whole, rest)
+            yield self._rest
+
+    def _get(self, index: int, count: int) -> bytes:
+        name = self._name(index, count)
+        data = self._files.get(name)
+        if data is None:
+            raise FileChanged(name)
+        return data
+
+    def append(self, marks: bytes) -> None:
+        """Store marks that follow those loaded or appended so far."""
+        if not marks:
+            return
+        data = self._rest + marks
+        size = PIECE * WIDTH
+        while len(data) >= size:
+            self._files.put(self._name(self._whole, PIECE), data[:size])
+            self._whole += 1
+            data = data[size:]
+        if data:
+            self._files.put(self._name(self._whole, len(data) // WIDTH), data)
+        self._rest = data
+
+    def _name(self, index: int, count: int) -> str:
+        return f"{self._prefix}{index:05d}-{count:05d}"
+
+
+class _Skips:
+    """Whom to leave out, found out when the first recipients are there; counts by code who is."""
+
+    def __init__(self, make: Callable[[], Skips]) -> None:
+        self._make = make
+        self._skips: Skips | None = None
+        self._counted: Counter[str] = Counter()
+
+    def suspects(self, marks: bytes) -> Collection[int]:
+        if self._skips is None:
+            self._skips = self._make()
+        return self._skips.suspects(marks)
+
+    def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
+        if self._skips is None:
+            self._skips = self._make()
+        found = self._skips.codes(keys)
+        self._counted.update(found.values())
+        return found
+
+    def taken(self) -> Counter[str]:
+        """Return what was counted since this was last asked."""
+        counted, self._counted = self._counted, Counter()
+        return counted

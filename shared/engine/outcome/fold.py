@@ -1,0 +1,219 @@
+"""Logging: released ledgers' figures go into their job and the day's stats once; a finished job is closed (J2, J3)."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import partial
+from typing import Final
+
+from shared.domain import ledger as rules
+from shared.domain.jobs import Job
+from shared.domain.ledger import Ledger, LedgerStatus
+from shared.domain.states import ACTIVE, COUNT_KEYS, Change, JobState
+from shared.engine.lane.recovery import Recovery
+from shared.engine.outcome.bounce_guard import BounceGuard
+from shared.ports import FOLDS, Clock, LedgerStore, Lists, Records, Retriable
+
+ROUNDS: Final = 3
+"""How often the finaliser starts over when others write meanwhile; the next record or the sweeper comes back for the
+rest."""
+RACES: Final = 20
+"""How often a fold starts over when others write its ledgers meanwhile."""
+KNOWN_JOBS: Final = 256
+_UNKNOWN: Final = COUNT_KEYS.index("unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What folding ledgers of one job led to.
+
+    Attributes:
+        folded: ledgers of which something was added to the job.
+        state: the job's afterwards, None if it has gone.
+        retrying: an owner's retry of the job is on its way, to be carried on.
+    """
+
+    folded: int
+    state: JobState | None
+    retrying: bool = False
+
+
+class Logger:
+    """Folds ledgers and finalises jobs."""
+
+    def __init__(
+        self, *, records: Records, ledgers: LedgerStore, lists: Lists, recovery: Recovery, clock: Clock
+    ) -> None:
+        self._records = records
+        self._ledgers = ledgers
+        self._recovery = recovery
+        self._clock = clock
+        self._guard = BounceGuard(records=records, lists=lists, clock=clock)
+        self._known: OrderedDict[str, Job] = OrderedDict()
+
+    def fold(self, ledger: Ledger) -> Folded:
+        """Fold one ledger as a stream record shows it; see `batch`."""
+        _, fold = next(self.batch([ledger]), (ledger.job, lambda: Folded(folded=0, state=None)))
+        return fold()
+
+    def batch(self, ledgers: Sequence[Ledger], *, late: bool = False) -> Iterator[tuple[str, Callable[[], Folded]]]:
+        """Yield the jobs of some ledgers, as stream records show them, with what folds a job's and closes the job.
+
+        Each job is closed once, after all its folds. A record that is older than its ledger folds the ledger as it is
+        now: its own record may never come.
+
+        Args:
+            ledgers: the newest record of each.
+            late: the records are old, so most ledgers have moved on: they are read first, which costs less than to
+                find that out by writing.
+        """
+        return self.again([(x.job, x.chunk) for x in ledgers]) if late else self._by_job(ledgers)
+
+    def again(self, places: Sequence[tuple[str, int]]) -> Iterator[tuple[str, Callable[[], Folded]]]:
+        """Yield the jobs of chunks `(job, number)`, with what folds their ledgers as they are now; see `batch`."""
+        return self._by_job(self._ledgers.read_these(places))
+
+    def _by_job(self, ledgers: Sequence[Ledger]) -> Iterator[tuple[str, Callable[[], Folded]]]:
+        by_job: dict[str, list[Ledger]] = {}
+        for x in ledgers:
+            if x.status is not LedgerStatus.BUSY:
+                by_job.setdefault(x.job, []).append(x)
+        jobs = {name: self._known[name] for name in by_job if name in self._known}
+        jobs |= self._records.read_jobs(by_job.keys() - jobs.keys()) if by_job.keys() - jobs.keys() else {}
+        for name, some in by_job.items():
+            yield name, partial(self.fold_some, jobs.get(name), some)
+
+    def fold_some(self, job: Job | None, ledgers: Sequence[Ledger]) -> Folded:
+        """Fold some ledgers of a job, as just read, that nobody works on, and close it if they were the last."""
+        if job is None:
+            return Folded(folded=0, state=None)
+        first = ledgers[0]
+        if job.chunks > 1:
+            self._remember(job)
+        elif first.status is LedgerStatus.DONE and job.state in ACTIVE:
+            done = self._records.fold(first, job, finish=self._now())
+            if done is not None and done[1] is not None:
+                self._guard.check(done[1])
+                ended = done[1] if done[1].state is JobState.LOGGED else self._log(done[1])
+                return Folded(folded=1, state=ended.state)
+        folded = self.add(job, ledgers)
+        after = self._close(job.id, hint=True)
+        return Folded(folded, after.state if after else None, retrying=after is not None and after.retry is not None)
+
+    def add(self, job: Job, ledgers: Sequence[Ledger]) -> int:
+        """Add the new figures of a job's ledgers to it, FOLDS in a transaction; return how many had some.
+
+        Those that have moved on are folded as they are now, unless somebody works on them.
+
+        Raises:
+            Retriable: others write them all the time.
+        """
+        folded = 0
+        waiting = list(ledgers)
+        for _ in range(RACES + len(waiting) // FOLDS):
+            waiting = [x for x in waiting if x.status is not LedgerStatus.BUSY and rules.fold(x) is not None]
+            if not waiting:
+                return folded
+            some = waiting[:FOLDS]
+            moved = self._records.fold_all(some, job)
+            if not moved:
+                folded += len(some)
+                waiting = waiting[FOLDS:]
+                continue
+            now = [moved.get(x.chunk, x) for x in some]
+            waiting = [*(x for x in now if x is not None), *waiting[FOLDS:]]
+        raise Retriable("others write all the time")
+
+    def _remember(self, job: Job) -> None:
+        """Keep a job's unchanging fields (account, route, age), which is all that folding one of many needs."""
+        self._known[job.id] = job
+        if len(self._known) > KNOWN_JOBS:
+            self._known.popitem(last=False)
+
+    def finalise(self, job_id: str, *, hint: bool = False) -> JobState | None:
+        """Move a job towards LOGGED as far as its ledgers allow (J3) and return its state; None if it has gone.
+
+        Args:
+            job_id: the job.
+            hint: look at the ledgers only if the folded counts say that it may be finished.
+        """
+        job = self._close(job_id, hint=hint)
+        return job.state if job else None
+
+    def conclude(self, job: Job, *, rests: bool) -> JobState | None:
+        """Do as `finalise` from a job as just read, and from all its ledgers, which were read after it and are folded.
+
+        `rests`: they allow the job to move on; if not, it may still be stopped by the bounce guard.
+        """
+        if self._guard.check(job):
+            return self.finalise(job.id)
+        if not rests:
+            return job.state
+        current = job
+        if job.state in ACTIVE:
+            changed = self._records.change(job, Change.FINISH, self._now(), strict=True)
+            if not changed.won or changed.job is None:
+                return self.finalise(job.id)
+            current = changed.job
+        logged = self._log(current)
+        return logged.state if logged.state is JobState.LOGGED else self.finalise(job.id)
+
+    def _close(self, job_id: str, *, hint: bool) -> Job | None:
+        """Finalise a job and return it as it is then; None also if others write all the time."""
+        for _ in range(ROUNDS):
+            job = self._records.job(job_id)
+            if job is None:
+                return None
+            if self._guard.check(job):
+                continue
+            resting = job.state in (JobState.READY, JobState.LOGGED)
+            if resting or (hint and job.state in ACTIVE and not job.quiet):
+                return job
+            verdict, unknown = self._settle(job)
+            if verdict is _Verdict.WAIT:
+                return job
+            if verdict is _Verdict.CHANGED:
+                continue
+            if job.state in ACTIVE:
+                changed = self._records.change(job, Change.FINISH, self._now(), strict=True)
+                if not changed.won or changed.job is None:
+                    continue
+                job = changed.job
+            logged = self._log(replace(job, counts={**job.counts, "unknown": unknown}))
+            if logged.state is JobState.LOGGED:
+                return logged
+        return None
+
+    def _settle(self, job: Job) -> "tuple[_Verdict, int]":
+        """Read all ledgers, after the job; take over what needs it. Returns how many messages are of unknown fate.
+
+        CLEAN says that the job may move on if its version is still the one read. Figures that are not folded do not
+        stand in its way: they are as exact afterwards, and feedback would bring new ones all the time.
+        """
+        verdict, unknown = _Verdict.CLEAN, 0
+        for x in self._ledgers.read_all(job.id):
+            current = x
+            if x.status is LedgerStatus.BUSY:
+                taken = self._recovery.take_over(job, x)
+                if taken is None:
+                    return _Verdict.WAIT, 0
+                current = taken
+                verdict = _Verdict.CHANGED
+            if current.status is LedgerStatus.IDLE and job.state is not JobState.STOPPED:
+                return _Verdict.WAIT, 0
+            unknown += rules.histogram(current.cells)[_UNKNOWN]
+        return verdict, unknown
+
+    def _log(self, job: Job) -> Job:
+        changed = self._records.change(job, Change.LOG, self._now(), strict=True)
+        return changed.job if changed.job is not None else job
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)
+
+
+class _Verdict(Enum):
+    CLEAN = "clean"
+    CHANGED = "changed"
+    WAIT = "wait"

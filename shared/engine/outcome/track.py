@@ -1,0 +1,378 @@
+"""Tracking: providers' words reach the cells by rank, in any order and any number of times (F).
+
+Words about many chunks are joined side by side, each chunk by itself: one that fails, or that there is no time for,
+leaves its own words and no others.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Final
+
+from shared.contracts import Word
+from shared.domain import ledger as rules
+from shared.domain import passes
+from shared.domain.details import Detail, FeedbackDetail, FeedbackEntry
+from shared.domain.feedback import SOFT, SUPPRESSES, WISHES, WordKind, leaves, state_of
+from shared.domain.ids import Ref
+from shared.domain.jobs import Job
+from shared.domain.ledger import Ledger, LedgerStatus
+from shared.domain.outcomes import UNSUBSCRIBED
+from shared.domain.states import MAX_ATTEMPTS, RANK, Cell, reopened
+from shared.domain.suppressions import Reach
+from shared.engine.lane.recovery import Recovery
+from shared.engine.pool import Pool
+from shared.ports import Clock, LedgerStore, Records, Retriable
+
+LATER: Final = 15.0
+"""Seconds after which a soft word about a call still under way is looked at again."""
+RACES: Final = 20
+"""How often a reopening starts over when others write meanwhile."""
+THREADS: Final = 8
+"""Chunks at once. Each word is two writes one after the other, 12 ms of waiting and 6 ms of a 512 MB function's share
+of a processor: more threads would only wait for that."""
+MOMENT_MS: Final = 5_000
+"""Suppressions of so many milliseconds have one moment, so that the mark that announces them is written once. Readers
+of the log look two minutes back."""
+Said = tuple[Ref, WordKind, Word]
+Place = tuple[str, int]
+"""A chunk: job and number."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """What came of a batch of words.
+
+    Attributes:
+        joined: words about messages that are known here.
+        foreign: words without a job, chunk or route of ours: counted and dropped.
+        later: words to be looked at again after LATER seconds.
+        final: those of the joined after which, as a rule, no other follows.
+        left: words that were not joined, as their chunk failed or time was up.
+        fault: the first fault, if there was one.
+    """
+
+    joined: int
+    foreign: int
+    later: tuple[Word, ...]
+    final: int = 0
+    left: tuple[Word, ...] = ()
+    fault: Exception | None = None
+
+
+@dataclass(slots=True)
+class _Sum:
+    """What one thread has done."""
+
+    joined: int = 0
+    foreign: int = 0
+    final: int = 0
+    later: list[Word] = field(default_factory=list)
+    left: list[Word] = field(default_factory=list)
+    faults: list[Exception] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Jobs and ledgers that were read together."""
+
+    jobs: Mapping[str, Job]
+    ledgers: Mapping[Place, Ledger]
+
+
+class Tracker:
+    """Joins feedback into ledgers. `pool`: what its threads come from."""
+
+    def __init__(
+        self,
+        *,
+        records: Records,
+        ledgers: LedgerStore,
+        recovery: Recovery,
+        clock: Clock,
+        pool: Callable[[int], Pool],
+    ) -> None:
+        self._records = records
+        self._ledgers = ledgers
+        self._recovery = recovery
+        self._clock = clock
+        self._pool = pool
+        self._moment = 0
+
+    def track(self, credential: str, words: Sequence[Word]) -> Tracked:
+        """Join the words of one credential.
+
+        Raises:
+            Exception: the first fault of a chunk, once all others have been joined.
+        """
+        tracked = self.join_all(credential, words)
+        if tracked.fault is not None:
+            raise tracked.fault
+        return tracked
+
+    def join_all(self, credential: str, words: Sequence[Word], *, deadline: float = inf) -> Tracked:
+        """Join the words of one credential: one compare-and-swap and one detail per chunk, whatever their number.
+
+        Jobs and ledgers are read a hundred at a time, then each chunk's words are joined by themselves.
+
+        Args:
+            credential: whose words they are; of equal ones one counts.
+            words: about any chunks, in any order.
+            deadline: Unix seconds from which on no chunk is begun.
+        """
+        chunks: dict[Place, list[Said]] = {}
+        total = _Sum()
+        for word in dict.fromkeys(words):
+            ref = Ref.parse(word.ref)
+            kind = _KINDS.get(word.word)
+            if ref is None or kind is None:
+                total.foreign += 1
+            else:
+                chunks.setdefault((ref.job, ref.chunk), []).append((ref, kind, word))
+        try:
+            known = self._read(chunks)
+        except Retriable as fault:
+            left = tuple(word for about in chunks.values() for _, _, word in about)
+            return Tracked(0, total.foreign, (), left=left, fault=fault)
+        waiting = deque(chunks.items())
+        with self._pool(THREADS) as pool:
+            threads = [
+                pool.submit(self._serve, credential, waiting, known, deadline)
+                for _ in range(min(THREADS, len(waiting)))
+            ]
+            for done in (thread.result() for thread in threads):
+                total.joined += done.joined
+                total.foreign += done.foreign
+                total.final += done.final
+                total.later += done.later
+                total.left += done.left
+                total.faults += done.faults
+        first = total.faults[0] if total.faults else None
+        return Tracked(total.joined, total.foreign, tuple(total.later), total.final, tuple(total.left), first)
+
+    def _read(self, chunks: Mapping[Place, object]) -> _Known | None:
+        """Read all jobs and ledgers; None if one of them cannot be read, so that each chunk is to read its own."""
+        try:
+            jobs = self._records.read_jobs({job for job, _ in chunks})
+            found = self._ledgers.read_these([place for place in chunks if place[0] in jobs])
+        except Retriable:
+            raise
+        except Exception:  # noqa: BLE001 - whatever cannot be read is met again, with its own chunk alone
+            _LOG.exception("jobs or ledgers that cannot be read: one by one")
+            return None
+        return _Known(jobs, {(x.job, x.chunk): x for x in found})
+
+    def _serve(
+        self, credential: str, waiting: deque[tuple[Place, list[Said]]], known: _Known | None, deadline: float
+    ) -> _Sum:
+        """Join chunk after chunk, as one of several threads, until none waits."""
+        done = _Sum()
+        while True:
+            try:
+                place, about = waiting.popleft()
+            except IndexError:
+                return done
+            if self._clock.now() > deadline:
+                done.left += [word for _, _, word in about]
+                continue
+            try:
+                self._one(credential, place, about, known, done)
+            except Exception as fault:  # noqa: BLE001 - its words are left, the other chunks have their turn
+                _LOG.exception("not joined", extra={"job": place[0], "chunk": place[1]})
+                done.faults.append(fault)
+                done.left += [word for _, _, word in about]
+
+    def _one(self, credential: str, place: Place, about: Sequence[Said], known: _Known | None, done: _Sum) -> None:
+        """Join what was said about one chunk."""
+        job_id, number = place
+        job = known.jobs.get(job_id) if known is not None else self._records.job(job_id)
+        if job is None or credential not in job.route or number >= job.chunks:
+            done.foreign += len(about)
+            return
+        ledger = known.ledgers.get(place) if known is not None else self._ledgers.read(job_id, number)
+        counted, waiting = self._chunk(job, number, ledger, credential, about)
+        done.joined += counted
+        done.final += sum(kind in _FINAL for _, kind, word in about if not word.secondary) if counted else 0
+        done.foreign += len(about) - counted - len(waiting)
+        done.later += waiting
+
+    def _chunk(
+        self, job: Job, number: int, ledger: Ledger | None, credential: str, about: Sequence[Said]
+    ) -> tuple[int, list[Word]]:
+        """Join what was said about one chunk; returns how many words were ours, and those that wait.
+
+        `ledger` may be some seconds old: the words are older, so joining what it lacks is joining them when it was
+        read, and every write to it is compared.
+        """
+        if ledger is not None:
+            about = [a for a in about if a[0].index < len(ledger.cells)]
+        later: list[Word] = []
+        now: list[Said] = []
+        for ref, kind, word in about:
+            if ledger is not None and kind in SOFT and ledger.cell(ref.index) == (Cell.CLAIMED, ref.attempt):
+                later.append(word)
+            else:
+                now.append((ref, kind, word))
+        if not now:
+            return 0, later
+        # Before the rest: a message that a provider drops for it is tried again, and must find who has unsubscribed.
+        self._heed(job, number, now)
+        about = [said for said in now if said[1] not in WISHES]
+        if about:
+            self._record(job, number, ledger, credential, about)
+        return len(now), later
+
+    def _record(self, job: Job, number: int, ledger: Ledger | None, credential: str, about: Sequence[Said]) -> None:
+        """Store words about attempts, and join them."""
+        # The detail comes first: it holds the id that an attempt of unknown fate lacks, and a repeat, after the words
+        # were joined, could no longer tell that it does.
+        entries = tuple(
+            FeedbackEntry(
+                r.index,
+                r.attempt,
+                k.value,
+                w.at,
+                "" if ledger is not None and _names_id(ledger, r) else w.id,
+                w.code,
+                w.detail,
+                w.secondary,
+            )
+            for r, k, w in about
+        )
+        ttl = ledger.ttl if ledger is not None else job.ttl
+        self._records.put_feedback(FeedbackDetail(job.id, number, credential, entries, ttl))
+        if ledger is not None:
+            self._join(job, ledger, credential, [said for said in about if not said[2].secondary])
+        self._suppress(job, number, about)
+
+    def _join(self, job: Job, ledger: Ledger, credential: str, words: Sequence[Said]) -> None:
+        """Join words into the ledger: by one compare-and-swap, or with the job where a message is to be tried again."""
+        states = [(r.index, r.attempt, state) for r, k, _ in words if (state := state_of(k)) is not None]
+        absent = {(r.index, r.attempt) for r, k, _ in words if k is WordKind.ABSENT}
+        for _ in range(RACES):
+            again = self._again(job, ledger, words)
+            joined = ledger
+            if again:
+                retries = [(i, a, Cell.RETRY) for i, a in sorted(again - absent)]
+                joined = rules.join_words(ledger, [*retries, *states], route=job.route, credential=credential) or ledger
+                joined = rules.disprove(joined, again & absent, Cell.RETRY) or joined
+            if not any(joined.cell(i) == (Cell.RETRY, a) for i, a in again):
+                if states:
+                    self._ledgers.join(
+                        job.id, ledger.chunk, states, route=job.route, credential=credential, known=ledger
+                    )
+                if absent:
+                    self._ledgers.disprove(job.id, ledger.chunk, absent)
+                return
+            new = passes.reopen(joined, self._recovery.passing(job.route))
+            if self._records.reopen(ledger, new, job):
+                if ledger.status is LedgerStatus.DONE:
+                    self._recovery.point(replace(job, state=reopened(job.state)), new)
+                if absent - again:
+                    self._ledgers.disprove(job.id, ledger.chunk, absent - again)
+                return
+            current, stored = self._records.job(job.id), self._ledgers.read(job.id, ledger.chunk)
+            if current is None or stored is None:
+                return
+            job, ledger = current, stored
+        raise Retriable("others write all the time")
+
+    def _again(self, job: Job, ledger: Ledger, words: Sequence[Said]) -> set[tuple[int, int]]:
+        """Return (recipient, attempt) of what goes to a provider that has not tried it: by policy, and if one is left.
+
+        The details are read after the ledger, so that they name everybody who tried what it holds.
+        """
+        asked = [said for said in words if _may_retry(job, ledger, said)]
+        if not asked:
+            return set()
+        windows, feedback = self._records.details(job.id, ledger.chunk)
+        known = passes.pasts(ledger, windows, feedback)
+        begun = _begun(windows) if any(k is WordKind.DEFERRED for _, k, _ in asked) else {}
+        return {
+            (ref.index, ref.attempt)
+            for ref, kind, word in asked
+            if kind is WordKind.ABSENT
+            or (
+                known.get(ref.index, passes.NO_PAST).named < set(job.route)
+                and (
+                    kind is not WordKind.DEFERRED
+                    or word.at - begun.get((ref.index, ref.attempt), word.at) >= job.policy.deferred_after
+                )
+            )
+        }
+
+    def _suppress(self, job: Job, number: int, words: Sequence[Said]) -> None:
+        hard = {r.index: k for r, k, w in words if k in SUPPRESSES and not w.secondary}
+        for index, key in self._keys(job, number, hard).items():
+            self._records.suppress(
+                job.account, key, hard[index].value, self._now_and_then(), job=job.id, channel=job.channel
+            )
+
+    def _heed(self, job: Job, number: int, words: Sequence[Said]) -> None:
+        """Unsubscribe who has left at the provider, or has come back there: their latest word of those at hand.
+
+        An older word that comes by itself, after a newer one, unsubscribes as well, which is the side to err on. Who
+        comes back at the provider takes back what was said there, and nothing else.
+        """
+        about = [(w.at, k is WordKind.RESUBSCRIBED, r.index) for r, k, w in words if not w.secondary and _wish(k, w)]
+        latest = {index: back for _, back, index in sorted(about)}
+        for index, key in self._keys(job, number, latest).items():
+            if latest[index]:
+                self._records.allow(job.account, key, reach=Reach.CAMPAIGNS, reason=UNSUBSCRIBED)
+            else:
+                moment = self._now_and_then()
+                self._records.suppress(
+                    job.account, key, UNSUBSCRIBED, moment, reach=Reach.CAMPAIGNS, job=job.id, channel=job.channel
+                )
+
+    def _keys(self, job: Job, number: int, indices: Collection[int]) -> dict[int, str]:
+        """Return the normalised addresses of some recipients of a chunk; of tests nobody's."""
+        chunk = self._records.chunk(job.id, number) if indices and not job.test else None
+        if chunk is None:
+            return {}
+        # only the ledger, which may have gone before its chunk, tells foreign refs
+        return {i: chunk.recipients[i].key for i in indices if i < len(chunk.recipients)}
+
+    def _now_and_then(self) -> int:
+        """Return a moment that is not much older than now (Unix ms): each new one costs a write."""
+        now = int(self._clock.now() * 1000)
+        if now - self._moment > MOMENT_MS:
+            self._moment = now
+        return self._moment
+
+
+def _wish(kind: WordKind, word: Word) -> bool:
+    return kind is WordKind.RESUBSCRIBED or leaves(kind, word.code)
+
+
+def _names_id(ledger: Ledger, ref: Ref) -> bool:
+    """Tell whether the provider's id of an attempt is on record, so that a word need not repeat it (60 bytes each).
+
+    A cell is SENT by its window's detail or by an earlier word about the same attempt, and both carry the id.
+    """
+    state, attempt = ledger.cell(ref.index)
+    return attempt == ref.attempt and state in _IDENTIFIED
+
+
+def _may_retry(job: Job, ledger: Ledger, said: Said) -> bool:
+    """Tell whether a message may be tried again after a word about its last attempt: by policy, or as it was absent."""
+    ref, kind, _ = said
+    if kind is not WordKind.ABSENT and kind.value not in job.policy.retry_on:
+        return False
+    state, attempt = ledger.cell(ref.index)
+    if job.stopped or not ref.attempt == attempt < min(ledger.limit, MAX_ATTEMPTS):
+        return False
+    return state is Cell.UNKNOWN if kind is WordKind.ABSENT else RANK[state] < RANK[Cell.RETRY]
+
+
+def _begun(windows: Sequence[Detail]) -> dict[tuple[int, int], int]:
+    """Return (recipient, attempt) → Unix seconds when its window was over."""
+    return {(e.index, e.attempt): w.at // 1000 for w in windows for e in w.entries}
+
+
+_FINAL: Final = frozenset({WordKind.DELIVERED, WordKind.BOUNCED, *SOFT})
+_IDENTIFIED: Final = frozenset({Cell.SENT, Cell.RELAYED})
+_KINDS: Final = {k.value: k for k in WordKind}

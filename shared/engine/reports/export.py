@@ -1,0 +1,304 @@
+"""Exports are asked for, and made: chunk by chunk into parts of a file, behind each part a checkpoint.
+
+One invocation at a time holds an export's lease, which each checkpoint renews; every write is a compare-and-swap. Who
+dies anywhere leaves a checkpoint from which the next one goes on; whoever asks again has a lost one gone on with. Who
+has lost the lease finds that out at its next checkpoint; a part that it has put meanwhile has another ETag than the one
+that counts, and then the file is made anew.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final
+
+from shared.contracts import export as message
+from shared.domain import exports as sheet
+from shared.domain.chunks import Recipient
+from shared.domain.exports import Export, ExportState, guard
+from shared.domain.ids import new_id
+from shared.domain.jobs import Job
+from shared.domain.outcomes import ERASED
+from shared.domain.times import DAY_MS
+from shared.engine.reports.message_log import LogLine, Logs
+from shared.ports import Clock, Exports, FileChanged, Multipart, Queue, Records, Retriable
+
+PART: Final = 8 * 1024 * 1024
+"""Bytes of a part, at least; S3 takes none under 5 MB but the last, and 10,000 of them: 80 GB."""
+LEASE_MS: Final = 120_000
+"""Milliseconds until another may go on with an export that nobody is heard of; a part takes some seconds."""
+MARGIN_S: Final = 30.0
+"""Seconds before its end in which an invocation begins no other chunk; a quarter of its time where that is less."""
+KEPT_MS: Final = 8 * DAY_MS
+UPLOAD_MS: Final = 20 * 3_600_000
+"""Milliseconds for which parts are gone on with; the bucket removes them after a day, and where a file of that name
+stands from before, they would seem to have become it."""
+TRIES: Final = 5
+"""Times that a request looks again because another was faster."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+class ExportDesk:
+    """Where exports are asked for."""
+
+    def __init__(self, *, exports: Exports, queue: Queue, clock: Clock) -> None:
+        self._exports = exports
+        self._queue = queue
+        self._clock = clock
+
+    def ask(self, export: str, account: str, jobs: Sequence[Job]) -> Export:
+        """Return the export of jobs: one that is there and still right, or one that is being made.
+
+        Concurrency: of two who ask at once one begins it.
+
+        Args:
+            export: id of the campaign or job.
+            account: its owner.
+            jobs: in the order of the rows, at least one.
+
+        Raises:
+            Retriable: nothing may have been begun; ask again.
+        """
+        wanted = [(job.id, job.version) for job in jobs]
+        for _ in range(TRIES):
+            now = int(self._clock.now() * 1000)
+            found = self._exports.get(export)
+            if found is not None:
+                preparing = found.state is ExportState.PREPARING
+                failed = found.state is ExportState.FAILED and found.of(wanted)
+                if found.usable(wanted, now) or failed or (preparing and found.until > now):
+                    return found
+                if preparing:
+                    new = found.changed(owner="", until=now + LEASE_MS)  # whoever made it is lost
+                else:
+                    new = begin(export, account, jobs, now, found.version + 1)
+            else:
+                new = begin(export, account, jobs, now, 1)
+            if self._exports.save(found, new):
+                self._queue.send([message(export)])
+                return new
+        raise Retriable("exports: busy")
+
+
+def begin(export: str, account: str, jobs: Sequence[Job], now: int, version: int, *, file: str = "") -> Export:
+    """Return an export that is to be made. `version`: of its item; `file`: its name, unless it is the run's own."""
+    return Export(
+        id=export,
+        account=account,
+        run=new_id(now),
+        jobs=tuple(job.id for job in jobs),
+        versions=tuple(job.version for job in jobs),
+        begun_at=now,
+        chunks=sum(job.chunks for job in jobs),
+        ttl=(now + KEPT_MS) // 1000,
+        until=now + LEASE_MS,
+        file=file,
+        version=version,
+    )
+
+
+class Did(StrEnum):
+    """What became of an invocation."""
+
+    NOTHING = "nothing"
+    """There is no such export, or it is made already."""
+    HELD = "held"
+    """Another makes it."""
+    LOST = "lost"
+    """The lease was lost."""
+    HANDED_OVER = "handed_over"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exporter:
+    """Makes exports. `queue`: the export function's own; `part`: bytes of a part, at least."""
+
+    exports: Exports
+    multipart: Multipart
+    records: Records
+    logs: Logs
+    queue: Queue
+    clock: Clock
+    part: int = PART
+
+    def work(self, export: str, *, owner: str, deadline: float) -> Did:
+        """Make an export to its end or nearly until `deadline` (Unix seconds); then another invocation goes on.
+
+        Args:
+            export: id of its campaign or job.
+            owner: of this invocation, unique.
+            deadline: when the invocation ends.
+
+        Raises:
+            Exception: what went wrong; who asks again has it gone on with once the lease is over.
+        """
+        found = self.exports.get(export)
+        now = self.clock.now()
+        if found is None or found.state is not ExportState.PREPARING:
+            return Did.NOTHING
+        if found.owner and found.until > now * 1000:
+            return Did.HELD
+        held = found.changed(owner=owner, until=int(now * 1000) + LEASE_MS)
+        if not self.exports.save(found, held):
+            return Did.HELD
+        run = _Run(self, held, stop=deadline - min(MARGIN_S, (deadline - now) / 4))
+        if held.upload and now * 1000 - held.begun_at > UPLOAD_MS:
+            return run.anew()
+        try:
+            return run.work()
+        except FileChanged:
+            _LOG.warning("export made anew", extra={"export": export})
+            return run.anew()
+
+
+class _Gone(Exception):
+    """A chunk is no longer kept."""
+
+
+class _Lost(Exception):
+    """Another has gone on with it."""
+
+
+class _Run:
+    """One invocation's work on one export. `held`: the export as this invocation wrote it last."""
+
+    def __init__(self, parts: Exporter, held: Export, *, stop: float) -> None:
+        self._parts = parts
+        self._stop = stop
+        self.held = held
+
+    def work(self) -> Did:
+        """Go on from the checkpoint."""
+        try:
+            if not self.held.upload:
+                columns = self._columns()
+                self._save(columns=columns, upload=self._parts.multipart.begin(self.held.blob))
+            if not self._write():
+                return self._hand_over()
+            held = self.held
+            self._parts.multipart.complete(held.blob, held.upload, held.parts)
+            self._save(state=ExportState.READY, finished_at=self._now(), owner="", until=0)
+        except _Lost:
+            return Did.LOST
+        except _Gone:
+            return self._give_up()
+        return Did.READY
+
+    def anew(self) -> Did:
+        """Have the file made from its beginning, under another name."""
+        now = self._now()
+        try:
+            self._save(run=new_id(now), begun_at=now, job=0, chunk=0, done=0, rows=0, columns=(), upload="", parts=())
+            return self._hand_over()
+        except _Lost:
+            return Did.LOST
+
+    def _write(self) -> bool:
+        """Write part after part; False if the time was over before the last."""
+        held = self.held
+        buffer = [] if held.parts else [sheet.header(held.columns)]
+        size = sum(map(len, buffer))
+        place = {"job": held.job, "chunk": held.chunk, "done": held.done, "rows": held.rows}
+        for index, number, data, count in self._chunks():
+            buffer.append(data)
+            size += len(data)
+            place = {"job": index, "chunk": number + 1, "done": place["done"] + 1, "rows": place["rows"] + count}
+            if size >= self._parts.part:
+                self._put(b"".join(buffer), **place)
+                buffer, size = [], 0
+            if self._parts.clock.now() > self._stop:
+                return False
+        if buffer:
+            self._put(b"".join(buffer), **place)
+        return True
+
+    def _put(self, data: bytes, **place: int) -> None:
+        """Store a part, then the checkpoint behind it."""
+        held = self.held
+        if held.until <= self._now():
+            raise _Lost
+        etag = self._parts.multipart.put(held.blob, held.upload, len(held.parts) + 1, data)
+        self._save(parts=(*held.parts, etag), **place)
+
+    def _chunks(self) -> Iterator[tuple[int, int, bytes, int]]:
+        """Yield what is left: index of the job, number of the chunk, its rows, and how many these are."""
+        columns, start = self.held.columns, self.held.chunk
+        for index in range(self.held.job, len(self.held.jobs)):
+            job = self._job(index)
+            for number in range(start, job.chunks):
+                lines = self._parts.logs.whole(job, number)
+                if lines is None:
+                    raise _Gone
+                yield index, number, sheet.rows(_row(job.id, r, x, columns) for r, x in lines), len(lines)
+            start = 0
+
+    def _job(self, index: int) -> Job:
+        job = self._parts.records.job(self.held.jobs[index])
+        if job is None:
+            raise _Gone
+        return job
+
+    def _columns(self) -> tuple[str, ...]:
+        """Return the columns of all lists, each once."""
+        return tuple(dict.fromkeys(column for name in self.held.jobs for column in self._of_list(name)))
+
+    def _of_list(self, name: str) -> Iterable[str]:
+        """Return the columns of one list: each of its recipients has all of them, but for who was erased."""
+        number = 0
+        while (chunk := self._parts.records.chunk(name, number)) is not None:
+            known = next((r.values for r in chunk.recipients if r.skip != ERASED), None)
+            if known is not None:
+                return known
+            number += 1
+        if not number:
+            raise _Gone
+        return ()
+
+    def _save(self, **changes: object) -> None:
+        new = self.held.changed(**{"until": self._now() + LEASE_MS, **changes})
+        if not self._parts.exports.save(self.held, new):
+            raise _Lost
+        self.held = new
+
+    def _hand_over(self) -> Did:
+        self._save(owner="")
+        self._parts.queue.send([message(self.held.id)])
+        return Did.HANDED_OVER
+
+    def _give_up(self) -> Did:
+        try:
+            self._save(state=ExportState.FAILED, finished_at=self._now(), owner="", until=0)
+        except _Lost:
+            return Did.LOST
+        return Did.FAILED
+
+    def _now(self) -> int:
+        return int(self._parts.clock.now() * 1000)
+
+
+def _row(job: str, recipient: Recipient, line: LogLine, columns: Sequence[str]) -> list[str | int]:
+    values = recipient.values
+    identity = next((a.provider_message_id for a in reversed(line.attempts) if a.provider_message_id), "")
+    return [
+        job,
+        line.message,
+        guard(line.recipient),
+        line.state.value,
+        line.status.value,
+        guard(line.error or ""),
+        len(line.attempts),
+        ";".join(provider for provider, tried in line.providers.items() if tried),
+        guard(identity),
+        _time(line.updated_at_ms),
+        *[guard(values.get(c, "")) for c in columns],
+    ]
+
+
+@lru_cache(maxsize=64)
+def _time(ms: int) -> str:
+    """Return a time of Unix milliseconds as RFC 3339, UTC; those of one window are the same."""
+    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,105 @@
+"""Leases of workers that have died, looked for every quarter of a minute where hints say that somebody works.
+
+It costs a read for each credential and one for each lease at work, whatever the number of jobs. The sweeper's walk
+finds the same leases and more; this is only sooner. Source: docs/protocol.md, "Sweep", rule E.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from shared import contracts
+from shared.domain.hints import MOST, Hint
+from shared.domain.ledger import LedgerStatus
+from shared.engine.lane.recovery import Recovery
+from shared.ports import Clock, Hints, LedgerStore, Queue, Records
+
+LOOKS: Final = (15.0, 30.0, 45.0)
+"""Seconds after the sweeper's start when leases are looked at again; it starts every minute."""
+KEPT: Final = 600.0
+"""Seconds that a hint stays after its lease has ended: its worker's next lease writes over it, unless the worker has
+gone for good."""
+CROWDED: Final = MOST - 4
+"""Hints of a credential beyond which those of ended leases go at the next look: a new worker's need room."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Expired:
+    """Takes over leases that ran out.
+
+    Args:
+        records: jobs.
+        ledgers: leases.
+        recovery: ends them.
+        hints: at leases.
+        credentials: whose.
+        clock: time.
+        queue: brings the later looks of a minute.
+    """
+
+    def __init__(
+        self,
+        *,
+        records: Records,
+        ledgers: LedgerStore,
+        recovery: Recovery,
+        hints: Hints,
+        credentials: Callable[[], Sequence[str]],
+        clock: Clock,
+        queue: Queue,
+    ) -> None:
+        self._records = records
+        self._ledgers = ledgers
+        self._recovery = recovery
+        self._hints = hints
+        self._credentials = credentials
+        self._clock = clock
+        self._queue = queue
+        self._over: dict[tuple[str, Hint], float] = {}
+        """Hints whose lease has ended, and since when that is known here: these need no more reads."""
+
+    def begin(self) -> int:
+        """Look now, and have the later looks of this minute made; returns how many leases were taken over."""
+        for delay in LOOKS:
+            self._queue.send([contracts.LOOK], delay=delay)
+        return self.look()
+
+    def look(self) -> int:
+        """Take over every lease at hand that ran out; returns how many.
+
+        Raises:
+            Exception: the first fault; all others have been looked at.
+        """
+        taken, over = 0, self._over
+        self._over = {}
+        faults: list[Exception] = []
+        found = self._hints.read(self._credentials())
+        hints = Counter(credential for credential, _ in found)
+        for credential, hint in found:
+            since = over.get((credential, hint))
+            try:
+                if since is None:
+                    taken += self._end(credential, hint)
+                elif hints[credential] <= CROWDED and self._clock.now() - since < KEPT:
+                    self._over[credential, hint] = since
+                else:
+                    self._hints.forget(credential, hint)
+            except Exception as fault:  # noqa: BLE001 - raised at the end
+                _LOG.exception("lease not looked at", extra={"job": hint.job, "chunk": hint.chunk})
+                faults.append(fault)
+        if faults:
+            raise faults[0]
+        return taken
+
+    def _end(self, credential: str, hint: Hint) -> bool:
+        """Take a lease over if it ran out; notes if it has ended."""
+        now = self._clock.now()
+        ledger = self._ledgers.read(hint.job, hint.chunk)
+        if ledger is None or ledger.status is not LedgerStatus.BUSY or ledger.epoch != hint.epoch:
+            self._over[credential, hint] = now
+            return False
+        if not ledger.ran_out(int(now * 1000)):
+            return False
+        job = self._records.job(hint.job)
+        return job is not None and self._recovery.take_over(job, ledger) is not None
