@@ -17,7 +17,7 @@ from benchmarks import rows
 from benchmarks.rows import Row, named
 from benchmarks.world import prose, recipients
 from shared.adapters.clock import SystemClock
-from shared.adapters.http import HttpClient
+from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential, Settings
 from shared.domain.content import Content, Mailbox
 from shared.domain.jobs import Policy

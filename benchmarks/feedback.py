@@ -36,8 +36,8 @@ from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo import codec
 from shared.adapters.dynamo.client import CONFIG, Dynamo
-from shared.adapters.dynamo.ledgers import DynamoLedgers
-from shared.adapters.dynamo.records import DynamoRecords
+from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
+from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.sqs import SqsQueue
 from shared.contracts import Credential, Settings
 from shared.domain.ids import Ref

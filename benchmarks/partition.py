@@ -8,8 +8,8 @@ import argparse
 import random
 from typing import Any, Final
 
+from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.uploads import DynamoUploads
 from shared.domain.campaigns import Upload, UploadState
 from shared.domain.uploads import PackedChunk
 from shared.ports import Retriable

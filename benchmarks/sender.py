@@ -29,11 +29,11 @@ from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo import codec
 from shared.adapters.dynamo.client import CONFIG, Dynamo
-from shared.adapters.dynamo.ledgers import DynamoLedgers
-from shared.adapters.dynamo.pacer import DynamoPacer
-from shared.adapters.dynamo.records import DynamoRecords
-from shared.adapters.http import HttpClient
-from shared.adapters.http_wire import Wire
+from shared.adapters.dynamo.credentials.pacer import DynamoPacer
+from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
+from shared.adapters.dynamo.jobs.records import DynamoRecords
+from shared.adapters.http.transport import HttpClient
+from shared.adapters.http.wire import Wire
 from shared.contracts import Credential, Settings
 from shared.domain.content import Content, Mailbox
 from shared.domain.details import Detail

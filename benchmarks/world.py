@@ -24,7 +24,7 @@ from moto.dynamodb.models.dynamo_type import DynamoType
 from benchmarks.meter import RECORDS_INDICES, Meter, Tally
 from benchmarks.sizes import Item
 from shared import contracts
-from shared.adapters.dynamo.accounts import Accounts
+from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.homes import Homes
 from shared.contracts import Credential, Settings, Word
 from shared.domain.chunks import Recipient

@@ -14,7 +14,7 @@ from shared.domain.accounts import MAX_NAME, is_account_id
 from shared.domain.journal import has_address, operator
 
 if TYPE_CHECKING:
-    from shared.adapters.dynamo.accounts import Accounts
+    from shared.adapters.dynamo.accounts.accounts import Accounts
 
 account_app = typer.Typer(help="Accounts: who sends.", no_args_is_help=True)
 sender_app = typer.Typer(help="Addresses and domains an account may send from.", no_args_is_help=True)
@@ -45,7 +45,7 @@ class Desk:
 @contextmanager
 def opened(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Desk]:
     """Yield the deployment's accounts; errors of AWS become one line."""
-    from shared.adapters.dynamo.accounts import UnknownAccount  # noqa: PLC0415 - loads botocore
+    from shared.adapters.dynamo.accounts.accounts import UnknownAccount  # noqa: PLC0415 - loads botocore
 
     found = deployment(stage, aws=aws)
     with aws_errors(found.where):

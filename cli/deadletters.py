@@ -179,12 +179,12 @@ class Reader:
     @classmethod
     def of(cls, found: Deployment) -> "Reader":
         """Return a reader of a deployment's own stores."""
-        from shared.adapters.blobs import S3Blobs  # noqa: PLC0415 - loads botocore
+        from shared.adapters.dynamo.campaigns.uploads import DynamoUploads  # noqa: PLC0415
         from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415
-        from shared.adapters.dynamo.exports import DynamoExports  # noqa: PLC0415
-        from shared.adapters.dynamo.ledgers import DynamoLedgers  # noqa: PLC0415
-        from shared.adapters.dynamo.records import DynamoRecords  # noqa: PLC0415
-        from shared.adapters.dynamo.uploads import DynamoUploads  # noqa: PLC0415
+        from shared.adapters.dynamo.jobs.exports import DynamoExports  # noqa: PLC0415
+        from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers  # noqa: PLC0415
+        from shared.adapters.dynamo.jobs.records import DynamoRecords  # noqa: PLC0415
+        from shared.adapters.s3.blobs import S3Blobs  # noqa: PLC0415 - loads botocore
 
         dynamo, table, ops = Dynamo(found.client("dynamodb")), found.table(), found.output(OPS_OUTPUT)
         blobs = S3Blobs(lambda: found.client("s3"), "")  # contents are not read

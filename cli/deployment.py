@@ -32,11 +32,11 @@ from shared.ports import Clock, Retriable
 if TYPE_CHECKING:
     import boto3
 
-    from shared.adapters.dynamo.accounts import Accounts
+    from shared.adapters.dynamo.accounts.accounts import Accounts
+    from shared.adapters.dynamo.audit import DynamoJournal
     from shared.adapters.dynamo.client import Dynamo
+    from shared.adapters.dynamo.credentials.switchboard import Switchboard
     from shared.adapters.dynamo.homes import Homes
-    from shared.adapters.dynamo.journal import DynamoJournal
-    from shared.adapters.dynamo.switchboard import Switchboard
 
 ENV_STAGE: Final = "POSTHASTE_STAGE"
 DEFAULT_STAGE: Final = "dev"
@@ -91,13 +91,13 @@ class Deployment:
 
     def accounts(self, clock: Clock) -> "Accounts":
         """Return the accounts of this deployment; NotFound if there is no such deployment."""
-        from shared.adapters.dynamo.accounts import Accounts  # noqa: PLC0415 - see above
+        from shared.adapters.dynamo.accounts.accounts import Accounts  # noqa: PLC0415 - see above
 
         return Accounts(self.client("dynamodb"), self.table(), clock, audit_days=self.audit_days(), homes=self.homes())
 
     def switchboard(self, clock: Clock) -> "Switchboard":
         """Return the kill switches of this deployment; NotFound if there is no such deployment."""
-        from shared.adapters.dynamo.switchboard import Switchboard  # noqa: PLC0415 - see above
+        from shared.adapters.dynamo.credentials.switchboard import Switchboard  # noqa: PLC0415 - see above
 
         return Switchboard(
             self.client("dynamodb"),
@@ -110,7 +110,7 @@ class Deployment:
 
     def journal(self, clock: Clock) -> "DynamoJournal":
         """Return the audit logs of this deployment; NotFound if there is no such deployment."""
-        from shared.adapters.dynamo.journal import DynamoJournal  # noqa: PLC0415 - see above
+        from shared.adapters.dynamo.audit import DynamoJournal  # noqa: PLC0415 - see above
 
         return DynamoJournal(self.dynamo(clock), self.table())
 

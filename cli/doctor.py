@@ -320,8 +320,8 @@ def _dead(patient: Patient) -> list[Finding]:
 
 
 def _breakers(patient: Patient) -> list[Finding]:
-    from shared.adapters.dynamo.breakers import DynamoBreakers  # noqa: PLC0415 - loads botocore
     from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415
+    from shared.adapters.dynamo.credentials.breakers import DynamoBreakers  # noqa: PLC0415 - loads botocore
 
     store = DynamoBreakers(Dynamo(patient.found.client("dynamodb")), patient.found.output(OPS_OUTPUT))
     return stack.breakers(store.read([c.id for c in patient.settings.credentials]))

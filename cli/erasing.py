@@ -18,7 +18,7 @@ from shared.domain.journal import EVERYONE, Act, audited, operator, person
 from shared.ports import Clock
 
 if TYPE_CHECKING:
-    from shared.adapters.dynamo.erasing import Eraser
+    from shared.adapters.dynamo.erasure.erasing import Eraser
 
 BUCKET_OUTPUT: Final = "BucketName"
 STAYS: Final = (
@@ -95,7 +95,7 @@ def _key(address: str) -> str:
 
 
 def _estimate(size: int) -> str:
-    from shared.adapters.dynamo.erasing import RATE_BYTES, UNIT_BYTES  # noqa: PLC0415 - loads botocore
+    from shared.adapters.dynamo.erasure.erasing import RATE_BYTES, UNIT_BYTES  # noqa: PLC0415 - loads botocore
 
     units, minutes = size // UNIT_BYTES + 1, size // RATE_BYTES // 60 + 1
     return (
@@ -105,7 +105,7 @@ def _estimate(size: int) -> str:
 
 
 def _checked(start: str) -> str:
-    from shared.adapters.dynamo.erasing import place_of  # noqa: PLC0415 - loads botocore
+    from shared.adapters.dynamo.erasure.erasing import place_of  # noqa: PLC0415 - loads botocore
 
     try:
         if start:
@@ -117,7 +117,7 @@ def _checked(start: str) -> str:
 
 def _eraser(found: Deployment, clock: Clock, key: str, raw: str, *, dry: bool) -> "Eraser":
     from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415 - loads botocore
-    from shared.adapters.dynamo.erasing import Eraser  # noqa: PLC0415
+    from shared.adapters.dynamo.erasure.erasing import Eraser  # noqa: PLC0415
 
     bucket = os.environ.get(ENV_BUCKET) or found.output(BUCKET_OUTPUT)
     dynamo = Dynamo(found.client("dynamodb"), sleep=clock.sleep)

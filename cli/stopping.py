@@ -45,10 +45,10 @@ class Work:
 @contextmanager
 def working(desk: Desk, clock: Clock) -> Iterator[Work]:
     """Yield the jobs of the deployment of a desk."""
-    from shared.adapters.blobs import S3Blobs  # noqa: PLC0415 - loads botocore
+    from shared.adapters.dynamo.credentials.known import OpenSlots, Roster  # noqa: PLC0415
+    from shared.adapters.dynamo.jobs.records import DynamoRecords  # noqa: PLC0415
     from shared.adapters.dynamo.listing import Listing  # noqa: PLC0415
-    from shared.adapters.dynamo.records import DynamoRecords  # noqa: PLC0415
-    from shared.adapters.dynamo.roster import OpenSlots, Roster  # noqa: PLC0415
+    from shared.adapters.s3.blobs import S3Blobs  # noqa: PLC0415 - loads botocore
     from shared.engine.jobs.stop import OpenWork, Stopper  # noqa: PLC0415
     from shared.engine.pool import Crew  # noqa: PLC0415
 

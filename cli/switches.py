@@ -18,7 +18,7 @@ from shared.domain.journal import operator
 from shared.domain.switches import EVERYTHING, Switch
 
 if TYPE_CHECKING:
-    from shared.adapters.dynamo.switchboard import Setting, Switchboard
+    from shared.adapters.dynamo.credentials.switchboard import Setting, Switchboard
 
 rate_app = typer.Typer(help="How fast credentials send, up to what cdk.json declares.", no_args_is_help=True)
 

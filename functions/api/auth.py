@@ -5,7 +5,7 @@ from typing import Final
 
 from functions.api.http import Request
 from functions.api.problems import Problem
-from shared.adapters.dynamo.accounts import Accounts
+from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.domain.accounts import ApiKey, Scope
 
 CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="posthaste"'}

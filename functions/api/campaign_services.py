@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.buckets import Buckets
+from shared.adapters.dynamo.accounts.buckets import Buckets
+from shared.adapters.dynamo.campaigns.templates import DynamoTemplates
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.templates import DynamoTemplates
 from shared.bootstrap import Deployment
 from shared.domain.unsubscribe import PATH
 from shared.engine.campaigns.campaigns import CampaignControl

@@ -6,7 +6,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from functions.api.views import Time, View, at
-from shared.adapters.dynamo.credentials import CredentialState
+from shared.adapters.dynamo.credentials.credentials import CredentialState
 from shared.contracts import Credential
 from shared.domain.breaker import BreakerState
 

@@ -6,15 +6,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.accounts import Accounts
-from shared.adapters.dynamo.answers import Answers
-from shared.adapters.dynamo.buckets import Buckets
+from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.accounts.buckets import Buckets
+from shared.adapters.dynamo.accounts.stats import Stats
+from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.credentials import CredentialStates
-from shared.adapters.dynamo.journal import DynamoJournal
+from shared.adapters.dynamo.credentials.credentials import CredentialStates
+from shared.adapters.dynamo.idempotent_replies import Answers
 from shared.adapters.dynamo.listing import Listing
-from shared.adapters.dynamo.stats import Stats
-from shared.adapters.dynamo.suppressions import Suppressions
+from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.bootstrap import Deployment
 from shared.contracts import Settings
 from shared.engine.intake.accept import Acceptor

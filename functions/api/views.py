@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
 from functions.api.http import Answer
 from functions.api.models import SCOPES
-from shared.adapters.dynamo.stats import Day
-from shared.adapters.dynamo.suppressions import Suppression
+from shared.adapters.dynamo.accounts.stats import Day
+from shared.adapters.dynamo.recipients.suppressions import Suppression
 from shared.contracts import Settings
 from shared.domain.feedback import WordKind
 from shared.domain.jobs import Job, OnAmbiguous, public_counts

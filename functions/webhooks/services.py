@@ -17,7 +17,7 @@ from shared.ports import BadSignature, Clock, Fetching, Queue, Seal, WebhookRead
 from shared.providers import registry
 
 if TYPE_CHECKING:
-    from shared.adapters.dynamo.posts import Posts
+    from shared.adapters.dynamo.credentials.webhook_posts import Posts
 
 MAX_MESSAGE_BYTES: Final = 200_000
 """Of one feedback message: a post of thousands of events is cut, so that one tracker invocation stays short."""
@@ -69,7 +69,7 @@ def build(env: Mapping[str, str], client: Callable[[str], Any] | None = None) ->
 
     def first(seal: Seal) -> bool:
         if not posts:
-            from shared.adapters.dynamo.posts import Posts  # noqa: PLC0415 - most providers' signatures cover the body
+            from shared.adapters.dynamo.credentials.webhook_posts import Posts  # noqa: PLC0415 - most providers' signatures cover the body
 
             posts.append(Posts(make("dynamodb"), env[contracts.ENV_OPS_TABLE], clock))
         return posts[0].first(seal)
@@ -78,7 +78,7 @@ def build(env: Mapping[str, str], client: Callable[[str], Any] | None = None) ->
         if name not in readers:
             found = registry.webhooks(name)
             if isinstance(found, Fetching):
-                from shared.adapters.http import HttpClient  # noqa: PLC0415 - most providers' posts need no transport
+                from shared.adapters.http.transport import HttpClient  # noqa: PLC0415 - most providers' posts need no transport
 
                 found.fetch_by(HttpClient(clock, connect_timeout=2, read_timeout=3), clock)
             readers[name] = found

@@ -11,21 +11,21 @@ from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo.client import CONFIG, Dynamo
 from shared.adapters.dynamo.homes import Homes
-from shared.adapters.dynamo.ledgers import DynamoLedgers
-from shared.adapters.dynamo.records import DynamoRecords
+from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
+from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.contracts import Settings
 from shared.ports import Clock
 
 if TYPE_CHECKING:
-    from shared.adapters.blobs import S3Blobs
-    from shared.adapters.dynamo.campaigns import DynamoCampaigns
-    from shared.adapters.dynamo.exports import DynamoExports
-    from shared.adapters.dynamo.pacer import DynamoPacer
-    from shared.adapters.dynamo.roster import OpenSlots
-    from shared.adapters.dynamo.uploads import DynamoUploads
-    from shared.adapters.files import S3Files
+    from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
+    from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
+    from shared.adapters.dynamo.credentials.known import OpenSlots
+    from shared.adapters.dynamo.credentials.pacer import DynamoPacer
+    from shared.adapters.dynamo.jobs.exports import DynamoExports
     from shared.adapters.links import SecretLinks
     from shared.adapters.reports import StreamReports
+    from shared.adapters.s3.blobs import S3Blobs
+    from shared.adapters.s3.files import S3Files
     from shared.adapters.secrets import Secrets
     from shared.adapters.sqs import SqsLanes, SqsQueue
     from shared.engine.intake.schedules import Schedules
@@ -106,7 +106,7 @@ class Deployment:
     @cached_property
     def blobs(self) -> "S3Blobs":
         """Large contents."""
-        from shared.adapters.blobs import S3Blobs  # noqa: PLC0415
+        from shared.adapters.s3.blobs import S3Blobs  # noqa: PLC0415
 
         return S3Blobs(lambda: self.aws.client("s3"), self.env.get(contracts.ENV_BUCKET, ""))
 
@@ -153,7 +153,7 @@ class Deployment:
     def pacer(self) -> "DynamoPacer":
         """The credentials' slots."""
         from shared.adapters.dynamo.client import answered_at  # noqa: PLC0415
-        from shared.adapters.dynamo.pacer import DynamoPacer  # noqa: PLC0415
+        from shared.adapters.dynamo.credentials.pacer import DynamoPacer  # noqa: PLC0415
 
         judge = answered_at if type(self.clock) is SystemClock else None  # one that was given differs on purpose
         return DynamoPacer(self.dynamo, self.ops_table, self.clock, answered=judge)
@@ -185,7 +185,7 @@ class Deployment:
     @cached_property
     def circuits(self) -> "Circuits":
         """The credentials' circuit breakers."""
-        from shared.adapters.dynamo.breakers import DynamoBreakers  # noqa: PLC0415
+        from shared.adapters.dynamo.credentials.breakers import DynamoBreakers  # noqa: PLC0415
         from shared.engine.lane.breaker_cache import Circuits  # noqa: PLC0415
 
         breakers = DynamoBreakers(self.dynamo, self.ops_table)
@@ -208,7 +208,7 @@ class Deployment:
     @cached_property
     def expired(self) -> "Expired":
         """Takeover of the leases of dead workers, where hints say that somebody works."""
-        from shared.adapters.dynamo.hints import DynamoHints  # noqa: PLC0415
+        from shared.adapters.dynamo.credentials.lease_hints import DynamoHints  # noqa: PLC0415
         from shared.engine.sweeper.expired import Expired  # noqa: PLC0415
 
         return Expired(
@@ -224,7 +224,7 @@ class Deployment:
     @cached_property
     def planner(self) -> "Planner":
         """Starts jobs."""
-        from shared.adapters.dynamo.standings import DynamoStandings  # noqa: PLC0415
+        from shared.adapters.dynamo.accounts.standings import DynamoStandings  # noqa: PLC0415
         from shared.engine.jobs.plan import Planner  # noqa: PLC0415
 
         return Planner(
@@ -238,7 +238,7 @@ class Deployment:
     @cached_property
     def schedules(self) -> "Schedules":
         """What is told of jobs that wait for their time."""
-        from shared.adapters.dynamo.agenda import DynamoAgenda  # noqa: PLC0415
+        from shared.adapters.dynamo.jobs.scheduled import DynamoAgenda  # noqa: PLC0415
         from shared.adapters.scheduler import CONFIG as PATIENCE  # noqa: PLC0415
         from shared.adapters.scheduler import EventBridgeScheduler  # noqa: PLC0415
         from shared.engine.intake.schedules import Schedules  # noqa: PLC0415
@@ -267,22 +267,22 @@ class Deployment:
     @cached_property
     def files(self) -> "S3Files":
         """Uploads and exports."""
-        from shared.adapters.files import CONFIG as OF_FILES  # noqa: PLC0415
-        from shared.adapters.files import S3Files  # noqa: PLC0415
+        from shared.adapters.s3.files import CONFIG as OF_FILES  # noqa: PLC0415
+        from shared.adapters.s3.files import S3Files  # noqa: PLC0415
 
         return S3Files(lambda: self.aws.client("s3", OF_FILES), self.env[contracts.ENV_BUCKET], self.clock)
 
     @cached_property
     def campaigns(self) -> "DynamoCampaigns":
         """Campaigns."""
-        from shared.adapters.dynamo.campaigns import DynamoCampaigns  # noqa: PLC0415
+        from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns  # noqa: PLC0415
 
         return DynamoCampaigns(self.dynamo, records=self.records_table, blobs=self.blobs)
 
     @cached_property
     def uploads(self) -> "DynamoUploads":
         """Uploaded lists."""
-        from shared.adapters.dynamo.uploads import DynamoUploads  # noqa: PLC0415
+        from shared.adapters.dynamo.campaigns.uploads import DynamoUploads  # noqa: PLC0415
 
         return DynamoUploads(self.dynamo, records=self.records_table, ops=self.ops_table)
 
@@ -338,8 +338,8 @@ class Deployment:
     @cached_property
     def exporter(self) -> "Exporter":
         """Makes exports."""
-        from shared.adapters.files import CONFIG as OF_FILES  # noqa: PLC0415
-        from shared.adapters.multipart import S3Multipart  # noqa: PLC0415
+        from shared.adapters.s3.files import CONFIG as OF_FILES  # noqa: PLC0415
+        from shared.adapters.s3.multipart import S3Multipart  # noqa: PLC0415
         from shared.engine.reports.export import Exporter  # noqa: PLC0415
 
         return Exporter(
@@ -358,7 +358,7 @@ class Deployment:
 
     @cached_property
     def _exports(self) -> "DynamoExports":
-        from shared.adapters.dynamo.exports import DynamoExports  # noqa: PLC0415
+        from shared.adapters.dynamo.jobs.exports import DynamoExports  # noqa: PLC0415
 
         return DynamoExports(self.dynamo, self.records_table)
 
@@ -432,14 +432,14 @@ class Deployment:
     @cached_property
     def _slots(self) -> "OpenSlots":
         """Every partition of the index `open` that has jobs."""
-        from shared.adapters.dynamo.roster import OpenSlots, Roster  # noqa: PLC0415
+        from shared.adapters.dynamo.credentials.known import OpenSlots, Roster  # noqa: PLC0415
 
         return OpenSlots(Roster(self.dynamo, self.ops_table), self._served)
 
     @property
     def walks(self) -> "list[Walk]":
         """What the sweeper walks, in this order: each has its share of the time, the last all that is left."""
-        from shared.adapters.dynamo.switchboard import DynamoHolds  # noqa: PLC0415
+        from shared.adapters.dynamo.credentials.switchboard import DynamoHolds  # noqa: PLC0415
         from shared.engine.lists.uploading import Reminder  # noqa: PLC0415
         from shared.engine.reports.archive import Archiver  # noqa: PLC0415
         from shared.engine.sweeper.dropped import Dropped  # noqa: PLC0415
@@ -481,7 +481,7 @@ class Deployment:
     @cached_property
     def sweeper(self) -> "Sweeper":
         """Walks whatever somebody may have left."""
-        from shared.adapters.dynamo.bookmarks import DynamoBookmarks  # noqa: PLC0415
+        from shared.adapters.dynamo.jobs.bookmarks import DynamoBookmarks  # noqa: PLC0415
         from shared.engine.pool import Crew  # noqa: PLC0415
         from shared.engine.sweeper.sweep import Sweeper  # noqa: PLC0415
 

@@ -10,8 +10,8 @@ from shared.bootstrap.deployment import Deployment
 from shared.contracts import Credential
 
 if TYPE_CHECKING:
-    from shared.adapters.http_wire import Wire
-    from shared.adapters.smtp import SmtpClient
+    from shared.adapters.http.wire import Wire
+    from shared.adapters.smtp.transport import SmtpClient
     from shared.engine.lane.send import Sender
     from shared.engine.outcome.resolve import Resolution
     from shared.ports import Provider
@@ -128,7 +128,7 @@ class Lane:
         return registry.provider(self.credential.provider)(needs)
 
     def _transport(self) -> Any:
-        from shared.adapters.http import HttpClient  # noqa: PLC0415
+        from shared.adapters.http.transport import HttpClient  # noqa: PLC0415
 
         if self._http is None:
             self._http = HttpClient(self.deployment.clock)
@@ -150,14 +150,14 @@ class Lane:
         return AwsAccount(session.get_config_variable("region") or "", keys)
 
     def _relay(self) -> "SmtpClient":
-        from shared.adapters.smtp import SmtpClient  # noqa: PLC0415
+        from shared.adapters.smtp.transport import SmtpClient  # noqa: PLC0415
 
         if self._smtp is None:
             self._smtp = SmtpClient(self.deployment.clock)
         return self._smtp
 
     def _wire(self) -> "Wire":
-        from shared.adapters.http_wire import Wire  # noqa: PLC0415
+        from shared.adapters.http.wire import Wire  # noqa: PLC0415
 
         return Wire(self._transport())
 

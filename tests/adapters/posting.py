@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from shared.adapters.http import Body, HttpClient, parse
-from shared.adapters.http_wire import Wire
+from shared.adapters.http.transport import Body, HttpClient, parse
+from shared.adapters.http.wire import Wire
 from shared.ports import AnswerLost, Request, Response
 from tests.adapters.servers import Conversation
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.adapters.smtp import SmtpClient
+from shared.adapters.smtp.transport import SmtpClient
 from shared.domain.smtp import Mail, Relay, Reply, Tls
 from tests.adapters.servers import Server
 

@@ -6,7 +6,7 @@ from typing import Any
 import boto3
 import pytest
 
-from shared.adapters.archived import Archived
+from shared.adapters.s3.archive_eraser import Archived
 from shared.domain.exports import header, rows
 from tests.fakes.tables import mock_aws
 

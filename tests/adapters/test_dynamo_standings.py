@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from shared.adapters.dynamo.accounts import Accounts
+from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.accounts.standings import DynamoStandings
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
-from shared.adapters.dynamo.standings import DynamoStandings
 from shared.domain.accounts import Standing
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap

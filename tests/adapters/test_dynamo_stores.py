@@ -8,8 +8,9 @@ import pytest
 from botocore import exceptions as sdk
 from botocore.exceptions import ClientError
 
-from shared.adapters.dynamo import codec, contents, keys
-from shared.adapters.dynamo.contents import INLINE_CONTENT
+from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.jobs import contents
+from shared.adapters.dynamo.jobs.contents import INLINE_CONTENT
 from shared.contracts import LOG_STREAM_FILTER, PLAN_STREAM_FILTERS
 from shared.domain.content import Attachment, Content, Mailbox
 from shared.domain.states import Change, JobState

@@ -12,8 +12,8 @@ import requests
 from botocore.exceptions import ClientError, EndpointConnectionError
 from botocore.response import StreamingBody
 
-from shared.adapters import files as module
-from shared.adapters.files import CONFIG, S3Files
+from shared.adapters.s3 import files as module
+from shared.adapters.s3.files import CONFIG, S3Files
 from shared.ports import FileChanged, Retriable
 from tests.fakes.clock import FakeClock
 from tests.fakes.tables import mock_aws

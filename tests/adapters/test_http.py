@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from shared.adapters.clock import SystemClock
-from shared.adapters.http import READ_TIMEOUT, HttpClient
-from shared.adapters.http_answer import MAX_BODY
+from shared.adapters.http.answer import MAX_BODY
+from shared.adapters.http.transport import READ_TIMEOUT, HttpClient
 from shared.ports import AnswerLost, NoTime, NotSent
 from tests.adapters.posting import BODY, WiredClient, post, reset
 from tests.adapters.servers import OK, Conversation, refusing, serving

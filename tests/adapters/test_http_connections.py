@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from shared.adapters import http as under_test
-from shared.adapters.http import HttpClient
+from shared.adapters.http import transport as under_test
+from shared.adapters.http.transport import HttpClient
 from shared.ports import AnswerLost, NotSent
 from tests import certificates
 from tests.adapters.posting import WiredClient, post, reset

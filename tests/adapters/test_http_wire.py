@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from shared.adapters.http import IDLE_SECONDS, HttpClient, Origin
-from shared.adapters.http_wire import Wire
+from shared.adapters.http.transport import IDLE_SECONDS, HttpClient, Origin
+from shared.adapters.http.wire import Wire
 from shared.ports import AnswerLost, NoTime, Request, Response
 from tests import certificates
 from tests.adapters.servers import OK, Conversation, Server, answering, serving

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from shared import contracts
-from shared.adapters.dynamo.journal import puts
+from shared.adapters.dynamo.audit import puts
 from shared.bootstrap import Deployment
 from shared.contracts import Settings
 from shared.domain.journal import Act, Event, audited

@@ -4,7 +4,7 @@ from typing import Any
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.roster import OpenSlots, Roster
+from shared.adapters.dynamo.credentials.known import OpenSlots, Roster
 from tests.fakes.tables import create_tables
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shared.adapters.smtp import SmtpClient
-from shared.adapters.smtp_session import MAX_REPLY
+from shared.adapters.smtp.session import MAX_REPLY
+from shared.adapters.smtp.transport import SmtpClient
 from shared.domain.smtp import Relay, Reply, Step, Tls
 from shared.ports import AnswerLost, Interrupted, NoTime, NotSent, Unfit
 from tests import certificates

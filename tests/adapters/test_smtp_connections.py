@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from shared.adapters import smtp as under_test
-from shared.adapters.smtp import SmtpClient
-from shared.adapters.smtp_session import Session
+from shared.adapters.smtp import transport as under_test
+from shared.adapters.smtp.session import Session
+from shared.adapters.smtp.transport import SmtpClient
 from shared.domain.smtp import Relay, Reply, Step, Tls
 from shared.ports import Interrupted, NoTime, NotSent
 from tests import certificates

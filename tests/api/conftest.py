@@ -11,13 +11,13 @@ import pytest
 
 from functions.api.handler import respond
 from functions.api.services import ApiServices, visits
-from shared.adapters.dynamo.accounts import Accounts
-from shared.adapters.dynamo.answers import Answers
+from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.accounts.stats import Stats
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.credentials import CredentialStates
+from shared.adapters.dynamo.credentials.credentials import CredentialStates
+from shared.adapters.dynamo.idempotent_replies import Answers
 from shared.adapters.dynamo.listing import Listing
-from shared.adapters.dynamo.stats import Stats
-from shared.adapters.dynamo.suppressions import Suppressions
+from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
 from tests.api.lists import Lists, as_body, build_lists

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from functions.api.campaign_services import CampaignServices, trials
-from shared.adapters.dynamo.campaigns import DynamoCampaigns
-from shared.adapters.dynamo.exports import DynamoExports
-from shared.adapters.dynamo.templates import DynamoTemplates
-from shared.adapters.dynamo.uploads import DynamoUploads
+from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
+from shared.adapters.dynamo.campaigns.templates import DynamoTemplates
+from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
+from shared.adapters.dynamo.jobs.exports import DynamoExports
 from shared.contracts import load_export, load_ingest
 from shared.domain.unsubscribe import PATH
 from shared.engine.campaigns.campaigns import CampaignControl

@@ -5,11 +5,11 @@ import pytest
 from botocore.exceptions import ConnectionClosedError
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.accounts import CACHE, Accounts, UnknownAccount
-from shared.adapters.dynamo.buckets import BLOCK, GRACE
+from shared.adapters.dynamo.accounts.accounts import CACHE, Accounts, UnknownAccount
+from shared.adapters.dynamo.accounts.buckets import BLOCK, GRACE
+from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
-from shared.adapters.dynamo.journal import DynamoJournal
 from shared.domain.accounts import Scope, is_account_id, key_digest
 from shared.domain.journal import Event, Log, operator
 from tests.fakes.clock import FakeClock

@@ -5,11 +5,11 @@ from typing import Any, cast
 import boto3
 import pytest
 
-from shared.adapters import versions
-from shared.adapters.dynamo import contents
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.erasing import Eraser
-from shared.adapters.dynamo.exports import DynamoExports
+from shared.adapters.dynamo.erasure.erasing import Eraser
+from shared.adapters.dynamo.jobs import contents
+from shared.adapters.dynamo.jobs.exports import DynamoExports
+from shared.adapters.s3 import versions
 from shared.domain import archive
 from shared.domain import content as content_codec
 from shared.domain.campaigns import UploadState

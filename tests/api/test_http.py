@@ -9,7 +9,7 @@ from functions.api import handler as module
 from functions.api import http
 from functions.api.handler import handler, respond
 from functions.api.problems import CODES
-from shared.adapters.dynamo.accounts import Accounts
+from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.ports import Retriable
 from tests.api.conftest import SENDER, Api, Reply, event
 from tests.fakes.clock import FakeClock

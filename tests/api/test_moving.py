@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.accounts import CACHE, Accounts
+from shared.adapters.dynamo.accounts.accounts import CACHE, Accounts
+from shared.adapters.dynamo.accounts.moving import Mover
+from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.homes import Homes
-from shared.adapters.dynamo.journal import DynamoJournal
-from shared.adapters.dynamo.moving import Mover
 from shared.domain.accounts import key_digest
 from shared.domain.journal import EVERYONE, Act, Log, audited
 from tests.api.test_accounts import Counting

@@ -5,7 +5,7 @@ import pytest
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.listing import Listing
-from shared.adapters.dynamo.suppressions import BY_KEY, Suppressions
+from shared.adapters.dynamo.recipients.suppressions import BY_KEY, Suppressions
 from shared.domain import breaker as rules
 from shared.domain.addresses import address_hash
 from shared.domain.breaker import Breaker

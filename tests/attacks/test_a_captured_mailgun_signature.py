@@ -8,7 +8,7 @@ import pytest
 
 from functions.webhooks import receive
 from functions.webhooks.services import Services
-from shared.adapters.dynamo.posts import Posts
+from shared.adapters.dynamo.credentials.webhook_posts import Posts
 from shared.contracts import Credential, Settings, load_feedback
 from shared.ports import Retriable
 from shared.providers import registry

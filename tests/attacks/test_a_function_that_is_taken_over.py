@@ -6,9 +6,9 @@ other emulators know no conditions on keys of partitions, so here the write succ
 
 import pytest
 
-from shared.adapters.dynamo.accounts import Accounts
+from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.journal import DynamoJournal
 from shared.domain.journal import Act, audited
 from tests.api.conftest import SENDER, Api
 

@@ -5,7 +5,7 @@ Then: `POST /unsubscribe/{token}/undo` took away any unsubscription of the addre
 
 import pytest
 
-from shared.adapters.dynamo.suppressions import Suppression
+from shared.adapters.dynamo.recipients.suppressions import Suppression
 from shared.domain.journal import Act
 from shared.domain.suppressions import Reach
 from shared.domain.unsubscribe import Unsubscription

@@ -6,7 +6,7 @@ import pytest
 
 from cli.errors import Misused
 from cli.keys import _expiry
-from shared.adapters.dynamo.accounts import Accounts
+from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.domain.accounts import Scope, key_digest
 from tests.cli.conftest import TABLE, everything_stored
 from tests.cli.fakes import NOW, FakeClock, Run

@@ -1,8 +1,8 @@
 import boto3
 import pytest
 
+from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.journal import DynamoJournal
 from shared.domain.journal import EVERYONE, audited
 from shared.domain.namespaces import namespace
 from tests.cli.conftest import TABLE

@@ -1,8 +1,8 @@
 import boto3
 import pytest
 
-from shared.adapters.dynamo.accounts import Accounts
-from shared.adapters.dynamo.suppressions import Suppressions
+from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from tests.cli.conftest import TABLE, everything_stored
 from tests.cli.fakes import FakeClock, Run
 

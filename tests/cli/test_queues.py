@@ -15,10 +15,10 @@ from cli import deadletters, queues, redrive
 from cli.deadletters import Reader, receive
 from cli.deployment import Deployment, deployment
 from shared import contracts
+from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.journal import DynamoJournal
-from shared.adapters.dynamo.ledgers import DynamoLedgers
-from shared.adapters.dynamo.records import DynamoRecords
+from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
+from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.contracts import Word, dump_feedback, pointer
 from shared.domain.journal import EVERYONE, Event, Log
 from shared.domain.states import JobState

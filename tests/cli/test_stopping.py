@@ -7,8 +7,8 @@ from typing import Any
 import boto3
 import pytest
 
-from shared.adapters.dynamo.accounts import Accounts
-from shared.adapters.dynamo.journal import DynamoJournal
+from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.audit import DynamoJournal
 from shared.contracts import (
     ENV_AUDIT_TABLE,
     ENV_IDENTITIES_TABLE,

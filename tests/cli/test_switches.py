@@ -9,10 +9,10 @@ import pytest
 from cli import doctor
 from cli.deployment import Deployment
 from cli.errors import NotFound
-from shared.adapters.dynamo.breakers import DynamoBreakers
+from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.journal import DynamoJournal
-from shared.adapters.dynamo.pacer import DynamoPacer
+from shared.adapters.dynamo.credentials.breakers import DynamoBreakers
+from shared.adapters.dynamo.credentials.pacer import DynamoPacer
 from shared.contracts import ENV_SETTINGS, Credential, Settings
 from shared.domain import breaker as rules
 from shared.domain.breaker import Breaker, BreakerState

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from shared.adapters.dynamo.records import DynamoRecords
+from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.domain.doubt import LOOKS
 from shared.domain.jobs import Job, RetryRequest
 from shared.domain.states import COUNT_KEYS, Cell, Change

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from shared.adapters.dynamo.campaigns import DynamoCampaigns
-from shared.adapters.dynamo.templates import DynamoTemplates
-from shared.adapters.dynamo.uploads import DynamoUploads
+from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
+from shared.adapters.dynamo.campaigns.templates import DynamoTemplates
+from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.domain.campaigns import Campaign, Message, StoredTemplate, Upload, UploadState
 from shared.domain.content import Content, Mailbox
 from shared.domain.ids import new_id

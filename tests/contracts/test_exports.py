@@ -8,8 +8,8 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from shared.adapters.dynamo.exports import DynamoExports
-from shared.adapters.multipart import S3Multipart
+from shared.adapters.dynamo.jobs.exports import DynamoExports
+from shared.adapters.s3.multipart import S3Multipart
 from shared.domain.exports import Export, ExportState
 from shared.ports import Exports, FileChanged, Multipart, Retriable
 from tests.contracts.conftest import ACCOUNT

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import pytest
 
-from shared.adapters.dynamo.accounts import Accounts
+from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.accounts.moving import Mover
+from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.journal import DynamoJournal
-from shared.adapters.dynamo.moving import Mover
 from shared.domain.accounts import Scope
 from shared.domain.journal import Log
 from tests.fakes.clock import FakeClock

@@ -7,7 +7,7 @@ import pytest
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import answered_at
-from shared.adapters.dynamo.pacer import DynamoPacer
+from shared.adapters.dynamo.credentials.pacer import DynamoPacer
 from shared.domain.pacing import GENTLE, HORIZON, OWN_WAIT, STEEP, WRONG, pace
 from shared.domain.switches import AS_DECLARED, DOUBLING, NOT_LOWERED, Lowered, Switches
 from shared.ports import Retriable

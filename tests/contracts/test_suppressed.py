@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from shared.adapters.dynamo import suppressions
-from shared.adapters.dynamo.suppressions import Suppressions
+from shared.adapters.dynamo.recipients import suppressions
+from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.domain.addresses import address_hash
 from shared.domain.namespaces import namespace
 from shared.domain.states import Cell

@@ -8,10 +8,11 @@ from typing import Any
 import boto3
 import pytest
 
-from shared.adapters.dynamo import campaign_codec, keys
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.campaigns import codec
+from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.codec import ledger
-from shared.adapters.dynamo.uploads import DynamoUploads
-from shared.adapters.files import CONFIG, S3Files
+from shared.adapters.s3.files import CONFIG, S3Files
 from shared.domain import chunks
 from shared.domain import ledger as rules
 from shared.domain.campaigns import Campaign, Message, Upload, UploadState
@@ -52,14 +53,14 @@ class Shelf:
         if isinstance(self.stores, FakeStores):
             self._fake.campaigns[campaign.id] = campaign
         else:
-            item = campaign_codec.campaign_item(campaign)
+            item = codec.campaign_item(campaign)
             self._moto.client.put_item(TableName=self._moto.tables.records, Item=item)
 
     def campaign(self, name: str) -> Campaign:
         if isinstance(self.stores, FakeStores):
             return self._fake.campaigns[name]
         key = keys.campaign(name)
-        return campaign_codec.campaign(self._moto.client.get_item(TableName=self._moto.tables.records, Key=key)["Item"])
+        return codec.campaign(self._moto.client.get_item(TableName=self._moto.tables.records, Key=key)["Item"])
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from botocore.client import BaseClient
 
-from shared.adapters.http import HttpClient
-from shared.adapters.http_wire import Wire
+from shared.adapters.http.transport import HttpClient
+from shared.adapters.http.wire import Wire
 
 KILLED: Final = 73
 """Exit status of a process that died at its point."""

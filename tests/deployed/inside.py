@@ -8,10 +8,10 @@ from infra.local import cloud as local_cloud
 from infra.local.cloud import Cloud
 from infra.local.paths import ENV_LOCAL, paths
 from shared import contracts
-from shared.adapters.blobs import S3Blobs
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.ledgers import DynamoLedgers
-from shared.adapters.dynamo.records import DynamoRecords
+from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
+from shared.adapters.dynamo.jobs.records import DynamoRecords
+from shared.adapters.s3.blobs import S3Blobs
 from shared.contracts import Credential
 from shared.domain.pacing import pace
 from simulator.client import ControlClient

@@ -13,8 +13,8 @@ from cli.main import app
 from infra.local import deploy
 from infra.local.paths import ENV_LOCAL
 from infra.local.processes import wait_for
+from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.journal import DynamoJournal
 from shared.contracts import ENV_OPS_TABLE, ENV_RECORDS_TABLE, pointer, prefix
 from shared.domain.journal import EVERYONE, Log
 from simulator.client import ControlClient

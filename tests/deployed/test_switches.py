@@ -8,7 +8,7 @@ import pytest
 from infra.local import accounts, deploy
 from infra.local.processes import wait_for
 from shared.adapters.clock import SystemClock
-from shared.adapters.dynamo.switchboard import Switchboard
+from shared.adapters.dynamo.credentials.switchboard import Switchboard
 from shared.contracts import ENV_OPS_TABLE, ENV_RECORDS_TABLE
 from shared.domain.journal import SYSTEM
 from shared.domain.switches import Switch

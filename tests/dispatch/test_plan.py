@@ -7,7 +7,7 @@ import pytest
 
 from functions.dispatch import plan, services
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.accounts import Accounts
+from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.contracts import HELD_BACK, PLAN_STREAM_FILTERS, Settings, Waking, load_due
 from shared.domain.jobs import Job
 from shared.domain.journal import EVERYONE, SYSTEM, Log

@@ -17,8 +17,8 @@ import typer
 from cli.main import app
 from functions.api.openapi import WEBHOOK_CODES
 from functions.api.problems import CODES
-from shared.adapters.dynamo.accounts import TEST_SHARE
-from shared.adapters.dynamo.buckets import BURST, RATE
+from shared.adapters.dynamo.accounts.accounts import TEST_SHARE
+from shared.adapters.dynamo.accounts.buckets import BURST, RATE
 from shared.domain.accounts import Scope
 from shared.providers.test import FATES, NUMBERS
 from tests.mutants.catalogue import MUTANTS

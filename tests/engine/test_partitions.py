@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import BATCH_WRITE, TRIES, Dynamo
-from shared.adapters.dynamo.uploads import DynamoUploads
 from shared.domain.campaigns import Upload, UploadState
 from shared.domain.states import JobState
 from shared.engine.lists.ingest import Did

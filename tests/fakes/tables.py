@@ -7,18 +7,18 @@ from typing import Any
 from moto import mock_aws
 
 from shared.adapters.dynamo import codec, keys
-from shared.adapters.dynamo.agenda import DynamoAgenda
-from shared.adapters.dynamo.bookmarks import DynamoBookmarks
-from shared.adapters.dynamo.breakers import DynamoBreakers
-from shared.adapters.dynamo.campaigns import DynamoCampaigns
+from shared.adapters.dynamo.audit import DynamoJournal
+from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.hints import DynamoHints
+from shared.adapters.dynamo.credentials.breakers import DynamoBreakers
+from shared.adapters.dynamo.credentials.lease_hints import DynamoHints
+from shared.adapters.dynamo.credentials.pacer import DynamoPacer
+from shared.adapters.dynamo.credentials.switchboard import DynamoHolds, Switchboard
 from shared.adapters.dynamo.homes import Homes
-from shared.adapters.dynamo.journal import DynamoJournal
-from shared.adapters.dynamo.ledgers import DynamoLedgers
-from shared.adapters.dynamo.pacer import DynamoPacer
-from shared.adapters.dynamo.records import DynamoRecords
-from shared.adapters.dynamo.switchboard import DynamoHolds, Switchboard
+from shared.adapters.dynamo.jobs.bookmarks import DynamoBookmarks
+from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
+from shared.adapters.dynamo.jobs.records import DynamoRecords
+from shared.adapters.dynamo.jobs.scheduled import DynamoAgenda
 from shared.contracts import INDEX_MINE, INDEX_OPEN, INDEX_OPEN_PROJECTION, MIN_RATE
 from shared.domain.journal import SYSTEM
 from shared.domain.ledger import Ledger

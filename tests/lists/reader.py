@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from functions.dispatch import ingest, services
-from shared.adapters import files
 from shared.adapters.clock import SystemClock
-from shared.adapters.dynamo import campaigns, records, uploads
+from shared.adapters.dynamo.campaigns import campaigns, uploads
+from shared.adapters.dynamo.jobs import records
+from shared.adapters.s3 import files
 from shared.bootstrap import Deployment
 from shared.engine.lists import ingest as engine
 

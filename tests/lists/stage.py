@@ -22,12 +22,12 @@ from benchmarks.upload import blocks
 from shared import contracts
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.campaign_codec import campaign_item
-from shared.adapters.dynamo.campaigns import DynamoCampaigns
+from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
+from shared.adapters.dynamo.campaigns.codec import campaign_item
+from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.codec import ledger
-from shared.adapters.dynamo.uploads import DynamoUploads
-from shared.adapters.files import BLOCK, CONFIG, S3Files
+from shared.adapters.s3.files import BLOCK, CONFIG, S3Files
 from shared.adapters.sqs import SqsQueue
 from shared.contracts import Credential, Settings, ingest
 from shared.domain import ledger as rules

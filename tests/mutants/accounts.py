@@ -4,7 +4,7 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant
 
-API_KEYS: Final = "shared/adapters/dynamo/api_keys.py"
+API_KEYS: Final = "shared/adapters/dynamo/accounts/api_keys.py"
 KEYS: Final = "tests/api/test_accounts.py"
 MOVING: Final = "tests/api/test_moving.py"
 JOBS: Final = "tests/api/test_jobs.py"
@@ -58,7 +58,7 @@ ACCOUNTS: Final = (
     Mutant(
         "a large content may go before its job",
         3,
-        "shared/adapters/dynamo/contents.py",
+        "shared/adapters/dynamo/jobs/contents.py",
         "days = next((x for x in CONTENT_WAITS if ahead <= x * DAY_MS), CONTENT_WAITS[-1])",
         "days = CONTENT_WAITS[0]",
         "tests/adapters/test_dynamo_stores.py::test_a_large_content_stands_where_it_goes_after_its_job",
@@ -66,7 +66,7 @@ ACCOUNTS: Final = (
     Mutant(
         "a suspended account's jobs go on",
         4,
-        "shared/adapters/dynamo/records.py",
+        "shared/adapters/dynamo/jobs/records.py",
         'paused = paused or "paused" in item or "suspended" in item',
         'paused = paused or "paused" in item',
         f"{JOBS}::test_what_a_suspended_account_has_accepted_waits_for_its_end",
@@ -106,7 +106,7 @@ ACCOUNTS: Final = (
     Mutant(
         "a key that is revoked during the move comes back",
         9,
-        "shared/adapters/dynamo/moving.py",
+        "shared/adapters/dynamo/accounts/moving.py",
         'TransactItems=[{"ConditionCheck": still}, {"Put": put}]',
         'TransactItems=[{"Put": put}]',
         f"{MOVING}::test_what_is_taken_away_during_the_move_does_not_come_back",
@@ -122,7 +122,7 @@ ACCOUNTS: Final = (
     Mutant(
         "a retry is not told",
         9,
-        "shared/adapters/dynamo/records.py",
+        "shared/adapters/dynamo/jobs/records.py",
         "changed = self._change_with(job, update, journal.puts(self._db, self._records, event))",
         "changed = self._changed(update)",
         f"{AUDIT}::test_a_retry_is_told_with_its_record[dynamo-None]",
@@ -138,7 +138,7 @@ ACCOUNTS: Final = (
     Mutant(
         "an erased person stays a copy of a large content",
         9,
-        "shared/adapters/dynamo/erasing.py",
+        "shared/adapters/dynamo/erasure/erasing.py",
         "if stored is None:\n            return\n        if uncopied",
         'if stored is None or "blob" in item:\n            return\n        if uncopied',
         f"{ERASING}::test_a_large_content_loses_its_copies_and_nothing_else",
@@ -154,7 +154,7 @@ ACCOUNTS: Final = (
     Mutant(
         "old versions of a person's files stay",
         9,
-        "shared/adapters/versions.py",
+        "shared/adapters/s3/versions.py",
         '(*page.get("Versions", ()), *page.get("DeleteMarkers", ()))',
         '(*page.get("Versions", ())[:1], *page.get("DeleteMarkers", ()))',
         f"{ERASING}::test_whoever_dies_while_erasing_leaves_what_the_next_one_finds[1]",
@@ -162,7 +162,7 @@ ACCOUNTS: Final = (
     Mutant(
         "a message to a person alone keeps its content",
         9,
-        "shared/adapters/dynamo/erasing.py",
+        "shared/adapters/dynamo/erasure/erasing.py",
         'if job is not None and number(job, "total") == 1:',
         'if job is not None and number(job, "total") == 0:',
         f"{ERASING}::test_a_person_is_found_everywhere_and_nobody_else_is_touched",

@@ -5,7 +5,7 @@ from typing import Final
 from tests.mutants.mutant import Mutant
 
 ENGINE: Final = "shared/engine/campaigns/campaigns.py"
-STORE: Final = "shared/adapters/dynamo/campaigns.py"
+STORE: Final = "shared/adapters/dynamo/campaigns/campaigns.py"
 EDGES: Final = "tests/api/test_campaign_edges.py"
 API: Final = "tests/api/test_campaigns.py"
 SENDING: Final = "tests/api/test_campaign_sending.py"
@@ -14,7 +14,7 @@ CAMPAIGNS: Final = (
     Mutant(
         "a campaign is written as if nobody else did",
         1,
-        "shared/adapters/dynamo/campaign_codec.py",
+        "shared/adapters/dynamo/campaigns/codec.py",
         '"ConditionExpression": "#version = :version",',
         '"ConditionExpression": "#version = :version OR attribute_exists(pk)",',
         "tests/contracts/test_campaigns.py::test_nothing_is_sent_of_what_has_moved_on[dynamo-campaign]",

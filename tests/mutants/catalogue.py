@@ -13,13 +13,13 @@ from tests.mutants.switches import SWITCHES
 
 GATE: Final = "shared/engine/lane/admission.py"
 LEASE: Final = "shared/engine/lane/lease.py"
-RECORDS: Final = "shared/adapters/dynamo/records.py"
-RESERVATION: Final = "shared/adapters/dynamo/reservation.py"
+RECORDS: Final = "shared/adapters/dynamo/jobs/records.py"
+RESERVATION: Final = "shared/adapters/dynamo/jobs/reservation.py"
 RULES: Final = "shared/domain/ledger.py"
 PASSES: Final = "shared/domain/passes.py"
 SEND: Final = "shared/engine/lane/send.py"
 TRACK: Final = "shared/engine/outcome/track.py"
-TRANSITIONS: Final = "shared/adapters/dynamo/transitions.py"
+TRANSITIONS: Final = "shared/adapters/dynamo/jobs/transitions.py"
 
 MUTANTS: Final = (
     Mutant(
@@ -438,7 +438,7 @@ MUTANTS: Final = (
     Mutant(
         "fold twice",
         7,
-        "shared/adapters/dynamo/folding.py",
+        "shared/adapters/dynamo/jobs/folding.py",
         '"ConditionExpression": "version = :old",',
         '"ConditionExpression": "version = :old OR attribute_exists(pk)",',
         "tests/contracts/test_folding.py::test_a_ledger_is_folded_exactly_once[dynamo]",
@@ -446,7 +446,7 @@ MUTANTS: Final = (
     Mutant(
         "idempotency key stored without condition",
         7,
-        "shared/adapters/dynamo/once.py",
+        "shared/adapters/dynamo/idempotent_writes.py",
         '"attribute_not_exists(pk) OR expires < :now"',
         '"attribute_not_exists(pk) OR attribute_exists(pk) OR expires < :now"',
         "tests/contracts/test_records.py::test_a_key_that_is_stored_between_look_up_and_commit_is_found[dynamo]",

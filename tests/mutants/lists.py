@@ -4,9 +4,9 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant
 
-FILES: Final = "shared/adapters/files.py"
+FILES: Final = "shared/adapters/s3/files.py"
 INGEST: Final = "shared/engine/lists/ingest.py"
-STORE: Final = "shared/adapters/dynamo/uploads.py"
+STORE: Final = "shared/adapters/dynamo/campaigns/uploads.py"
 UPLOADING: Final = "shared/engine/lists/uploading.py"
 READING: Final = "shared/domain/ingest.py"
 TESTS: Final = "tests/engine/test_ingest.py"

@@ -44,7 +44,7 @@ PROVIDERS: Final = (
     Mutant(
         "hidden resend in the HTTP client",
         1,
-        "shared/adapters/http.py",
+        "shared/adapters/http/transport.py",
         "            except _ClosedUnwritten:\n                pass  #",
         "            except (_ClosedUnwritten, AnswerLost):\n                pass  #",
         "tests/adapters/test_http.py::test_a_lost_answer_is_told_and_the_request_arrives_once"
@@ -53,7 +53,7 @@ PROVIDERS: Final = (
     Mutant(
         "written on a wire, and again by a thread",
         1,
-        "shared/adapters/http_wire.py",
+        "shared/adapters/http/wire.py",
         "        if not exchange.write(connection) and not connection.tls:",
         "        if exchange.write(connection):",
         "tests/adapters/test_http_wire.py::test_what_is_answered_meanwhile_frees_its_connection",

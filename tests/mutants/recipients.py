@@ -260,7 +260,7 @@ RECIPIENTS: Final = (
     Mutant(
         "whoever was erased stands in old versions of the archive",
         9,
-        "shared/adapters/archived.py",
+        "shared/adapters/s3/archive_eraser.py",
         "        self.client.delete_object(Bucket=self.bucket, Key=name, VersionId=version)\n",
         "",
         "tests/adapters/test_archived.py::test_their_rows_are_blanked_in_each_file_and_no_version_keeps_them",

@@ -4,7 +4,7 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant
 
-PACER: Final = "shared/adapters/dynamo/pacer.py"
+PACER: Final = "shared/adapters/dynamo/credentials/pacer.py"
 SWEEP: Final = "shared/engine/walks/pointing.py"
 SLOTS: Final = "tests/contracts/test_pacer.py"
 TESTS: Final = "tests/engine/test_switches.py"
@@ -51,7 +51,7 @@ SWITCHES: Final = (
     Mutant(
         "a job gives its credential away although its account is not paused",
         3,
-        "shared/adapters/dynamo/reservation.py",
+        "shared/adapters/dynamo/jobs/reservation.py",
         '"attribute_exists(paused) OR attribute_exists(suspended)"',
         '"attribute_not_exists(nothing)"',
         "tests/contracts/test_reservation.py::test_no_job_gives_way_whose_account_is_not_paused[dynamo-]",
@@ -107,7 +107,7 @@ SWITCHES: Final = (
     Mutant(
         "a present rate that is no number is no pause",
         4,
-        "shared/adapters/dynamo/switches.py",
+        "shared/adapters/dynamo/credentials/switches.py",
         'if "N" in attribute else 0.0',
         'if "N" in attribute else 1e9',
         f"{SLOTS}::test_whatever_somebody_writes_by_hand_is_never_faster[stored2-told2]",
@@ -163,7 +163,7 @@ SWITCHES: Final = (
     Mutant(
         "a switch is moved without an audit entry",
         9,
-        "shared/adapters/dynamo/switchboard.py",
+        "shared/adapters/dynamo/credentials/switchboard.py",
         '[{"Update": update}, *journal.puts(self._db, self._records, event)]',
         '[{"Update": update}]',
         "tests/contracts/test_switches.py::test_each_change_is_audited_once_and_a_repeat_changes_nothing[switch2-*-*-acts2]",

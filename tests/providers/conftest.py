@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from shared.adapters.http import HttpClient
-from shared.adapters.smtp import SmtpClient
+from shared.adapters.http.transport import HttpClient
+from shared.adapters.smtp.transport import SmtpClient
 from simulator.run import Simulator
 from tests import certificates
 from tests.fakes.shifted import ShiftedClock

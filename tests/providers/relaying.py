@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 
 from shared.adapters.clock import SystemClock
-from shared.adapters.smtp import SmtpClient
+from shared.adapters.smtp.transport import SmtpClient
 from shared.domain.outcomes import Outcome
 from shared.domain.smtp import Mail, Relay, Reply, Tls
 from shared.ports import Target

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from shared.adapters.http import HttpClient
+from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential
 from shared.domain.ids import Ref
 from shared.domain.jobs import Policy

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from shared.adapters.http import HttpClient
+from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential, load_feedback
 from shared.domain.outcomes import Unknown
 from shared.ports import Provider, Resolver

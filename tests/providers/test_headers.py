@@ -16,7 +16,7 @@ from twilio.base.exceptions import TwilioException
 from twilio.http.http_client import TwilioHttpClient
 from twilio.rest import Client as Twilio
 
-from shared.adapters.http import HttpClient
+from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential
 from shared.providers import registry
 from shared.providers.registry import Needs

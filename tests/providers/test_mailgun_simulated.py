@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from shared.adapters.clock import SystemClock
-from shared.adapters.http import HttpClient
+from shared.adapters.http.transport import HttpClient
 from shared.domain.content import Mailbox
 from shared.domain.outcomes import Accepted, Rejected
 from shared.ports import Target

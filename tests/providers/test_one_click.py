@@ -8,8 +8,8 @@ from urllib.parse import parse_qs
 import pytest
 
 from shared.adapters.clock import SystemClock
-from shared.adapters.http import HttpClient
-from shared.adapters.smtp import SmtpClient
+from shared.adapters.http.transport import HttpClient
+from shared.adapters.smtp.transport import SmtpClient
 from shared.contracts import Credential
 from shared.domain.chunks import Recipient
 from shared.domain.content import Content, Mailbox

@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from shared.adapters.clock import SystemClock
-from shared.adapters.http import HttpClient
+from shared.adapters.http.transport import HttpClient
 from shared.providers import registry
 from shared.providers.mailgun import Mailgun
 from shared.providers.mailgun_events import MailgunWebhooks

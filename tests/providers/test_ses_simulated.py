@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from shared.adapters.clock import SystemClock
-from shared.adapters.http import HttpClient
+from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential
 from shared.domain.content import Mailbox
 from shared.domain.outcomes import Accepted, Rejected, Throttled

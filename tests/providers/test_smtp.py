@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.adapters.smtp import SmtpClient
+from shared.adapters.smtp.transport import SmtpClient
 from shared.domain.chunks import Recipient
 from shared.domain.content import Attachment, Mailbox
 from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from shared.adapters.http import HttpClient
-from shared.adapters.smtp import SmtpClient
+from shared.adapters.http.transport import HttpClient
+from shared.adapters.smtp.transport import SmtpClient
 from shared.ports import Provider, Resolver
 from shared.providers import registry
 from shared.providers.registry import Needs

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from shared.adapters.clock import SystemClock
-from shared.adapters.http import HttpClient
-from shared.adapters.smtp import SmtpClient
+from shared.adapters.http.transport import HttpClient
+from shared.adapters.smtp.transport import SmtpClient
 from shared.bootstrap import Deployment, Lane
 from shared.contracts import ENV_SETTINGS, Credential, Settings
 from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown

@@ -17,7 +17,7 @@ import pytest
 
 from functions.webhooks.receive import receive
 from functions.webhooks.services import Services
-from shared.adapters.http import HttpClient
+from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential, load_feedback
 from shared.domain.chunks import Recipient
 from shared.domain.ids import Ref

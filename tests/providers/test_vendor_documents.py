@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl
 import pytest
 from jsonschema import Draft202012Validator
 
-from shared.adapters.http import HttpClient
+from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential
 from shared.domain.content import Attachment, Content, Mailbox
 from shared.domain.outcomes import Accepted

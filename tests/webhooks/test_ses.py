@@ -9,7 +9,7 @@ import pytest
 from functions.webhooks import receive
 from functions.webhooks.services import Services, build
 from shared import contracts
-from shared.adapters.http import HttpClient
+from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential, Settings, load_feedback
 from shared.ports import NotSent, Response
 from shared.providers.ses_events import SesWebhooks

@@ -14,7 +14,7 @@ from functions.api.http import Answer
 from functions.api.pages import BUTTON, FIELD, button, page, quoted
 from functions.api.routing import Public, Visit
 from shared.adapters.dynamo.keys import visit_name
-from shared.adapters.dynamo.suppressions import Suppression
+from shared.adapters.dynamo.recipients.suppressions import Suppression
 from shared.domain.suppressions import Reach
 from shared.domain.unsubscribe import ONE_CLICK, PAGE, Unsubscription
 from shared.ports import Retriable

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import ClientError
 
-from shared.adapters.files import faults
+from shared.adapters.s3.files import faults
 from shared.ports import FileChanged
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
-from shared.adapters.http import IDLE_SECONDS, JOIN, RECV, Connection, HttpClient, Origin, head_of, parse
-from shared.adapters.http_answer import Answer
+from shared.adapters.http.answer import Answer
+from shared.adapters.http.transport import IDLE_SECONDS, JOIN, RECV, Connection, HttpClient, Origin, head_of, parse
 from shared.ports import AnswerLost, NoTime, Request, Response
 
 FRESH: Final = 0.001

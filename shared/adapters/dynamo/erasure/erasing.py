@@ -12,13 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from shared.adapters import versions
-from shared.adapters.archived import Archived
-from shared.adapters.blobs import S3Blobs
-from shared.adapters.dynamo import codec, contents, keys
+from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import number, s
-from shared.adapters.dynamo.uploads import DynamoUploads
+from shared.adapters.dynamo.jobs import contents
+from shared.adapters.s3 import versions
+from shared.adapters.s3.archive_eraser import Archived
+from shared.adapters.s3.blobs import S3Blobs
 from shared.domain import archive
 from shared.domain import chunks as chunk_codec
 from shared.domain import content as content_codec

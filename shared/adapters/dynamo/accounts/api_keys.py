@@ -10,11 +10,11 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from shared.adapters.dynamo import journal, keys
+from shared.adapters.dynamo import audit, keys
+from shared.adapters.dynamo.accounts.moving import Mover
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes, Places
-from shared.adapters.dynamo.moving import Mover
 from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import ApiKey, Scope, default_scopes, is_key_text, key_digest, new_key_text
 from shared.domain.journal import SYSTEM, Act, Event, audited
@@ -237,7 +237,7 @@ class ApiKeys:
         """
         if not self._places.moved():
             Mover(self._db, self._table).move(self._now())
-        every = [*actions, *self._places.twins(actions), *journal.puts(self._db, self._table, event)]
+        every = [*actions, *self._places.twins(actions), *audit.puts(self._db, self._table, event)]
         try:
             self._db.call("transact_write_items", TransactItems=every)
         except Cancelled as lost:

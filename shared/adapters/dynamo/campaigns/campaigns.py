@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
-from shared.adapters.dynamo import campaign_codec, codec, contents, folding, journal, keys, once
-from shared.adapters.dynamo.campaign_codec import campaign_item, campaign_update, listed, mine_pk, upload_update
+from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
+from shared.adapters.dynamo.campaigns import codec
+from shared.adapters.dynamo.campaigns.codec import campaign_item, campaign_update, listed, mine_pk, upload_update
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.jobs import contents, folding
 from shared.adapters.dynamo.listing import entries
 from shared.domain.campaigns import Campaign, Upload, UploadState
 from shared.domain.content import Content
@@ -32,7 +34,7 @@ class DynamoCampaigns:
     def create(self, campaign: Campaign, key: Idempotency | None) -> Stored | Replay | Mismatch:
         """Store a new campaign, with its idempotency record."""
         now = campaign.created_at
-        made = once.earlier(self._db, self._table, key, now)
+        made = idempotent_writes.earlier(self._db, self._table, key, now)
         if made is not None:
             return made
         put = {
@@ -40,12 +42,12 @@ class DynamoCampaigns:
             "Item": campaign_item(campaign),
             "ConditionExpression": "attribute_not_exists(pk)",
         }
-        return once.create(self._db, self._table, [{"Put": put}], key, owner=campaign.id, now=now)
+        return idempotent_writes.create(self._db, self._table, [{"Put": put}], key, owner=campaign.id, now=now)
 
     def get(self, campaign: str) -> Campaign | None:
         """Return a campaign, consistent."""
         item = self._db.get(self._table, keys.campaign(campaign))
-        return campaign_codec.campaign(item) if item else None
+        return codec.campaign(item) if item else None
 
     def sent(self, campaign: str) -> Sequence[str]:
         """Return the jobs that a campaign's lists have become, oldest first, consistent."""
@@ -59,13 +61,13 @@ class DynamoCampaigns:
             if event is None:
                 self._db.call("update_item", **update)
             else:
-                actions = [{"Update": update}, *journal.puts(self._db, self._table, event)]
+                actions = [{"Update": update}, *audit.puts(self._db, self._table, event)]
                 self._db.call("transact_write_items", TransactItems=actions)
         except (ConditionFailed, Cancelled) as lost:
             if isinstance(lost, Cancelled) and "ConditionalCheckFailed" not in lost.codes:
                 raise
             item = lost.items[0] if isinstance(lost, Cancelled) else lost.item
-            return item is not None and campaign_codec.campaign(item) == new
+            return item is not None and codec.campaign(item) == new
         return True
 
     def delete(self, campaign: Campaign) -> bool:
@@ -90,7 +92,7 @@ class DynamoCampaigns:
         event: Event | None = None,
     ) -> Stored | Replay | Mismatch | None:
         """Turn a list into a job. Its content is stored before; one that no job follows goes by TTL."""
-        made = once.earlier(self._db, self._table, key, job.created_at)
+        made = idempotent_writes.earlier(self._db, self._table, key, job.created_at)
         if made is not None:
             return made
         self._db.batch_put([(self._table, x) for x in contents.items(job, (), content, self._blobs)])
@@ -103,11 +105,11 @@ class DynamoCampaigns:
         ]
         if not job.test:
             actions.append(folding.first_stats(self._table, job))
-        actions += journal.puts(self._db, self._table, event) if event is not None else []
+        actions += audit.puts(self._db, self._table, event) if event is not None else []
         try:
             # The job's id is the list's, so it does not tell two calls for the same list apart.
             owner = new_id(job.created_at)
-            return once.store(self._db, self._table, actions, key, owner=owner, now=job.created_at)
+            return idempotent_writes.store(self._db, self._table, actions, key, owner=owner, now=job.created_at)
         except Cancelled as lost:
             if "ConditionalCheckFailed" not in lost.codes:
                 raise

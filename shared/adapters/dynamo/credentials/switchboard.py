@@ -6,11 +6,11 @@ A credential's stand beside its slots in `ops`, those of accounts and of everyth
 from dataclasses import dataclass
 from typing import Any, Final
 
-from shared.adapters.dynamo import journal, keys
+from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.credentials.switches import switches
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
-from shared.adapters.dynamo.switches import switches
 from shared.contracts import AUDIT_DAYS, MIN_RATE
 from shared.domain.breaker import BreakerState
 from shared.domain.journal import EVERYONE, Act, audited
@@ -182,7 +182,7 @@ class Switchboard:
         act = acts[0 if switch.credential else 1 if switch.account else 2]
         name = switch.credential or switch.account or EVERYONE
         event = audited(switch.account or EVERYONE, now, name, act, by, told)
-        actions = [{"Update": update}, *journal.puts(self._db, self._records, event)]
+        actions = [{"Update": update}, *audit.puts(self._db, self._records, event)]
         try:
             self._db.call("transact_write_items", TransactItems=actions)
         except Cancelled as lost:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
-from shared.adapters.dynamo.transitions import PLACED, place
+from shared.adapters.dynamo.jobs.transitions import PLACED, place
 from shared.domain import ledger as rules
 from shared.domain.jobs import Job, stats_of
 from shared.domain.ledger import BY_KEYS, Ledger

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from shared.adapters.dynamo import once
+from shared.adapters.dynamo import idempotent_writes
 from shared.adapters.dynamo.client import Dynamo
 from shared.ports import Clock, Idempotency, Mismatch, Replay, Stored
 
@@ -24,11 +24,11 @@ class Answers:
     def earlier(self, account: str, key: str, fingerprint: str) -> Replay | Mismatch | None:
         """Return what an earlier request with this key answered; None if there was none, or it has expired."""
         asked = Idempotency(account, key, fingerprint, answer="", expires=0)
-        return once.earlier(self._db, self._table, asked, int(self._clock.now() * 1000))
+        return idempotent_writes.earlier(self._db, self._table, asked, int(self._clock.now() * 1000))
 
     def keep(self, key: Idempotency, owner: str) -> Stored | Replay | Mismatch:
         """Store the answer of a request that is about to be carried out, unless there is an earlier one.
 
         `owner`: a random id of what it makes, by which a write whose answer was lost is recognised.
         """
-        return once.store(self._db, self._table, (), key, owner=owner, now=int(self._clock.now() * 1000))
+        return idempotent_writes.store(self._db, self._table, (), key, owner=owner, now=int(self._clock.now() * 1000))

@@ -25,8 +25,8 @@ import threading
 from collections import deque
 from typing import Final
 
-from shared.adapters.dial import connect_code, dial
-from shared.adapters.smtp_session import Lost, Session, encode
+from shared.adapters.http.connect import connect_code, dial
+from shared.adapters.smtp.session import Lost, Session, encode
 from shared.domain.smtp import Mail, Relay, Reply, Step, Tls
 from shared.ports import AnswerLost, Clock, Interrupted, NoTime, NotSent, Smtp, Unfit
 

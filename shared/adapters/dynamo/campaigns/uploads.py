@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from shared.adapters.dynamo import campaign_codec as codec
 from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.campaigns import codec
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import ledger_item, n, s
 from shared.contracts import INDEX_OPEN

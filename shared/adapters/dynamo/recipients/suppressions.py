@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from shared.adapters.dynamo import journal, keys, marks
+from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
+from shared.adapters.dynamo.recipients import watermarks
 from shared.contracts import AUDIT_DAYS
 from shared.domain.addresses import address_hash
 from shared.domain.journal import RECIPIENT, SYSTEM, Act, Event, audited, person
@@ -61,7 +62,7 @@ def add(db: Dynamo, table: str, reach: Reach, namespace: str, new: Suppression, 
     first["ConditionExpression"] = "attribute_not_exists(pk)"
     second: Item = {"TableName": table, "Item": {**keys.suppression_log(namespace, new.at, digest, reach), **fields}}
     try:
-        noted = journal.puts(db, table, event) if event is not None else []
+        noted = audit.puts(db, table, event) if event is not None else []
         db.call("transact_write_items", TransactItems=[{"Put": first}, {"Put": second}, *noted])
     except Cancelled as lost:
         if "ConditionalCheckFailed" not in lost.codes:
@@ -107,7 +108,7 @@ def remove(
         by_time = {"TableName": table, "Key": keys.suppression_log(namespace, number(item, "at"), digest, reach)}
         tried = True
         try:
-            noted = journal.puts(db, table, event) if event is not None else []
+            noted = audit.puts(db, table, event) if event is not None else []
             db.call("transact_write_items", TransactItems=[{"Delete": by_hash}, {"Delete": by_time}, *noted])
         except Cancelled as lost:
             if "ConditionalCheckFailed" not in lost.codes:
@@ -187,11 +188,11 @@ class Suppressions:
         noted = False
         while True:
             if not noted and self.get(namespace, address_key, reach=reach) is None:
-                marks.suppressing(self._db, self._table, namespace, now, reach)
+                watermarks.suppressing(self._db, self._table, namespace, now, reach)
                 noted = True
             if add(self._db, self._table, reach, namespace, new, added):
                 if not noted:  # it was there, and was taken away just now
-                    marks.suppressing(self._db, self._table, namespace, now, reach)
+                    watermarks.suppressing(self._db, self._table, namespace, now, reach)
                 return new
             known = self.get(namespace, address_key, reach=reach)
             if known is None:
@@ -213,7 +214,7 @@ class Suppressions:
         both = keys.suppression(namespace, digest, reach), keys.suppression_log(namespace, known.at, digest, reach)
         try:
             updates = [{"Update": {**update, "Key": key}} for key in both]
-            noted = journal.puts(self._db, self._table, event)
+            noted = audit.puts(self._db, self._table, event)
             self._db.call("transact_write_items", TransactItems=[*updates, *noted])
         except Cancelled as lost:
             if "ConditionalCheckFailed" in lost.codes:

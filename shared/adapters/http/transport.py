@@ -24,8 +24,8 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
-from shared.adapters.dial import connect_code, dial
-from shared.adapters.http_answer import Answer, time_left
+from shared.adapters.http.answer import Answer, time_left
+from shared.adapters.http.connect import connect_code, dial
 from shared.ports import AnswerLost, Clock, Http, NoTime, NotSent, Response
 
 CONNECT_TIMEOUT: Final = 3.0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from shared.adapters.multipart import CONTENT_TYPE
+from shared.adapters.s3.multipart import CONTENT_TYPE
 from shared.domain.archive import PREFIX
 from shared.domain.erasure import erased_row
 from shared.domain.exports import rows

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from shared.adapters.dynamo import journal, keys, once
+from shared.adapters.dynamo import audit, idempotent_writes, keys
 from shared.adapters.dynamo.client import BATCH_WRITE, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import binary, n, number, s, text
 from shared.adapters.dynamo.listing import entries
@@ -41,7 +41,7 @@ class DynamoTemplates:
     def _store(
         self, x: StoredTemplate, condition: str, values: Item, key: Idempotency | None, event: Event | None
     ) -> Stored | Replay | Mismatch | None:
-        made = once.earlier(self._db, self._table, key, x.saved_at)
+        made = idempotent_writes.earlier(self._db, self._table, key, x.saved_at)
         if made is not None:
             return made
         fields = _fields(x)
@@ -57,7 +57,9 @@ class DynamoTemplates:
         version = {"TableName": self._table, "Item": {**keys.template_version(x.id, x.version), **fields}}
         actions: list[Item] = [{"Put": head}, {"Put": version}, *self._noted(event)]
         try:
-            return once.store(self._db, self._table, actions, key, owner=new_id(x.saved_at), now=x.saved_at)
+            return idempotent_writes.store(
+                self._db, self._table, actions, key, owner=new_id(x.saved_at), now=x.saved_at
+            )
         except Cancelled as lost:
             if lost.codes[0] != "ConditionalCheckFailed":
                 raise
@@ -123,7 +125,7 @@ class DynamoTemplates:
         return True
 
     def _noted(self, event: Event | None) -> list[Item]:
-        return journal.puts(self._db, self._table, event) if event is not None else []
+        return audit.puts(self._db, self._table, event) if event is not None else []
 
 
 def _fields(x: StoredTemplate) -> Item:

@@ -11,7 +11,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError, HTTPClientError, IncompleteReadError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 
-from shared.adapters.blobs import S3Blobs
+from shared.adapters.s3.blobs import S3Blobs
 from shared.adapters.sqs import is_transient
 from shared.ports import Clock, FileChanged, FileFacts, Retriable
 

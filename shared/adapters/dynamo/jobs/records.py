@@ -5,21 +5,12 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
-from shared.adapters.dynamo import (
-    codec,
-    contents,
-    folding,
-    journal,
-    keys,
-    marks,
-    once,
-    reservation,
-    suppressions,
-    transitions,
-)
+from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
-from shared.adapters.dynamo.suppressions import Suppression
+from shared.adapters.dynamo.jobs import contents, folding, reservation, transitions
+from shared.adapters.dynamo.recipients import suppressions, watermarks
+from shared.adapters.dynamo.recipients.suppressions import Suppression
 from shared.contracts import INDEX_OPEN
 from shared.domain import ledger as rules
 from shared.domain.breaker import Breaker
@@ -58,7 +49,7 @@ class DynamoRecords:
         self, job: Job, chunks: Sequence[Chunk], ledgers: Sequence[Ledger], content: Content, key: Idempotency | None
     ) -> Stored | Replay | Mismatch:
         """Store chunks, ledgers and content, then job, stats and idempotency record in one transaction."""
-        made = once.earlier(self._db, self._records, key, job.created_at)
+        made = idempotent_writes.earlier(self._db, self._records, key, job.created_at)
         if made is not None:
             return made
         puts = [(self._ops, codec.ledger_item(x)) for x in ledgers]
@@ -66,7 +57,7 @@ class DynamoRecords:
         actions = [folding.put_job(self._records, job)]
         if not job.test:
             actions.append(folding.first_stats(self._records, job))
-        return once.create(self._db, self._records, actions, key, owner=job.id, now=job.created_at)
+        return idempotent_writes.create(self._db, self._records, actions, key, owner=job.id, now=job.created_at)
 
     # Reading
 
@@ -96,7 +87,7 @@ class DynamoRecords:
             if item["sk"]["S"] == keys.JOB:
                 found = codec.job(item)
             elif item["sk"]["S"] == keys.SUPPRESSED:
-                suppressed_at = marks.latest(item)
+                suppressed_at = watermarks.latest(item)
             else:
                 paused = paused or "paused" in item or "suspended" in item
         return Control(found, paused, breaker, suppressed_at)
@@ -314,7 +305,7 @@ class DynamoRecords:
         update = transitions.make(self._records, job, change, now, reason, strict=strict, archive=self._archive, by=by)
         beside = reservation.actions(self._ops, job, change)
         beside += [reservation.held_back(self._records, job.account)] if change is Change.GIVE_WAY else []
-        beside += journal.puts(self._db, self._records, event) if event is not None else []
+        beside += audit.puts(self._db, self._records, event) if event is not None else []
         return self._change_with(job, update, beside) if beside else self._changed(update)
 
     def _changed(self, update: Item) -> Changed:
@@ -351,7 +342,7 @@ class DynamoRecords:
         by = event.actor if event is not None else ""
         update = transitions.record_retry(self._records, job, request, archive=self._archive, by=by)
         if event is not None:
-            changed = self._change_with(job, update, journal.puts(self._db, self._records, event))
+            changed = self._change_with(job, update, audit.puts(self._db, self._records, event))
         else:
             changed = self._changed(update)
         stored = changed.job
@@ -418,7 +409,7 @@ class DynamoRecords:
     ) -> None:
         """Add an address to the suppressions, or to those who unsubscribed; an existing entry stays."""
         if self._noted != (namespace, now, reach):  # those of one batch of words have one moment
-            marks.suppressing(self._db, self._records, namespace, now, reach)
+            watermarks.suppressing(self._db, self._records, namespace, now, reach)
             self._noted = (namespace, now, reach)
         suppressions.add(self._db, self._records, reach, namespace, Suppression(key, reason, now, job, channel))
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.api_keys import CACHE, MAX_CACHED, ApiKeys, UnknownAccount
-from shared.adapters.dynamo.buckets import BURST, RATE, Buckets
+from shared.adapters.dynamo.accounts.api_keys import CACHE, MAX_CACHED, ApiKeys, UnknownAccount
+from shared.adapters.dynamo.accounts.buckets import BURST, RATE, Buckets
+from shared.adapters.dynamo.accounts.moving import Mover
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
-from shared.adapters.dynamo.moving import Mover
 from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import Account, new_account_id, sender_of
 from shared.domain.journal import SYSTEM, Act, audited, masked
