@@ -18,7 +18,7 @@ from typing import Final
 from benchmarks import prices, scenarios
 from benchmarks.meter import Tally
 from benchmarks.world import World, world
-from shared.domain.pacing import SHARE
+from shared.domain.lanes.pacing import SHARE
 
 MESSAGES: Final = 1000
 CAMPAIGN: Final = 5000

@@ -5,7 +5,7 @@ from benchmarks.rows import Row, named
 from benchmarks.scenarios import batch, lane_of, rate_of, warm, words
 from benchmarks.world import world
 from shared.contracts import Word
-from shared.domain.pacing import pace
+from shared.domain.lanes.pacing import pace
 from tests.engine.fairness import behind_bulk, shared
 from tests.engine.kills import GOAL, kill
 from tests.engine.lowered import use

@@ -19,10 +19,10 @@ from benchmarks.world import prose, recipients
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential, Settings
-from shared.domain.content import Content, Mailbox
-from shared.domain.jobs import Policy
-from shared.domain.ledger import LedgerStatus
-from shared.domain.states import Cell
+from shared.domain.content.content import Content, Mailbox
+from shared.domain.jobs.job import Policy
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.states import Cell
 from shared.engine.intake.accept import Accepted, Acceptor, BatchRequest
 from shared.engine.lane.breaker_cache import Circuits
 from shared.engine.lane.recovery import Recovery

@@ -31,8 +31,8 @@ from benchmarks.sender import KEY, LATENCY_MS, LEASES, NAME, RATE, WINDOW, reque
 from benchmarks.world import Context
 from shared import contracts
 from shared.contracts import Credential, Settings, pointer
-from shared.domain.jobs import Job
-from shared.domain.states import Cell
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import Cell
 from shared.engine.intake.accept import Accepted, Acceptor
 from simulator.run import SimulatorProcess
 from tests.fakes.tables import create_tables

@@ -14,16 +14,16 @@ from typing import Any, Final
 import functions  # noqa: F401 - the garbage collector is set as in a function
 from benchmarks.machine import REFERENCE_S, calibrate
 from benchmarks.start import peak_kb
-from shared.domain import chunks as chunking
-from shared.domain import details as detail_codec
-from shared.domain import ledger as rules
-from shared.domain.chunks import Chunk, Recipient
-from shared.domain.details import Detail, FeedbackDetail, FeedbackEntry
 from shared.domain.exports import Export
-from shared.domain.jobs import Job
-from shared.domain.ledger import BY_KEYS, Ledger
-from shared.domain.outcomes import Entry, Kind
-from shared.domain.states import COUNT_KEYS, Cell, JobState
+from shared.domain.jobs import chunks as chunking
+from shared.domain.jobs import details as detail_codec
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.chunks import Chunk, Recipient
+from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import BY_KEYS, Ledger
+from shared.domain.jobs.outcomes import Entry, Kind
+from shared.domain.jobs.states import COUNT_KEYS, Cell, JobState
 from shared.engine.reports.export import Did, Exporter
 from shared.engine.reports.message_log import Logs
 

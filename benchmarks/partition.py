@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import Dynamo
-from shared.domain.campaigns import Upload, UploadState
-from shared.domain.uploads import PackedChunk
+from shared.domain.campaigns.campaign import Upload, UploadState
+from shared.domain.lists.uploads import PackedChunk
 from shared.ports import Retriable
 from tests.fakes.clock import FakeClock
 from tests.fakes.partitions import Throttling

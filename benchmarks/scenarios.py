@@ -8,7 +8,7 @@ from typing import Final
 from benchmarks.meter import Tally
 from benchmarks.world import ID_BYTES, World, prose, recipients
 from shared.contracts import Word
-from shared.domain.pacing import SHARE, pace
+from shared.domain.lanes.pacing import SHARE, pace
 
 BODY = 2000
 """Bytes of HTML unless told otherwise."""

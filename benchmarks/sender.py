@@ -35,12 +35,12 @@ from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.http.transport import HttpClient
 from shared.adapters.http.wire import Wire
 from shared.contracts import Credential, Settings
-from shared.domain.content import Content, Mailbox
-from shared.domain.details import Detail
-from shared.domain.jobs import Policy
-from shared.domain.outcomes import Entry, Kind
-from shared.domain.pacing import pace
-from shared.domain.states import Cell
+from shared.domain.content.content import Content, Mailbox
+from shared.domain.jobs.details import Detail
+from shared.domain.jobs.job import Policy
+from shared.domain.jobs.outcomes import Entry, Kind
+from shared.domain.jobs.states import Cell
+from shared.domain.lanes.pacing import pace
 from shared.engine.intake.accept import Accepted, Acceptor, BatchRequest
 from shared.engine.lane.breaker_cache import Circuits
 from shared.engine.lane.recovery import Recovery

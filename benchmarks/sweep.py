@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from benchmarks import rows
 from benchmarks.rows import Row, named
-from shared.domain.jobs import Job
-from shared.domain.states import JobState
-from shared.domain.switches import EVERYTHING
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import JobState
+from shared.domain.lanes.switches import EVERYTHING
 from shared.domain.times import DAY_MS
 from shared.engine.walks.jobs import YOUNG_MS
 from tests.fakes.queues import FakeLane

@@ -21,17 +21,17 @@ from benchmarks.start import peak_kb
 from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.campaigns.campaign_codec import campaign_item, upload_item
 from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
-from shared.adapters.dynamo.campaigns.codec import campaign_item, upload_item
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import CONFIG, Dynamo
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.s3.files import BLOCK, S3Files
 from shared.adapters.s3.files import CONFIG as S3_CONFIG
 from shared.contracts import Credential, Settings
-from shared.domain.addresses import address_hash
-from shared.domain.campaigns import Campaign, Message, Upload, UploadState
-from shared.domain.uploads import PackedChunk
+from shared.domain.campaigns.campaign import Campaign, Message, Upload, UploadState
+from shared.domain.lists.uploads import PackedChunk
+from shared.domain.recipients.addresses import address_hash
 from shared.engine.lists.ingest import Did, Ingestion
 
 HEADER: Final = b"Recipient,first_name,last_name,city,code\r\n"

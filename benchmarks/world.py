@@ -27,9 +27,9 @@ from shared import contracts
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.homes import Homes
 from shared.contracts import Credential, Settings, Word
-from shared.domain.chunks import Recipient
-from shared.domain.content import Content, Mailbox
-from shared.domain.jobs import Policy
+from shared.domain.content.content import Content, Mailbox
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.job import Policy
 from shared.engine.intake.accept import Accepted, Acceptor, BatchRequest
 from shared.engine.lane.calls import Calls
 from shared.ports import Response

@@ -11,7 +11,7 @@ from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
 from cli.output import Json, counted, emit, moment, say, surroundings, table
 from shared.domain.accounts import MAX_NAME, is_account_id
-from shared.domain.journal import has_address, operator
+from shared.domain.audit import has_address, operator
 
 if TYPE_CHECKING:
     from shared.adapters.dynamo.accounts.accounts import Accounts
@@ -205,7 +205,7 @@ def set_region(
     json: Json = False,
 ) -> None:
     """Say whose telephone numbers need no country code in the account's lists, where an upload does not say it."""
-    from shared.domain.recipients import reader  # noqa: PLC0415 - loads the numbering plans of the world
+    from shared.domain.recipients.reader import reader  # noqa: PLC0415 - loads the numbering plans of the world
 
     wanted = "" if region.lower() == "none" else region.upper()
     try:

@@ -8,7 +8,7 @@ from cli.accounts import resolve
 from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import Misused
 from cli.output import Json, emit, moment, surroundings, table
-from shared.domain.journal import EVERYONE, Event
+from shared.domain.audit import EVERYONE, Event
 from shared.domain.namespaces import namespace
 from shared.ports import Clock, Journal
 

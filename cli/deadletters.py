@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 from cli.deployment import OPS_OUTPUT, Deployment
 from shared import contracts
 from shared.domain.ids import Ref
-from shared.domain.states import Cell
+from shared.domain.jobs.states import Cell
 from shared.ports import BadEvents
 
 if TYPE_CHECKING:
-    from shared.domain.campaigns import Upload
+    from shared.domain.campaigns.campaign import Upload
     from shared.domain.exports import Export
-    from shared.domain.jobs import Job
-    from shared.domain.ledger import Ledger
+    from shared.domain.jobs.job import Job
+    from shared.domain.jobs.ledger import Ledger
 
 QUEUE: Final = "AWS::SQS::Queue"
 DEAD: Final = "-dlq"

@@ -35,7 +35,7 @@ from shared.contracts import (
     lane_queue_name,
     prefix,
 )
-from shared.domain.switches import EVERYTHING, Switch
+from shared.domain.lanes.switches import EVERYTHING, Switch
 from shared.ports import Clock
 
 WORKERS: Final = 8

@@ -12,9 +12,9 @@ from cli.errors import Misused
 from cli.meters import meter
 from cli.output import Json, counted, emit, say, surroundings, table, tell
 from shared.contracts import ENV_BUCKET
-from shared.domain import recipients
 from shared.domain.accounts import is_account_id
-from shared.domain.journal import EVERYONE, Act, audited, operator, person
+from shared.domain.audit import EVERYONE, Act, audited, operator, person
+from shared.domain.recipients import reader
 from shared.ports import Clock
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ def erase(
 def _key(address: str) -> str:
     """Return the normalised address or number."""
     for channel in ("email", "sms"):
-        got = recipients.reader(channel)(address.strip())
-        if not isinstance(got, recipients.Fault):
+        got = reader.reader(channel)(address.strip())
+        if not isinstance(got, reader.Fault):
             return got[1]
     raise Misused("that is neither an e-mail address nor a number with its country code (+15551234567)")
 

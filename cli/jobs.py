@@ -12,7 +12,7 @@ from cli.client import connect, path_of
 from cli.errors import Failed, Misused
 from cli.output import Json, counted, emit, say, surroundings, tables, tell
 from cli.watch import asked
-from shared.domain.states import JobState, MessageState, Status
+from shared.domain.jobs.states import JobState, MessageState, Status
 from shared.ports import Clock
 
 PAGE: Final = "1000"

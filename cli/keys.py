@@ -13,7 +13,7 @@ from cli.errors import Misused, NotFound
 from cli.output import Json, counted, emit, moment, say, surroundings, table, tell
 from cli.stopping import stop_of_key, working
 from shared.domain.accounts import ApiKey, Scope
-from shared.domain.jobs import Job
+from shared.domain.jobs.job import Job
 
 key_app = typer.Typer(help="API keys of an account.", no_args_is_help=True)
 

@@ -26,7 +26,7 @@ from cli.meters import meter
 from cli.output import Json, emit, moment, say, surroundings, table, tell
 from cli.redrive import HOLD_SECONDS, Again, Redrive, Resend, Tally
 from shared.contracts import EXPRESS_SUFFIX, prefix
-from shared.domain.journal import EVERYONE, Act, audited, operator
+from shared.domain.audit import EVERYONE, Act, audited, operator
 from shared.ports import Clock
 
 app = typer.Typer(help="The stack's queues and what is dead in them.", no_args_is_help=True)

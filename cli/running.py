@@ -20,8 +20,8 @@ from cli.meters import Meter, meter, size_of
 from cli.output import Surroundings, counted, emit, say, table, tell
 from cli.transfer import upload
 from cli.watch import Bars, Progress, as_json, as_lines, asked, watch
-from shared.domain.jobs import StopReason
-from shared.domain.states import MessageState
+from shared.domain.jobs.job import StopReason
+from shared.domain.jobs.states import MessageState
 
 SHOWN: Final = 10
 """Problems of a list that are shown; `campaign problems` shows the others."""

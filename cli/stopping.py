@@ -13,8 +13,8 @@ from cli.errors import Misused, NotFound
 from cli.output import Json, counted, emit, moment, say, surroundings, table, tell
 from shared.contracts import TEST_CREDENTIAL
 from shared.domain.ids import is_id
-from shared.domain.jobs import Job, StopReason
-from shared.domain.states import JobState
+from shared.domain.jobs.job import Job, StopReason
+from shared.domain.jobs.states import JobState
 from shared.ports import Clock
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from cli.accounts import reason_of, resolve
 from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
 from cli.output import Json, emit, moment, say, surroundings, table, tell
-from shared.domain.journal import operator
-from shared.domain.switches import EVERYTHING, Switch
+from shared.domain.audit import operator
+from shared.domain.lanes.switches import EVERYTHING, Switch
 
 if TYPE_CHECKING:
     from shared.adapters.dynamo.credentials.switchboard import Setting, Switchboard

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from cli.errors import Failed
 from cli.output import clean, counted, emit, say
-from shared.domain.states import JobState, MessageState
+from shared.domain.jobs.states import JobState, MessageState
 from shared.ports import Clock
 
 T = TypeVar("T")

@@ -401,7 +401,7 @@ class Word:
 
     Attributes:
         ref: `job-chunk-index-attempt`.
-        word: one of `shared.domain.feedback.WordKind`'s values: accepted, deferred, delivered, bounced, complained,
+        word: a value of `shared.domain.jobs.feedback.WordKind`: accepted, deferred, delivered, bounced, complained,
             dropped, blocked, failed_temporarily, unsubscribed, resubscribed.
         at: Unix time in seconds, as the provider says.
         id: the provider's message id, or empty.

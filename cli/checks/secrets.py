@@ -8,9 +8,9 @@ from typing import Any, Final, NoReturn
 
 from cli.checks import Finding, Level
 from shared.contracts import WEBHOOK_PATH, Credential
-from shared.domain.chunks import Recipient
-from shared.domain.content import Content, Mailbox
-from shared.domain.outcomes import Rejected
+from shared.domain.content.content import Content, Mailbox
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.outcomes import Rejected
 from shared.domain.sealing import MIN_KEY, Keys
 from shared.ports import BadSignature, Clock, NotSent, Retriable, Target
 from shared.providers import registry

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from cli.checks import Finding, Level, confirmed, first
 from shared.contracts import Credential
-from shared.domain.breaker import Breaker, BreakerState
-from shared.domain.switches import Switches
+from shared.domain.lanes.breaker import Breaker, BreakerState
+from shared.domain.lanes.switches import Switches
 
 _OK: Final = 200
 

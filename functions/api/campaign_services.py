@@ -8,7 +8,7 @@ from shared.adapters.dynamo.accounts.buckets import Buckets
 from shared.adapters.dynamo.campaigns.templates import DynamoTemplates
 from shared.adapters.dynamo.client import Dynamo
 from shared.bootstrap import Deployment
-from shared.domain.unsubscribe import PATH
+from shared.domain.content.unsubscribe import PATH
 from shared.engine.campaigns.campaigns import CampaignControl
 from shared.engine.campaigns.preview import Previews
 from shared.engine.jobs.control import JobControl

@@ -3,8 +3,8 @@
 from pydantic import Field
 
 from functions.api.views import Time, View, moment
-from shared.domain.campaigns import Campaign, Message, StoredTemplate
-from shared.domain.content import Mailbox
+from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate
+from shared.domain.content.content import Mailbox
 
 
 class SayingView(View):

@@ -10,12 +10,12 @@ from functions.api.http import answerable
 from functions.api.problems import FieldError, Problem, invalid
 from functions.api.routing import Call
 from shared.contracts import TEST_CREDENTIAL
-from shared.domain.campaigns import MAX_PACKED, Campaign, Message, StoredTemplate
-from shared.domain.csv_rows import column_name
+from shared.domain.campaigns.campaign import MAX_PACKED, Campaign, Message, StoredTemplate
+from shared.domain.content.plain_text import text_template
+from shared.domain.content.templates import InvalidTemplateError, Kind, Template
 from shared.domain.ids import is_id
-from shared.domain.jobs import Job
-from shared.domain.plain_text import text_template
-from shared.domain.templates import InvalidTemplateError, Kind, Template
+from shared.domain.jobs.job import Job
+from shared.domain.lists.csv_rows import column_name
 from shared.engine.campaigns.campaigns import Reason, Refused, state_of
 from shared.engine.lists.uploading import Refusal
 

@@ -8,12 +8,12 @@ from functions.api.models import MAX_COPIES, MAX_RECIPIENTS, NewBatch
 from functions.api.problems import Problem, invalid
 from functions.api.routing import Call, Nothing
 from shared.contracts import TEST_CREDENTIAL, Routing
-from shared.domain.addresses import Address, Invalid, parse, parse_many, split_list
-from shared.domain.chunks import Recipient
-from shared.domain.content import Attachment, Content, Mailbox
-from shared.domain.jobs import OnAmbiguous, Policy
-from shared.domain.suppressions import reaches
-from shared.domain.unsubscribe import PATH
+from shared.domain.content.content import Attachment, Content, Mailbox
+from shared.domain.content.unsubscribe import PATH
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.job import OnAmbiguous, Policy
+from shared.domain.recipients.addresses import Address, Invalid, parse, parse_many, split_list
+from shared.domain.recipients.suppressions import reaches
 from shared.engine.intake.accept import BatchRequest
 
 CHANNEL: Final = "email"

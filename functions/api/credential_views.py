@@ -8,7 +8,7 @@ from pydantic import Field
 from functions.api.views import Time, View, at
 from shared.adapters.dynamo.credentials.credentials import CredentialState
 from shared.contracts import Credential
-from shared.domain.breaker import BreakerState
+from shared.domain.lanes.breaker import BreakerState
 
 
 class BreakerView(View):

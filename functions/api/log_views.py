@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from functions.api.views import Time, View, moment
-from shared.domain.states import MessageState, Status
+from shared.domain.jobs.states import MessageState, Status
 from shared.engine.reports.message_log import LogLine
 
 

@@ -19,10 +19,10 @@ from pydantic import (
     field_validator,
 )
 
-from shared.domain.feedback import SOFT, WordKind
-from shared.domain.jobs import OnAmbiguous
-from shared.domain.states import MessageState, Status
-from shared.domain.suppressions import Reach
+from shared.domain.jobs.feedback import SOFT, WordKind
+from shared.domain.jobs.job import OnAmbiguous
+from shared.domain.jobs.states import MessageState, Status
+from shared.domain.recipients.suppressions import Reach
 
 MAX_RECIPIENTS: Final = 5000
 MAX_COPIES: Final = 50

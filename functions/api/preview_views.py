@@ -6,8 +6,8 @@ from pydantic import Field
 
 from functions.api.campaign_views import mailbox_text
 from functions.api.views import View
-from shared.domain import sms
-from shared.domain.content import Content, Mailbox
+from shared.domain.content import sms
+from shared.domain.content.content import Content, Mailbox
 from shared.engine.campaigns.preview import Preview
 from shared.engine.lane.compose import Fault
 

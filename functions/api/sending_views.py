@@ -7,7 +7,7 @@ from pydantic import Field
 
 from functions.api.log_views import LogLineView
 from functions.api.views import Counts, JobView, Restarted, Tally, Time, View, moment
-from shared.domain.campaigns import Campaign
+from shared.domain.campaigns.campaign import Campaign
 
 
 class SentList(View):

@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from functions.api.views import Time, View, at, moment
-from shared.domain.campaigns import Campaign, Upload, UploadState
-from shared.domain.uploads import Problem
+from shared.domain.campaigns.campaign import Campaign, Upload, UploadState
+from shared.domain.lists.uploads import Problem
 
 
 class PlaceView(View):

@@ -11,12 +11,12 @@ from functions.api.models import SCOPES
 from shared.adapters.dynamo.accounts.stats import Day
 from shared.adapters.dynamo.recipients.suppressions import Suppression
 from shared.contracts import Settings
-from shared.domain.feedback import WordKind
-from shared.domain.jobs import Job, OnAmbiguous, public_counts
-from shared.domain.ledger import BY_KEYS
-from shared.domain.states import ACTIVE, JobState
-from shared.domain.suppressions import Reach
-from shared.domain.switches import AS_DECLARED, Switches
+from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.job import Job, OnAmbiguous, public_counts
+from shared.domain.jobs.ledger import BY_KEYS
+from shared.domain.jobs.states import ACTIVE, JobState
+from shared.domain.lanes.switches import AS_DECLARED, Switches
+from shared.domain.recipients.suppressions import Reach
 from shared.engine.reports.message_log import LiveCounts
 
 

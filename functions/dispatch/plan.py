@@ -11,7 +11,7 @@ from functions.dispatch import services
 from functions.early import early
 from shared.adapters import logs, metrics
 from shared.contracts import HELD_BACK, RESUMED
-from shared.domain.switches import Switch
+from shared.domain.lanes.switches import Switch
 from shared.metrics import Metric, Service
 
 logger = logs.lines()

@@ -11,7 +11,7 @@ from functions.dispatch.services import Answer
 from functions.early import early
 from shared.adapters import logs, metrics
 from shared.contracts import EXPRESS_SUFFIX
-from shared.domain.backoff import redelivery_delay
+from shared.domain.lanes.backoff import redelivery_delay
 from shared.metrics import Metric, Service
 
 logger = logs.lines()

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from shared.adapters.secrets import KEPT_EMPTY, MalformedSecret, Secrets
+from shared.domain.content.unsubscribe import Unsubscription, read, sign
 from shared.domain.sealing import Keys, seal, unseal
-from shared.domain.unsubscribe import Unsubscription, read, sign
 
 T = TypeVar("T")
 

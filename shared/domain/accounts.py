@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.addresses import Address, parse
 from shared.domain.namespaces import namespace
+from shared.domain.recipients.addresses import Address, parse
 
 _KEY: Final = re.compile(r"ph_(live|test)_[A-Za-z0-9_-]{43}")
 _KEY_ID: Final = re.compile(r"[0-9a-f]{16}")

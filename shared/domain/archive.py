@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from shared.domain.jobs import Job
+from shared.domain.jobs.job import Job
 from shared.domain.times import DAY_MS
 
 PREFIX: Final = "archive/"

@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from shared.domain.addresses import InvalidCode
-from shared.domain.chunks import Recipient
-from shared.domain.content import Content
+from shared.domain.content.content import Content
 from shared.domain.exports import COLUMNS
-from shared.domain.outcomes import ERASED
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.outcomes import ERASED
+from shared.domain.recipients.addresses import InvalidCode
 
 _RECIPIENT: Final = COLUMNS.index("recipient")
 INVALID: Final = InvalidCode.INVALID_ADDRESS.value

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
-    from shared.domain.campaigns import Campaign, StoredTemplate, Upload
-    from shared.domain.content import Content
-    from shared.domain.jobs import Job
-    from shared.domain.journal import Event
-    from shared.domain.ledger import Ledger
-    from shared.domain.uploads import PackedChunk, Problem
+    from shared.domain.audit import Event
+    from shared.domain.campaigns.campaign import Campaign, StoredTemplate, Upload
+    from shared.domain.content.content import Content
+    from shared.domain.jobs.job import Job
+    from shared.domain.jobs.ledger import Ledger
+    from shared.domain.lists.uploads import PackedChunk, Problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from shared.domain.journal import Event, Log
+    from shared.domain.audit import Event, Log
 
 
 class Journal(Protocol):

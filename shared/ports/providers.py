@@ -11,9 +11,9 @@ from shared.ports.transports import Http, Request, Response
 
 if TYPE_CHECKING:
     from shared.contracts import Word
-    from shared.domain.chunks import Recipient
-    from shared.domain.content import Content
-    from shared.domain.outcomes import Finding, Outcome
+    from shared.domain.content.content import Content
+    from shared.domain.jobs.chunks import Recipient
+    from shared.domain.jobs.outcomes import Finding, Outcome
 
 
 T = TypeVar("T")

@@ -6,17 +6,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
-from shared.domain.suppressions import Reach
+from shared.domain.recipients.suppressions import Reach
 
 if TYPE_CHECKING:
-    from shared.domain.breaker import Breaker
-    from shared.domain.chunks import Chunk
-    from shared.domain.content import Content
-    from shared.domain.details import Detail, FeedbackDetail
-    from shared.domain.jobs import Job, RetryRequest
-    from shared.domain.journal import Event
-    from shared.domain.ledger import Ledger
-    from shared.domain.states import Change
+    from shared.domain.audit import Event
+    from shared.domain.content.content import Content
+    from shared.domain.jobs.chunks import Chunk
+    from shared.domain.jobs.details import Detail, FeedbackDetail
+    from shared.domain.jobs.job import Job, RetryRequest
+    from shared.domain.jobs.ledger import Ledger
+    from shared.domain.jobs.states import Change
+    from shared.domain.lanes.breaker import Breaker
 
 
 FOLDS: Final = 50

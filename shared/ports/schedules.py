@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from shared.domain.jobs import Job
+    from shared.domain.jobs.job import Job
 
 
 class Scheduler(Protocol):

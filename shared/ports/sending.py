@@ -8,16 +8,16 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from shared.domain.breaker import Breaker
-    from shared.domain.hints import Hint
-    from shared.domain.ledger import Ledger
-    from shared.domain.outcomes import Entry
-    from shared.domain.pacing import Pace, Slots
-    from shared.domain.passes import Passing
-    from shared.domain.queue import Expired, NotDue
-    from shared.domain.states import Cell
-    from shared.domain.switches import Hold, Lowered
-    from shared.domain.unsubscribe import Unsubscription
+    from shared.domain.content.unsubscribe import Unsubscription
+    from shared.domain.jobs.ledger import Ledger
+    from shared.domain.jobs.outcomes import Entry
+    from shared.domain.jobs.passes import Passing
+    from shared.domain.jobs.queue import Expired, NotDue
+    from shared.domain.jobs.states import Cell
+    from shared.domain.lanes.breaker import Breaker
+    from shared.domain.lanes.lease_hints import Hint
+    from shared.domain.lanes.pacing import Pace, Slots
+    from shared.domain.lanes.switches import Hold, Lowered
 
 
 class Queue(Protocol):
@@ -195,7 +195,7 @@ class Breakers(Protocol):
 
 
 class LedgerStore(Protocol):
-    """The queue primitives over ledgers; each is atomic. Named as in a mail queue; see `shared.domain.queue`."""
+    """The queue primitives over ledgers; each is atomic. Named as in a mail queue; see `shared.domain.jobs.queue`."""
 
     def enqueue(self, ledgers: Sequence[Ledger]) -> None:
         """Store new ledgers."""

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
-    from shared.domain.smtp import Mail, Relay, Reply
+    from shared.domain.content.smtp import Mail, Relay, Reply
 
 
 @dataclass(frozen=True, slots=True)

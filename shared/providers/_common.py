@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, Generic, TypeVar
 
-from shared.domain.content import Content, Mailbox
-from shared.domain.outcomes import NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
+from shared.domain.content.content import Content, Mailbox
+from shared.domain.jobs.outcomes import NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, Http, NoTime, NotSent, Request, Response, Steps, Target
 
 REF_ARG: Final = "posthaste_ref"

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote_plus
 
-from shared.domain.content import Attachment, Content
-from shared.domain.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown
+from shared.domain.content.content import Attachment, Content
+from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     BATCH_REFUSED,

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from shared.contracts import Word
-from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
-from shared.domain.outcomes import UNSUBSCRIBED
+from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.ports import BadEvents, BadSignature, Reading, Seal
 from shared.providers._common import (
     MAX_AHEAD,

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from email.utils import formatdate
 from typing import Any, Final
 
-from shared.domain.outcomes import Accepted, Finding, Unknown
+from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
 from shared.ports import Http, Response
 from shared.providers._common import REF_ARG, clean, doubt, exchange, fault
 from shared.providers.mailgun_events import MAX_MESSAGE_ID

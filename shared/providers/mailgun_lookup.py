@@ -17,7 +17,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from shared.domain.ids import Ref
-from shared.domain.outcomes import Absent, Accepted, Finding, Unknown
+from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Unknown
 from shared.ports import Http, Response, Target
 from shared.providers._common import REF_ARG, clean, doubt, exchange, fault
 from shared.providers.mailgun_events import MAX_MESSAGE_ID

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from shared.domain.content import Content, Mailbox
-from shared.domain.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown
+from shared.domain.content.content import Content, Mailbox
+from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     MAX_ID,

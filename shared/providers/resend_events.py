@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from shared.contracts import Word
-from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
+from shared.domain.jobs.feedback import WordKind
 from shared.ports import BadEvents, BadSignature, Reading
 from shared.providers._common import (
     MAX_AHEAD,

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.contracts import Word
-from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
-from shared.domain.outcomes import UNSUBSCRIBED
+from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.ports import BadEvents, BadSignature, Reading
 from shared.providers._common import (
     MAX_AHEAD,

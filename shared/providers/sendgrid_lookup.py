@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote
 
-from shared.domain.outcomes import Accepted, Finding, Unknown
+from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
 from shared.ports import Http, Response, Target
 from shared.providers._common import MAX_ID, REF_ARG, clean, doubt, exchange, fault
 

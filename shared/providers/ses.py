@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from shared.domain.content import Content
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.content.content import Content
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     BATCH_REFUSED,

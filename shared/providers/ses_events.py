@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from shared.contracts import Word
-from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
-from shared.domain.outcomes import UNSUBSCRIBED
+from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.ports import AnswerLost, BadEvents, BadSignature, Clock, Http, NotSent, Reading, Response, Retriable
 from shared.providers._common import (
     MAX_AHEAD,

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from shared.domain.content import Content
-from shared.domain.outcomes import Rejected
+from shared.domain.content.content import Content
+from shared.domain.jobs.outcomes import Rejected
 from shared.ports import Target
 from shared.providers._common import REF_ARG, SMTPUTF8, TO_ARG, clean, copies, digest, in_ascii
 from shared.providers.ses_events import CREDENTIAL_ARG

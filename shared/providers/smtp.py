@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
-from shared.domain.content import Content, Mailbox
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
-from shared.domain.smtp import Mail, Relay, Reply, Step, Tls
+from shared.domain.content.content import Content, Mailbox
+from shared.domain.content.smtp import Mail, Relay, Reply, Step, Tls
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, Clock, NoTime, NotSent, Smtp, Target, Unfit
 from shared.providers._common import MAX_ID, PerContent, Refusal, copies, own_words, wait
 from shared.providers.registry import Needs, SecretField

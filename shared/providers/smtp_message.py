@@ -16,7 +16,7 @@ from email.message import MIMEPart
 from email.utils import format_datetime
 from typing import Final
 
-from shared.domain.content import Attachment, Content, Mailbox
+from shared.domain.content.content import Attachment, Content, Mailbox
 
 REF_HEADER: Final = "X-Posthaste-Ref"
 MAX_LINE: Final = 998

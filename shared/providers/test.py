@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from shared.contracts import TEST_CREDENTIAL, Word, dump_feedback
-from shared.domain.content import Content
-from shared.domain.feedback import WordKind
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Unknown
+from shared.domain.content.content import Content
+from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Unknown
 from shared.ports import Clock, Queue, Retriable, Target
 from shared.providers.registry import Needs
 

@@ -19,8 +19,8 @@ from typing import Any, Final
 from urllib.parse import quote_plus, urlencode
 
 from shared.contracts import WEBHOOK_PATH
-from shared.domain.content import Content
-from shared.domain.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.content.content import Content
+from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import MAX_ID, Refusal, ask, clean, fault, keys, own_answer, perform, wait
 from shared.providers.registry import Needs, SecretField

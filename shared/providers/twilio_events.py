@@ -17,8 +17,8 @@ from typing import Final
 from urllib.parse import parse_qs, parse_qsl
 
 from shared.contracts import Word
-from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
+from shared.domain.jobs.feedback import WordKind
 from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, Reading
 from shared.providers._common import MAX_ID, clean, digits, keys
 

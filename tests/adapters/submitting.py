@@ -3,7 +3,7 @@
 import pytest
 
 from shared.adapters.smtp.transport import SmtpClient
-from shared.domain.smtp import Mail, Relay, Reply, Tls
+from shared.domain.content.smtp import Mail, Relay, Reply, Tls
 from tests.adapters.servers import Server
 
 MAIL = Mail("news@sender.example", ("ann@example.com",), (b"Subject: x\r\n", b"\r\n.dot\r\nend\r\n"))

@@ -12,8 +12,8 @@ from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.jobs import contents
 from shared.adapters.dynamo.jobs.contents import INLINE_CONTENT
 from shared.contracts import LOG_STREAM_FILTER, PLAN_STREAM_FILTERS
-from shared.domain.content import Attachment, Content, Mailbox
-from shared.domain.states import Change, JobState
+from shared.domain.content.content import Attachment, Content, Mailbox
+from shared.domain.jobs.states import Change, JobState
 from shared.ports import Idempotency, Replay, Retriable, Stored
 from tests.contracts.conftest import ACCOUNT, ROUTE, Parts, leased
 from tests.fakes.clock import FakeClock

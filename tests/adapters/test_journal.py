@@ -8,7 +8,7 @@ from shared import contracts
 from shared.adapters.dynamo.audit import puts
 from shared.bootstrap import Deployment
 from shared.contracts import Settings
-from shared.domain.journal import Act, Event, audited
+from shared.domain.audit import Act, Event, audited
 
 DAY = 86_400
 AT = 1_790_000_000_000

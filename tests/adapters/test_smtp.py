@@ -9,7 +9,7 @@ import pytest
 
 from shared.adapters.smtp.session import MAX_REPLY
 from shared.adapters.smtp.transport import SmtpClient
-from shared.domain.smtp import Relay, Reply, Step, Tls
+from shared.domain.content.smtp import Relay, Reply, Step, Tls
 from shared.ports import AnswerLost, Interrupted, NoTime, NotSent, Unfit
 from tests import certificates
 from tests.adapters.relays import Say, drip, drop, half, hang, relay, reset

@@ -12,7 +12,7 @@ import pytest
 from shared.adapters.smtp import transport as under_test
 from shared.adapters.smtp.session import Session
 from shared.adapters.smtp.transport import SmtpClient
-from shared.domain.smtp import Relay, Reply, Step, Tls
+from shared.domain.content.smtp import Relay, Reply, Step, Tls
 from shared.ports import Interrupted, NoTime, NotSent
 from tests import certificates
 from tests.adapters.relays import Say, drop, hang, relay, reset

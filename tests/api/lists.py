@@ -10,7 +10,7 @@ from shared.adapters.dynamo.campaigns.templates import DynamoTemplates
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.jobs.exports import DynamoExports
 from shared.contracts import load_export, load_ingest
-from shared.domain.unsubscribe import PATH
+from shared.domain.content.unsubscribe import PATH
 from shared.engine.campaigns.campaigns import CampaignControl
 from shared.engine.campaigns.preview import Previews
 from shared.engine.lists.ingest import Ingestion

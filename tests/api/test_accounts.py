@@ -11,7 +11,7 @@ from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.domain.accounts import Scope, is_account_id, key_digest
-from shared.domain.journal import Event, Log, operator
+from shared.domain.audit import Event, Log, operator
 from tests.fakes.clock import FakeClock
 from tests.fakes.tables import Tables
 

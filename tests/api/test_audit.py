@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from shared.domain.accounts import Scope
-from shared.domain.journal import person
+from shared.domain.audit import person
 from tests.api.conftest import SENDER, Api
 
 

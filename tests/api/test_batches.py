@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shared.domain.content import Attachment, Mailbox
+from shared.domain.content.content import Attachment, Mailbox
 from tests.api.conftest import SENDER, Api, event
 from tests.fakes.clock import FakeClock
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from shared.domain.campaigns import Campaign
-from shared.domain.states import JobState
+from shared.domain.campaigns.campaign import Campaign
+from shared.domain.jobs.states import JobState
 from shared.engine.campaigns.campaigns import CampaignControl, Sent
 from shared.engine.lists.list_jobs import Order
 from tests.api.conftest import SENDER, Api

@@ -11,12 +11,12 @@ from shared.adapters.dynamo.jobs import contents
 from shared.adapters.dynamo.jobs.exports import DynamoExports
 from shared.adapters.s3 import versions
 from shared.domain import archive
-from shared.domain import content as content_codec
-from shared.domain.campaigns import UploadState
-from shared.domain.content import Content
+from shared.domain.campaigns.campaign import UploadState
+from shared.domain.content import content as content_codec
+from shared.domain.content.content import Content
 from shared.domain.exports import header, rows
 from shared.domain.namespaces import namespace
-from shared.domain.suppressions import Reach
+from shared.domain.recipients.suppressions import Reach
 from shared.engine.reports.export import begin
 from tests.api.conftest import Api
 from tests.api.lists import as_body

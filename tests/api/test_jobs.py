@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from shared.contracts import Credential, Settings
-from shared.domain.states import JobState
+from shared.domain.jobs.states import JobState
 from shared.engine.jobs import control, retry
 from tests.api.conftest import Api
 from tests.fakes.clock import FakeClock

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from shared.domain.outcomes import Rejected, Unknown
+from shared.domain.jobs.outcomes import Rejected, Unknown
 from tests.api.conftest import Api
 from tests.fakes.clock import FakeClock
 

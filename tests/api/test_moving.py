@@ -12,7 +12,7 @@ from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.homes import Homes
 from shared.domain.accounts import key_digest
-from shared.domain.journal import EVERYONE, Act, Log, audited
+from shared.domain.audit import EVERYONE, Act, Log, audited
 from tests.api.test_accounts import Counting
 from tests.fakes.clock import FakeClock
 from tests.fakes.tables import Tables

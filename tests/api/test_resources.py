@@ -6,11 +6,11 @@ import pytest
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.recipients.suppressions import BY_KEY, Suppressions
-from shared.domain import breaker as rules
-from shared.domain.addresses import address_hash
-from shared.domain.breaker import Breaker
-from shared.domain.pacing import pace
-from shared.domain.switches import Switches
+from shared.domain.lanes import breaker as rules
+from shared.domain.lanes.breaker import Breaker
+from shared.domain.lanes.pacing import pace
+from shared.domain.lanes.switches import Switches
+from shared.domain.recipients.addresses import address_hash
 from tests.api.conftest import Api
 from tests.contracts.conftest import Parts
 from tests.fakes.clock import FakeClock

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from shared.domain.states import JobState
+from shared.domain.jobs.states import JobState
 from tests.api.conftest import Api
 from tests.fakes.clock import FakeClock
 

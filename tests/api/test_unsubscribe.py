@@ -11,8 +11,8 @@ import pytest
 
 from functions.api.services import VISIT_BURST
 from shared.adapters.dynamo import keys
-from shared.domain.suppressions import Reach
-from shared.domain.unsubscribe import Unsubscription
+from shared.domain.content.unsubscribe import Unsubscription
+from shared.domain.recipients.suppressions import Reach
 from shared.ports import Retriable
 from tests.api.conftest import ADDRESS, Api, Reply
 from tests.fakes.links import FakeLinks

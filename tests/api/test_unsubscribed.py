@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from shared.domain.content import Content
+from shared.domain.content.content import Content
 from shared.engine.reports.message_log import Filter
 from tests.api.conftest import ADDRESS, Api
 from tests.api.lists import as_body

@@ -1,7 +1,7 @@
 """What a campaign's job waits for, while another campaign holds its credential."""
 
-from shared.domain.states import JobState
-from shared.domain.switches import AS_DECLARED, Switches
+from shared.domain.jobs.states import JobState
+from shared.domain.lanes.switches import AS_DECLARED, Switches
 from tests.api.conftest import Api
 from tests.fakes.clock import FakeClock
 from tests.fakes.lists import send_list

@@ -9,7 +9,7 @@ import pytest
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
-from shared.domain.journal import Act, audited
+from shared.domain.audit import Act, audited
 from tests.api.conftest import SENDER, Api
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from shared.domain.journal import SYSTEM, Log
-from shared.domain.states import JobState
+from shared.domain.audit import SYSTEM, Log
+from shared.domain.jobs.states import JobState
 from shared.engine.jobs.control import Resumed
 from shared.ports import Retriable
 from tests.fakes.faults import When

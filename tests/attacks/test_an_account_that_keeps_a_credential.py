@@ -6,8 +6,8 @@ Then: the suspended campaign kept the reservation, and another account's campaig
 import pytest
 
 from shared.contracts import load_due
-from shared.domain.jobs import Job
-from shared.domain.states import JobState
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import JobState
 from shared.engine.jobs.due import Due
 from shared.engine.jobs.turns import Turns
 from shared.ports import Retriable

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from shared.contracts import Credential, Settings
-from shared.domain.outcomes import Accepted, Rejected
-from shared.domain.smtp import Mail, Relay, Reply, Step
+from shared.domain.content.smtp import Mail, Relay, Reply, Step
+from shared.domain.jobs.outcomes import Accepted, Rejected
 from shared.providers.registry import Needs, provider
 from tests.api.conftest import SENDER, Api
 from tests.fakes.clock import FakeClock

@@ -5,8 +5,8 @@ Then: the bucket was the account's, and took page views, too; another recipient'
 
 import pytest
 
-from shared.domain.suppressions import Reach
-from shared.domain.unsubscribe import Unsubscription
+from shared.domain.content.unsubscribe import Unsubscription
+from shared.domain.recipients.suppressions import Reach
 from tests.api.conftest import Api
 from tests.fakes.links import FakeLinks
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from shared.domain.breaker import BreakerState
-from shared.domain.chunks import Recipient
-from shared.domain.content import Content, Mailbox
-from shared.domain.outcomes import Outcome, Rejected
-from shared.domain.smtp import Reply, Step
+from shared.domain.content.content import Content, Mailbox
+from shared.domain.content.smtp import Reply, Step
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.outcomes import Outcome, Rejected
+from shared.domain.lanes.breaker import BreakerState
 from shared.ports import Provider, Response, Target
 from shared.providers import registry
 from shared.providers.mailgun import Mailgun

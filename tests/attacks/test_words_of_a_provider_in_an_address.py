@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.content import Mailbox
-from shared.domain.outcomes import Outcome, Rejected, Throttled
-from shared.domain.smtp import Reply, Step
+from shared.domain.content.content import Mailbox
+from shared.domain.content.smtp import Reply, Step
+from shared.domain.jobs.outcomes import Outcome, Rejected, Throttled
 from shared.providers._common import own_words
 from shared.providers.mailgun import TEXTS as MAILGUN_TEXTS
 from shared.providers.ses import TEXTS as SES_TEXTS

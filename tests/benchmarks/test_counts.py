@@ -8,10 +8,10 @@ import pytest
 from benchmarks.scenarios import rate_of
 from benchmarks.world import recipients, world
 from shared.contracts import Word
-from shared.domain import ledger as rules
-from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger
-from shared.domain.states import Cell, JobState
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.states import Cell, JobState
 
 
 def test_a_batch_of_one_is_logged_by_few_calls_and_keeps_its_content_in_its_chunk() -> None:
@@ -69,7 +69,7 @@ def test_only_a_job_that_holds_no_credential_is_logged_with_its_fold(campaign: s
 
 
 def test_a_job_that_was_stopped_meanwhile_is_not_ended_by_a_fold() -> None:
-    from shared.domain.states import Change  # noqa: PLC0415
+    from shared.domain.jobs.states import Change  # noqa: PLC0415
 
     with world(rate=100) as w:
         records = w.deployment.records

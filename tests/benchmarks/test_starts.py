@@ -26,8 +26,8 @@ HEAVY = {
     "pydantic",
     "phonenumbers",
     "jinja2",
-    "shared.domain.uploads",
-    "shared.domain.campaigns",
+    "shared.domain.lists.uploads",
+    "shared.domain.campaigns.campaign",
     "shared.domain.exports",
 }
 

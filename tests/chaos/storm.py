@@ -11,8 +11,8 @@ from unittest.mock import patch
 
 from shared.contracts import Word
 from shared.domain.ids import new_id
-from shared.domain.jobs import OnAmbiguous, Policy
-from shared.domain.states import OPEN, Cell, JobState
+from shared.domain.jobs.job import OnAmbiguous, Policy
+from shared.domain.jobs.states import OPEN, Cell, JobState
 from shared.engine.intake import accept
 from shared.ports import Retriable
 from tests.chaos.weather import StormyProvider

@@ -1,4 +1,4 @@
-from shared.domain.outcomes import Unknown
+from shared.domain.jobs.outcomes import Unknown
 from simulator.registry import providers
 from tests.chaos.words import STATUSES, broken_words
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.outcomes import Absent, Accepted, Finding, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Target
 from tests.chaos.words import broken_words
 from tests.fakes.provider import ResolvingProvider, Script, Swallowed

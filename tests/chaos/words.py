@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from shared.contracts import Credential
-from shared.domain.outcomes import Outcome
+from shared.domain.jobs.outcomes import Outcome
 from shared.ports import Response
 from shared.providers import registry
 from shared.providers.registry import Needs

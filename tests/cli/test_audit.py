@@ -3,7 +3,7 @@ import pytest
 
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
-from shared.domain.journal import EVERYONE, audited
+from shared.domain.audit import EVERYONE, audited
 from shared.domain.namespaces import namespace
 from tests.cli.conftest import TABLE
 from tests.cli.fakes import NOW, Run

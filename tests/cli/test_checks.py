@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cli.checks import Finding, Level, account, first, secrets, ses, stack
 from infra.settings import providers
 from shared.contracts import Credential, Settings
-from shared.domain.breaker import Breaker, BreakerState
-from shared.domain.switches import Switches
+from shared.domain.lanes.breaker import Breaker, BreakerState
+from shared.domain.lanes.switches import Switches
 from tests.cli.fakes import FakeClock
 
 OK, WARNING, ERROR = Level.OK, Level.WARNING, Level.ERROR

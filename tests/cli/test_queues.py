@@ -20,8 +20,8 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.contracts import Word, dump_feedback, pointer
-from shared.domain.journal import EVERYONE, Event, Log
-from shared.domain.states import JobState
+from shared.domain.audit import EVERYONE, Event, Log
+from shared.domain.jobs.states import JobState
 from tests.cli.conftest import table
 from tests.cli.fakes import NOW, Run, letter, report
 from tests.contracts.conftest import CONTENT, Parts

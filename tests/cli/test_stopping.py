@@ -18,9 +18,9 @@ from shared.contracts import (
     Credential,
     Settings,
 )
-from shared.domain.jobs import Job
-from shared.domain.journal import Event, Log
-from shared.domain.states import Change, JobState
+from shared.domain.audit import Event, Log
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import Change, JobState
 from shared.engine.jobs import stop
 from tests.cli.fakes import FakeClock, Run
 from tests.contracts.conftest import Parts

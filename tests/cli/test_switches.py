@@ -14,11 +14,11 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.breakers import DynamoBreakers
 from shared.adapters.dynamo.credentials.pacer import DynamoPacer
 from shared.contracts import ENV_SETTINGS, Credential, Settings
-from shared.domain import breaker as rules
-from shared.domain.breaker import Breaker, BreakerState
-from shared.domain.journal import EVERYONE, Log
-from shared.domain.pacing import pace
-from shared.domain.switches import Switches
+from shared.domain.audit import EVERYONE, Log
+from shared.domain.lanes import breaker as rules
+from shared.domain.lanes.breaker import Breaker, BreakerState
+from shared.domain.lanes.pacing import pace
+from shared.domain.lanes.switches import Switches
 from tests.cli.conftest import table
 from tests.cli.fakes import FakeClock, Run
 

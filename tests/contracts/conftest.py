@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from shared.domain import ledger as rules
-from shared.domain.chunks import Chunk, Recipient
-from shared.domain.content import Content, Mailbox
+from shared.domain.content.content import Content, Mailbox
 from shared.domain.ids import new_id
-from shared.domain.jobs import Job
-from shared.domain.ledger import BY_KEYS, Ledger
-from shared.domain.passes import Passing
-from shared.domain.states import COUNT_KEYS, JobState
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.chunks import Chunk, Recipient
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import BY_KEYS, Ledger
+from shared.domain.jobs.passes import Passing
+from shared.domain.jobs.states import COUNT_KEYS, JobState
 from shared.ports import Idempotency, Mismatch, Replay, Stored
 from tests.fakes.clock import FakeClock
 from tests.fakes.stores import FakeStores, Stores

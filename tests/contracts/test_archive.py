@@ -6,9 +6,9 @@ from typing import Any, cast
 import pytest
 
 from shared.adapters.dynamo.jobs.records import DynamoRecords
-from shared.domain.doubt import LOOKS
-from shared.domain.jobs import Job, RetryRequest
-from shared.domain.states import COUNT_KEYS, Cell, Change
+from shared.domain.jobs.job import Job, RetryRequest
+from shared.domain.jobs.look_ups import LOOKS
+from shared.domain.jobs.states import COUNT_KEYS, Cell, Change
 from tests.contracts.conftest import DAY_MS, Parts
 from tests.fakes.clock import FakeClock
 from tests.fakes.stores import FakeStores, Stores

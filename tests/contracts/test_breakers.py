@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from shared.domain import breaker as rules
-from shared.domain.breaker import Breaker, BreakerState
+from shared.domain.lanes import breaker as rules
+from shared.domain.lanes.breaker import Breaker, BreakerState
 from tests.contracts.conftest import ACCOUNT, Parts
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import When

@@ -8,14 +8,14 @@ import pytest
 from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.campaigns.templates import DynamoTemplates
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
-from shared.domain.campaigns import Campaign, Message, StoredTemplate, Upload, UploadState
-from shared.domain.content import Content, Mailbox
+from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate, Upload, UploadState
+from shared.domain.content.content import Content, Mailbox
 from shared.domain.ids import new_id
-from shared.domain.jobs import Job
-from shared.domain.ledger import BY_KEYS
-from shared.domain.rows import Position
-from shared.domain.states import COUNT_KEYS, JobState
-from shared.domain.uploads import Checkpoint, Counts, Options
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import BY_KEYS
+from shared.domain.jobs.states import COUNT_KEYS, JobState
+from shared.domain.lists.rows import Position
+from shared.domain.lists.uploads import Checkpoint, Counts, Options
 from shared.ports import Campaigns, Idempotency, Mismatch, Replay, Stored, Templates, Uploads
 from tests.contracts.conftest import ACCOUNT, key
 from tests.fakes.campaigns import FakeCampaigns, FakeTemplates

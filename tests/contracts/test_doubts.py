@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.doubt import LOOKS
-from shared.domain.states import COUNT_KEYS, Cell, Change
+from shared.domain.jobs.look_ups import LOOKS
+from shared.domain.jobs.states import COUNT_KEYS, Cell, Change
 from tests.contracts.conftest import Parts
 from tests.fakes.clock import FakeClock
 from tests.fakes.stores import Stores

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from shared.adapters.dynamo import keys
-from shared.domain.ledger import Ledger
-from shared.domain.outcomes import Entry, Kind
-from shared.domain.states import Cell, Change, JobState
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.outcomes import Entry, Kind
+from shared.domain.jobs.states import Cell, Change, JobState
 from tests.contracts.conftest import ACCOUNT, ROUTE, Parts, job, leased, passing
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import When

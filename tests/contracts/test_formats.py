@@ -15,11 +15,12 @@ import pytest
 from shared import contracts
 from shared.adapters.dynamo import codec
 from shared.contracts import Settings, Word
-from shared.domain import chunks, content
-from shared.domain.breaker import BreakerState
-from shared.domain.ledger import LedgerStatus
-from shared.domain.outcomes import Kind
-from shared.domain.states import JobState
+from shared.domain.content import content
+from shared.domain.jobs import chunks
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.outcomes import Kind
+from shared.domain.jobs.states import JobState
+from shared.domain.lanes.breaker import BreakerState
 
 RECORDED: Final = sorted((Path(__file__).parents[1] / "fixtures" / "formats").glob("*.json"))
 CODECS: Final[dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]]] = {

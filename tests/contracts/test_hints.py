@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from shared.adapters.dynamo import keys
-from shared.domain.hints import MOST, Hint, read
-from shared.domain.pacing import pace
+from shared.domain.lanes.lease_hints import MOST, Hint, read
+from shared.domain.lanes.pacing import pace
 from tests.fakes.clock import FakeClock
 from tests.fakes.stores import Stores
 from tests.fakes.tables import MotoStores

@@ -14,7 +14,7 @@ from shared.adapters.dynamo.accounts.moving import Mover
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.domain.accounts import Scope
-from shared.domain.journal import Log
+from shared.domain.audit import Log
 from tests.fakes.clock import FakeClock
 from tests.fakes.tables import Tables, create_tables
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.jobs import Job
-from shared.domain.journal import EVERYONE, Act, Event, Log, audited, masked, operator
+from shared.domain.audit import EVERYONE, Act, Event, Log, audited, masked, operator
+from shared.domain.jobs.job import Job
 from shared.ports import Stored
 from tests.contracts.conftest import ACCOUNT, CONTENT
 from tests.contracts.test_campaigns import Shop

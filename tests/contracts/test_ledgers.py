@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.outcomes import Entry, Kind
-from shared.domain.queue import Expired, NotDue
-from shared.domain.states import Cell
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.outcomes import Entry, Kind
+from shared.domain.jobs.queue import Expired, NotDue
+from shared.domain.jobs.states import Cell
 from tests.contracts.conftest import ROUTE, Parts, leased, passing
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import When

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shared.adapters.dynamo import keys
-from shared.domain.pacing import HORIZON, NEAR, PATIENCE, pace
-from shared.domain.switches import AS_DECLARED, Switches
+from shared.domain.lanes.pacing import HORIZON, NEAR, PATIENCE, pace
+from shared.domain.lanes.switches import AS_DECLARED, Switches
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import When
 from tests.fakes.stores import FakeStores, Stores

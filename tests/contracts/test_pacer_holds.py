@@ -8,8 +8,8 @@ import pytest
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import answered_at
 from shared.adapters.dynamo.credentials.pacer import DynamoPacer
-from shared.domain.pacing import GENTLE, HORIZON, OWN_WAIT, STEEP, WRONG, pace
-from shared.domain.switches import AS_DECLARED, DOUBLING, NOT_LOWERED, Lowered, Switches
+from shared.domain.lanes.pacing import GENTLE, HORIZON, OWN_WAIT, STEEP, WRONG, pace
+from shared.domain.lanes.switches import AS_DECLARED, DOUBLING, NOT_LOWERED, Lowered, Switches
 from shared.ports import Retriable
 from tests.fakes.clock import FakeClock, SkewedClock
 from tests.fakes.queues import FakePacer

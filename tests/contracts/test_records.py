@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from shared.adapters.dynamo import keys
-from shared.domain.details import Detail, FeedbackDetail, FeedbackEntry
-from shared.domain.jobs import OnAmbiguous, Policy
-from shared.domain.ledger import LedgerStatus
-from shared.domain.outcomes import Entry, Kind
-from shared.domain.states import TRANSITIONS, Change, JobState
+from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
+from shared.domain.jobs.job import OnAmbiguous, Policy
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.outcomes import Entry, Kind
+from shared.domain.jobs.states import TRANSITIONS, Change, JobState
 from shared.ports import Control, Mismatch, OpenJob, Replay, Retriable, Stored
 from tests.contracts.conftest import ACCOUNT, CONTENT, DAY_MS, Parts, job, key
 from tests.fakes.clock import FakeClock

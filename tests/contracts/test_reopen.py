@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.jobs import Job, RetryRequest
-from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.states import Cell, Change, JobState
+from shared.domain.jobs.job import Job, RetryRequest
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.states import Cell, Change, JobState
 from shared.ports import OpenJob
 from tests.contracts.conftest import Parts
 from tests.fakes.clock import FakeClock

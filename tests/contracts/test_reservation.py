@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger
-from shared.domain.states import Change, JobState
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.states import Change, JobState
 from shared.ports import Changed, Retriable
 from tests.contracts.conftest import Parts
 from tests.fakes.clock import FakeClock

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from shared.adapters.dynamo import keys
-from shared.domain.jobs import Job, RetryRequest
-from shared.domain.states import COUNT_KEYS, Cell, Change, JobState
+from shared.domain.jobs.job import Job, RetryRequest
+from shared.domain.jobs.states import COUNT_KEYS, Cell, Change, JobState
 from shared.ports import OpenJob
 from tests.contracts.conftest import Parts
 from tests.fakes.clock import FakeClock

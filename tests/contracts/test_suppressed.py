@@ -9,10 +9,10 @@ import pytest
 
 from shared.adapters.dynamo.recipients import suppressions
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
-from shared.domain.addresses import address_hash
+from shared.domain.jobs.states import Cell
 from shared.domain.namespaces import namespace
-from shared.domain.states import Cell
-from shared.domain.suppressions import Reach
+from shared.domain.recipients.addresses import address_hash
+from shared.domain.recipients.suppressions import Reach
 from tests.contracts.conftest import ACCOUNT, ROUTE, Parts, leased
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Crash, When

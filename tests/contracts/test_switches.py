@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from shared.domain.journal import EVERYONE, Act, Log
-from shared.domain.outcomes import Rejected
-from shared.domain.pacing import pace
-from shared.domain.switches import AS_DECLARED, Hold, Switch, Switches
+from shared.domain.audit import EVERYONE, Act, Log
+from shared.domain.jobs.outcomes import Rejected
+from shared.domain.lanes.pacing import pace
+from shared.domain.lanes.switches import AS_DECLARED, Hold, Switch, Switches
 from shared.engine.lane.admission import SHUT, Gate
 from shared.engine.lane.breaker_cache import Circuits
 from tests.contracts.conftest import ACCOUNT

@@ -9,18 +9,18 @@ import boto3
 import pytest
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.campaigns import codec
+from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.codec import ledger
 from shared.adapters.s3.files import CONFIG, S3Files
-from shared.domain import chunks
-from shared.domain import ledger as rules
-from shared.domain.campaigns import Campaign, Message, Upload, UploadState
-from shared.domain.chunks import Chunk, Recipient
+from shared.domain.campaigns.campaign import Campaign, Message, Upload, UploadState
 from shared.domain.ids import new_id
-from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.rows import Position
-from shared.domain.uploads import Checkpoint, Counts, Options, PackedChunk, Problem
+from shared.domain.jobs import chunks
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.chunks import Chunk, Recipient
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.lists.rows import Position
+from shared.domain.lists.uploads import Checkpoint, Counts, Options, PackedChunk, Problem
 from shared.ports import FileChanged, FileFacts, Files, Uploads
 from tests.contracts.conftest import ACCOUNT
 from tests.fakes.clock import FakeClock
@@ -53,14 +53,14 @@ class Shelf:
         if isinstance(self.stores, FakeStores):
             self._fake.campaigns[campaign.id] = campaign
         else:
-            item = codec.campaign_item(campaign)
+            item = campaign_codec.campaign_item(campaign)
             self._moto.client.put_item(TableName=self._moto.tables.records, Item=item)
 
     def campaign(self, name: str) -> Campaign:
         if isinstance(self.stores, FakeStores):
             return self._fake.campaigns[name]
         key = keys.campaign(name)
-        return codec.campaign(self._moto.client.get_item(TableName=self._moto.tables.records, Key=key)["Item"])
+        return campaign_codec.campaign(self._moto.client.get_item(TableName=self._moto.tables.records, Key=key)["Item"])
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from shared import contracts
 from shared.adapters.clock import SystemClock
 from shared.bootstrap import Deployment, Lane
 from shared.contracts import Credential, Settings, Word
-from shared.domain import pacing
-from shared.domain.chunks import Recipient
-from shared.domain.content import Content, Mailbox
-from shared.domain.jobs import Job, Policy
-from shared.domain.ledger import Ledger
-from shared.domain.states import JobState
+from shared.domain.content.content import Content, Mailbox
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.job import Job, Policy
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.states import JobState
+from shared.domain.lanes import pacing
 from shared.engine.intake.accept import Acceptor, BatchRequest
 from shared.engine.jobs.control import JobControl
 from shared.engine.reports.message_log import Filter, Logs

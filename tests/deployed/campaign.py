@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from infra.local import processes
-from shared.domain.uploads import DUPLICATE
+from shared.domain.lists.uploads import DUPLICATE
 from simulator.client import ControlClient
 from tests.deployed.api import STATES, Api
 from tests.deployed.inside import Inside

@@ -13,7 +13,7 @@ from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.s3.blobs import S3Blobs
 from shared.contracts import Credential
-from shared.domain.pacing import pace
+from shared.domain.lanes.pacing import pace
 from simulator.client import ControlClient
 from tests.deployed.api import Api
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from infra.local import processes
-from shared.domain.ledger import LedgerStatus
-from shared.domain.pacing import pace
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.lanes.pacing import pace
 from simulator.client import ControlClient
 from tests.deployed.api import OPEN, STATES, Api
 from tests.deployed.inside import Inside

@@ -17,7 +17,7 @@ from infra.local.processes import wait_for
 from infra.queue import MAX_RECEIVES
 from shared.adapters.dynamo import keys
 from shared.contracts import ENV_RECORDS_TABLE, pointer
-from shared.domain.jobs import EXPRESS
+from shared.domain.jobs.job import EXPRESS
 from simulator.client import ControlClient
 from tests.deployed import kills, rates
 from tests.deployed.api import Api

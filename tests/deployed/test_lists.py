@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from shared.domain import chunks
-from shared.domain.ingest import Ingest
-from shared.domain.uploads import DUPLICATE, Options
+from shared.domain.jobs import chunks
+from shared.domain.lists.ingest import Ingest
+from shared.domain.lists.uploads import DUPLICATE, Options
 from tests.deployed.lists import BAD, make
 
 

@@ -16,7 +16,7 @@ from infra.local.processes import wait_for
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.contracts import ENV_OPS_TABLE, ENV_RECORDS_TABLE, pointer, prefix
-from shared.domain.journal import EVERYONE, Log
+from shared.domain.audit import EVERYONE, Log
 from simulator.client import ControlClient
 from tests.deployed.api import Api
 from tests.deployed.inside import Inside

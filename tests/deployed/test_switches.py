@@ -10,8 +10,8 @@ from infra.local.processes import wait_for
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo.credentials.switchboard import Switchboard
 from shared.contracts import ENV_OPS_TABLE, ENV_RECORDS_TABLE
-from shared.domain.journal import SYSTEM
-from shared.domain.switches import Switch
+from shared.domain.audit import SYSTEM
+from shared.domain.lanes.switches import Switch
 from simulator.client import ControlClient
 from tests.deployed.api import Api
 from tests.deployed.inside import Inside

@@ -12,7 +12,7 @@ from shared import contracts
 from shared.bootstrap import Deployment
 from shared.contracts import Settings
 from shared.domain.archive import export_id, file
-from shared.domain.states import Cell, Change
+from shared.domain.jobs.states import Cell, Change
 from tests.contracts.conftest import CONTENT, Parts
 from tests.fakes.clock import FakeClock
 from tests.fakes.tables import create_tables, mock_aws

@@ -9,7 +9,7 @@ import pytest
 from functions.dispatch import due, services
 from shared import contracts
 from shared.contracts import Waking
-from shared.domain.states import JobState
+from shared.domain.jobs.states import JobState
 from shared.engine.jobs.due import Due
 from shared.ports import Retriable
 from tests.fakes.world import World

@@ -7,7 +7,7 @@ import pytest
 
 from functions.dispatch import ingest, services
 from shared.contracts import ingest as body_of
-from shared.domain.campaigns import UploadState
+from shared.domain.campaigns.campaign import UploadState
 from tests.fakes.faults import When
 from tests.fakes.intake import Intake
 

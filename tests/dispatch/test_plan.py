@@ -9,10 +9,10 @@ from functions.dispatch import plan, services
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.contracts import HELD_BACK, PLAN_STREAM_FILTERS, Settings, Waking, load_due
-from shared.domain.jobs import Job
-from shared.domain.journal import EVERYONE, SYSTEM, Log
-from shared.domain.states import JobState
-from shared.domain.switches import Switch
+from shared.domain.audit import EVERYONE, SYSTEM, Log
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import JobState
+from shared.domain.lanes.switches import Switch
 from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.turns import LOOKS_S, Turns
 from shared.engine.jobs.wake import Waker

@@ -10,7 +10,7 @@ import pytest
 
 from functions.dispatch import send, services
 from shared.contracts import Credential, Settings, express_queue_name, lane_queue_name
-from shared.domain.backoff import REDELIVERIES
+from shared.domain.lanes.backoff import REDELIVERIES
 from shared.engine.lane.call_counters import Count
 from shared.engine.lane.send import Did
 from shared.engine.outcome.resolve import Resolved

@@ -13,7 +13,7 @@ from functions.webhooks.receive import receive
 from functions.webhooks.services import MAX_MESSAGE_BYTES, Services
 from shared.contracts import Credential, Settings, Word, dump_feedback
 from shared.domain.ids import Ref
-from shared.domain.states import Cell
+from shared.domain.jobs.states import Cell
 from shared.engine.outcome.track import Tracked
 from shared.ports import Retriable
 from shared.providers import registry

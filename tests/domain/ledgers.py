@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from shared.domain import ledger as rules
-from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
-from shared.domain.passes import Passing
-from shared.domain.states import Cell
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
+from shared.domain.jobs.passes import Passing
+from shared.domain.jobs.states import Cell
 
 ROUTE = ("one", "two", "three")
 NOW = 1_790_000_000_000

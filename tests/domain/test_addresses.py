@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shared.domain.addresses import (
+from shared.domain.recipients.addresses import (
     MAX_ADDRESS,
     MAX_INVALID,
     MAX_LOCAL,
@@ -245,7 +245,7 @@ def test_address_hash_is_the_sha_256_of_the_key() -> None:
 
 def test_plain_addresses_do_not_load_the_library() -> None:
     program = (
-        "import sys; from shared.domain.addresses import parse; "
+        "import sys; from shared.domain.recipients.addresses import parse; "
         "parse('Ann <ann@example.com>'); print('email_validator' in sys.modules); "
         "parse('ann@例え.example'); print('email_validator' in sys.modules)"
     )

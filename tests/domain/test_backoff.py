@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from shared.domain.backoff import ROUND_DELAYS, round_delay
+from shared.domain.lanes.backoff import ROUND_DELAYS, round_delay
 
 
 @pytest.mark.parametrize("number", range(1, 8))

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain import breaker as rules
-from shared.domain.breaker import (
+from shared.domain.jobs.outcomes import Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
+from shared.domain.lanes import breaker as rules
+from shared.domain.lanes.breaker import (
     FIRST_DELAY,
     MAX_DELAY,
     PROBE_TIME,
@@ -16,7 +17,6 @@ from shared.domain.breaker import (
     Verdict,
     verdict,
 )
-from shared.domain.outcomes import Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 
 NOW = 1_790_000_000_000
 NEVER = Breaker("one")

@@ -3,9 +3,10 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.domain import chunks, content
-from shared.domain.chunks import MAX_RAW_BYTES, Recipient, chunk_size, split
-from shared.domain.content import Attachment, Content, Mailbox
+from shared.domain.content import content
+from shared.domain.content.content import Attachment, Content, Mailbox
+from shared.domain.jobs import chunks
+from shared.domain.jobs.chunks import MAX_RAW_BYTES, Recipient, chunk_size, split
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 RECIPIENTS = st.lists(

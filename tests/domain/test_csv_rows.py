@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from shared.domain import csv_rows
-from shared.domain.csv_rows import MAX_CELL, MAX_COLUMNS, MAX_LOOK, MAX_ROW, RowReader
-from shared.domain.rows import Position, Row
+from shared.domain.lists import csv_rows
+from shared.domain.lists.csv_rows import MAX_CELL, MAX_COLUMNS, MAX_LOOK, MAX_ROW, RowReader
+from shared.domain.lists.rows import Position, Row
 
 HEADER = b"recipient,name\n"
 BAD = [

@@ -1,9 +1,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.domain import details
-from shared.domain.details import FeedbackDetail, FeedbackEntry
-from shared.domain.outcomes import Entry, Kind
+from shared.domain.jobs import details
+from shared.domain.jobs.details import FeedbackDetail, FeedbackEntry
+from shared.domain.jobs.outcomes import Entry, Kind
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 ENTRIES = st.lists(

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.domain import ledger as rules
-from shared.domain.feedback import HARD, SOFT, WordKind, join, state_of
-from shared.domain.states import RANK, Cell
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.feedback import HARD, SOFT, WordKind, join, state_of
+from shared.domain.jobs.states import RANK, Cell
 from tests.domain.ledgers import CELLS, ROUTE, by, ledger
 
 WORDS = [Cell.SENT, Cell.DROPPED, Cell.DELIVERED, Cell.BOUNCED]

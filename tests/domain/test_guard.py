@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.guard import settled, trips
-from shared.domain.states import COUNT_KEYS
+from shared.domain.campaigns.bounce_guard import settled, trips
+from shared.domain.jobs.states import COUNT_KEYS
 
 FINAL = ("delivered", "failed", "relayed")
 amounts = st.fixed_dictionaries({k: st.integers(0, 2_000) for k in COUNT_KEYS})

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from shared.domain.health import CALLS, FIRST, HALF, IDLE, RUN, SAMPLE, SPAN, Health
+from shared.domain.lanes.health import CALLS, FIRST, HALF, IDLE, RUN, SAMPLE, SPAN, Health
 
 NOW = 1_790_000_000.0
 

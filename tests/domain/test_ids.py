@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.ids import Ref, is_id, made_at, message_id, new_id, parse_message_id
-from shared.domain.jobs import first_credential
+from shared.domain.jobs.job import first_credential
 
 MS = st.integers(0, 2**48 - 1)
 

@@ -10,14 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.upload import blocks
-from shared.domain import chunks, csv_rows
-from shared.domain import ingest as reading
-from shared.domain.addresses import Address, parse
-from shared.domain.chunks import MAX_RAW_BYTES, Recipient
-from shared.domain.ingest import Ingest
-from shared.domain.recipients import EmailReader, Fault, reader
-from shared.domain.seen import WIDTH, Seen, marks_of
-from shared.domain.uploads import Checkpoint, Counts, Options, PackedChunk, Problem
+from shared.domain.jobs import chunks
+from shared.domain.jobs.chunks import MAX_RAW_BYTES, Recipient
+from shared.domain.lists import csv_rows
+from shared.domain.lists import ingest as reading
+from shared.domain.lists.ingest import Ingest
+from shared.domain.lists.uploads import Checkpoint, Counts, Options, PackedChunk, Problem
+from shared.domain.recipients.addresses import Address, parse
+from shared.domain.recipients.hashes import WIDTH, Seen, marks_of
+from shared.domain.recipients.reader import EmailReader, Fault, reader
 
 EMAIL = Options("email")
 

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.adapters.dynamo import codec
-from shared.domain import ledger as rules
-from shared.domain import passes
-from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
-from shared.domain.outcomes import Entry, Kind
-from shared.domain.passes import LONG_WAIT, THROTTLED
-from shared.domain.states import COUNT_KEYS, MAX_ATTEMPTS, Cell
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs import passes
+from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
+from shared.domain.jobs.outcomes import Entry, Kind
+from shared.domain.jobs.passes import LONG_WAIT, THROTTLED
+from shared.domain.jobs.states import COUNT_KEYS, MAX_ATTEMPTS, Cell
 from tests.domain.ledgers import CELLS, JOB, NOW, ROUTE, busy, by, ledger, passing, states
 
 WRITE_UNIT = 1024

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.pacing import HORIZON, LATE, SKEW, WINDOW, Slots, pace
+from shared.domain.lanes.pacing import HORIZON, LATE, SKEW, WINDOW, Slots, pace
 
 
 @pytest.mark.parametrize(

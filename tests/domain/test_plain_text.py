@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shared.domain.plain_text import plain_text, text_template
-from shared.domain.templates import FaultCode, InvalidTemplateError, Kind, Template
+from shared.domain.content.plain_text import plain_text, text_template
+from shared.domain.content.templates import FaultCode, InvalidTemplateError, Kind, Template
 
 MAIL = """<!DOCTYPE html>
 <html><head><title>News</title><style>@media x{.a{color:red}}</style>

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from shared.domain.sms import MAX_HINTS, Encoding, Forcing, Segments, forcing, segments
+from shared.domain.content.sms import MAX_HINTS, Encoding, Forcing, Segments, forcing, segments
 
 CODEC = gsm0338.Codec()
 DOUBLES = "\f^{}\\[~]|€"

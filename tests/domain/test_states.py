@@ -1,8 +1,8 @@
 import pytest
 
-from shared.domain.jobs import public_counts, stats_of
-from shared.domain.ledger import histogram
-from shared.domain.states import (
+from shared.domain.jobs.job import public_counts, stats_of
+from shared.domain.jobs.ledger import histogram
+from shared.domain.jobs.states import (
     COUNT_KEYS,
     RANK,
     TRANSITIONS,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from shared.domain.templates import (
+from shared.domain.content.templates import (
     MAX_BYTES,
     MAX_FAULTS,
     MAX_NAME,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from shared.domain.content.unsubscribe import MAX_TOKEN, Unsubscription, read, sign
 from shared.domain.sealing import MIN_KEY, Keys
-from shared.domain.unsubscribe import MAX_TOKEN, Unsubscription, read, sign
 
 OLD, NOW, OTHER = (c * MIN_KEY for c in "onx")
 KEYS = Keys(NOW, (OLD,))

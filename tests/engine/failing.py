@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from shared.domain.breaker import Breaker
-from shared.domain.jobs import Job
-from shared.domain.outcomes import Outcome, Rejected
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.outcomes import Outcome, Rejected
+from shared.domain.lanes.breaker import Breaker
 from shared.engine.lane.send import Sender
 from shared.ports import Retriable
 from tests.fakes.world import World

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from shared.domain.jobs import Job
+from shared.domain.jobs.job import Job
 from shared.engine.lane.send import LEASES
 from tests.fakes.clock import FakePool
 from tests.fakes.queues import FakePacer, Message, Order, fairest

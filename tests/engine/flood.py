@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 
-from shared.domain import ledger as rules
-from shared.domain.jobs import stats_of
-from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.states import COUNT_KEYS, Cell, JobState
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.job import stats_of
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.states import COUNT_KEYS, Cell, JobState
 from tests.contracts.conftest import Parts
 from tests.fakes.stores import FakeStores
 from tests.fakes.world import World, credential

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from shared.domain.pacing import pace
-from shared.domain.states import Cell
+from shared.domain.jobs.states import Cell
+from shared.domain.lanes.pacing import pace
 from shared.engine.lane.send import LEASES
 from tests.engine.pace import Life
 from tests.fakes.faults import Crash

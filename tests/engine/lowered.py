@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shared.domain.outcomes import Outcome, Throttled
+from shared.domain.jobs.outcomes import Outcome, Throttled
 from shared.ports import Target
 from tests.fakes.clock import FakeClock
 from tests.fakes.provider import FakeProvider, Oracle

@@ -18,9 +18,9 @@ from itertools import product
 from typing import Any, Final, TypeVar
 
 from shared.contracts import Credential
-from shared.domain.chunks import chunk_size
-from shared.domain.pacing import HORIZON, pace
-from shared.domain.switches import AS_DECLARED, Switches
+from shared.domain.jobs.chunks import chunk_size
+from shared.domain.lanes.pacing import HORIZON, pace
+from shared.domain.lanes.switches import AS_DECLARED, Switches
 from shared.engine.lane.send import LEASES, Sender
 from shared.engine.pool import Pending
 from tests.fakes.clock import FakeClock, FakePool, SkewedClock

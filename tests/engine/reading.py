@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from shared.domain.campaigns import Upload
-from shared.domain.suppressions import Reach
-from shared.domain.uploads import Problem
+from shared.domain.campaigns.campaign import Upload
+from shared.domain.lists.uploads import Problem
+from shared.domain.recipients.suppressions import Reach
 from shared.engine.lists.ingest import Did
 from tests.fakes.intake import ACCOUNT, Intake
 

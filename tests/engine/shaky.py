@@ -6,8 +6,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from shared.domain.outcomes import Outcome, Rejected, Throttled, Unknown
-from shared.domain.states import JobState
+from shared.domain.jobs.outcomes import Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.states import JobState
 from shared.engine.lane.send import CALL_TIMEOUT, Sender
 from shared.ports import Retriable
 from tests.engine.failing import LEASES

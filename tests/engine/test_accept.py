@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from shared.contracts import pointer
-from shared.domain.ledger import LedgerStatus
-from shared.domain.states import JobState
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.states import JobState
 from shared.domain.times import DAY_MS
 from shared.ports import Mismatch, Replay, Retriable
 from tests.fakes.faults import When

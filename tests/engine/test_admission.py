@@ -3,10 +3,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from shared.domain.breaker import ENOUGH, PROBES, Breaker, BreakerState
-from shared.domain.health import FIRST, IDLE, RUN, SPAN
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
-from shared.domain.pacing import pace
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.lanes.breaker import ENOUGH, PROBES, Breaker, BreakerState
+from shared.domain.lanes.health import FIRST, IDLE, RUN, SPAN
+from shared.domain.lanes.pacing import pace
 from shared.engine.lane.admission import BOUND, CAREFUL, FULL, SHUT, Gate
 from shared.engine.lane.breaker_cache import KEPT, Circuits
 from shared.ports import Retriable

@@ -7,10 +7,10 @@ from typing import cast
 
 import pytest
 
-from shared.domain import chunks as chunking
 from shared.domain.archive import export_id, file
 from shared.domain.exports import ExportState
-from shared.domain.jobs import Job
+from shared.domain.jobs import chunks as chunking
+from shared.domain.jobs.job import Job
 from shared.domain.times import DAY_MS
 from shared.engine.reports.archive import LOST_MS, Archiver
 from shared.engine.reports.export import LEASE_MS, UPLOAD_MS, Did

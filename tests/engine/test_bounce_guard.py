@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from shared.domain.jobs import Job
-from shared.domain.journal import Event, Log
-from shared.domain.states import JobState
+from shared.domain.audit import Event, Log
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import JobState
 from shared.engine.jobs.control import Resumed
 from shared.engine.outcome.bounce_guard import BELIEVED_S
 from shared.ports import Retriable

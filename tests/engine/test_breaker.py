@@ -2,9 +2,9 @@
 
 import pytest
 
-from shared.domain.breaker import Breaker, BreakerState
-from shared.domain.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
-from shared.domain.states import Cell, JobState
+from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.states import Cell, JobState
+from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.engine.lane.admission import CAREFUL
 from shared.engine.lane.send import Did
 from shared.ports import Retriable

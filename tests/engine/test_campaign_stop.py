@@ -2,11 +2,11 @@
 
 import pytest
 
-from shared.domain.content import Content, Mailbox
-from shared.domain.jobs import Job
-from shared.domain.outcomes import Rejected, Unknown
-from shared.domain.pacing import pace
-from shared.domain.states import Cell, JobState
+from shared.domain.content.content import Content, Mailbox
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.outcomes import Rejected, Unknown
+from shared.domain.jobs.states import Cell, JobState
+from shared.domain.lanes.pacing import pace
 from shared.engine.jobs.control import NotNow, Resumed
 from shared.engine.lane.send import LEASES
 from tests.fakes.lists import send_list

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from shared.domain.jobs import Policy
-from shared.domain.outcomes import Accepted, Outcome, Rejected
-from shared.domain.states import Cell
+from shared.domain.jobs.job import Policy
+from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected
+from shared.domain.jobs.states import Cell
 from tests.fakes.world import ACCOUNT, World, credential
 
 DOWN = Rejected("http_503", permanent=False)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.chunks import Recipient
-from shared.domain.content import Attachment, Content, Mailbox
-from shared.domain.jobs import Job
-from shared.domain.unsubscribe import Unsubscription, read
+from shared.domain.content.content import Attachment, Content, Mailbox
+from shared.domain.content.unsubscribe import Unsubscription, read
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.job import Job
 from shared.engine.lane.compose import Composition, Fault
 from shared.ports import Retriable
 from tests.fakes.links import KEYS, FakeLinks

@@ -1,8 +1,8 @@
 import pytest
 
-from shared.domain.jobs import StopReason
-from shared.domain.outcomes import Rejected, Unknown
-from shared.domain.states import Cell, Change, JobState
+from shared.domain.jobs.job import StopReason
+from shared.domain.jobs.outcomes import Rejected, Unknown
+from shared.domain.jobs.states import Cell, Change, JobState
 from shared.engine.jobs.control import MIN_LIFE_MS, NotNow, Resumed
 from shared.engine.reports.message_log import Filter
 from tests.fakes.world import ACCOUNT, World, credential

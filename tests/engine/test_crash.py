@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from shared.contracts import pointer
-from shared.domain.ledger import LedgerStatus
-from shared.domain.outcomes import Rejected, Throttled
-from shared.domain.states import OPEN, Cell, JobState
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.outcomes import Rejected, Throttled
+from shared.domain.jobs.states import OPEN, Cell, JobState
 from shared.engine.lane.send import Did
 from shared.ports import Mismatch, Replay
 from tests.fakes.clock import FakeClock

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.domain.jobs import Policy
-from shared.domain.ledger import LedgerStatus
-from shared.domain.outcomes import NotTogether, Rejected, Throttled
-from shared.domain.states import Cell
-from shared.domain.switches import AS_DECLARED, Switches
+from shared.domain.jobs.job import Policy
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.outcomes import NotTogether, Rejected, Throttled
+from shared.domain.jobs.states import Cell
+from shared.domain.lanes.switches import AS_DECLARED, Switches
 from shared.engine.lane.send import Did
 from tests.fakes.faults import Crash
 from tests.fakes.provider import CollectiveProvider

@@ -2,9 +2,9 @@
 
 import pytest
 
-from shared.domain.jobs import OnAmbiguous, Policy
-from shared.domain.outcomes import Throttled
-from shared.domain.states import Cell
+from shared.domain.jobs.job import OnAmbiguous, Policy
+from shared.domain.jobs.outcomes import Throttled
+from shared.domain.jobs.states import Cell
 from tests.fakes.faults import Crash, When
 from tests.fakes.provider import Swallowed
 from tests.fakes.world import ACCOUNT, INVOCATION, LEASE_MARGIN, World, credential

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from shared import contracts
-from shared.domain.hints import MOST, Hint
-from shared.domain.ledger import LedgerStatus
-from shared.domain.pacing import pace
-from shared.domain.states import Cell
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.states import Cell
+from shared.domain.lanes.lease_hints import MOST, Hint
+from shared.domain.lanes.pacing import pace
 from shared.engine.lane.send import CALL_TIMEOUT
 from shared.engine.lane.slots import PATIENCE
 from shared.engine.sweeper.expired import CROWDED, KEPT, LOOKS

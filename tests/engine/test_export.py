@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from shared.domain import chunks as chunking
-from shared.domain.chunks import Recipient
 from shared.domain.erasure import BLANK
 from shared.domain.exports import SETTLED_MS, USABLE_MS, Export, ExportState
-from shared.domain.jobs import Job
-from shared.domain.outcomes import Rejected
+from shared.domain.jobs import chunks as chunking
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.outcomes import Rejected
 from shared.engine.reports.export import LEASE_MS, Did, ExportDesk, Exporter
 from shared.engine.reports.message_log import Filter
 from shared.ports import Retriable

@@ -3,8 +3,8 @@
 import pytest
 
 from shared.contracts import pointer
-from shared.domain.jobs import EXPRESS
-from shared.domain.pacing import HEADROOM
+from shared.domain.jobs.job import EXPRESS
+from shared.domain.lanes.pacing import HEADROOM
 from tests.engine.fairness import BULK, OTHER, behind_bulk, shared, whim
 from tests.fakes.queues import Order, fairest
 from tests.fakes.world import ACCOUNT, World, credential

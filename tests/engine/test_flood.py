@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from shared.domain.states import JobState
+from shared.domain.jobs.states import JobState
 from shared.engine.sweeper.dropped import Dropped
 from shared.engine.walks import simple
 from shared.ports import Report

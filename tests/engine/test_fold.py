@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.jobs import Policy
-from shared.domain.ledger import Ledger
-from shared.domain.outcomes import Rejected, Unknown
-from shared.domain.states import Cell, JobState
+from shared.domain.jobs.job import Policy
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.outcomes import Rejected, Unknown
+from shared.domain.jobs.states import Cell, JobState
 from shared.engine.jobs.control import Resumed
 from shared.engine.outcome.fold import Folded
 from shared.ports import Retriable

@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 import pytest
 
-from shared.domain.backoff import REDELIVERIES
-from shared.domain.ledger import LedgerStatus
-from shared.domain.outcomes import Outcome
-from shared.domain.states import Cell, JobState
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.outcomes import Outcome
+from shared.domain.jobs.states import Cell, JobState
+from shared.domain.lanes.backoff import REDELIVERIES
 from shared.engine.pool import Pending
 from shared.engine.reports.message_log import Filter
 from shared.ports import Retriable

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from shared.domain import chunks
-from shared.domain.campaigns import Upload, UploadState
-from shared.domain.ledger import LedgerStatus
-from shared.domain.states import Cell
-from shared.domain.uploads import Counts
+from shared.domain.campaigns.campaign import Upload, UploadState
+from shared.domain.jobs import chunks
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.states import Cell
+from shared.domain.lists.uploads import Counts
 from shared.engine.lists import ingest as module
 from shared.engine.lists.ingest import MAX_STARTS, Code, Did
 from shared.ports import Retriable

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from shared.domain import chunks
-from shared.domain.campaigns import Message, UploadState
-from shared.domain.uploads import PackedChunk
+from shared.domain.campaigns.campaign import Message, UploadState
+from shared.domain.jobs import chunks
+from shared.domain.lists.uploads import PackedChunk
 from shared.engine.lists.ingest import Did
 from tests.engine.reading import DATA, small
 from tests.fakes.intake import Intake
@@ -109,7 +109,7 @@ def test_columns_that_no_placeholder_can_name_are_kept_beside_those_that_one_can
 
 
 def test_a_list_of_too_many_is_refused_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shared.domain.ingest.MAX_LISTED", 40)
+    monkeypatch.setattr("shared.domain.lists.ingest.MAX_LISTED", 40)
     intake = small()
     before = intake.take(b"recipient,name\na@example.com,Ann\n")
     assert intake.serve() == [Did.READY]

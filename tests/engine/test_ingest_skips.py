@@ -2,10 +2,10 @@
 
 import pytest
 
-from shared.domain import chunks
-from shared.domain.ledger import LedgerStatus
-from shared.domain.states import Cell
-from shared.domain.suppressions import Reach
+from shared.domain.jobs import chunks
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.states import Cell
+from shared.domain.recipients.suppressions import Reach
 from shared.engine.lists.ingest import Did
 from tests.engine.reading import DATA, ROWS, small, suppressing
 from tests.fakes.faults import Crash, When

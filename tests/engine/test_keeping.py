@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from shared.domain.jobs import StopReason
-from shared.domain.journal import Log
-from shared.domain.states import JobState
-from shared.domain.switches import AS_DECLARED, Switches
+from shared.domain.audit import Log
+from shared.domain.jobs.job import StopReason
+from shared.domain.jobs.states import JobState
+from shared.domain.lanes.switches import AS_DECLARED, Switches
 from shared.domain.times import DAY_MS
 from shared.engine.walks.keeping import FURTHER_MS, LEAST_MS
 from tests.fakes.lists import send_list

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from shared.contracts import Word
-from shared.domain.guard import ALLOWED, trips
+from shared.domain.campaigns.bounce_guard import ALLOWED, trips
 from shared.domain.ids import Ref
-from shared.domain.jobs import Job
-from shared.domain.states import COUNT_KEYS
-from shared.domain.suppressions import Reach
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import COUNT_KEYS
+from shared.domain.recipients.suppressions import Reach
 from tests.engine.test_unsubscribed import OFFERING
 from tests.fakes.world import ACCOUNT, World, credential
 

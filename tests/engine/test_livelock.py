@@ -1,11 +1,11 @@
 """A chunk must not go round without end while nothing of it can be sent."""
 
-from shared.domain import passes
-from shared.domain.details import Detail, FeedbackDetail, FeedbackEntry
-from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.outcomes import Entry, Kind
-from shared.domain.passes import Passing
-from shared.domain.states import Cell
+from shared.domain.jobs import passes
+from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.outcomes import Entry, Kind
+from shared.domain.jobs.passes import Passing
+from shared.domain.jobs.states import Cell
 from tests.fakes.world import World, credential
 
 ROUTE = ("one", "two")

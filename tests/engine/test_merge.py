@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.chunks import Recipient
-from shared.domain.content import Attachment, Content, Mailbox
-from shared.domain.outcomes import Finding, Kind, Outcome, Throttled, Unknown
-from shared.domain.states import Cell
-from shared.domain.unsubscribe import Unsubscription
+from shared.domain.content.content import Attachment, Content, Mailbox
+from shared.domain.content.unsubscribe import Unsubscription
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.outcomes import Finding, Kind, Outcome, Throttled, Unknown
+from shared.domain.jobs.states import Cell
 from shared.engine.lane import lease as leases
 from shared.ports import Retriable, Target
 from tests.fakes.links import FakeLinks

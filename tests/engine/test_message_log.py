@@ -1,7 +1,7 @@
 import pytest
 
-from shared.domain.outcomes import Accepted, Rejected, Unknown
-from shared.domain.states import MessageState, Status
+from shared.domain.jobs.outcomes import Accepted, Rejected, Unknown
+from shared.domain.jobs.states import MessageState, Status
 from shared.engine.reports import message_log
 from shared.engine.reports.message_log import Filter, LogLine
 from tests.fakes.faults import Crash

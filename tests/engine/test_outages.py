@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from shared.domain.outcomes import Rejected, Unknown
-from shared.domain.states import Cell, JobState
+from shared.domain.jobs.outcomes import Rejected, Unknown
+from shared.domain.jobs.states import Cell, JobState
 from tests.fakes.provider import FakeProvider, ResolvingProvider, Script, Swallowed
 from tests.fakes.world import World, credential
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.content import Content, Mailbox
-from shared.domain.jobs import Job
+from shared.domain.content.content import Content, Mailbox
+from shared.domain.jobs.job import Job
 from tests.engine.pace import drain, worst_second
 from tests.fakes.world import World, credential, recipients
 

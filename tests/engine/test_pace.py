@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from shared.domain.outcomes import Throttled
+from shared.domain.jobs.outcomes import Throttled
 from shared.engine.pool import Pending
 from tests.engine.pace import drain, worst_second
 from tests.fakes.clock import FakePool

@@ -7,8 +7,8 @@ import pytest
 
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import BATCH_WRITE, TRIES, Dynamo
-from shared.domain.campaigns import Upload, UploadState
-from shared.domain.states import JobState
+from shared.domain.campaigns.campaign import Upload, UploadState
+from shared.domain.jobs.states import JobState
 from shared.engine.lists.ingest import Did
 from shared.ports import Retriable
 from tests.fakes.clock import FakeClock

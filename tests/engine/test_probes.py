@@ -2,8 +2,8 @@
 
 import pytest
 
-from shared.domain.breaker import PROBE_TIME, BreakerState
-from shared.domain.states import Cell
+from shared.domain.jobs.states import Cell
+from shared.domain.lanes.breaker import PROBE_TIME, BreakerState
 from tests.engine.failing import DOWN, answers, breaker, calls, serve, starts_at
 from tests.fakes.faults import Crash, When
 from tests.fakes.world import World, credential

@@ -2,10 +2,10 @@
 
 import pytest
 
-from shared.domain.breaker import BreakerState
-from shared.domain.jobs import Job
-from shared.domain.outcomes import Rejected
-from shared.domain.states import Cell, JobState
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.outcomes import Rejected
+from shared.domain.jobs.states import Cell, JobState
+from shared.domain.lanes.breaker import BreakerState
 from tests.engine.failing import DEAD, DOWN, answers, breaker, calls
 from tests.engine.shaky import ALL, FAST, QUICK, deploy, logged, shake
 from tests.fakes.world import World, credential

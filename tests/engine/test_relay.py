@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from shared.adapters.smtp.transport import SmtpClient
-from shared.domain.states import JobState
+from shared.domain.jobs.states import JobState
 from shared.providers.smtp import SmtpRelay
 from tests.fakes.world import World, credential
 from tests.providers.relay import PASSWORD, USER, Faults, RelayServer

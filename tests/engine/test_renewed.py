@@ -11,8 +11,8 @@ from shared import contracts
 from shared.adapters.secrets import KEPT, Secrets
 from shared.bootstrap.sending import Lane
 from shared.contracts import Credential
-from shared.domain.content import Content
-from shared.domain.outcomes import Outcome
+from shared.domain.content.content import Content
+from shared.domain.jobs.outcomes import Outcome
 from shared.engine.lane import send as engine
 from shared.ports import Target
 from shared.providers import registry

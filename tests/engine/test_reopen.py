@@ -2,9 +2,9 @@
 
 import pytest
 
-from shared.domain.jobs import Policy
-from shared.domain.outcomes import Rejected
-from shared.domain.states import Cell, JobState
+from shared.domain.jobs.job import Policy
+from shared.domain.jobs.outcomes import Rejected
+from shared.domain.jobs.states import Cell, JobState
 from tests.fakes.faults import Crash, When
 from tests.fakes.world import World, credential
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from shared.domain.jobs import Job
-from shared.domain.outcomes import Rejected, Unknown
-from shared.domain.states import JobState
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.outcomes import Rejected, Unknown
+from shared.domain.jobs.states import JobState
 from shared.engine.jobs.control import Resumed
 from shared.engine.walks.jobs import YOUNG_MS
 from shared.ports import OpenJob, Retriable

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from shared.domain.doubt import LOOKS, due, next_look
-from shared.domain.jobs import Policy
-from shared.domain.outcomes import Unknown
-from shared.domain.states import Cell, JobState
-from shared.domain.switches import Switches
+from shared.domain.jobs.job import Policy
+from shared.domain.jobs.look_ups import LOOKS, due, next_look
+from shared.domain.jobs.outcomes import Unknown
+from shared.domain.jobs.states import Cell, JobState
+from shared.domain.lanes.switches import Switches
 from shared.engine.outcome.resolve import GROUP, Resolved
 from shared.ports import Loaded, Retriable
 from tests.fakes.faults import Crash, When

@@ -3,8 +3,8 @@
 import pytest
 
 from shared.contracts import pointer
-from shared.domain.outcomes import Rejected
-from shared.domain.states import JobState
+from shared.domain.jobs.outcomes import Rejected
+from shared.domain.jobs.states import JobState
 from shared.engine.reports.message_log import Filter
 from shared.engine.walks.pointing import LOST_AFTER_MS
 from tests.fakes.lists import send_list

@@ -5,12 +5,12 @@ from itertools import count
 
 import pytest
 
-from shared.domain import chunks as chunking
-from shared.domain import ledger as rules
-from shared.domain.jobs import RetryRequest
-from shared.domain.ledger import LedgerStatus
-from shared.domain.outcomes import Rejected, Unknown
-from shared.domain.states import Cell, JobState
+from shared.domain.jobs import chunks as chunking
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.job import RetryRequest
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.outcomes import Rejected, Unknown
+from shared.domain.jobs.states import Cell, JobState
 from shared.engine.jobs import control, retry
 from shared.engine.jobs.control import NotNow, Resumed
 from shared.engine.jobs.retry import Step

@@ -8,10 +8,10 @@ import pytest
 
 from functions.dispatch import log, services
 from shared.adapters.dynamo import codec
-from shared.domain import chunks as chunking
-from shared.domain.ledger import Ledger
-from shared.domain.outcomes import Rejected
-from shared.domain.states import JobState
+from shared.domain.jobs import chunks as chunking
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.outcomes import Rejected
+from shared.domain.jobs.states import JobState
 from shared.engine.jobs import control, retry
 from shared.ports import Retriable
 from tests.fakes.world import ACCOUNT, World, credential

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from shared.contracts import due
-from shared.domain.states import JobState
+from shared.domain.jobs.states import JobState
 from shared.engine.intake.schedules import EARLY_S, LEAST, QUEUED_S
 from shared.engine.jobs.due import Due
 from shared.ports import Retriable

@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import pytest
 
-from shared.domain.chunks import Recipient
-from shared.domain.content import Content, Mailbox
-from shared.domain.outcomes import Throttled
-from shared.domain.pacing import pace
-from shared.domain.sms import segments
+from shared.domain.content.content import Content, Mailbox
+from shared.domain.content.sms import segments
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.outcomes import Throttled
+from shared.domain.lanes.pacing import pace
 from shared.engine.lane.send import Did
 from tests.engine.pace import drain
 from tests.fakes.world import World, credential

@@ -4,11 +4,11 @@ from typing import Any, Final
 import pytest
 
 from shared.contracts import pointer
-from shared.domain.jobs import OnAmbiguous, Policy
-from shared.domain.ledger import LedgerStatus
-from shared.domain.outcomes import Accepted, NotStarted, Rejected, Throttled, Unknown
-from shared.domain.pacing import Slots
-from shared.domain.states import Cell, Change, JobState
+from shared.domain.jobs.job import OnAmbiguous, Policy
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Rejected, Throttled, Unknown
+from shared.domain.jobs.states import Cell, Change, JobState
+from shared.domain.lanes.pacing import Slots
 from shared.engine.lane.send import Did
 from tests.fakes.provider import Script, Swallowed
 from tests.fakes.world import ACCOUNT, INVOCATION, World, credential

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.domain.content import Content
+from shared.domain.content.content import Content
 from shared.ports import Sized
 from tests.fakes.provider import FakeProvider
 from tests.fakes.world import World, credential

@@ -2,8 +2,8 @@
 
 import pytest
 
-from shared.domain.outcomes import Throttled
-from shared.domain.states import Change, JobState
+from shared.domain.jobs.outcomes import Throttled
+from shared.domain.jobs.states import Change, JobState
 from shared.engine.sweeper.stuck_jobs import STUCK_AFTER_MS
 from tests.fakes.world import ACCOUNT, World, credential
 

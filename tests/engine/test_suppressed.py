@@ -2,13 +2,13 @@
 
 import pytest
 
-from shared.domain.addresses import address_hash
-from shared.domain.chunks import Chunk
-from shared.domain.jobs import Job
+from shared.domain.jobs.chunks import Chunk
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.outcomes import Rejected
+from shared.domain.jobs.states import Cell, MessageState
 from shared.domain.namespaces import namespace
-from shared.domain.outcomes import Rejected
-from shared.domain.states import Cell, MessageState
-from shared.domain.suppressions import Reach
+from shared.domain.recipients.addresses import address_hash
+from shared.domain.recipients.suppressions import Reach
 from shared.engine.reports.message_log import Filter, LogLine
 from shared.engine.suppression import suppressed
 from shared.engine.suppression.suppressed import SLACK_MS, Suppressed

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from shared.domain.outcomes import Rejected
-from shared.domain.states import Change, JobState
+from shared.domain.jobs.outcomes import Rejected
+from shared.domain.jobs.states import Change, JobState
 from shared.engine.sweeper.sweep import Swept
 from shared.engine.walks.jobs import YOUNG_MS
 from tests.fakes.faults import Crash, When

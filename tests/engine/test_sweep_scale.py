@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from shared.domain.jobs import SHARDS
-from shared.domain.states import Cell
+from shared.domain.jobs.job import SHARDS
+from shared.domain.jobs.states import Cell
 from shared.engine.sweeper.sweep import Sweeper
 from shared.engine.walks import Look, Run, Walk
 from shared.engine.walks.jobs import YOUNG_MS

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.ledger import LedgerStatus
-from shared.domain.states import Cell, JobState
-from shared.domain.switches import AS_DECLARED, Switch, Switches
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.states import Cell, JobState
+from shared.domain.lanes.switches import AS_DECLARED, Switch, Switches
 from shared.engine.lane.send import Did
 from shared.engine.outcome.resolve import Resolved
 from shared.engine.walks.pointing import RESUMED_MS

@@ -2,10 +2,10 @@
 
 import pytest
 
-from shared.domain import passes
-from shared.domain.outcomes import Throttled
-from shared.domain.passes import THROTTLED
-from shared.domain.states import Cell, JobState
+from shared.domain.jobs import passes
+from shared.domain.jobs.outcomes import Throttled
+from shared.domain.jobs.passes import THROTTLED
+from shared.domain.jobs.states import Cell, JobState
 from tests.fakes.world import World, credential
 
 

@@ -5,11 +5,11 @@ from itertools import permutations
 import pytest
 
 from shared.contracts import Word
-from shared.domain.details import FeedbackDetail
-from shared.domain.jobs import Job
+from shared.domain.jobs.details import FeedbackDetail
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.outcomes import Rejected, Unknown
+from shared.domain.jobs.states import Cell, Change, JobState, MessageState
 from shared.domain.namespaces import namespace
-from shared.domain.outcomes import Rejected, Unknown
-from shared.domain.states import Cell, Change, JobState, MessageState
 from shared.engine.outcome.track import LATER, Tracked
 from shared.ports import Retriable
 from tests.fakes.world import ACCOUNT, World, credential

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.domain.states import Cell, Status
+from shared.domain.jobs.states import Cell, Status
 from shared.engine.reports import message_log
 from shared.engine.reports.message_log import Filter, Logs
 from tests.fakes.world import ACCOUNT, World, credential

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from shared.domain.content import Content
+from shared.domain.content.content import Content
 from shared.domain.ids import new_id
-from shared.domain.jobs import Job
-from shared.domain.outcomes import Rejected, Unknown
-from shared.domain.states import Cell, MessageState
-from shared.domain.suppressions import Reach, reaches
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.outcomes import Rejected, Unknown
+from shared.domain.jobs.states import Cell, MessageState
+from shared.domain.recipients.suppressions import Reach, reaches
 from shared.engine.lane.send import LOOK_AGAIN
 from shared.engine.reports.message_log import Filter, LogLine
 from shared.engine.suppression.suppressed import SLACK_MS, Suppressed

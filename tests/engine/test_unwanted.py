@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.outcomes import Rejected
+from shared.domain.jobs.outcomes import Rejected
 from shared.ports import Retriable
 from tests.fakes.faults import When
 from tests.fakes.world import ACCOUNT, World, credential

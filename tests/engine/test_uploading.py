@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from shared.contracts import TEST_CREDENTIAL, ingest
-from shared.domain.campaigns import MAX_JOBS, Campaign, Upload, UploadState
+from shared.domain.campaigns.campaign import MAX_JOBS, Campaign, Upload, UploadState
 from shared.engine.lists.ingest import Did
 from shared.engine.lists.uploading import PLACE_SECONDS, WITHDRAWN, Place, Refusal, Reminder, as_csv
 from shared.engine.walks import simple

@@ -11,8 +11,8 @@ import pytest
 
 from shared.adapters.dynamo import keys
 from shared.contracts import Waking
-from shared.domain.jobs import SHARDS
-from shared.domain.switches import EVERYTHING, Switch
+from shared.domain.jobs.job import SHARDS
+from shared.domain.lanes.switches import EVERYTHING, Switch
 from shared.engine.jobs import wake
 from shared.ports import OpenJob, Retriable
 from tests.fakes.faults import Crash, When

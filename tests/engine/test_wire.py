@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from shared.domain.content import Content
-from shared.domain.outcomes import Outcome, Rejected, Unknown
-from shared.domain.pacing import pace
-from shared.domain.states import Cell
+from shared.domain.content.content import Content
+from shared.domain.jobs.outcomes import Outcome, Rejected, Unknown
+from shared.domain.jobs.states import Cell
+from shared.domain.lanes.pacing import pace
 from shared.engine.lane.calls import Calls
 from shared.engine.lane.send import Did, Sender
 from shared.engine.lane.slots import LEAD

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Sequence
 
-from shared.domain.breaker import Breaker
+from shared.domain.lanes.breaker import Breaker
 from tests.fakes.faults import Tap
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shared.domain.campaigns import Campaign, Message, StoredTemplate, Upload, UploadState
-from shared.domain.content import Content
-from shared.domain.jobs import Job
-from shared.domain.journal import Event
+from shared.domain.audit import Event
+from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate, Upload, UploadState
+from shared.domain.content.content import Content
+from shared.domain.jobs.job import Job
 from shared.ports import Idempotency, Listed, Mismatch, Replay, Stored
 from tests.fakes.faults import Atomic, Tap
 from tests.fakes.ledgers import FakeLedgers

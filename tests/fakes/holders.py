@@ -2,8 +2,8 @@
 
 from collections.abc import Container
 
-from shared.domain.jobs import Job
-from shared.domain.states import Change
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import Change
 
 
 class Holders:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from shared.domain.switches import AS_DECLARED, NOT_LOWERED, Hold, Switches
+from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Hold, Switches
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 from tests.fakes.queues import FakePacer

@@ -4,10 +4,10 @@ from itertools import count
 from typing import Any
 
 from shared.contracts import Credential, Settings, load_ingest
-from shared.domain.campaigns import Campaign, Message, Upload
+from shared.domain.campaigns.campaign import Campaign, Message, Upload
 from shared.domain.ids import new_id
-from shared.domain.ledger import Ledger
-from shared.domain.uploads import PackedChunk
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.lists.uploads import PackedChunk
 from shared.engine.lists.ingest import Did, Ingestion
 from shared.engine.lists.uploading import Reminder, Uploading
 from tests.fakes.campaigns import FakeCampaigns

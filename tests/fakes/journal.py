@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from shared.domain.journal import Event, Log
+from shared.domain.audit import Event, Log
 from tests.fakes.faults import Tap
 
 

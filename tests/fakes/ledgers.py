@@ -4,9 +4,9 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from shared.domain import ledger as rules
-from shared.domain.ledger import Ledger
-from shared.domain.queue import LedgerQueue
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.queue import LedgerQueue
 from tests.fakes.faults import Tap
 
 

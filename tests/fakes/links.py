@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from shared.domain.content.unsubscribe import Unsubscription, read, sign
 from shared.domain.sealing import Keys, seal, unseal
-from shared.domain.unsubscribe import Unsubscription, read, sign
 
 KEYS: Final = Keys("an-unsubscription-key-of-the-tests")
 

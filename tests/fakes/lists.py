@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from shared.domain import chunks as chunking
-from shared.domain import ledger as rules
-from shared.domain.chunks import Chunk, Recipient
-from shared.domain.content import Content
+from shared.domain.content.content import Content
 from shared.domain.ids import new_id
-from shared.domain.jobs import Job, Policy
-from shared.domain.ledger import BY_KEYS
-from shared.domain.states import COUNT_KEYS, JobState
+from shared.domain.jobs import chunks as chunking
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.chunks import Chunk, Recipient
+from shared.domain.jobs.job import Job, Policy
+from shared.domain.jobs.ledger import BY_KEYS
+from shared.domain.jobs.states import COUNT_KEYS, JobState
 from shared.ports import Stored
 from tests.fakes.world import ACCOUNT, CONTENT, World, recipients
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from shared.domain.content import Content
+from shared.domain.content.content import Content
 from shared.domain.ids import Ref
-from shared.domain.outcomes import Absent, Accepted, Finding, NotStarted, NotTogether, Outcome, Rejected, Unknown
+from shared.domain.jobs.outcomes import Absent, Accepted, Finding, NotStarted, NotTogether, Outcome, Rejected, Unknown
 from shared.ports import Target
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap

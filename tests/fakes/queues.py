@@ -11,9 +11,9 @@ from itertools import count
 from math import inf
 from typing import Any
 
-from shared.domain.hints import MOST, Hint
-from shared.domain.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, WRONG, Pace, Slots, own_clock
-from shared.domain.switches import AS_DECLARED, NOT_LOWERED, Lowered, Switches
+from shared.domain.lanes.lease_hints import MOST, Hint
+from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, WRONG, Pace, Slots, own_clock
+from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Lowered, Switches
 from shared.ports import Clock, Retriable
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap

@@ -6,18 +6,18 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from shared.adapters.dynamo import keys
-from shared.domain import ledger as rules
 from shared.domain.archive import due
-from shared.domain.breaker import Breaker
-from shared.domain.chunks import Chunk
-from shared.domain.content import Content
-from shared.domain.details import Detail, FeedbackDetail
-from shared.domain.doubt import LOOKS
-from shared.domain.jobs import Job, RetryRequest, add_figures, stats_of
-from shared.domain.journal import Event
-from shared.domain.ledger import BY_KEYS, Ledger
+from shared.domain.audit import Event
+from shared.domain.content.content import Content
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.chunks import Chunk
+from shared.domain.jobs.details import Detail, FeedbackDetail
+from shared.domain.jobs.job import Job, RetryRequest, add_figures, stats_of
+from shared.domain.jobs.ledger import BY_KEYS, Ledger
+from shared.domain.jobs.look_ups import LOOKS
+from shared.domain.jobs.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
+from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
-from shared.domain.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Replay, Stored
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.faults import Tap

@@ -1,6 +1,6 @@
 """A scheduler and agendas in memory."""
 
-from shared.domain.jobs import Job
+from shared.domain.jobs.job import Job
 from tests.fakes.faults import Tap
 from tests.fakes.records import FakeRecords
 

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from shared.domain.ledger import Ledger
-from shared.domain.suppressions import Reach
-from shared.domain.switches import Switches
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.lanes.switches import Switches
+from shared.domain.recipients.suppressions import Reach
 from shared.ports import Agenda, Bookmarks, Breakers, Hints, Holds, Journal, LedgerStore, Lists, Pacer, Records
 from tests.fakes.bookmarks import FakeBookmarks
 from tests.fakes.breakers import FakeBreakers

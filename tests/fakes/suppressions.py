@@ -4,8 +4,8 @@ from collections.abc import Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from shared.domain.addresses import address_hash
-from shared.domain.suppressions import Reach
+from shared.domain.recipients.addresses import address_hash
+from shared.domain.recipients.suppressions import Reach
 from shared.ports import Recent
 from tests.fakes.faults import Atomic, Tap
 

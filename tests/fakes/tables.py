@@ -20,10 +20,10 @@ from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.dynamo.jobs.scheduled import DynamoAgenda
 from shared.contracts import INDEX_MINE, INDEX_OPEN, INDEX_OPEN_PROJECTION, MIN_RATE
-from shared.domain.journal import SYSTEM
-from shared.domain.ledger import Ledger
-from shared.domain.suppressions import Reach
-from shared.domain.switches import Switch, Switches
+from shared.domain.audit import SYSTEM
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.lanes.switches import Switch, Switches
+from shared.domain.recipients.suppressions import Reach
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 

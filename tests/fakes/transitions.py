@@ -1,8 +1,8 @@
 """What the stores' conditions come to, for the stores in memory."""
 
 from shared.adapters.dynamo import keys
-from shared.domain.jobs import Job, StopReason
-from shared.domain.states import TRANSITIONS, Change, JobState
+from shared.domain.jobs.job import Job, StopReason
+from shared.domain.jobs.states import TRANSITIONS, Change, JobState
 
 
 def allowed(stored: Job, read: Job, change: Change, now: int, reason: str) -> bool:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from shared.domain import chunks as chunking
-from shared.domain.campaigns import UNREAD, Campaign, Upload
-from shared.domain.chunks import Chunk
-from shared.domain.ledger import Ledger
-from shared.domain.uploads import PackedChunk, Problem
+from shared.domain.campaigns.campaign import UNREAD, Campaign, Upload
+from shared.domain.jobs import chunks as chunking
+from shared.domain.jobs.chunks import Chunk
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.lists.uploads import PackedChunk, Problem
 from tests.fakes.faults import Atomic, Tap
 from tests.fakes.ledgers import FakeLedgers
 

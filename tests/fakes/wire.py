@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
-from shared.domain.content import Content
-from shared.domain.outcomes import Outcome
+from shared.domain.content.content import Content
+from shared.domain.jobs.outcomes import Outcome
 from shared.ports import AnswerLost, NoTime, Request, Response, Steps, Target
 from tests.fakes.clock import FakeClock
 from tests.fakes.provider import FakeProvider

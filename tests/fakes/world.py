@@ -15,15 +15,15 @@ from typing import Any
 
 from shared.adapters.dynamo import keys
 from shared.contracts import Credential, Settings, Waking, Word
-from shared.domain.backoff import redelivery_delay
-from shared.domain.chunks import Recipient
-from shared.domain.content import Content, Mailbox
-from shared.domain.feedback import SOFT
+from shared.domain.content.content import Content, Mailbox
 from shared.domain.ids import Ref
-from shared.domain.jobs import SHARDS, Job, Policy
-from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.states import Cell, JobState
-from shared.domain.switches import Switch
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.feedback import SOFT
+from shared.domain.jobs.job import SHARDS, Job, Policy
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.states import Cell, JobState
+from shared.domain.lanes.backoff import redelivery_delay
+from shared.domain.lanes.switches import Switch
 from shared.engine.intake.accept import Accepted, Acceptor, BatchRequest
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.control import JobControl

@@ -10,8 +10,8 @@ import time
 from collections import Counter
 
 from benchmarks.upload import blocks
-from shared.domain.campaigns import UNREAD
-from shared.domain.uploads import Options
+from shared.domain.campaigns.campaign import UNREAD
+from shared.domain.lists.uploads import Options
 from tests.lists.stage import Cloud, Stage, uninterrupted
 
 SECONDS = 2.0

@@ -22,21 +22,21 @@ from benchmarks.upload import blocks
 from shared import contracts
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.campaigns.campaign_codec import campaign_item
 from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
-from shared.adapters.dynamo.campaigns.codec import campaign_item
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.codec import ledger
 from shared.adapters.s3.files import BLOCK, CONFIG, S3Files
 from shared.adapters.sqs import SqsQueue
 from shared.contracts import Credential, Settings, ingest
-from shared.domain import ledger as rules
-from shared.domain.campaigns import Campaign, Message, Upload
+from shared.domain.campaigns.campaign import Campaign, Message, Upload
 from shared.domain.ids import new_id
-from shared.domain.ingest import Ingest
-from shared.domain.jobs import Policy
-from shared.domain.ledger import Ledger
-from shared.domain.uploads import Checkpoint, Options, Problem
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.job import Policy
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.lists.ingest import Ingest
+from shared.domain.lists.uploads import Checkpoint, Options, Problem
 from shared.engine.lists.uploading import Place, Uploading
 from tests.fakes.forks import FORKS
 from tests.fakes.tables import Tables, create_tables

@@ -7,8 +7,8 @@ from multiprocessing.process import BaseProcess
 import pytest
 
 from benchmarks.upload import blocks
-from shared.domain.campaigns import UploadState
-from shared.domain.uploads import Options
+from shared.domain.campaigns.campaign import UploadState
+from shared.domain.lists.uploads import Options
 from tests.lists.stage import Cloud, Stage, uninterrupted
 
 ROWS = 100_000

@@ -1,4 +1,4 @@
-"""What results, leases' ends and takeovers make of cells, as `shared.domain.ledger` does."""
+"""What results, leases' ends and takeovers make of cells, as `shared.domain.jobs.ledger` does."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Passes by message (L4): which credential of the route a chunk goes to next, as `shared.domain.passes` does.
+"""Passes by message (L4): which credential of the route a chunk goes to next, as `shared.domain.jobs.passes` does.
 
 In a world without a `route` any number of passes is left to a message until its limit, whoever they go to.
 """

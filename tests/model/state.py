@@ -199,7 +199,7 @@ def finished(cells: Cells) -> bool:
 
 
 def join(cell: Cell, attempt: int, state: str) -> Cell:
-    """Join a word about an attempt, as `shared.domain.feedback.join` does."""
+    """Join a word about an attempt, as `shared.domain.jobs.feedback.join` does."""
     now, at = cell
     if attempt == at:
         return (state, at) if RANK[state] > RANK[now] else cell

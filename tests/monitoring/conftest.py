@@ -18,7 +18,7 @@ from infra.settings import read
 from shared.adapters.dynamo import codec
 from shared.contracts import Credential, Word, dump_feedback
 from shared.contracts import ingest as list_message
-from shared.domain.states import JobState
+from shared.domain.jobs.states import JobState
 from shared.providers import registry
 from tests.fakes.clock import FakeClock
 from tests.fakes.queues import FakeQueue

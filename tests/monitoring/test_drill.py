@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from shared.domain.outcomes import Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Rejected, Throttled, Unknown
 from shared.engine.sweeper.stuck_jobs import STUCK_AFTER_MS
 from tests.fakes.faults import Crash, When
 from tests.fakes.world import INVOCATION, LEASE_MARGIN

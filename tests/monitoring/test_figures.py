@@ -10,7 +10,7 @@ from infra.schema import Channel
 from infra.settings import ROOT, providers
 from shared.adapters import metrics as adapter
 from shared.contracts import Credential, Word
-from shared.domain.outcomes import Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Rejected, Throttled, Unknown
 from shared.metrics import NAMESPACE, Metric, Service
 from tests.monitoring.conftest import STAGE, Document, Functions
 

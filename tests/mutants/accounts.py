@@ -130,7 +130,7 @@ ACCOUNTS: Final = (
     Mutant(
         "an audit log takes an address",
         9,
-        "shared/domain/journal.py",
+        "shared/domain/audit.py",
         'if any("@" in text for text in texts):',
         'if any("@" in text for text in texts[:1]):',
         f"{AUDIT}::test_an_event_with_an_address_cannot_be_made[data]",

@@ -15,8 +15,8 @@ GATE: Final = "shared/engine/lane/admission.py"
 LEASE: Final = "shared/engine/lane/lease.py"
 RECORDS: Final = "shared/adapters/dynamo/jobs/records.py"
 RESERVATION: Final = "shared/adapters/dynamo/jobs/reservation.py"
-RULES: Final = "shared/domain/ledger.py"
-PASSES: Final = "shared/domain/passes.py"
+RULES: Final = "shared/domain/jobs/ledger.py"
+PASSES: Final = "shared/domain/jobs/passes.py"
 SEND: Final = "shared/engine/lane/send.py"
 TRACK: Final = "shared/engine/outcome/track.py"
 TRANSITIONS: Final = "shared/adapters/dynamo/jobs/transitions.py"
@@ -143,7 +143,7 @@ MUTANTS: Final = (
     Mutant(
         "probes without a bound",
         1,
-        "shared/domain/breaker.py",
+        "shared/domain/lanes/breaker.py",
         "PROBES: Final = 3\n",
         "PROBES: Final = 10**6\n",
         "tests/engine/test_probes.py::test_two_probes_close_the_breaker_and_load_comes_back",
@@ -159,7 +159,7 @@ MUTANTS: Final = (
     Mutant(
         "any failures in a row open the breaker",
         1,
-        "shared/domain/health.py",
+        "shared/domain/lanes/health.py",
         "RUN: Final = 10\n",
         "RUN: Final = 5\n",
         "tests/domain/test_health.py::test_one_that_was_alive_is_dead_after_more_in_a_row_or_after_a_while",
@@ -176,7 +176,7 @@ MUTANTS: Final = (
     Mutant(
         "missed slots are not burned",
         2,
-        "shared/domain/pacing.py",
+        "shared/domain/lanes/pacing.py",
         "LATE: Final = 0.010\n",
         "LATE: Final = 3600.0\n",
         "tests/engine/test_pace.py::test_a_slot_missed_by_more_than_ten_milliseconds_is_burned",
@@ -200,7 +200,7 @@ MUTANTS: Final = (
     Mutant(
         "no headroom for a call's size",
         2,
-        "shared/domain/pacing.py",
+        "shared/domain/lanes/pacing.py",
         "return min(HEADROOM * rate, (rate + 1 - most) / _STRETCH) if most > 1 else HEADROOM * rate",
         "return rate if most > 1 else HEADROOM * rate",
         "tests/engine/test_pace.py::test_four_workers_keep_the_rate[1000-150-3000]",
@@ -208,7 +208,7 @@ MUTANTS: Final = (
     Mutant(
         "no headroom for skewed clocks",
         2,
-        "shared/domain/pacing.py",
+        "shared/domain/lanes/pacing.py",
         "HEADROOM: Final = 0.97\n",
         "HEADROOM: Final = 1.0\n",
         "tests/engine/test_pace.py::test_clocks_that_are_five_milliseconds_off_keep_the_rate[10-600]",
@@ -322,7 +322,7 @@ MUTANTS: Final = (
     Mutant(
         "the bounce guard counts from ten, not from more",
         4,
-        "shared/domain/guard.py",
+        "shared/domain/campaigns/bounce_guard.py",
         'counts["bounced"] > ALLOWED and',
         'counts["bounced"] >= ALLOWED and',
         "tests/domain/test_guard.py::test_its_bounds_are_exact[10-50-False-delivered]",
@@ -396,7 +396,7 @@ MUTANTS: Final = (
     Mutant(
         "a word counts for whatever attempt there is",
         5,
-        "shared/domain/feedback.py",
+        "shared/domain/jobs/feedback.py",
         "    if attempt == cell_attempt:\n",
         "    if attempt <= cell_attempt:\n",
         "tests/engine/test_track.py::test_a_word_about_an_earlier_attempt_counts_only_if_delivered",
@@ -413,7 +413,7 @@ MUTANTS: Final = (
     Mutant(
         "refusals for good open the breaker",
         6,
-        "shared/domain/breaker.py",
+        "shared/domain/lanes/breaker.py",
         "if isinstance(o, Accepted) or (isinstance(o, Rejected) and o.permanent):",
         "if isinstance(o, Accepted):",
         "tests/engine/test_breaker.py::test_what_is_not_the_providers_fault_opens_nothing[answer1]",

@@ -8,7 +8,7 @@ FILES: Final = "shared/adapters/s3/files.py"
 INGEST: Final = "shared/engine/lists/ingest.py"
 STORE: Final = "shared/adapters/dynamo/campaigns/uploads.py"
 UPLOADING: Final = "shared/engine/lists/uploading.py"
-READING: Final = "shared/domain/ingest.py"
+READING: Final = "shared/domain/lists/ingest.py"
 TESTS: Final = "tests/engine/test_ingest.py"
 
 LISTS: Final = (
@@ -115,7 +115,7 @@ LISTS: Final = (
     Mutant(
         "a bad row holds its whole block up",
         6,
-        "shared/domain/csv_rows.py",
+        "shared/domain/lists/csv_rows.py",
         "    except (UnicodeDecodeError, csv.Error):\n        return None\n\n\ndef _cells",
         "    except csv.Error:\n        return None\n    except UnicodeDecodeError:\n"
         "        return [line.decode(errors='replace').split(',') for line in raws]\n\n\ndef _cells",

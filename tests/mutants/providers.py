@@ -80,7 +80,7 @@ PROVIDERS: Final = (
         1,
         "shared/providers/sendgrid_lookup.py",
         'return Unknown("not_found")',
-        "from shared.domain.outcomes import Absent\n\n    return Absent()",
+        "from shared.domain.jobs.outcomes import Absent\n\n    return Absent()",
         "tests/providers/test_sendgrid_lookup.py::test_nothing_ever_proves_absence[3600.0]",
     ),
     Mutant(

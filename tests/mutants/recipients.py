@@ -23,7 +23,7 @@ RECIPIENTS: Final = (
     Mutant(
         "an old link undoes an opt-out that was made otherwise",
         11,
-        "shared/domain/unsubscribe.py",
+        "shared/domain/content/unsubscribe.py",
         "return reason in (ONE_CLICK, PAGE) and job == wanted.job and",
         "return",
         "tests/attacks/test_an_old_link_that_undoes.py"
@@ -169,7 +169,7 @@ RECIPIENTS: Final = (
     Mutant(
         "a value brings a header along",
         10,
-        "shared/domain/templates.py",
+        "shared/domain/content/templates.py",
         "    Kind.SUBJECT: _in_line,\n",
         "    Kind.SUBJECT: None,\n",
         "tests/engine/test_compose.py::test_a_control_character_in_a_subject_alone_becomes_a_space",
@@ -177,7 +177,7 @@ RECIPIENTS: Final = (
     Mutant(
         "a value brings markup along",
         10,
-        "shared/domain/templates.py",
+        "shared/domain/content/templates.py",
         "    Kind.HTML: _in_html,\n",
         "    Kind.HTML: None,\n",
         "tests/engine/test_compose.py::test_values_are_filled_in_and_made_safe_for_where_they_go",

@@ -35,7 +35,7 @@ SWITCHES: Final = (
     Mutant(
         "a leaked key that resumes somebody's job stays unseen",
         9,
-        "shared/domain/jobs.py",
+        "shared/domain/jobs/job.py",
         "return self.resumed_by or self.created_by",
         "return self.created_by",
         f"{LEAKED}::test_stopping_and_resuming_it_first_does_not_hide_the_key[resume]",
@@ -59,7 +59,7 @@ SWITCHES: Final = (
     Mutant(
         "slots are given out at a rate that the provider has refused",
         2,
-        "shared/domain/pacing.py",
+        "shared/domain/lanes/pacing.py",
         "found.rate == self.present and found.lowered.until <= self.lowered.until",
         "found.rate == self.present",
         f"{HOLDS}::test_a_lowered_rate_holds_all_workers_back_and_is_told_by_the_write_that_reserves[memory]",
@@ -75,7 +75,7 @@ SWITCHES: Final = (
     Mutant(
         "slots that a wrong clock put hours ahead stay there",
         4,
-        "shared/domain/pacing.py",
+        "shared/domain/lanes/pacing.py",
         "AHEAD: Final = 60.0\n",
         "AHEAD: Final = 1e9\n",
         f"{HOLDS}::test_slots_that_a_wrong_clock_put_hours_ahead_are_pulled_back[memory-100]",
@@ -99,7 +99,7 @@ SWITCHES: Final = (
     Mutant(
         "a present rate above the declared one counts",
         2,
-        "shared/domain/switches.py",
+        "shared/domain/lanes/switches.py",
         "return min(ceiling, max(self.rate, MIN_RATE)) if",
         "return max(self.rate, MIN_RATE) if",
         f"{TESTS}::test_no_present_rate_exceeds_the_declared_one[1000000000.0]",
@@ -171,7 +171,7 @@ SWITCHES: Final = (
     Mutant(
         "who throttles for ever keeps its chunks",
         3,
-        "shared/domain/passes.py",
+        "shared/domain/jobs/passes.py",
         "(row >= THROTTLED or passing",
         "(passing",
         "tests/domain/test_ledger.py::test_a_provider_that_throttles_again_and_again_is_left_without_an_attempt",

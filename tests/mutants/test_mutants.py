@@ -40,7 +40,7 @@ def test_every_promise_is_broken_by_a_sabotage_of_its_own_name() -> None:
 @pytest.mark.parametrize(("old", "new"), [("no such line", ""), ("import", ""), ("def pace(", "def pace((")])
 def test_a_sabotage_that_does_not_fit_is_an_error(old: str, new: str) -> None:
     with pytest.raises(Misfit):
-        mutated(replace(MUTANTS[0], file="shared/domain/pacing.py", old=old, new=new))
+        mutated(replace(MUTANTS[0], file="shared/domain/lanes/pacing.py", old=old, new=new))
 
 
 @pytest.mark.parametrize(

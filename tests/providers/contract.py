@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from shared.contracts import dump_feedback, load_feedback
-from shared.domain.chunks import Recipient
-from shared.domain.content import Content, Mailbox
-from shared.domain.feedback import WordKind
+from shared.domain.content.content import Content, Mailbox
 from shared.domain.ids import Ref
-from shared.domain.outcomes import Absent, Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.outcomes import Absent, Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 from shared.engine.lane.lease import Parcel
 from shared.ports import BadEvents, Provider, Resolver, Target, WebhookReader
 from tests.fakes.shifted import ShiftedClock

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from shared.adapters.clock import SystemClock
 from shared.adapters.smtp.transport import SmtpClient
-from shared.domain.outcomes import Outcome
-from shared.domain.smtp import Mail, Relay, Reply, Tls
+from shared.domain.content.smtp import Mail, Relay, Reply, Tls
+from shared.domain.jobs.outcomes import Outcome
 from shared.ports import Target
 from shared.providers.smtp import SmtpRelay
 from tests.providers.contract import CONTENT, target

@@ -8,8 +8,8 @@ from botocore.session import get_session
 from botocore.validate import ParamValidator
 
 from shared.contracts import Credential
-from shared.domain.content import Content
-from shared.domain.outcomes import Outcome, Rejected
+from shared.domain.content.content import Content
+from shared.domain.jobs.outcomes import Outcome, Rejected
 from shared.ports import Response, Target
 from shared.providers.registry import AwsAccount, AwsKeys
 from shared.providers.ses import Ses

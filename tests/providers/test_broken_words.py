@@ -8,8 +8,8 @@ import pytest
 from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential
 from shared.domain.ids import Ref
-from shared.domain.jobs import Policy
-from shared.domain.states import Cell
+from shared.domain.jobs.job import Policy
+from shared.domain.jobs.states import Cell
 from shared.providers import registry
 from shared.providers.registry import Needs
 from simulator.run import Simulator

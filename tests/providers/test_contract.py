@@ -7,7 +7,7 @@ import pytest
 
 from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential, load_feedback
-from shared.domain.outcomes import Unknown
+from shared.domain.jobs.outcomes import Unknown
 from shared.ports import Provider, Resolver
 from shared.providers import registry
 from shared.providers.registry import Needs

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from mailgun.builders import MailgunMessageBuilder
 
-from shared.domain.chunks import Recipient
-from shared.domain.content import Attachment, Content, Mailbox
-from shared.domain.outcomes import Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
+from shared.domain.content.content import Attachment, Content, Mailbox
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.outcomes import Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response, Target
 from shared.providers._common import JOIN, REF_ARG, TO_ARG, digest
 from shared.providers.mailgun import MAX_OPTIONS, Mailgun

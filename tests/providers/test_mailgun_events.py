@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mailgun.security import SecurityGuard
 
 from shared.contracts import Word, dump_feedback, load_feedback
-from shared.domain.feedback import WordKind
+from shared.domain.jobs.feedback import WordKind
 from shared.ports import BadEvents, BadSignature
 from shared.providers._common import MAX_AHEAD, REF_ARG, TO_ARG, digest
 from shared.providers.mailgun_events import MAX_AGE, MailgunWebhooks

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
-from shared.domain.outcomes import Absent, Accepted, Finding, Unknown
+from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Unknown
 from shared.ports import AnswerLost, NotSent, Response
 from shared.providers._common import REF_ARG
 from shared.providers.mailgun import Mailgun

@@ -8,8 +8,8 @@ import pytest
 
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
-from shared.domain.content import Mailbox
-from shared.domain.outcomes import Accepted, Rejected
+from shared.domain.content.content import Mailbox
+from shared.domain.jobs.outcomes import Accepted, Rejected
 from shared.ports import Target
 from shared.providers.mailgun import Mailgun
 from shared.providers.mailgun_events import MailgunWebhooks

@@ -11,11 +11,11 @@ from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
 from shared.adapters.smtp.transport import SmtpClient
 from shared.contracts import Credential
-from shared.domain.chunks import Recipient
-from shared.domain.content import Content, Mailbox
-from shared.domain.jobs import Job
-from shared.domain.outcomes import Accepted
-from shared.domain.unsubscribe import MAX_TOKEN
+from shared.domain.content.content import Content, Mailbox
+from shared.domain.content.unsubscribe import MAX_TOKEN
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.outcomes import Accepted
 from shared.engine.lane.compose import Composition
 from shared.ports import Http, Provider, Response
 from shared.providers import registry

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import resend as sdk
 
-from shared.domain.chunks import Recipient
-from shared.domain.content import Attachment, Content, Mailbox
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.content.content import Attachment, Content, Mailbox
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response, Target
 from shared.providers._common import JOIN, REF_ARG, TO_ARG, digest
 from shared.providers.resend import RESOLVES_WITHIN, Resend

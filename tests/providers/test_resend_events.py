@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from standardwebhooks.webhooks import Webhook
 
 from shared.contracts import Word, dump_feedback, load_feedback
-from shared.domain.feedback import WordKind
+from shared.domain.jobs.feedback import WordKind
 from shared.ports import BadEvents, BadSignature
 from shared.providers._common import MAX_AHEAD, REF_ARG, TO_ARG, digest
 from shared.providers.resend_events import MAX_AGE, ResendWebhooks

@@ -7,8 +7,8 @@ import pytest
 
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
-from shared.domain.content import Mailbox
-from shared.domain.outcomes import Accepted, Outcome, Rejected, Unknown
+from shared.domain.content.content import Mailbox
+from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Unknown
 from shared.ports import Target
 from shared.providers.resend import Resend
 from shared.providers.resend_events import ResendWebhooks

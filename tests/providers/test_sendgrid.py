@@ -27,9 +27,9 @@ from sendgrid.helpers.mail import (
 from sendgrid.helpers.mail import Content as SdkContent
 from sendgrid.helpers.mail import From as SdkFrom
 
-from shared.domain.chunks import Recipient
-from shared.domain.content import Attachment, Content, Mailbox
-from shared.domain.outcomes import Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
+from shared.domain.content.content import Attachment, Content, Mailbox
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.outcomes import Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response, Target
 from shared.providers._common import JOIN, REF_ARG, STANDARD, TO_ARG, digest
 from shared.providers.sendgrid import SendGrid

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sendgrid.helpers.eventwebhook import EventWebhook
 
 from shared.contracts import Word, dump_feedback, load_feedback
-from shared.domain.feedback import WordKind
+from shared.domain.jobs.feedback import WordKind
 from shared.ports import BadEvents, BadSignature
 from shared.providers._common import MAX_AHEAD, REF_ARG, TO_ARG, digest
 from shared.providers.sendgrid_events import MAX_AGE, SIGNATURE_HEADER, TIMESTAMP_HEADER, SendGridWebhooks

@@ -4,7 +4,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from shared.domain.outcomes import Accepted, Finding, Unknown
+from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
 from shared.ports import AnswerLost, NotSent, Response
 from shared.providers._common import REF_ARG
 from shared.providers.sendgrid import SendGrid

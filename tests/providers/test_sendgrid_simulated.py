@@ -4,7 +4,7 @@ import json
 
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
-from shared.domain.outcomes import Accepted, NotTogether, Rejected
+from shared.domain.jobs.outcomes import Accepted, NotTogether, Rejected
 from shared.providers.sendgrid import SendGrid
 from shared.providers.sendgrid_events import SendGridWebhooks
 from simulator.run import Simulator

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.chunks import Recipient
-from shared.domain.content import Attachment, Content, Mailbox
-from shared.domain.outcomes import Accepted, NotStarted, Rejected
+from shared.domain.content.content import Attachment, Content, Mailbox
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Rejected
 from shared.ports import Provider, Sized, Target
 from shared.providers import registry
 from shared.providers._common import JOIN, REF_ARG, STANDARD, TO_ARG, digest

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response
 from shared.providers._common import BATCH_REFUSED
 from shared.providers.ses import ENTRIES, ERRORS

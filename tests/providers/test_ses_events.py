@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.contracts import Word
-from shared.domain.feedback import WordKind
+from shared.domain.jobs.feedback import WordKind
 from shared.ports import BadEvents, Reading
 from shared.providers._common import REF_ARG, TO_ARG, digest
 from shared.providers.ses_events import CREDENTIAL_ARG, VALIDATION, SesWebhooks, from_topic

@@ -11,8 +11,8 @@ import pytest
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential
-from shared.domain.content import Mailbox
-from shared.domain.outcomes import Accepted, Rejected, Throttled
+from shared.domain.content.content import Mailbox
+from shared.domain.jobs.outcomes import Accepted, Rejected, Throttled
 from shared.ports import Provider, Target
 from shared.providers import registry
 from shared.providers.registry import Needs

@@ -10,10 +10,10 @@ from dataclasses import replace
 import pytest
 
 from shared.adapters.smtp.transport import SmtpClient
-from shared.domain.chunks import Recipient
-from shared.domain.content import Attachment, Mailbox
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
-from shared.domain.smtp import Reply, Step, Tls
+from shared.domain.content.content import Attachment, Mailbox
+from shared.domain.content.smtp import Reply, Step, Tls
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Target
 from shared.providers.smtp import PAUSE, SmtpRelay
 from tests.fakes.shifted import ShiftedClock

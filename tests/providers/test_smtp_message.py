@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.domain.content import Attachment, Content, Mailbox
+from shared.domain.content.content import Attachment, Content, Mailbox
 from shared.providers.smtp_message import Unsendable, common, mailbox, message_id, own
 
 REF = "0123456789abcdefghjkmnpqrs-0-0-1"

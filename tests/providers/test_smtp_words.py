@@ -9,8 +9,8 @@ from shared.adapters.http.transport import HttpClient
 from shared.adapters.smtp.transport import SmtpClient
 from shared.bootstrap import Deployment, Lane
 from shared.contracts import ENV_SETTINGS, Credential, Settings
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
-from shared.domain.smtp import Reply, Step
+from shared.domain.content.smtp import Reply, Step
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, Interrupted, NoTime, NotSent, Unfit
 from shared.providers import registry
 from shared.providers.registry import Needs

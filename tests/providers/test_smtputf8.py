@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from shared.contracts import Credential
-from shared.domain.chunks import Recipient
-from shared.domain.content import Content, Mailbox
-from shared.domain.outcomes import Accepted
+from shared.domain.content.content import Content, Mailbox
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.outcomes import Accepted
 from shared.ports import Response
 from shared.providers import registry
 from shared.providers._common import SMTPUTF8

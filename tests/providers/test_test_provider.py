@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from shared.contracts import load_feedback
-from shared.domain.outcomes import Accepted, NotStarted, Unknown
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Unknown
 from shared.ports import Retriable
 from shared.providers import test as under_test
 from tests.providers.contract import CONTENT, target

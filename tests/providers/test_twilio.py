@@ -14,7 +14,7 @@ from twilio.rest import Client
 from shared import contracts
 from shared.bootstrap import Deployment, lane
 from shared.contracts import Credential, Settings
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response
 from shared.providers import registry
 from shared.providers.registry import Needs

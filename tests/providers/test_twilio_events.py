@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from twilio.request_validator import RequestValidator
 
 from shared.contracts import Word, dump_feedback, load_feedback
-from shared.domain.feedback import HARD, SOFT, WordKind, join, state_of
-from shared.domain.states import Cell
+from shared.domain.jobs.feedback import HARD, SOFT, WordKind, join, state_of
+from shared.domain.jobs.states import Cell
 from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature
 from shared.providers.twilio_events import CODES, STATUSES, TwilioWebhooks
 from tests.providers.contract import JOB, check_reading

@@ -10,8 +10,8 @@ from functions.webhooks.services import Services
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential, Settings, Word, load_feedback
-from shared.domain.chunks import Recipient
-from shared.domain.outcomes import Accepted, Outcome, Rejected
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected
 from shared.ports import Target
 from shared.providers import registry
 from shared.providers.twilio import Twilio

@@ -19,11 +19,11 @@ from functions.webhooks.receive import receive
 from functions.webhooks.services import Services
 from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential, load_feedback
-from shared.domain.chunks import Recipient
 from shared.domain.ids import Ref
-from shared.domain.jobs import Policy
-from shared.domain.outcomes import Kind
-from shared.domain.states import Cell, JobState
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.job import Policy
+from shared.domain.jobs.outcomes import Kind
+from shared.domain.jobs.states import Cell, JobState
 from shared.engine.outcome.resolve import Resolved
 from shared.ports import Seal
 from shared.providers import registry

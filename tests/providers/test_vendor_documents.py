@@ -18,8 +18,8 @@ from jsonschema import Draft202012Validator
 
 from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential
-from shared.domain.content import Attachment, Content, Mailbox
-from shared.domain.outcomes import Accepted
+from shared.domain.content.content import Attachment, Content, Mailbox
+from shared.domain.jobs.outcomes import Accepted
 from shared.ports import Response
 from shared.providers import registry
 from shared.providers.registry import Needs

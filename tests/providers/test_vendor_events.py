@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from shared.domain.feedback import WordKind
+from shared.domain.jobs.feedback import WordKind
 from shared.providers._common import REF_ARG
 from shared.providers.resend_events import EVENTS, ResendWebhooks
 from simulator.model import Content

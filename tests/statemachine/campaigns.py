@@ -5,7 +5,7 @@ from typing import Final
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize
 
-from shared.domain.jobs import Job, Policy
+from shared.domain.jobs.job import Job, Policy
 from tests.fakes.lists import send_list
 from tests.statemachine.draws import BAD, Batch, batches
 from tests.statemachine.machine import Machine

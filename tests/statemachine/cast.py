@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Final
 from hypothesis.stateful import RuleBasedStateMachine
 
 from shared.contracts import Word
-from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
-from shared.domain.jobs import Job, Policy
-from shared.domain.states import Cell
+from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.job import Job, Policy
+from shared.domain.jobs.states import Cell
 from shared.engine.outcome.track import LATER
 from shared.ports import Retriable
 from tests.fakes.faults import Crash

@@ -5,8 +5,8 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from shared.domain.feedback import SOFT, WordKind
-from shared.domain.jobs import OnAmbiguous
+from shared.domain.jobs.feedback import SOFT, WordKind
+from shared.domain.jobs.job import OnAmbiguous
 from tests.statemachine.provider import Answer
 from tests.statemachine.stage import Fate
 

@@ -5,11 +5,11 @@ from math import ceil
 from typing import Final
 
 from shared.contracts import Word
-from shared.domain import backoff
-from shared.domain.breaker import ENOUGH, MAX_DELAY, PROBE_TIME, Breaker
-from shared.domain.chunks import Recipient
-from shared.domain.feedback import HARD, SOFT, WordKind
-from shared.domain.states import OPEN, Cell, JobState
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.feedback import HARD, SOFT, WordKind
+from shared.domain.jobs.states import OPEN, Cell, JobState
+from shared.domain.lanes import backoff
+from shared.domain.lanes.breaker import ENOUGH, MAX_DELAY, PROBE_TIME, Breaker
 from shared.engine.jobs.control import NotNow
 from shared.engine.outcome.track import LATER
 from tests.fakes.world import ACCOUNT, INVOCATION, LEASE_MARGIN

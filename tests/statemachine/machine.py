@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from shared.contracts import Word
-from shared.domain.feedback import SOFT, WordKind
 from shared.domain.ids import Ref
-from shared.domain.ledger import LedgerStatus
-from shared.domain.states import Cell
+from shared.domain.jobs.feedback import SOFT, WordKind
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.states import Cell
 from shared.engine.jobs.control import NotNow
 from tests.fakes.world import ACCOUNT, VISIBILITY
 from tests.statemachine import ending

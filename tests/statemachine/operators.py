@@ -5,7 +5,7 @@ from typing import Final
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from shared.domain.switches import AS_DECLARED, Switches
+from shared.domain.lanes.switches import AS_DECLARED, Switches
 from tests.fakes.world import ACCOUNT
 from tests.statemachine.draws import some
 from tests.statemachine.machine import Machine

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 from unittest.mock import patch
 
-from shared.domain.details import Detail, FeedbackDetail
-from shared.domain.feedback import SOFT, WordKind
 from shared.domain.ids import Ref
-from shared.domain.ledger import Ledger
-from shared.domain.states import Cell
+from shared.domain.jobs.details import Detail, FeedbackDetail
+from shared.domain.jobs.feedback import SOFT, WordKind
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.states import Cell
 from tests.statemachine.stage import running
 from tests.statemachine.world import StagedWorld
 

@@ -8,8 +8,8 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 
 from shared.adapters.dynamo import codec, keys
-from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger
 from tests.fakes.stores import FakeStores, Stores
 from tests.fakes.tables import MotoStores
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.content import Content
+from shared.domain.content.content import Content
 from shared.domain.ids import Ref
-from shared.domain.outcomes import Accepted, Finding, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Accepted, Finding, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Target
 from tests.statemachine.stage import Stage
 

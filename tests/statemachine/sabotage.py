@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any, Final
 from unittest.mock import patch
 
-from shared.domain import breaker, feedback, passes, queue, states
-from shared.domain import ledger as rules
-from shared.domain.breaker import Breaker
-from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.outcomes import Absent, Entry, Kind, Unknown
-from shared.domain.states import Cell, Change, JobState
+from shared.domain.jobs import feedback, passes, queue, states
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.outcomes import Absent, Entry, Kind, Unknown
+from shared.domain.jobs.states import Cell, Change, JobState
+from shared.domain.lanes import breaker
+from shared.domain.lanes.breaker import Breaker
 from shared.engine.jobs import control
 from shared.engine.jobs.plan import Planner
 from shared.engine.lane import send

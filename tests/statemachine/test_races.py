@@ -1,7 +1,7 @@
 """Races too narrow for a minute of chance, step by step."""
 
-from shared.domain.jobs import Policy
-from shared.domain.states import Cell, JobState
+from shared.domain.jobs.job import Policy
+from shared.domain.jobs.states import Cell, JobState
 from shared.engine.jobs.control import NotNow, Resumed
 from tests.fakes.stores import FakeStores
 from tests.fakes.world import ACCOUNT

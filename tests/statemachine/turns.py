@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from shared.domain.jobs import Job
-from shared.domain.states import JobState
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import JobState
 from tests.statemachine.peek import Peek
 from tests.statemachine.stage import running
 

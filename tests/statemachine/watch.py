@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from shared.domain import ledger as rules
-from shared.domain.breaker import BreakerState
-from shared.domain.feedback import HARD, SOFT, WordKind
 from shared.domain.ids import Ref
-from shared.domain.jobs import Job, OnAmbiguous, stats_of
-from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
-from shared.domain.outcomes import Absent, Accepted, Finding, Unknown
-from shared.domain.states import ACTIVE, COUNT_KEYS, TRANSITIONS, Cell, JobState
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.feedback import HARD, SOFT, WordKind
+from shared.domain.jobs.job import Job, OnAmbiguous, stats_of
+from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
+from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Unknown
+from shared.domain.jobs.states import ACTIVE, COUNT_KEYS, TRANSITIONS, Cell, JobState
+from shared.domain.lanes.breaker import BreakerState
 from shared.engine.suppression.suppressed import SLACK_MS
 from tests.fakes.world import ACCOUNT
 from tests.statemachine.paths import Paths

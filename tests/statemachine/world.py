@@ -10,11 +10,13 @@ from unittest.mock import patch
 
 from shared.adapters.dynamo import keys
 from shared.contracts import Credential
-from shared.domain import chunks, health, ids, jobs, pacing
-from shared.domain.health import FIRST
-from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger
-from shared.domain.states import Cell, JobState
+from shared.domain import ids
+from shared.domain.jobs import chunks, job
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.states import Cell, JobState
+from shared.domain.lanes import health, pacing
+from shared.domain.lanes.health import FIRST
 from shared.engine.intake import accept
 from shared.engine.jobs import control, retry
 from shared.engine.lane.breaker_cache import Circuits
@@ -64,7 +66,7 @@ def small(window: int, *, recorded: bool = False, threshold: int = FIRST) -> Ite
     with (
         patch.object(pacing, "WINDOW", window),
         patch.object(chunks, "MAX_RECIPIENTS", CHUNK),
-        patch.object(jobs, "SHARDS", 1),
+        patch.object(job, "SHARDS", 1),
         patch.object(control, "AT_ONCE", 0 if recorded else control.AT_ONCE),
         patch.object(retry, "SLICE", 1 if recorded else retry.SLICE),
         patch.object(health, "FIRST", threshold),

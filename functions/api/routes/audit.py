@@ -8,7 +8,7 @@ from functions.api.models import AuditQuery
 from functions.api.routing import AnyRoute, Call, Nothing, Route
 from functions.api.views import AuditEntry, AuditPage, moment
 from shared.domain.accounts import Scope
-from shared.domain.journal import Event
+from shared.domain.audit import Event
 from shared.domain.namespaces import namespace
 
 

@@ -14,7 +14,7 @@ from functions.api.problems import Problem, invalid
 from functions.api.routes.jobs import not_suspended
 from functions.api.routing import AnyRoute, Call, Nothing, Route
 from shared.domain.accounts import Scope
-from shared.domain.campaigns import Campaign
+from shared.domain.campaigns.campaign import Campaign
 from shared.domain.ids import new_id
 from shared.engine.campaigns.campaigns import Refused, state_of
 from shared.ports import Mismatch, Replay

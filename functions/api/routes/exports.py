@@ -14,7 +14,7 @@ from functions.api.routing import AnyRoute, Call, Nothing, Route
 from functions.api.views import Time, View
 from shared.domain.accounts import Scope
 from shared.domain.exports import ExportState
-from shared.domain.jobs import Job
+from shared.domain.jobs.job import Job
 
 LINK_SECONDS: Final = 900
 """How long a file can be begun to be fetched; asking again gives another link."""

@@ -11,8 +11,8 @@ from functions.api.routing import AnyRoute, Call, Nothing, Route
 from functions.api.views import JobPage, JobView, Restarted, job_view
 from shared.domain.accounts import Scope
 from shared.domain.ids import is_id
-from shared.domain.jobs import Job
-from shared.domain.states import ACTIVE, JobState
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import ACTIVE, JobState
 from shared.engine.jobs.control import NotNow, Resumed
 from shared.ports import Control
 

@@ -9,9 +9,9 @@ from functions.api.models import LogQuery
 from functions.api.problems import Problem
 from functions.api.routes.jobs import owned
 from functions.api.routing import AnyRoute, Call, Nothing, Route
-from shared.domain import addresses
 from shared.domain.accounts import Scope
 from shared.domain.ids import parse_message_id
+from shared.domain.recipients import addresses
 from shared.engine.reports.message_log import Filter
 
 

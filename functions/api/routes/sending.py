@@ -27,10 +27,10 @@ from functions.api.sending_views import (
     stats_view,
 )
 from functions.api.views import JobView, Restarted
-from shared.domain import recipients
 from shared.domain.accounts import Scope
-from shared.domain.campaigns import Campaign
-from shared.domain.jobs import Job
+from shared.domain.campaigns.campaign import Campaign
+from shared.domain.jobs.job import Job
+from shared.domain.recipients import reader
 from shared.engine.campaigns.campaigns import Refused
 from shared.engine.jobs.control import NotNow, Resumed
 from shared.engine.lists.list_jobs import Order
@@ -161,8 +161,8 @@ def _key(campaign: Campaign, recipient: str | None) -> str:
     """Return what a recipient is compared by: the normalised address or number, or the text as it is."""
     if recipient is None:
         return ""
-    found = recipients.reader(campaign.channel)(recipient)
-    return recipient if isinstance(found, recipients.Fault) else found[1]
+    found = reader.reader(campaign.channel)(recipient)
+    return recipient if isinstance(found, reader.Fault) else found[1]
 
 
 _NOT_NOW: Final = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired")

@@ -8,16 +8,16 @@ from functions.api.models import NewSuppression, ScopeQuery, SuppressionQuery
 from functions.api.problems import Problem, invalid
 from functions.api.routing import AnyRoute, Call, Nothing, Route
 from functions.api.views import Removed, SuppressionPage, SuppressionView, suppression_view
-from shared.domain import addresses, recipients
 from shared.domain.accounts import Scope
+from shared.domain.recipients import addresses, reader
 
 
 def _address(call: Call[Any, Any]) -> str:
     """Return the normalised key of an e-mail address, or of a telephone number with its country code."""
     text = call.path["address"]
     if text.startswith("+") and "@" not in text:
-        found = recipients.reader("sms")(text)
-        if isinstance(found, recipients.Fault):
+        found = reader.reader("sms")(text)
+        if isinstance(found, reader.Fault):
             raise invalid("address", found.detail)
         return found[1]
     parsed = addresses.parse(text)

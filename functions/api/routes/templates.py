@@ -13,9 +13,9 @@ from functions.api.models import Paging
 from functions.api.problems import Problem
 from functions.api.routing import AnyRoute, Call, Nothing, Route
 from shared.domain.accounts import Scope
-from shared.domain.campaigns import MAX_VERSIONS, StoredTemplate
+from shared.domain.audit import Act, Event, audited
+from shared.domain.campaigns.campaign import MAX_VERSIONS, StoredTemplate
 from shared.domain.ids import new_id
-from shared.domain.journal import Act, Event, audited
 from shared.ports import Mismatch, Replay, Retriable
 
 TRIES: Final = 5

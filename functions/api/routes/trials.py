@@ -12,13 +12,13 @@ from functions.api.problems import Problem, invalid
 from functions.api.routes.campaigns import sendable
 from functions.api.routing import AnyRoute, Call, Nothing, Route
 from functions.api.views import AcceptedBatch
-from shared.domain import recipients
 from shared.domain.accounts import Scope
-from shared.domain.campaigns import Campaign
-from shared.domain.chunks import Recipient
-from shared.domain.jobs import Policy
-from shared.domain.suppressions import reaches
-from shared.domain.templates import RECIPIENT, variables
+from shared.domain.campaigns.campaign import Campaign
+from shared.domain.content.templates import RECIPIENT, variables
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.job import Policy
+from shared.domain.recipients import reader
+from shared.domain.recipients.suppressions import reaches
 from shared.engine.intake.accept import BatchRequest
 from shared.engine.lane.compose import Fault
 from shared.ports import Mismatch, Replay
@@ -83,8 +83,8 @@ def _single(call: Call[Nothing, TestMessage], campaign: Campaign) -> BatchReques
 
 def _recipient(call: Call[Nothing, TestMessage], campaign: Campaign) -> Recipient:
     """Return who gets the test; Problem if that is no recipient, or one who does not want it."""
-    found = recipients.reader(campaign.channel, region_of(call, campaign))(call.body.recipient)
-    if isinstance(found, recipients.Fault):
+    found = reader.reader(campaign.channel, region_of(call, campaign))(call.body.recipient)
+    if isinstance(found, reader.Fault):
         raise invalid("recipient", found.detail)
     address, identity, display = found
     values = by_name("params", call.body.params)

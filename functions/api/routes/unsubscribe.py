@@ -15,8 +15,8 @@ from functions.api.pages import BUTTON, FIELD, button, page, quoted
 from functions.api.routing import Public, Visit
 from shared.adapters.dynamo.keys import visit_name
 from shared.adapters.dynamo.recipients.suppressions import Suppression
-from shared.domain.suppressions import Reach
-from shared.domain.unsubscribe import ONE_CLICK, PAGE, Unsubscription
+from shared.domain.content.unsubscribe import ONE_CLICK, PAGE, Unsubscription
+from shared.domain.recipients.suppressions import Reach
 from shared.ports import Retriable
 
 CAMPAIGNS: Final = Reach.CAMPAIGNS

@@ -14,10 +14,10 @@ from functions.api.problems import Problem, invalid
 from functions.api.routing import AnyRoute, Call, Nothing, Route, media_type
 from functions.api.upload_views import PlaceView, TakenList, UploadView, upload_view
 from functions.api.views import moment
-from shared.domain import recipients
 from shared.domain.accounts import Scope
-from shared.domain.campaigns import Campaign, UploadState
+from shared.domain.campaigns.campaign import Campaign, UploadState
 from shared.domain.ids import is_id
+from shared.domain.recipients import reader
 from shared.engine.lists.uploading import Refusal, as_csv
 from shared.ports import Mismatch, Replay
 
@@ -154,7 +154,7 @@ def _region(call: Call[Any, Any], campaign: Campaign, wanted: str | None) -> str
     if wanted is None:
         return region_of(call, campaign)
     try:
-        recipients.reader("sms", wanted)
+        reader.reader("sms", wanted)
     except ValueError:
         raise invalid("region", "There is no such country.") from None
     return wanted if campaign.channel != "email" else ""

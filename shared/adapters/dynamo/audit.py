@@ -13,7 +13,7 @@ from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.homes import Places
 from shared.contracts import HELD_BACK, RESUMED
-from shared.domain.journal import EVENT_DAYS, Event, Log
+from shared.domain.audit import EVENT_DAYS, Event, Log
 
 DAY_S: Final = 86_400
 PAGES: Final = 5

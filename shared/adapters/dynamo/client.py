@@ -1,7 +1,7 @@
 """DynamoDB calls with the errors and retries the engine expects.
 
 botocore's own retries stay on for DynamoDB: every write is conditional, and a write whose answer was lost is
-recognised by what it wrote (`shared.domain.queue`), so a repeat is harmless. Clients that *send* have none.
+recognised by what it wrote (`shared.domain.jobs.queue`), so a repeat is harmless. Clients that *send* have none.
 """
 
 import random

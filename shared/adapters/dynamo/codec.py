@@ -5,14 +5,14 @@ from typing import Any, Final
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Item
-from shared.domain import chunks as chunk_codec
-from shared.domain import details as detail_codec
-from shared.domain.breaker import Breaker, BreakerState
-from shared.domain.chunks import Chunk
-from shared.domain.details import Detail, FeedbackDetail
-from shared.domain.jobs import DEFERRED_AFTER, Job, OnAmbiguous, Policy, RetryRequest
-from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus, pack, unpack
-from shared.domain.states import COUNT_KEYS, Cell, JobState
+from shared.domain.jobs import chunks as chunk_codec
+from shared.domain.jobs import details as detail_codec
+from shared.domain.jobs.chunks import Chunk
+from shared.domain.jobs.details import Detail, FeedbackDetail
+from shared.domain.jobs.job import DEFERRED_AFTER, Job, OnAmbiguous, Policy, RetryRequest
+from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus, pack, unpack
+from shared.domain.jobs.states import COUNT_KEYS, Cell, JobState
+from shared.domain.lanes.breaker import Breaker, BreakerState
 
 
 def n(value: float) -> dict[str, str]:

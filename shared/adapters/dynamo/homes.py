@@ -1,8 +1,8 @@
 """Where identities and the audit log are kept: in tables of their own, and before an upgrade in `records`.
 
 No function may write the one or change the other (docs/adr/0080). A stage that is older than these tables has its
-items in `records`. They are read there until an operator's tool has moved them (`shared.adapters.dynamo.accounts.moving`); then
-`SYS / MOVED` in the table of identities says so, and what stands in the old place counts no more.
+items in `records`. They are read there until an operator's tool has moved them (`accounts.moving`); then `SYS / MOVED`
+in the table of identities says so, and what stands in the old place counts no more.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

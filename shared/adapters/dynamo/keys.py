@@ -71,7 +71,7 @@ suppressions and unsubscriptions with their logs and marks, templates (in `mine`
 from typing import Final
 
 from shared.contracts import POST_PREFIX
-from shared.domain.suppressions import Reach
+from shared.domain.recipients.suppressions import Reach
 
 Key = dict[str, dict[str, str]]
 """A primary key in DynamoDB's own form: {"pk": {"S": …}, "sk": {"S": …}}."""

@@ -8,7 +8,7 @@ from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import BATCH_READ, Dynamo, Item
 from shared.adapters.dynamo.codec import s
 from shared.contracts import INDEX_MINE
-from shared.domain.jobs import Job
+from shared.domain.jobs.job import Job
 from shared.ports import Clock
 
 

@@ -27,7 +27,7 @@ from typing import Final
 
 from shared.adapters.http.connect import connect_code, dial
 from shared.adapters.smtp.session import Lost, Session, encode
-from shared.domain.smtp import Mail, Relay, Reply, Step, Tls
+from shared.domain.content.smtp import Mail, Relay, Reply, Step, Tls
 from shared.ports import AnswerLost, Clock, Interrupted, NoTime, NotSent, Smtp, Unfit
 
 CONNECT_TIMEOUT: Final = 3.0

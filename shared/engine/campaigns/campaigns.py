@@ -11,13 +11,13 @@ from enum import StrEnum
 from typing import Any, Final
 
 from shared.contracts import Settings
-from shared.domain import guard
-from shared.domain.campaigns import MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
-from shared.domain.content import Content
-from shared.domain.jobs import Job
-from shared.domain.journal import SYSTEM, Act, audited
-from shared.domain.sms import segments
-from shared.domain.states import JobState
+from shared.domain.audit import SYSTEM, Act, audited
+from shared.domain.campaigns import bounce_guard
+from shared.domain.campaigns.campaign import MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
+from shared.domain.content.content import Content
+from shared.domain.content.sms import segments
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import JobState
 from shared.domain.times import DAY_MS
 from shared.engine.intake.accept import KEY_LIFE_MS
 from shared.engine.intake.schedules import Schedules
@@ -223,7 +223,7 @@ class CampaignControl:
         if campaign.guard_off or not campaign.jobs:
             return False
         jobs = self._records.read_jobs(campaign.jobs)
-        return guard.trips(guard.together(job.counts for job in jobs.values()))
+        return bounce_guard.trips(bounce_guard.together(job.counts for job in jobs.values()))
 
     def _beyond(self, campaign: Campaign, rate: float | None) -> Refused | None:
         """Return why a campaign's credential does not carry it, or not as fast."""

@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.contracts import Settings
-from shared.domain.campaigns import Campaign
-from shared.domain.chunks import Recipient
-from shared.domain.content import Content
+from shared.domain.campaigns.campaign import Campaign
+from shared.domain.content.content import Content
 from shared.domain.ids import new_id
+from shared.domain.jobs.chunks import Recipient
 from shared.engine.lane.compose import Composition, Made
 from shared.engine.lists.list_jobs import stand_in
 from shared.ports import Clock, LedgerStore, Links, Records

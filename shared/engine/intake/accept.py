@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from shared.contracts import Settings, pointer
-from shared.domain import chunks as chunking
-from shared.domain import ledger as rules
-from shared.domain.chunks import Chunk, Recipient
-from shared.domain.content import Content
+from shared.domain.content.content import Content
 from shared.domain.ids import new_id
-from shared.domain.jobs import Job, Policy, first_credential
-from shared.domain.ledger import BY_KEYS, Ledger, LedgerStatus
-from shared.domain.states import COUNT_KEYS, JobState
+from shared.domain.jobs import chunks as chunking
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.chunks import Chunk, Recipient
+from shared.domain.jobs.job import Job, Policy, first_credential
+from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
+from shared.domain.jobs.states import COUNT_KEYS, JobState
 from shared.domain.times import DAY_MS
 from shared.engine.intake.schedules import Schedules
 from shared.engine.lane.breaker_cache import Circuits

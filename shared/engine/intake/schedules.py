@@ -4,9 +4,9 @@ import logging
 from typing import Final
 
 from shared.contracts import due
-from shared.domain.jobs import Job, StopReason
-from shared.domain.journal import SYSTEM, Act, audited
-from shared.domain.states import Change, JobState
+from shared.domain.audit import SYSTEM, Act, audited
+from shared.domain.jobs.job import Job, StopReason
+from shared.domain.jobs.states import Change, JobState
 from shared.ports import Agenda, Clock, Queue, Records, Retriable, Scheduler
 
 QUEUED_S: Final = 900

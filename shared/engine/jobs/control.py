@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from shared.domain import ledger as rules
-from shared.domain.jobs import Job, RetryRequest, StopReason
-from shared.domain.journal import SYSTEM, Act, Event, audited
-from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.states import Cell, Change, JobState
+from shared.domain.audit import SYSTEM, Act, Event, audited
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.job import Job, RetryRequest, StopReason
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.states import Cell, Change, JobState
 from shared.domain.times import DAY_MS
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.plan import Planner

@@ -1,6 +1,6 @@
 """The message that says that a job's time has come."""
 
-from shared.domain.jobs import Job
+from shared.domain.jobs.job import Job
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.plan import Planner
 from shared.ports import Records

@@ -13,10 +13,10 @@ import logging
 from typing import Final
 
 from shared.domain.accounts import is_key_id
-from shared.domain.jobs import Job, StopReason
-from shared.domain.journal import SYSTEM, Act, Event
-from shared.domain.ledger import LedgerStatus
-from shared.domain.states import ACTIVE, Change, JobState
+from shared.domain.audit import SYSTEM, Act, Event
+from shared.domain.jobs.job import Job, StopReason
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.states import ACTIVE, Change, JobState
 from shared.engine.intake.accept import send_pointers
 from shared.ports import Changed, Clock, Lanes, LedgerStore, OpenJob, Records, Standings
 

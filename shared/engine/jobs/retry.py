@@ -8,9 +8,9 @@ from dataclasses import replace
 from enum import Enum
 from typing import Final
 
-from shared.domain import ledger as rules
-from shared.domain.ledger import LedgerStatus
-from shared.domain.states import Change
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.states import Change
 from shared.engine.lane.recovery import Recovery
 from shared.ports import Clock, LedgerStore, Records
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from shared.domain.jobs import Job, StopReason
-from shared.domain.journal import Act, Event, audited
-from shared.domain.states import TRANSITIONS, Change
+from shared.domain.audit import Act, Event, audited
+from shared.domain.jobs.job import Job, StopReason
+from shared.domain.jobs.states import TRANSITIONS, Change
 from shared.engine.pool import Pool
 from shared.ports import Clock, OpenJob, Records
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Final
 
 from shared.contracts import Waking, pointer
-from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.states import ACTIVE
-from shared.domain.switches import Switch
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.states import ACTIVE
+from shared.domain.lanes.switches import Switch
 from shared.engine.jobs.plan import Planner
 from shared.engine.pool import Pool
 from shared.ports import Clock, Lanes, LedgerStore, OpenJob, Queue, Records

@@ -12,10 +12,10 @@ from dataclasses import replace
 from enum import Enum
 from typing import Final
 
-from shared.domain.breaker import ENOUGH, PROBES, Breaker, BreakerState, Verdict, verdict
-from shared.domain.health import Health
-from shared.domain.outcomes import Outcome
-from shared.domain.pacing import Pace
+from shared.domain.jobs.outcomes import Outcome
+from shared.domain.lanes.breaker import ENOUGH, PROBES, Breaker, BreakerState, Verdict, verdict
+from shared.domain.lanes.health import Health
+from shared.domain.lanes.pacing import Pace
 from shared.engine.lane.breaker_cache import Circuits
 from shared.ports import Clock, Retriable
 

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from shared.domain import breaker as rules
-from shared.domain.breaker import Breaker, BreakerState
+from shared.domain.lanes import breaker as rules
+from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.ports import Breakers, Clock, Retriable
 
 KEPT: Final = 2.0

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shared.domain.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 
 
 @dataclass(slots=True)

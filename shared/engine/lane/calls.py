@@ -11,8 +11,8 @@ from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
-from shared.domain.content import Content
-from shared.domain.outcomes import Outcome, Unknown
+from shared.domain.content.content import Content
+from shared.domain.jobs.outcomes import Outcome, Unknown
 from shared.engine.pool import Pending, Pool
 from shared.ports import Clock, Provider, Response, Steps, Stepwise, Target, Wire
 

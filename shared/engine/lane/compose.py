@@ -9,13 +9,13 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from shared.domain import sms
-from shared.domain.chunks import Recipient
-from shared.domain.content import Content
-from shared.domain.jobs import Job
-from shared.domain.plain_text import text_template
-from shared.domain.templates import RECIPIENT, UNSUBSCRIBE_URL, InvalidTemplateError, Kind, Template, variables
-from shared.domain.unsubscribe import Unsubscription
+from shared.domain.content import sms
+from shared.domain.content.content import Content
+from shared.domain.content.plain_text import text_template
+from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, InvalidTemplateError, Kind, Template, variables
+from shared.domain.content.unsubscribe import Unsubscription
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.job import Job
 from shared.ports import Links
 
 MAX_SUBJECT: Final = 998

@@ -5,17 +5,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from shared.domain import ledger as rules
-from shared.domain.chunks import Chunk
-from shared.domain.content import Content
-from shared.domain.details import Detail
-from shared.domain.hints import Hint
-from shared.domain.jobs import Job, OnAmbiguous
-from shared.domain.ledger import Ledger
-from shared.domain.outcomes import Accepted, Entry, Kind, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
-from shared.domain.pacing import Pace
-from shared.domain.states import Cell
-from shared.domain.suppressions import Reach
+from shared.domain.content.content import Content
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.chunks import Chunk
+from shared.domain.jobs.details import Detail
+from shared.domain.jobs.job import Job, OnAmbiguous
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.outcomes import (
+    Accepted,
+    Entry,
+    Kind,
+    NotStarted,
+    NotTogether,
+    Outcome,
+    Rejected,
+    Throttled,
+    Unknown,
+)
+from shared.domain.jobs.states import Cell
+from shared.domain.lanes.lease_hints import Hint
+from shared.domain.lanes.pacing import Pace
+from shared.domain.recipients.suppressions import Reach
 from shared.engine.lane.call_counters import Count
 from shared.engine.lane.compose import Composition, Fault, Made
 

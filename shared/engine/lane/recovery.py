@@ -7,14 +7,15 @@ from typing import Final
 from uuid import uuid4
 
 from shared.contracts import pointer
-from shared.domain import backoff, passes
-from shared.domain.details import Detail
-from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.outcomes import Entry, Kind
-from shared.domain.passes import Passing, Past
-from shared.domain.states import ACTIVE, Cell
-from shared.domain.suppressions import Reach
+from shared.domain.jobs import passes
+from shared.domain.jobs.details import Detail
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.outcomes import Entry, Kind
+from shared.domain.jobs.passes import Passing, Past
+from shared.domain.jobs.states import ACTIVE, Cell
+from shared.domain.lanes import backoff
+from shared.domain.recipients.suppressions import Reach
 from shared.engine.lane.breaker_cache import Circuits
 from shared.ports import Clock, Lanes, LedgerStore, Records
 

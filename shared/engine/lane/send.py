@@ -11,15 +11,15 @@ from enum import Enum
 from typing import Final
 
 from shared.contracts import Credential, pointer
-from shared.domain.backoff import MAX_QUEUE_DELAY
-from shared.domain.feedback import WordKind
-from shared.domain.hints import Hint
-from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger
-from shared.domain.pacing import HORIZON, OWN_WAIT, Pace, Slots, pace
-from shared.domain.queue import Expired, NotDue
-from shared.domain.states import ACTIVE, Cell, Change, JobState
-from shared.domain.suppressions import Reach, reaches
+from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.queue import Expired, NotDue
+from shared.domain.jobs.states import ACTIVE, Cell, Change, JobState
+from shared.domain.lanes.backoff import MAX_QUEUE_DELAY
+from shared.domain.lanes.lease_hints import Hint
+from shared.domain.lanes.pacing import HORIZON, OWN_WAIT, Pace, Slots, pace
+from shared.domain.recipients.suppressions import Reach, reaches
 from shared.engine.lane.admission import Gate
 from shared.engine.lane.breaker_cache import Circuits
 from shared.engine.lane.call_counters import Count, Tally

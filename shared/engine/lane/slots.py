@@ -9,10 +9,10 @@ from itertools import count
 from typing import Final
 from uuid import uuid4
 
-from shared.domain.hints import Hint
-from shared.domain.outcomes import Outcome, Throttled
-from shared.domain.pacing import HORIZON, Pace, Slots
-from shared.domain.switches import AS_DECLARED
+from shared.domain.jobs.outcomes import Outcome, Throttled
+from shared.domain.lanes.lease_hints import Hint
+from shared.domain.lanes.pacing import HORIZON, Pace, Slots
+from shared.domain.lanes.switches import AS_DECLARED
 from shared.ports import Clock, Pacer, Retriable
 
 LEAD: Final = 0.040

@@ -1,8 +1,8 @@
 """How one attempt is named to a provider."""
 
-from shared.domain.chunks import Chunk
 from shared.domain.ids import Ref
-from shared.domain.ledger import Ledger
+from shared.domain.jobs.chunks import Chunk
+from shared.domain.jobs.ledger import Ledger
 from shared.ports import Target
 
 

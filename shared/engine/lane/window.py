@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from functools import partial
 
-from shared.domain.outcomes import Outcome
-from shared.domain.pacing import Pace, Slots
+from shared.domain.jobs.outcomes import Outcome
+from shared.domain.lanes.pacing import Pace, Slots
 from shared.engine.lane.admission import FULL, SHUT, Gate
 from shared.engine.lane.calls import Turn
 from shared.engine.lane.lease import Lease, Parcel

@@ -13,16 +13,16 @@ from enum import StrEnum
 from typing import Any, Final
 
 from shared.contracts import Settings, ingest
-from shared.domain import chunks as chunking
-from shared.domain import ledger as rules
-from shared.domain.campaigns import UNREAD, Campaign, Upload, UploadState
-from shared.domain.ingest import Ingest, Skips
-from shared.domain.jobs import Policy
-from shared.domain.recipients import reader
-from shared.domain.rows import Position
-from shared.domain.seen import WIDTH
-from shared.domain.suppressions import reaches
-from shared.domain.uploads import Options, PackedChunk, Step
+from shared.domain.campaigns.campaign import UNREAD, Campaign, Upload, UploadState
+from shared.domain.jobs import chunks as chunking
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.job import Policy
+from shared.domain.lists.ingest import Ingest, Skips
+from shared.domain.lists.rows import Position
+from shared.domain.lists.uploads import Options, PackedChunk, Step
+from shared.domain.recipients.hashes import WIDTH
+from shared.domain.recipients.reader import reader
+from shared.domain.recipients.suppressions import reaches
 from shared.engine.suppression.unwanted import Unwanted
 from shared.ports import Campaigns, Clock, FileChanged, Files, Queue, Records, Uploads
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.contracts import Settings
-from shared.domain.campaigns import Campaign, Upload
-from shared.domain.content import Content, Mailbox
-from shared.domain.jobs import Job
-from shared.domain.journal import SYSTEM
-from shared.domain.ledger import BY_KEYS
-from shared.domain.states import COUNT_KEYS, JobState
+from shared.domain.audit import SYSTEM
+from shared.domain.campaigns.campaign import Campaign, Upload
+from shared.domain.content.content import Content, Mailbox
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import BY_KEYS
+from shared.domain.jobs.states import COUNT_KEYS, JobState
 
 KIND: Final = "campaign"
 """Kind of the jobs that lists become."""

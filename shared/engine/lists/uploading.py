@@ -14,9 +14,9 @@ from functools import partial
 from typing import Final
 
 from shared.contracts import TEST_CREDENTIAL, Settings, ingest
-from shared.domain.campaigns import MAX_JOBS, UNREAD, USE_WITHIN_DAYS, Campaign, Upload, UploadState
+from shared.domain.campaigns.campaign import MAX_JOBS, UNREAD, USE_WITHIN_DAYS, Campaign, Upload, UploadState
+from shared.domain.content.templates import RECIPIENT
 from shared.domain.ids import new_id
-from shared.domain.templates import RECIPIENT
 from shared.domain.times import DAY_MS
 from shared.ports import Campaigns, Clock, Files, Queue, Retriable, Uploads
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from shared.domain import guard as rules
-from shared.domain.jobs import Job, StopReason
-from shared.domain.journal import SYSTEM, Event
-from shared.domain.states import TRANSITIONS, Change
+from shared.domain.audit import SYSTEM, Event
+from shared.domain.campaigns import bounce_guard as rules
+from shared.domain.jobs.job import Job, StopReason
+from shared.domain.jobs.states import TRANSITIONS, Change
 from shared.ports import Clock, Lists, Records
 
 STOPPED = "job.stopped"

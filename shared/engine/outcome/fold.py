@@ -7,10 +7,10 @@ from enum import Enum
 from functools import partial
 from typing import Final
 
-from shared.domain import ledger as rules
-from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.states import ACTIVE, COUNT_KEYS, Change, JobState
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.states import ACTIVE, COUNT_KEYS, Change, JobState
 from shared.engine.lane.recovery import Recovery
 from shared.engine.outcome.bounce_guard import BounceGuard
 from shared.ports import FOLDS, Clock, LedgerStore, Lists, Records, Retriable

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from shared.contracts import Credential, Word
-from shared.domain.details import Detail
-from shared.domain.feedback import WordKind
 from shared.domain.ids import Ref
-from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger
-from shared.domain.outcomes import Absent, Accepted, Finding, Unknown
-from shared.domain.pacing import pace
-from shared.domain.states import Cell
-from shared.domain.suppressions import reaches
-from shared.domain.switches import AS_DECLARED
+from shared.domain.jobs.details import Detail
+from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Unknown
+from shared.domain.jobs.states import Cell
+from shared.domain.lanes.pacing import pace
+from shared.domain.lanes.switches import AS_DECLARED
+from shared.domain.recipients.suppressions import reaches
 from shared.engine.lane.breaker_cache import Circuits
 from shared.engine.lane.compose import Composition, Fault
 from shared.engine.lane.send import CALL_TIMEOUT, MARGIN

@@ -12,16 +12,16 @@ from math import inf
 from typing import Final
 
 from shared.contracts import Word
-from shared.domain import ledger as rules
-from shared.domain import passes
-from shared.domain.details import Detail, FeedbackDetail, FeedbackEntry
-from shared.domain.feedback import SOFT, SUPPRESSES, WISHES, WordKind, leaves, state_of
 from shared.domain.ids import Ref
-from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.outcomes import UNSUBSCRIBED
-from shared.domain.states import MAX_ATTEMPTS, RANK, Cell, reopened
-from shared.domain.suppressions import Reach
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs import passes
+from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
+from shared.domain.jobs.feedback import SOFT, SUPPRESSES, WISHES, WordKind, leaves, state_of
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.outcomes import UNSUBSCRIBED
+from shared.domain.jobs.states import MAX_ATTEMPTS, RANK, Cell, reopened
+from shared.domain.recipients.suppressions import Reach
 from shared.engine.lane.recovery import Recovery
 from shared.engine.pool import Pool
 from shared.ports import Clock, LedgerStore, Records, Retriable

@@ -15,8 +15,8 @@ from typing import Final
 from shared.contracts import export as message
 from shared.domain.archive import due, export_id, file
 from shared.domain.exports import Export, ExportState
-from shared.domain.jobs import Job
-from shared.domain.states import JobState
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import JobState
 from shared.engine.reports.export import begin
 from shared.ports import Clock, Exports, Queue, Records
 

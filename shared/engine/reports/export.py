@@ -16,11 +16,11 @@ from typing import Final
 
 from shared.contracts import export as message
 from shared.domain import exports as sheet
-from shared.domain.chunks import Recipient
 from shared.domain.exports import Export, ExportState, guard
 from shared.domain.ids import new_id
-from shared.domain.jobs import Job
-from shared.domain.outcomes import ERASED
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.outcomes import ERASED
 from shared.domain.times import DAY_MS
 from shared.engine.reports.message_log import LogLine, Logs
 from shared.ports import Clock, Exports, FileChanged, Multipart, Queue, Records, Retriable

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shared.contracts import FEEDBACK_TIMEOUT
-from shared.domain import ledger as rules
-from shared.domain.chunks import Chunk, Recipient
-from shared.domain.details import Detail, FeedbackDetail, FeedbackEntry
-from shared.domain.feedback import HARD, SOFT, WordKind
 from shared.domain.ids import message_id
-from shared.domain.jobs import Job, public_counts
-from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.outcomes import ERASED, Entry, Kind
-from shared.domain.states import COUNT_KEYS, MAX_ATTEMPTS, Cell, MessageState, Status, message_state, status
-from shared.domain.suppressions import CODES
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.chunks import Chunk, Recipient
+from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
+from shared.domain.jobs.feedback import HARD, SOFT, WordKind
+from shared.domain.jobs.job import Job, public_counts
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.outcomes import ERASED, Entry, Kind
+from shared.domain.jobs.states import COUNT_KEYS, MAX_ATTEMPTS, Cell, MessageState, Status, message_state, status
+from shared.domain.recipients.suppressions import CODES
 from shared.ports import Clock, LedgerStore, Records
 
 LIVE_CHUNKS: Final = 100

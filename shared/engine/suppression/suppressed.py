@@ -9,12 +9,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from shared.domain.addresses import address_hash
-from shared.domain.chunks import Chunk
 from shared.domain.ids import made_at
-from shared.domain.jobs import Job
-from shared.domain.outcomes import ERASED
-from shared.domain.suppressions import Reach
+from shared.domain.jobs.chunks import Chunk
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.outcomes import ERASED
+from shared.domain.recipients.addresses import address_hash
+from shared.domain.recipients.suppressions import Reach
 from shared.ports import Clock, Records
 
 SLACK_MS: Final = 120_000

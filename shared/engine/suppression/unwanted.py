@@ -7,8 +7,8 @@ of their own. What comes later is seen by the sender, at claim.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from shared.domain.seen import WIDTH, Seen
-from shared.domain.suppressions import Reach
+from shared.domain.recipients.hashes import WIDTH, Seen
+from shared.domain.recipients.suppressions import Reach
 from shared.ports import Records
 
 MOST: Final = 5_000_000

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from shared import contracts
-from shared.domain.hints import MOST, Hint
-from shared.domain.ledger import LedgerStatus
+from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.lanes.lease_hints import MOST, Hint
 from shared.engine.lane.recovery import Recovery
 from shared.ports import Clock, Hints, LedgerStore, Queue, Records
 

@@ -8,10 +8,10 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.states import ACTIVE
-from shared.domain.switches import Hold
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.states import ACTIVE
+from shared.domain.lanes.switches import Hold
 from shared.ports import OpenJob, Records
 
 STUCK_AFTER_MS: Final = 2 * 3_600_000

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from shared.contracts import question
-from shared.domain.doubt import next_look
-from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger
-from shared.domain.states import Cell, JobState
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.look_ups import next_look
+from shared.domain.jobs.states import Cell, JobState
 from shared.engine.walks import Look, Run
 from shared.ports import Clock, Lanes, LedgerStore, Records
 

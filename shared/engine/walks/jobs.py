@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from shared.domain import ledger as rules
-from shared.domain.doubt import due
-from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.states import ACTIVE, Cell, JobState
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.look_ups import due
+from shared.domain.jobs.states import ACTIVE, Cell, JobState
 from shared.engine.intake.accept import send_pointers
 from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from shared.domain.jobs import Job, StopReason
-from shared.domain.journal import SYSTEM, Event
-from shared.domain.ledger import Ledger
-from shared.domain.states import TRANSITIONS, Change, JobState
+from shared.domain.audit import SYSTEM, Event
+from shared.domain.jobs.job import Job, StopReason
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.states import TRANSITIONS, Change, JobState
 from shared.domain.times import DAY_MS
 from shared.engine.outcome.bounce_guard import STOPPED
 from shared.ports import Records

@@ -6,9 +6,9 @@ each hour counts once however often, or late, the sweeper comes.
 
 from typing import Final
 
-from shared.domain.jobs import Job
-from shared.domain.ledger import Ledger
-from shared.domain.switches import Hold
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.lanes.switches import Hold
 from shared.ports import Holds, Lanes
 
 LOST_AFTER_MS: Final = 3_600_000

@@ -18,7 +18,7 @@ from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import Account, new_account_id, sender_of
-from shared.domain.journal import SYSTEM, Act, audited, masked
+from shared.domain.audit import SYSTEM, Act, audited, masked
 from shared.domain.namespaces import namespace
 from shared.ports import Clock
 

@@ -17,7 +17,7 @@ from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes, Places
 from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import ApiKey, Scope, default_scopes, is_key_text, key_digest, new_key_text
-from shared.domain.journal import SYSTEM, Act, Event, audited
+from shared.domain.audit import SYSTEM, Act, Event, audited
 from shared.ports import Clock, Retriable
 
 CACHE: Final = 30.0

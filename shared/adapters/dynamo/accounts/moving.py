@@ -10,7 +10,7 @@ from typing import Final
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n
-from shared.domain.journal import EVERYONE, Log
+from shared.domain.audit import EVERYONE, Log
 
 OWN: Final = ("PROFILE", keys.SENDER_PREFIX, keys.KEY_PREFIX, keys.HEIR_PREFIX)
 """What the sort keys of identities in an account's partition begin with; all others there are no identities."""

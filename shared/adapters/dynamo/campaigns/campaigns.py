@@ -4,16 +4,22 @@ from collections.abc import Sequence
 from typing import Final
 
 from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
-from shared.adapters.dynamo.campaigns import codec
-from shared.adapters.dynamo.campaigns.codec import campaign_item, campaign_update, listed, mine_pk, upload_update
+from shared.adapters.dynamo.campaigns import campaign_codec
+from shared.adapters.dynamo.campaigns.campaign_codec import (
+    campaign_item,
+    campaign_update,
+    listed,
+    mine_pk,
+    upload_update,
+)
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.jobs import contents, folding
 from shared.adapters.dynamo.listing import entries
-from shared.domain.campaigns import Campaign, Upload, UploadState
-from shared.domain.content import Content
+from shared.domain.audit import Event
+from shared.domain.campaigns.campaign import Campaign, Upload, UploadState
+from shared.domain.content.content import Content
 from shared.domain.ids import new_id
-from shared.domain.jobs import Job
-from shared.domain.journal import Event
+from shared.domain.jobs.job import Job
 from shared.ports import Idempotency, Listed, Mismatch, Replay, Stored
 
 _LISTED: Final = (
@@ -47,7 +53,7 @@ class DynamoCampaigns:
     def get(self, campaign: str) -> Campaign | None:
         """Return a campaign, consistent."""
         item = self._db.get(self._table, keys.campaign(campaign))
-        return codec.campaign(item) if item else None
+        return campaign_codec.campaign(item) if item else None
 
     def sent(self, campaign: str) -> Sequence[str]:
         """Return the jobs that a campaign's lists have become, oldest first, consistent."""
@@ -67,7 +73,7 @@ class DynamoCampaigns:
             if isinstance(lost, Cancelled) and "ConditionalCheckFailed" not in lost.codes:
                 raise
             item = lost.items[0] if isinstance(lost, Cancelled) else lost.item
-            return item is not None and codec.campaign(item) == new
+            return item is not None and campaign_codec.campaign(item) == new
         return True
 
     def delete(self, campaign: Campaign) -> bool:

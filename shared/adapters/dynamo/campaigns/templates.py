@@ -7,9 +7,9 @@ from shared.adapters.dynamo import audit, idempotent_writes, keys
 from shared.adapters.dynamo.client import BATCH_WRITE, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import binary, n, number, s, text
 from shared.adapters.dynamo.listing import entries
-from shared.domain.campaigns import Message, StoredTemplate
+from shared.domain.audit import Event
+from shared.domain.campaigns.campaign import Message, StoredTemplate
 from shared.domain.ids import new_id
-from shared.domain.journal import Event
 from shared.ports import Idempotency, Mismatch, Replay, Stored
 
 KIND: Final = "template"

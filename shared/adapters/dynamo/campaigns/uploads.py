@@ -5,13 +5,13 @@ from itertools import islice
 from typing import Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.campaigns import codec
+from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import ledger_item, n, s
 from shared.contracts import INDEX_OPEN
-from shared.domain.campaigns import Campaign, Upload
-from shared.domain.ledger import Ledger
-from shared.domain.uploads import PackedChunk, Problem
+from shared.domain.campaigns.campaign import Campaign, Upload
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.lists.uploads import PackedChunk, Problem
 
 TRANSACTION: Final = 100
 """Ledgers written at once: what DynamoDB takes."""
@@ -27,24 +27,24 @@ class DynamoUploads:
 
     def add(self, upload: Upload) -> None:
         """Store a new upload; its id is random, so nobody else's is there."""
-        self._db.call("put_item", TableName=self._records, Item=codec.upload_item(upload))
+        self._db.call("put_item", TableName=self._records, Item=campaign_codec.upload_item(upload))
 
     def get(self, campaign: str, upload: str) -> Upload | None:
         """Return an upload, consistent."""
         item = self._db.get(self._records, keys.upload(campaign, upload))
-        return codec.upload(item) if item else None
+        return campaign_codec.upload(item) if item else None
 
     def of(self, campaign: str) -> list[Upload]:
         """Return the campaign's uploads, oldest first."""
         items = self._db.partition(self._records, keys.campaign_pk(campaign), keys.UPLOAD_PREFIX)
-        return [codec.upload(x) for x in items]
+        return [campaign_codec.upload(x) for x in items]
 
     def save(self, old: Upload, new: Upload) -> bool:
         """Write an upload if it is as read; a write of our own whose answer was lost counts."""
         try:
-            self._db.call("update_item", **codec.upload_update(self._records, old, new))
+            self._db.call("update_item", **campaign_codec.upload_update(self._records, old, new))
         except ConditionFailed as lost:
-            return lost.item is not None and codec.upload(lost.item) == new
+            return lost.item is not None and campaign_codec.upload(lost.item) == new
         return True
 
     def begin(self, old: Campaign, new: Campaign, upload: Upload, queued: Upload) -> bool:
@@ -57,8 +57,8 @@ class DynamoUploads:
 
     def _both(self, upload: Upload, new: Upload, campaign: Campaign, changed: Campaign) -> bool:
         actions = [
-            {"Update": codec.upload_update(self._records, upload, new)},
-            {"Update": codec.campaign_update(self._records, campaign, changed)},
+            {"Update": campaign_codec.upload_update(self._records, upload, new)},
+            {"Update": campaign_codec.campaign_update(self._records, campaign, changed)},
         ]
         try:
             self._db.call("transact_write_items", TransactItems=actions)
@@ -104,7 +104,7 @@ class DynamoUploads:
 
     def note(self, upload: Upload, number: int, problems: Sequence[Problem]) -> None:
         """Store the problems of one step."""
-        item = codec.problems_item(upload, number, problems)
+        item = campaign_codec.problems_item(upload, number, problems)
         try:
             self._db.call("put_item", **_fenced(self._records, item, "version", upload.version))
         except ConditionFailed:
@@ -113,7 +113,7 @@ class DynamoUploads:
     def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[Problem], int]:
         """Return problems by row; there are at most some thousands of an upload, so all are read."""
         items = self._db.partition(self._records, keys.campaign_pk(upload.campaign), keys.problems_prefix(upload.id))
-        found = [p for item in islice(items, upload.problems) for p in codec.problems(item)]
+        found = [p for item in islice(items, upload.problems) for p in campaign_codec.problems(item)]
         more = len(found) > after + limit
         return found[after : after + limit], after + limit if more else 0
 

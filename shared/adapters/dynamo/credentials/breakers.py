@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo
-from shared.domain.breaker import Breaker
+from shared.domain.lanes.breaker import Breaker
 
 
 class DynamoBreakers:

@@ -8,8 +8,8 @@ from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.codec import number
 from shared.adapters.dynamo.credentials.switches import switches
-from shared.domain.breaker import Breaker
-from shared.domain.switches import AS_DECLARED, Switches
+from shared.domain.lanes.breaker import Breaker
+from shared.domain.lanes.switches import AS_DECLARED, Switches
 from shared.ports import Clock
 
 

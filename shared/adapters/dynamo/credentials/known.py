@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Dynamo
-from shared.domain.jobs import SHARDS
+from shared.domain.jobs.job import SHARDS
 
 
 class Roster:

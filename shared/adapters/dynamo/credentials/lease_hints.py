@@ -5,8 +5,8 @@ from typing import Any
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo
-from shared.domain import hints
-from shared.domain.hints import MOST, PREFIX, Hint
+from shared.domain.lanes import lease_hints
+from shared.domain.lanes.lease_hints import MOST, PREFIX, Hint
 
 
 class Notes:
@@ -56,6 +56,6 @@ class DynamoHints:
 
 def _hints(item: Mapping[str, Any]) -> Iterator[Hint]:
     for name in sorted(item):
-        hint = hints.read(name, item[name].get("S", ""))
+        hint = lease_hints.read(name, item[name].get("S", ""))
         if hint is not None:
             yield hint

@@ -1,8 +1,8 @@
 """Time slots of credentials, reserved in DynamoDB so that the rate holds whatever the number of workers.
 
 The slot clock (`tat`, Unix microseconds) is the time at which the next slot may start. Beside it are what holds the
-credential back (`shared.adapters.dynamo.credentials.switches`) and, as `own_…`, the clocks of jobs with a lower rate of their own:
-when the next window of each may start. Source: docs/protocol.md, "Pace".
+credential back (`switches`) and, as `own_…`, the clocks of jobs with a lower rate of their own: when the next window of
+each may start. Source: docs/protocol.md, "Pace".
 """
 
 import logging
@@ -18,9 +18,9 @@ from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s
 from shared.adapters.dynamo.credentials.lease_hints import Notes
 from shared.adapters.dynamo.credentials.switches import lowered_of, rate_of, switches
-from shared.domain.hints import Hint
-from shared.domain.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, WRONG, Pace, Slots, own_clock
-from shared.domain.switches import Lowered
+from shared.domain.lanes.lease_hints import Hint
+from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, WRONG, Pace, Slots, own_clock
+from shared.domain.lanes.switches import Lowered
 from shared.ports import Clock, Retriable
 
 AttributeValue = dict[str, Any]

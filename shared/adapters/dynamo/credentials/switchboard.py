@@ -12,9 +12,9 @@ from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.credentials.switches import switches
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.contracts import AUDIT_DAYS, MIN_RATE
-from shared.domain.breaker import BreakerState
-from shared.domain.journal import EVERYONE, Act, audited
-from shared.domain.switches import AS_DECLARED, Hold, Switch, Switches
+from shared.domain.audit import EVERYONE, Act, audited
+from shared.domain.lanes.breaker import BreakerState
+from shared.domain.lanes.switches import AS_DECLARED, Hold, Switch, Switches
 from shared.ports import Clock
 
 _FORGET: Final = "REMOVE lowered, hold_until"

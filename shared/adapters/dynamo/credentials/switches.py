@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from shared.domain.switches import NOT_LOWERED, Lowered, Switches
+from shared.domain.lanes.switches import NOT_LOWERED, Lowered, Switches
 
 
 def switches(item: Mapping[str, Any]) -> Switches:

@@ -21,14 +21,14 @@ from shared.adapters.s3 import versions
 from shared.adapters.s3.archive_eraser import Archived
 from shared.adapters.s3.blobs import S3Blobs
 from shared.domain import archive
-from shared.domain import chunks as chunk_codec
-from shared.domain import content as content_codec
-from shared.domain.addresses import address_hash
-from shared.domain.campaigns import UNREAD
-from shared.domain.content import Content
+from shared.domain.campaigns.campaign import UNREAD
+from shared.domain.content import content as content_codec
+from shared.domain.content.content import Content
 from shared.domain.erasure import blank, uncopied, without
+from shared.domain.jobs import chunks as chunk_codec
 from shared.domain.namespaces import namespace
-from shared.domain.suppressions import Reach
+from shared.domain.recipients.addresses import address_hash
+from shared.domain.recipients.suppressions import Reach
 
 UNIT_BYTES: Final = 8192
 """Bytes of an eventually consistent read unit."""

@@ -7,10 +7,10 @@ from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, s
 from shared.contracts import CONTENT_WAITS, CONTENTS
-from shared.domain import content as content_codec
-from shared.domain.chunks import Chunk
-from shared.domain.content import Content
-from shared.domain.jobs import Job
+from shared.domain.content import content as content_codec
+from shared.domain.content.content import Content
+from shared.domain.jobs.chunks import Chunk
+from shared.domain.jobs.job import Job
 from shared.domain.times import DAY_MS
 
 CHUNK_CONTENT: Final = 3_000

@@ -7,10 +7,10 @@ from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
 from shared.adapters.dynamo.jobs.transitions import PLACED, place
-from shared.domain import ledger as rules
-from shared.domain.jobs import Job, stats_of
-from shared.domain.ledger import BY_KEYS, Ledger
-from shared.domain.states import COUNT_KEYS, JobState, ending
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.job import Job, stats_of
+from shared.domain.jobs.ledger import BY_KEYS, Ledger
+from shared.domain.jobs.states import COUNT_KEYS, JobState, ending
 
 
 def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo
-from shared.domain.ledger import Ledger
-from shared.domain.queue import LedgerQueue
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.queue import LedgerQueue
 
 
 class DynamoLedgers(LedgerQueue):

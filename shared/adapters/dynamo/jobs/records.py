@@ -12,17 +12,17 @@ from shared.adapters.dynamo.jobs import contents, folding, reservation, transiti
 from shared.adapters.dynamo.recipients import suppressions, watermarks
 from shared.adapters.dynamo.recipients.suppressions import Suppression
 from shared.contracts import INDEX_OPEN
-from shared.domain import ledger as rules
-from shared.domain.breaker import Breaker
-from shared.domain.chunks import Chunk
-from shared.domain.content import Content
-from shared.domain.details import Detail, FeedbackDetail
-from shared.domain.jobs import SHARDS, Job, RetryRequest, add_figures, shard_of
-from shared.domain.journal import Event
-from shared.domain.ledger import Ledger
+from shared.domain.audit import Event
+from shared.domain.content.content import Content
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.chunks import Chunk
+from shared.domain.jobs.details import Detail, FeedbackDetail
+from shared.domain.jobs.job import SHARDS, Job, RetryRequest, add_figures, shard_of
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.states import Change, JobState, ending
+from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
-from shared.domain.states import Change, JobState, ending
-from shared.domain.suppressions import Reach
+from shared.domain.recipients.suppressions import Reach
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Recent, Replay, Stored
 
 MINUTE_MS: Final = 60_000

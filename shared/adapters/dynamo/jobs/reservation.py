@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import s
-from shared.domain.jobs import Job
-from shared.domain.states import Change
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import Change
 
 
 def actions(table: str, job: Job, change: Change) -> list[Item]:

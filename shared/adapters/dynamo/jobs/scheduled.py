@@ -5,7 +5,7 @@ from typing import Final
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.codec import n, s
-from shared.domain.jobs import Job
+from shared.domain.jobs.job import Job
 
 DAY_S: Final = 86_400
 

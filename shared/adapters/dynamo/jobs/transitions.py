@@ -9,9 +9,9 @@ from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, s
 from shared.domain.archive import due
-from shared.domain.doubt import LOOKS
-from shared.domain.jobs import Job, RetryRequest, StopReason
-from shared.domain.states import TRANSITIONS, Change, JobState, reopened
+from shared.domain.jobs.job import Job, RetryRequest, StopReason
+from shared.domain.jobs.look_ups import LOOKS
+from shared.domain.jobs.states import TRANSITIONS, Change, JobState, reopened
 
 RETURNING: Final[Item] = {"ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 """For an update that tells what is stored then, whether it was made or not."""

@@ -15,10 +15,10 @@ from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.adapters.dynamo.recipients import watermarks
 from shared.contracts import AUDIT_DAYS
-from shared.domain.addresses import address_hash
-from shared.domain.journal import RECIPIENT, SYSTEM, Act, Event, audited, person
-from shared.domain.suppressions import Reach
-from shared.domain.unsubscribe import Unsubscription, undoable
+from shared.domain.audit import RECIPIENT, SYSTEM, Act, Event, audited, person
+from shared.domain.content.unsubscribe import Unsubscription, undoable
+from shared.domain.recipients.addresses import address_hash
+from shared.domain.recipients.suppressions import Reach
 from shared.ports import Clock, Recent
 
 BY_KEY: Final = 300

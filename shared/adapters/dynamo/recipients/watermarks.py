@@ -5,7 +5,7 @@ from typing import Final
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number
-from shared.domain.suppressions import Reach
+from shared.domain.recipients.suppressions import Reach
 
 _NAMES: Final = {Reach.ALL: "at", Reach.CAMPAIGNS: "unsubscribed"}
 

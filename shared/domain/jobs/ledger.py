@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.feedback import join
-from shared.domain.outcomes import Entry, Kind
-from shared.domain.states import COUNT_KEYS, COUNT_TABLE, MAX_ATTEMPTS, OPEN, Cell
+from shared.domain.jobs.feedback import join
+from shared.domain.jobs.outcomes import Entry, Kind
+from shared.domain.jobs.states import COUNT_KEYS, COUNT_TABLE, MAX_ATTEMPTS, OPEN, Cell
 
 BY_KEYS: Final = ("tried", "accepted", "delivered", "failed")
 """Per credential of the route: attempts begun, accepted, delivered, and finally failed there."""

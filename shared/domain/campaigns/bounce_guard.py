@@ -6,7 +6,7 @@ Amazon SES reviews an account from 5 % hard bounces on and may pause it from 10 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from shared.domain.states import COUNT_KEYS
+from shared.domain.jobs.states import COUNT_KEYS
 
 ALLOWED: Final = 10
 """Hard bounces of a campaign that stop nothing, however few its messages are."""

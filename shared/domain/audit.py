@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.addresses import address_hash
+from shared.domain.recipients.addresses import address_hash
 
 SYSTEM: Final = "system"
 """The actor of what nobody asked for."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from html import unescape
 from typing import Final
 
-from shared.domain.templates import Kind, Template
+from shared.domain.content.templates import Kind, Template
 
 _OPEN: Final = re.compile(r"<(?:!--|[!?]|/?+[A-Za-z]|/[^A-Za-z])")
 """Where something other than text begins; any other `<` is text."""

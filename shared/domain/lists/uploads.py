@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from shared.domain.chunks import MAX_RECIPIENTS
-from shared.domain.rows import Position
+from shared.domain.jobs.chunks import MAX_RECIPIENTS
+from shared.domain.lists.rows import Position
 
 DUPLICATE: Final = "duplicate"
 """The code of a recipient that stood in an earlier row."""

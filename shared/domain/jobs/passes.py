@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from shared.domain.details import Detail, FeedbackDetail
-from shared.domain.feedback import SOFT, WordKind
-from shared.domain.ledger import Ledger, LedgerStatus, give_up, merge
-from shared.domain.outcomes import Entry, Kind
-from shared.domain.states import MAX_ATTEMPTS, Cell
+from shared.domain.jobs.details import Detail, FeedbackDetail
+from shared.domain.jobs.feedback import SOFT, WordKind
+from shared.domain.jobs.ledger import Ledger, LedgerStatus, give_up, merge
+from shared.domain.jobs.outcomes import Entry, Kind
+from shared.domain.jobs.states import MAX_ATTEMPTS, Cell
 
 MAX_ROUNDS: Final = 100
 """Rounds after which a chunk that no credential takes is given up: some 19 hours of waiting for closed breakers."""

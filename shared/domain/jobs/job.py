@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.ledger import BY_KEYS
+from shared.domain.jobs.ledger import BY_KEYS
+from shared.domain.jobs.states import COUNT_KEYS, SHOWN_AS, Cell, JobState, MessageState
 from shared.domain.namespaces import namespace
-from shared.domain.states import COUNT_KEYS, SHOWN_AS, Cell, JobState, MessageState
 
 SHARDS: Final = 16
 """Shards of the index of open jobs without reservation, and of a day's stats: spreads the writes of many jobs."""

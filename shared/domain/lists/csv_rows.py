@@ -14,7 +14,7 @@ from itertools import accumulate, repeat
 from typing import Final
 from unicodedata import category
 
-from shared.domain.rows import Position, Row
+from shared.domain.lists.rows import Position, Row
 
 MAX_CELL: Final = 8 * 1024
 """Bytes of one cell."""

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from shared.domain.content import Mailbox
+from shared.domain.content.content import Mailbox
+from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, Kind, Template, variables
+from shared.domain.lists.uploads import Checkpoint
 from shared.domain.namespaces import namespace
-from shared.domain.templates import RECIPIENT, UNSUBSCRIBE_URL, Kind, Template, variables
-from shared.domain.uploads import Checkpoint
 
 USE_WITHIN_DAYS: Final = 30
 """Days after its upload within which a list's sending must begin; its recipients are kept that long, and from then on

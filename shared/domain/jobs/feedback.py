@@ -3,8 +3,8 @@
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.outcomes import UNSUBSCRIBED
-from shared.domain.states import RANK, Cell
+from shared.domain.jobs.outcomes import UNSUBSCRIBED
+from shared.domain.jobs.states import RANK, Cell
 
 
 class WordKind(StrEnum):

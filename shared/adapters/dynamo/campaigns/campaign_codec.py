@@ -8,8 +8,8 @@ from typing import Any, Final
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import binary, n, number, s, text, update
-from shared.domain.campaigns import UNREAD, Campaign, Message, Upload, UploadState
-from shared.domain.uploads import Checkpoint, Problem
+from shared.domain.campaigns.campaign import UNREAD, Campaign, Message, Upload, UploadState
+from shared.domain.lists.uploads import Checkpoint, Problem
 from shared.ports import Listed
 
 _TEST: Final = {False: "campaigns", True: "testcampaigns"}

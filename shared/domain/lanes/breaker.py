@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from typing import Final
 
-from shared.domain.outcomes import Accepted, Outcome, Rejected, Unknown
+from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Unknown
 
 FIRST_DELAY: Final = 10_000
 """Milliseconds before the first probes; a blip is over by then."""

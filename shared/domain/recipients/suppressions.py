@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.outcomes import SUPPRESSED, UNSUBSCRIBED
+from shared.domain.jobs.outcomes import SUPPRESSED, UNSUBSCRIBED
 
 
 class Reach(StrEnum):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.contracts import MIN_RATE
-from shared.domain.switches import NOT_LOWERED, Lowered, Switches
+from shared.domain.lanes.switches import NOT_LOWERED, Lowered, Switches
 
 WINDOW: Final = 200
 """The most recipients claimed together: bounds what a crash leaves unknown."""

@@ -9,7 +9,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
-from shared.domain.outcomes import Entry, Kind
+from shared.domain.jobs.outcomes import Entry, Kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ docs/uploads.md, why in docs/adr/0024.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
-from shared.domain import chunks
-from shared.domain.chunks import MAX_RAW_BYTES, MAX_RECIPIENTS
-from shared.domain.csv_rows import FileCode, FileFault, RowReader
-from shared.domain.recipients import Fault, Found, Read, reader
-from shared.domain.rows import Position, Row
-from shared.domain.seen import WIDTH, Seen, marks_of
-from shared.domain.uploads import DUPLICATE, Checkpoint, Counts, Options, PackedChunk, Problem, Step
+from shared.domain.jobs import chunks
+from shared.domain.jobs.chunks import MAX_RAW_BYTES, MAX_RECIPIENTS
+from shared.domain.lists.csv_rows import FileCode, FileFault, RowReader
+from shared.domain.lists.rows import Position, Row
+from shared.domain.lists.uploads import DUPLICATE, Checkpoint, Counts, Options, PackedChunk, Problem, Step
+from shared.domain.recipients.hashes import WIDTH, Seen, marks_of
+from shared.domain.recipients.reader import Fault, Found, Read, reader
 
 MAX_KEPT: Final = 1000
 """Problems kept of each sort, invalid rows and duplicates; all are counted."""

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from shared.domain.addresses import MAX_ADDRESS, MAX_LOCAL, Address, parse
-from shared.domain.phones import Phone, PhoneReader
+from shared.domain.recipients.addresses import MAX_ADDRESS, MAX_LOCAL, Address, parse
+from shared.domain.recipients.phones import Phone, PhoneReader
 
 Found = tuple[str, str, str]
 """A recipient: address, key and display as in `chunks.Recipient`. A tuple, since there are millions."""

@@ -10,12 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from shared.domain import ledger as rules
-from shared.domain import passes
-from shared.domain.ledger import Ledger, LedgerStatus
-from shared.domain.outcomes import Entry
-from shared.domain.passes import Passing
-from shared.domain.states import Cell
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs import passes
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.outcomes import Entry
+from shared.domain.jobs.passes import Passing
+from shared.domain.jobs.states import Cell
 
 
 @dataclass(frozen=True, slots=True)
