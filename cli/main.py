@@ -11,25 +11,13 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from cli import (
-    accounts,
-    audit,
-    batches,
-    campaigns,
-    credentials,
-    doctor,
-    erasing,
-    keys,
-    local,
-    logs,
-    queues,
-    stopping,
-    switches,
-    templates,
-)
+from cli import local
 from cli.client import installed_version
+from cli.doctor import doctor
 from cli.errors import CommandError, ExitCode
+from cli.operating import accounts, audit, credentials, erasing, keys, logs, queues, stopping, switches
 from cli.output import clean, tell
+from cli.sending import batches, campaigns, templates
 
 EXIT_CODES: Final = (
     "Exit codes: 0 done, 1 the operation failed, 2 usage, 3 not found, 4 not authorised, 5 cannot reach, "

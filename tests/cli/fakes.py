@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from cli.deadletters import Letter
+from cli.operating.dead_letters import Letter
 from cli.output import Surroundings
 
 API_KEY = "ph_live_" + "Zk9" * 14 + "Q"

@@ -5,7 +5,7 @@ import boto3
 import pytest
 
 from cli.errors import Misused
-from cli.keys import _expiry
+from cli.operating.keys import _expiry
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.domain.accounts import Scope, key_digest
 from tests.cli.conftest import TABLE, everything_stored

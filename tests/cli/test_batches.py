@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cli.watch import Progress, as_lines, by_the_clock
+from cli.sending.watch import Progress, as_lines, by_the_clock
 from tests.cli.fakes import API_KEY, Answer, FakeApi, FakeClock, Run
 
 ACCEPTED = {"batch_id": "b1", "job_id": "b1", "state": "READY", "recipients": 1003, "duplicates": 3, "skipped": 12}

@@ -67,7 +67,7 @@ def test_each_field_of_the_provider_is_asked_for_unseen(run: Run, monkeypatch: p
         return given[text.partition(":")[0]]
 
     monkeypatch.setattr("typer.prompt", prompt)
-    monkeypatch.setattr("cli.credentials.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setattr("cli.operating.credentials.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
     assert run("credential", "set", "sendgrid-main").code == 0
     assert [x.partition(":")[0] for x in asked] == ["api_key", "webhook_public_key"]
     assert json.loads(stored_secret() or "") == given

@@ -9,9 +9,9 @@ import boto3
 import pytest
 import typer
 
-from cli import deadletters, logs
 from cli.deployment import Deployment
 from cli.main import app
+from cli.operating import dead_letters, logs
 from shared.contracts import ENV_SETTINGS, TEST_CREDENTIAL, Credential, Settings, secret_name
 from tests.api.conftest import SENDER, Api, build_api
 from tests.cli.conftest import public_key
@@ -171,7 +171,7 @@ def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.M
     monkeypatch.delenv("POSTHASTE_DEBUG", raising=False)
     stage = api.tables.records.removeprefix("records-")
     monkeypatch.setenv("POSTHASTE_STAGE", stage)
-    monkeypatch.setattr(deadletters, "WAIT_SECONDS", 0)
+    monkeypatch.setattr(dead_letters, "WAIT_SECONDS", 0)
     credentials = (Credential("one", "sendgrid", "email", 100), Credential(TEST_CREDENTIAL, "test", "email", 100))
     settings = Settings(stage, credentials, {"email": ("one",)})
     boto3.client("secretsmanager", REGION).create_secret(Name=secret_name(stage, "one"))
@@ -194,7 +194,7 @@ def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.M
         "Outputs": [{"OutputKey": k, "OutputValue": v} for k, v in outputs.items()],
     }
     boto3.client("logs", REGION).create_log_group(logGroupName=f"/posthaste/{stage}")
-    there = {deadletters.QUEUE: urls, logs.GROUP: [f"/posthaste/{stage}"]}
+    there = {dead_letters.QUEUE: urls, logs.GROUP: [f"/posthaste/{stage}"]}
     monkeypatch.setattr(Deployment, "resources", lambda _self, kind: there.get(kind, []))
     monkeypatch.setattr(Deployment, "environment", lambda _self: {ENV_SETTINGS: settings.dumps()})
     monkeypatch.setattr(Deployment, "stack", lambda _self: stack)

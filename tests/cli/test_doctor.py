@@ -13,12 +13,12 @@ import pytest
 from botocore.exceptions import ClientError, DataNotFoundError, EndpointConnectionError
 from botocore.stub import Stubber
 
-from cli import doctor
 from cli.checks import Finding, Level
 from cli.deployment import Deployment, deployment
-from cli.doctor import CHECKS, Check, examine
+from cli.doctor import doctor
+from cli.doctor.context import Patient
+from cli.doctor.doctor import CHECKS, Check, examine
 from cli.errors import NotFound
-from cli.patient import Patient
 from shared.contracts import ENV_FEEDBACK_QUEUE_URL, ENV_SETTINGS, Credential, Settings
 from shared.ports import Retriable
 from tests.cli.fakes import Answer, FakeApi, FakeClock, Run

@@ -13,8 +13,8 @@ import pytest
 import typer
 
 from cli.deployment import Deployment
-from cli.logs import GROUP
 from cli.main import app
+from cli.operating.logs import GROUP
 from tests.cli.fakes import FakeClock, Run
 
 REGION: Final = "us-east-1"

@@ -11,9 +11,9 @@ from botocore.stub import Stubber
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cli import deadletters, queues, redrive
-from cli.deadletters import Reader, receive
 from cli.deployment import Deployment, deployment
+from cli.operating import dead_letters, queues, redrive
+from cli.operating.dead_letters import Reader, receive
 from shared import contracts
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
@@ -40,13 +40,13 @@ def stack(aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stage blue: two queues that are worked on, reports of the log function, and the two tables."""
     monkeypatch.delenv("POSTHASTE_RECORDS_TABLE")
     monkeypatch.setenv("POSTHASTE_STAGE", "blue")
-    monkeypatch.setattr(deadletters, "WAIT_SECONDS", 0)
+    monkeypatch.setattr(dead_letters, "WAIT_SECONDS", 0)
     names = (LANE, f"{LANE}-dlq", "feedback", "feedback-dlq", "log-dlq")
     sqs = boto3.client("sqs", REGION)
     urls = [sqs.create_queue(QueueName=f"posthaste-blue-{name}")["QueueUrl"] for name in names]
     for name in ("records", "ops"):
         boto3.client("dynamodb", REGION).create_table(**{**table("blue"), "TableName": f"blue-{name}"})
-    monkeypatch.setattr(Deployment, "resources", lambda _self, kind: urls if kind == deadletters.QUEUE else [])
+    monkeypatch.setattr(Deployment, "resources", lambda _self, kind: urls if kind == dead_letters.QUEUE else [])
     outputs = [{"OutputKey": f"{name.title()}Table", "OutputValue": f"blue-{name}"} for name in ("records", "ops")]
     monkeypatch.setattr(Deployment, "stack", lambda _self: {"Outputs": outputs})
 
@@ -323,4 +323,4 @@ def test_queues_in_nested_stacks_are_found() -> None:
             return stub.client
 
     found = Deployment("blue", "AWS", Session(), {}, local=False)  # type: ignore[arg-type]  # all it asks a session for
-    assert found.resources(deadletters.QUEUE) == ["a", "b"]
+    assert found.resources(dead_letters.QUEUE) == ["a", "b"]

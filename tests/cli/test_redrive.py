@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cli.deadletters import RUN, About, Place
-from cli.redrive import BACK_AGAIN, HOLD_SECONDS, Redrive, Resend
+from cli.operating.dead_letters import RUN, About, Place
+from cli.operating.redrive import BACK_AGAIN, HOLD_SECONDS, Redrive, Resend
 
 PLACE = Place("lane-one", "work", "dead")
 

@@ -10,9 +10,9 @@ import pytest
 from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
-from cli import deadletters, redrive
-from cli.deadletters import Errors
-from cli.redrive import Again, matches
+from cli.operating import dead_letters, redrive
+from cli.operating.dead_letters import Errors
+from cli.operating.redrive import Again, matches
 from shared import contracts
 from shared.contracts import LOG_STREAM_FILTER
 from tests.cli.fakes import STREAM, letter, report
@@ -129,7 +129,7 @@ def test_filters_of_streams_are_understood() -> None:
 def test_the_last_error_comes_from_the_functions_log_without_addresses(
     answers: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadletters, "_groups", lambda *_: ["group"])
+    monkeypatch.setattr(dead_letters, "_groups", lambda *_: ["group"])
     lines = [
         "START RequestId: 1",
         json.dumps({"message_id": "a", "exception_name": "KeyError", "exception": "Traceback\nKeyError: 'first'"}),

@@ -6,8 +6,8 @@ from typing import Any
 import boto3
 import pytest
 
-from cli import doctor
 from cli.deployment import Deployment
+from cli.doctor import doctor
 from cli.errors import NotFound
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo

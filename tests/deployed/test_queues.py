@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cli import deadletters
 from cli.main import app
+from cli.operating import dead_letters
 from infra.local import deploy
 from infra.local.paths import ENV_LOCAL
 from infra.local.processes import wait_for
@@ -34,7 +34,7 @@ Run = Callable[..., tuple[int, Any]]
 @pytest.fixture
 def posthaste(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command of an operator of this cloud: exit code and JSON. An emulator's one server needs no waiting for."""
-    monkeypatch.setattr(deadletters, "WAIT_SECONDS", 0)
+    monkeypatch.setattr(dead_letters, "WAIT_SECONDS", 0)
 
     def run(*words: str) -> tuple[int, Any]:
         found = CliRunner().invoke(app, [*words, "--json"], env={ENV_LOCAL: str(inside.cloud.paths.home)})

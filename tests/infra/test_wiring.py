@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.redrive import PATIENCE
+from cli.operating.redrive import PATIENCE
 from infra.settings import ROOT
 from shared import contracts
 from tests.infra.template import Template, target

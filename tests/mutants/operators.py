@@ -4,7 +4,7 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant
 
-REDRIVE: Final = "cli/redrive.py"
+REDRIVE: Final = "cli/operating/redrive.py"
 TESTS: Final = "tests/cli/test_redrive.py"
 
 OPERATORS: Final = (

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from cli.accounts import reason_of, resolve
 from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
+from cli.operating.accounts import reason_of, resolve
 from cli.output import Json, emit, moment, say, surroundings, table, tell
 from shared.domain.audit import operator
 from shared.domain.lanes.switches import EVERYTHING, Switch

@@ -3,8 +3,8 @@
 from typing import Final
 
 from cli.checks import Finding, Level, first, stack
+from cli.doctor.context import Patient
 from cli.errors import NotFound
-from cli.patient import Patient
 from shared.contracts import prefix
 
 NOT_DEPLOYED: Final = "nothing is deployed yet"

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from cli.deadletters import MAX_ENTRIES, REDRIVES, RUN, About, Letter, Place, give_back, receive
 from cli.deployment import FUNCTION, Deployment
 from cli.errors import Failed
+from cli.operating.dead_letters import MAX_ENTRIES, REDRIVES, RUN, About, Letter, Place, give_back, receive
 from shared.adapters.reports import Batch, batch_of, read
 from shared.contracts import HANDLERS
 

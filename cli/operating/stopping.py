@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from cli.accounts import Desk, opened, reason_of, resolve
 from cli.deployment import Aws, Stage
 from cli.errors import Misused, NotFound
+from cli.operating.accounts import Desk, opened, reason_of, resolve
 from cli.output import Json, counted, emit, moment, say, surroundings, table, tell
 from shared.contracts import TEST_CREDENTIAL
 from shared.domain.ids import is_id

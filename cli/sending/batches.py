@@ -7,12 +7,12 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli import jobs
 from cli.client import Api, connect, path_of
 from cli.errors import Misused, Unreachable
 from cli.files import text_of
 from cli.output import Json, counted, emit, say, surroundings, tell
-from cli.watch import Bars, Progress, as_json, as_lines, watch
+from cli.sending import jobs
+from cli.sending.watch import Bars, Progress, as_json, as_lines, watch
 
 app = typer.Typer(help="Batches: one e-mail, many recipients.", no_args_is_help=True)
 

@@ -5,14 +5,14 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli import jobs
 from cli.client import connect, path_of
 from cli.errors import ExitCode, Failed, Misused
 from cli.files import text_of
-from cli.messages import Channel, From, ReplyTo, Subject, TextFile, saying
 from cli.output import Json, emit, say, surroundings, tables
-from cli.running import Plan, Runner, show_preview
-from cli.transfer import measured
+from cli.sending import jobs
+from cli.sending.messages import Channel, From, ReplyTo, Subject, TextFile, saying
+from cli.sending.running import Plan, Runner, show_preview
+from cli.sending.transfer import measured
 
 app = typer.Typer(help="Campaigns: one message with placeholders, a list of any size.", no_args_is_help=True)
 

@@ -15,16 +15,16 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli import stacks
 from cli.checks import Finding, Level, account, ses, stack
 from cli.client import connections
 from cli.deployment import FUNCTION, OPS_OUTPUT, Aws, Deployment, Stage, aws_errors, deployment
-from cli.doctor_secrets import identities, look, own_keys
+from cli.doctor import stacks
+from cli.doctor.context import Patient, environment
+from cli.doctor.secrets import identities, look, own_keys
+from cli.doctor.stacks import NOT_DEPLOYED
 from cli.errors import ExitCode, Misused, NotFound
+from cli.operating.queues import rows as queue_rows
 from cli.output import Json, clean, counted, emit, say, surroundings
-from cli.patient import Patient, environment
-from cli.queues import rows as queue_rows
-from cli.stacks import NOT_DEPLOYED
 from shared.contracts import (
     ENV_FEEDBACK_QUEUE_URL,
     ENV_SETTINGS,

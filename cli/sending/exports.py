@@ -6,8 +6,8 @@ from cli.client import Api
 from cli.errors import Failed, Misused
 from cli.meters import meter, size_of
 from cli.output import Surroundings, counted, emit, say
-from cli.transfer import download
-from cli.watch import asked
+from cli.sending.transfer import download
+from cli.sending.watch import asked
 
 
 def fetch(api: Api, around: Surroundings, *, path: str, target: Path, json: bool) -> None:

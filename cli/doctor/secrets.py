@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from cli.checks import Finding, Level, secrets
-from cli.patient import Patient
+from cli.doctor.context import Patient
 from shared.contracts import Credential, secret_name, unsubscribe_secret_name, webhook_secret_name
 
 

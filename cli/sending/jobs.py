@@ -7,11 +7,11 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli import exports
 from cli.client import connect, path_of
 from cli.errors import Failed, Misused
 from cli.output import Json, counted, emit, say, surroundings, tables, tell
-from cli.watch import asked
+from cli.sending import exports
+from cli.sending.watch import asked
 from shared.domain.jobs.states import JobState, MessageState, Status
 from shared.ports import Clock
 

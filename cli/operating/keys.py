@@ -7,11 +7,11 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.accounts import Account, name_of, opened, resolve
 from cli.deployment import Aws, Stage
 from cli.errors import Misused, NotFound
+from cli.operating.accounts import Account, name_of, opened, resolve
+from cli.operating.stopping import stop_of_key, working
 from cli.output import Json, counted, emit, moment, say, surroundings, table, tell
-from cli.stopping import stop_of_key, working
 from shared.domain.accounts import ApiKey, Scope
 from shared.domain.jobs.job import Job
 

@@ -10,7 +10,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.deadletters import (
+from cli.deployment import FORBIDDEN, Aws, Deployment, Stage, aws_errors, deployment
+from cli.errors import ExitCode, NotFound
+from cli.meters import meter
+from cli.operating.dead_letters import (
     DEAD,
     Errors,
     Letter,
@@ -20,11 +23,8 @@ from cli.deadletters import (
     places,
     receive,
 )
-from cli.deployment import FORBIDDEN, Aws, Deployment, Stage, aws_errors, deployment
-from cli.errors import ExitCode, NotFound
-from cli.meters import meter
+from cli.operating.redrive import HOLD_SECONDS, Again, Redrive, Resend, Tally
 from cli.output import Json, emit, moment, say, surroundings, table, tell
-from cli.redrive import HOLD_SECONDS, Again, Redrive, Resend, Tally
 from shared.contracts import EXPRESS_SUFFIX, prefix
 from shared.domain.audit import EVERYONE, Act, audited, operator
 from shared.ports import Clock

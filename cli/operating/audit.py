@@ -4,9 +4,9 @@ from typing import Annotated, Final
 
 import typer
 
-from cli.accounts import resolve
 from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
 from cli.errors import Misused
+from cli.operating.accounts import resolve
 from cli.output import Json, emit, moment, surroundings, table
 from shared.domain.audit import EVERYONE, Event
 from shared.domain.namespaces import namespace

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli import jobs
 from cli.client import connect, path_of
 from cli.errors import Misused
 from cli.files import text_of
-from cli.messages import Channel, From, ReplyTo, Subject, TextFile, saying
 from cli.output import Json, emit, say, tables
+from cli.sending import jobs
+from cli.sending.messages import Channel, From, ReplyTo, Subject, TextFile, saying
 
 app = typer.Typer(help="Templates: messages with placeholders, kept for campaigns.", no_args_is_help=True)
 

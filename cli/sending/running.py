@@ -18,8 +18,8 @@ from cli.client import Api, path_of
 from cli.errors import ExitCode, Failed, Unreachable
 from cli.meters import Meter, meter, size_of
 from cli.output import Surroundings, counted, emit, say, table, tell
-from cli.transfer import upload
-from cli.watch import Bars, Progress, as_json, as_lines, asked, watch
+from cli.sending.transfer import upload
+from cli.sending.watch import Bars, Progress, as_json, as_lines, asked, watch
 from shared.domain.jobs.job import StopReason
 from shared.domain.jobs.states import MessageState
 
