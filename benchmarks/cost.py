@@ -38,7 +38,7 @@ CALL_SECONDS: Final = 0.006
 BASE_SECONDS: Final = 0.005
 MEMORY_GB: Final = 0.5
 SENDER_GB: Final = 1.0
-"""infra/lane.py, FAST_MB: the memory of a lane of more than 250 messages a second and worker."""
+"""infra/functions/lane.py, FAST_MB: the memory of a lane of more than 250 messages a second and worker."""
 LOG_BYTES: Final = 1050
 WIRE_BYTES: Final = 450
 EVENT_BYTES: Final = 240

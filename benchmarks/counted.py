@@ -15,7 +15,7 @@ EVENTS = 100
 WORDS = 10
 KILLS = 10
 TRACKERS = 10
-"""Invocations of the tracker at once on AWS (`TRACK_WORKERS` in infra/dispatch.py)."""
+"""Invocations of the tracker at once on AWS (`TRACK_WORKERS` in infra/functions/dispatch.py)."""
 
 
 def windows() -> list[Row]:

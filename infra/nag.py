@@ -7,13 +7,13 @@ from aws_cdk import Acknowledgment, Names, Stack, Validations
 from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 from constructs import IConstruct
 
-from infra.function import Function
-from infra.lane import Lane
-from infra.links import LinkKeys
-from infra.monitoring import Monitoring
-from infra.queue import DeadLetters, ExpressQueue, WorkQueue
+from infra.functions.function import Function
+from infra.functions.lane import Lane
+from infra.functions.links import LinkKeys
+from infra.monitoring.dashboard import Monitoring
+from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
+from infra.resources.storage import ARCHIVE, EXPORTS, UPLOADS
 from infra.settings import Deployment
-from infra.storage import ARCHIVE, EXPORTS, UPLOADS
 from shared import contracts
 
 BUCKET: Final = "StorageBucket5CB7C8EA"

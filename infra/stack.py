@@ -17,21 +17,22 @@ from aws_cdk.aws_dynamodb import Table
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
-from infra import bundling, encryption
-from infra.api import Api
-from infra.dispatch import Dispatch, Feedback
-from infra.exports import Exports
-from infra.function import Function
-from infra.lane import Lane
-from infra.links import LinkKeys
-from infra.lists import Lists
-from infra.monitoring import Monitoring
-from infra.queue import ExpressQueue
-from infra.schedules import Schedules
-from infra.ses import SesEvents
+from infra.functions import bundling
+from infra.functions.api import Api
+from infra.functions.dispatch import Dispatch, Feedback
+from infra.functions.exports import Exports
+from infra.functions.function import Function
+from infra.functions.lane import Lane
+from infra.functions.links import LinkKeys
+from infra.functions.lists import Lists
+from infra.functions.schedules import Schedules
+from infra.functions.webhooks import Webhooks
+from infra.monitoring.dashboard import Monitoring
+from infra.resources import encryption
+from infra.resources.queue import ExpressQueue
+from infra.resources.ses import SesEvents
+from infra.resources.storage import ARCHIVE, EXPORTS, UPLOADS, Storage
 from infra.settings import Deployment, SettingsError
-from infra.storage import ARCHIVE, EXPORTS, UPLOADS, Storage
-from infra.webhooks import Webhooks
 from shared import contracts
 
 READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")

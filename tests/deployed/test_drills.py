@@ -14,7 +14,7 @@ import pytest
 
 from infra.local import deploy
 from infra.local.processes import wait_for
-from infra.queue import MAX_RECEIVES
+from infra.resources.queue import MAX_RECEIVES
 from shared.adapters.dynamo import keys
 from shared.contracts import ENV_RECORDS_TABLE, pointer
 from shared.domain.jobs.job import EXPRESS

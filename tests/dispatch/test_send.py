@@ -115,7 +115,7 @@ def test_a_pointer_that_fails_comes_again_alone_and_later_each_time(
 
 
 def test_two_minutes_of_faults_fit_into_the_deliveries() -> None:
-    """Five of them, before a pointer is a dead letter (infra/queue.py)."""
+    """Five of them, before a pointer is a dead letter (infra/resources/queue.py)."""
     assert len(REDELIVERIES) == 4
     assert sum(REDELIVERIES) > 240
 

@@ -14,7 +14,7 @@ from aws_cdk import App, Stack
 
 from benchmarks import starts
 from functions.early import ON_LAMBDA
-from infra import bundling
+from infra.functions import bundling
 from infra.settings import ROOT, Target
 from shared import contracts
 
@@ -170,7 +170,13 @@ def alone(program: str) -> str:
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small checkout."""
-    for name in ("requirements/runtime.txt", "infra/bundling.py", "functions/a.py", "shared/b.py", "README.md"):
+    for name in (
+        "requirements/runtime.txt",
+        "infra/functions/bundling.py",
+        "functions/a.py",
+        "shared/b.py",
+        "README.md",
+    ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(name, encoding="utf-8")
     monkeypatch.setattr(bundling, "ROOT", tmp_path)
@@ -184,7 +190,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("shared/b.py", False),
         ("shared/new.json", False),
         ("requirements/runtime.txt", False),
-        ("infra/bundling.py", False),
+        ("infra/functions/bundling.py", False),
         ("README.md", True),
         ("functions/__pycache__/a.cpython-311.pyc", True),
         ("shared/tests/c.py", True),

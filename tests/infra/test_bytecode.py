@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from infra import bundling
+from infra.functions import bundling
 from infra.settings import ROOT, SettingsError, Target, read
 from tests.infra.conftest import SETTINGS
 

@@ -13,9 +13,9 @@ from aws_cdk.aws_cloudwatch import MathExpression
 from typer.main import get_command
 
 from cli.main import app
-from infra import alarms
 from infra.lint import context, synthesise
-from infra.queue import WorkQueue
+from infra.monitoring import alarms
+from infra.resources.queue import WorkQueue
 from infra.settings import ROOT, read
 from infra.stack import PosthasteStack
 from shared.metrics import Metric, Service

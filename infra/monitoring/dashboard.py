@@ -23,12 +23,12 @@ from aws_cdk.aws_sns_subscriptions import EmailSubscription
 from aws_cdk.aws_sqs import Queue
 from constructs import Construct
 
-from infra import alarms
-from infra.api import Api
-from infra.dispatch import Dispatch, Feedback
-from infra.function import Function
-from infra.lane import Lane
-from infra.queue import DeadLetters, ExpressQueue, WorkQueue
+from infra.functions.api import Api
+from infra.functions.dispatch import Dispatch, Feedback
+from infra.functions.function import Function
+from infra.functions.lane import Lane
+from infra.monitoring import alarms
+from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
 from infra.settings import Deployment
 from shared import contracts, metrics
 

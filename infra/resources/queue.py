@@ -8,8 +8,8 @@ from aws_cdk.aws_lambda import EventSourceMapping
 from aws_cdk.aws_sqs import DeadLetterQueue, IQueue, Queue, QueueEncryption
 from constructs import Construct
 
-from infra.encryption import customer_key
-from infra.function import Function
+from infra.functions.function import Function
+from infra.resources.encryption import customer_key
 from infra.settings import Deployment
 from shared import contracts
 

@@ -6,7 +6,7 @@ from typing import Final
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
-from infra.function import Function
+from infra.functions.function import Function
 from infra.settings import Deployment
 from shared import contracts
 

@@ -6,8 +6,8 @@ from typing import Final
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
-from infra.function import Function
-from infra.queue import WorkQueue
+from infra.functions.function import Function
+from infra.resources.queue import WorkQueue
 from infra.settings import Deployment
 from shared import contracts
 

@@ -6,9 +6,9 @@ from typing import Final
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
-from infra.function import Function
-from infra.lane import LEASE_MARGIN_SECONDS
-from infra.queue import WorkQueue
+from infra.functions.function import Function
+from infra.functions.lane import LEASE_MARGIN_SECONDS
+from infra.resources.queue import WorkQueue
 from infra.settings import Deployment, Target
 from shared import contracts
 

@@ -13,8 +13,8 @@ from aws_cdk.aws_apigatewayv2 import HttpApi
 from aws_cdk.aws_cloudwatch import ComparisonOperator, IMetric, MathExpression, Metric, TreatMissingData
 from aws_cdk.aws_sqs import Queue
 
-from infra.function import Function
-from infra.queue import ExpressQueue, WorkQueue
+from infra.functions.function import Function
+from infra.resources.queue import ExpressQueue, WorkQueue
 from infra.schema import RELAY
 from infra.settings import Deployment
 from shared import metrics

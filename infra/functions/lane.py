@@ -7,8 +7,8 @@ from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_secretsmanager import CfnSecret
 from constructs import Construct
 
-from infra.function import Function
-from infra.queue import ExpressQueue, WorkQueue
+from infra.functions.function import Function
+from infra.resources.queue import ExpressQueue, WorkQueue
 from infra.settings import Deployment, Target
 from shared import contracts
 

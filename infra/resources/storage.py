@@ -17,7 +17,7 @@ from aws_cdk.aws_kms import IKey
 from aws_cdk.aws_s3 import BlockPublicAccess, Bucket, BucketEncryption, LifecycleRule, ObjectOwnership
 from constructs import Construct
 
-from infra.encryption import customer_key
+from infra.resources.encryption import customer_key
 from infra.schema import MAX_BACKUPS
 from infra.settings import Deployment
 from shared import contracts

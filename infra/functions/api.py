@@ -9,7 +9,7 @@ from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
-from infra.function import Function, log_group
+from infra.functions.function import Function, log_group
 from infra.settings import Deployment
 from shared import contracts
 

@@ -10,7 +10,7 @@ from aws_cdk.aws_sns import Topic
 from aws_cdk.aws_sns_subscriptions import SqsSubscription
 from constructs import Construct
 
-from infra.dispatch import Feedback
+from infra.functions.dispatch import Feedback
 from infra.settings import Deployment
 from shared import contracts
 

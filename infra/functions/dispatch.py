@@ -13,8 +13,8 @@ from aws_cdk.aws_lambda_destinations import SqsDestination
 from aws_cdk.aws_lambda_event_sources import SqsDlq
 from constructs import Construct
 
-from infra.function import Function
-from infra.queue import DeadLetters, WorkQueue
+from infra.functions.function import Function
+from infra.resources.queue import DeadLetters, WorkQueue
 from infra.settings import Deployment, Target
 from shared import contracts
 

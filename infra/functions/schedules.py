@@ -9,8 +9,8 @@ from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_scheduler import CfnScheduleGroup
 from constructs import Construct
 
-from infra.function import Function
-from infra.queue import WorkQueue
+from infra.functions.function import Function
+from infra.resources.queue import WorkQueue
 from infra.settings import Deployment
 from shared import contracts
 
