@@ -177,7 +177,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "shared/b.py",
         "README.md",
     ):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name, encoding="utf-8")
     monkeypatch.setattr(bundling, "ROOT", tmp_path)
     return tmp_path
