@@ -10,18 +10,18 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from functions.api import http
-from functions.api.auth import authenticate
-from functions.api.http import Answer
-from functions.api.problems import Problem
-from functions.api.routes import ROUTES
-from functions.api.routing import Page, Public, Visit, find
+from functions.api.operations import ROUTES
 from functions.api.services import ApiServices, build
 from functions.early import early
 from shared.adapters import logs
 from shared.bootstrap import Deployment
 from shared.domain.ids import is_id
 from shared.ports import Retriable
+from shared.web import http
+from shared.web.authentication import authenticate
+from shared.web.http import Answer
+from shared.web.problems import Problem
+from shared.web.routing import Page, Public, Visit, find
 
 logger = logs.lines("api")
 

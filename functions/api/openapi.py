@@ -10,10 +10,10 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from functions.api.problems import CODES, ProblemDetails
-from functions.api.routes import ROUTES
-from functions.api.routing import AnyRoute, Nothing, Page, Public, parameters
+from functions.api.operations import ROUTES
 from shared.contracts import WEBHOOK_PATH
+from shared.web.problems import CODES, ProblemDetails
+from shared.web.routing import AnyRoute, Nothing, Page, Public, parameters
 
 FILE: Final = Path(__file__).parent / "openapi.json"
 VERSION: Final = "1.0.0"

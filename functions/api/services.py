@@ -26,7 +26,7 @@ from shared.engine.reports.message_log import Logs
 from shared.ports import Clock, Files, Journal, Links, Records
 
 if TYPE_CHECKING:
-    from functions.api.campaign_services import CampaignServices
+    from functions.api.campaigns.services import CampaignServices
 
 
 VISIT_RATE: Final = 1
@@ -129,7 +129,7 @@ def visits(dynamo: Dynamo, table: str, clock: Clock) -> Buckets:
 
 
 def _campaigns(deployment: Deployment, control: JobControl) -> "CampaignServices":
-    from functions.api.campaign_services import build as build_campaigns  # noqa: PLC0415
+    from functions.api.campaigns.services import build as build_campaigns  # noqa: PLC0415
 
     return build_campaigns(deployment, control)
 

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
-from functions.api.http import Answer
-from functions.api.models import SCOPES
+from functions.api.requests import SCOPES
 from shared.adapters.dynamo.accounts.stats import Day
 from shared.adapters.dynamo.recipients.suppressions import Suppression
 from shared.contracts import Settings
@@ -18,6 +17,7 @@ from shared.domain.jobs.states import ACTIVE, JobState
 from shared.domain.lanes.switches import AS_DECLARED, Switches
 from shared.domain.recipients.suppressions import Reach
 from shared.engine.reports.message_log import LiveCounts
+from shared.web.http import Answer
 
 
 def _rfc_3339(value: datetime) -> str:

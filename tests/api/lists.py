@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from functions.api.campaign_services import CampaignServices, trials
+from functions.api.campaigns.services import CampaignServices, trials
 from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.campaigns.templates import DynamoTemplates
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads

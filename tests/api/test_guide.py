@@ -104,7 +104,7 @@ def test_the_guide_leads_from_the_template_to_the_export(api: Api) -> None:
 
 
 def test_the_guide_names_every_operation_and_every_refusal_of_campaigns() -> None:
-    from functions.api.routes import ROUTES  # noqa: PLC0415 - what is documented, not what is under test
+    from functions.api.operations import ROUTES  # noqa: PLC0415 - what is documented, not what is under test
 
     text = GUIDE.read_text(encoding="utf-8")
     made = " ".join(commands())

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from functions.api import handler as module
-from functions.api import http
 from functions.api.handler import handler, respond
-from functions.api.problems import CODES
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.ports import Retriable
+from shared.web import http
+from shared.web.problems import CODES
 from tests.api.conftest import SENDER, Api, Reply, event
 from tests.fakes.clock import FakeClock
 

@@ -5,9 +5,9 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from functions.api.openapi import FILE, text
-from functions.api.problems import CODES, FIELDS
-from functions.api.routes import ROUTES
+from functions.api.operations import ROUTES
 from shared.contracts import WEBHOOK_PATH
+from shared.web.problems import CODES, FIELDS
 from tests.api.conftest import Api
 
 DOCUMENT = json.loads(FILE.read_text(encoding="utf-8"))

@@ -5,7 +5,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from functions.api.routes.jobs import KINDS
+from functions.api.jobs.routes import KINDS
 from tests.api.conftest import Api, event
 
 FILES: Final = "/files/"

@@ -16,11 +16,11 @@ import typer
 
 from cli.main import app
 from functions.api.openapi import WEBHOOK_CODES
-from functions.api.problems import CODES
 from shared.adapters.dynamo.accounts.accounts import TEST_SHARE
 from shared.adapters.dynamo.accounts.buckets import BURST, RATE
 from shared.domain.accounts import Scope
 from shared.providers.test import FATES, NUMBERS
+from shared.web.problems import CODES
 from tests.mutants.catalogue import MUTANTS
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from functions.api.composing import FUTURE
+from functions.api.batches.rules import FUTURE
 from infra.lint import synthesise, templates
 from shared import contracts
 from tests.infra.conftest import LINK_KEYS_ID, SENDERS, TABLES, deployment

@@ -34,7 +34,7 @@ ACCOUNTS: Final = (
     Mutant(
         "a live campaign says what a test key has stored",
         9,
-        "functions/api/campaigning.py",
+        "functions/api/campaigns/rules.py",
         "if found is None or found.namespace != call.key.namespace:",
         "if found is None or found.account != call.key.account:",
         f"{LIVE}::test_no_live_campaign_says_what_a_test_key_has_stored",
@@ -42,7 +42,7 @@ ACCOUNTS: Final = (
     Mutant(
         "a test key reads the live audit log",
         9,
-        "functions/api/routes/audit.py",
+        "functions/api/account/audit.py",
         "whose = namespace(call.key.account, test=call.key.test or query.test)",
         "whose = namespace(call.key.account, test=query.test)",
         f"{LIVE}::test_a_test_key_reads_only_what_was_done_to_test_keys_things",
@@ -50,7 +50,7 @@ ACCOUNTS: Final = (
     Mutant(
         "test keys take the requests of live ones",
         9,
-        "functions/api/auth.py",
+        "shared/web/authentication.py",
         "wait = accounts.take(key.account, test=key.test)",
         "wait = accounts.take(key.account)",
         f"{LOOPS}::test_a_test_key_in_a_loop_does_not_keep_live_keys_from_asking",
@@ -74,7 +74,7 @@ ACCOUNTS: Final = (
     Mutant(
         "a suspended account resumes its jobs",
         4,
-        "functions/api/routes/jobs.py",
+        "functions/api/jobs/routes.py",
         "if call.services.accounts.suspended(call.key.account):",
         "if call.services.accounts.get(call.key.account) is None:",
         f"{JOBS}::test_a_suspended_account_reads_and_stops_but_starts_nothing",

@@ -78,7 +78,7 @@ CAMPAIGNS: Final = (
     Mutant(
         "a test key moves what is live",
         9,
-        "functions/api/routes/jobs.py",
+        "functions/api/jobs/routes.py",
         "and (job.test or not call.key.test)",
         "",
         f"{EDGES}::test_a_test_key_moves_nothing_that_reaches_a_provider",
@@ -86,7 +86,7 @@ CAMPAIGNS: Final = (
     Mutant(
         "a test key opens live campaigns",
         9,
-        "functions/api/campaigning.py",
+        "functions/api/campaigns/rules.py",
         "(found.account, found.test) != (call.key.account, call.key.test)",
         "found.account != call.key.account",
         f"{API}::test_a_test_key_s_campaign_is_no_live_key_s_and_the_other_way_round",
@@ -94,7 +94,7 @@ CAMPAIGNS: Final = (
     Mutant(
         "tests without end",
         11,
-        "functions/api/routes/trials.py",
+        "functions/api/campaigns/trials.py",
         "    if wait is not None:\n",
         "    if wait is not None and wait < 0:\n",
         f"{EDGES}::test_tests_are_no_way_to_send_a_list",

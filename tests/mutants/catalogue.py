@@ -472,7 +472,7 @@ MUTANTS: Final = (
     Mutant(
         "any account's job is the caller's",
         9,
-        "functions/api/routes/jobs.py",
+        "functions/api/jobs/routes.py",
         "return job.account == call.key.account and (job.test",
         "return bool(job.account) and (job.test",
         "tests/api/test_apart.py::test_another_account_s_resources_do_not_exist[GET /jobs/{id}]",

@@ -7,7 +7,7 @@ from tests.mutants.mutant import Mutant
 COMPOSE: Final = "shared/engine/lane/compose.py"
 ARCHIVE: Final = "shared/engine/reports/archive.py"
 EXPORT: Final = "shared/engine/reports/export.py"
-PAGES: Final = "functions/api/routes/unsubscribe.py"
+PAGES: Final = "functions/api/recipients/unsubscribe.py"
 SCHEDULES: Final = "shared/engine/intake/schedules.py"
 
 RECIPIENTS: Final = (
@@ -144,7 +144,7 @@ RECIPIENTS: Final = (
     Mutant(
         "a batch that offers it asks nobody who has unsubscribed",
         11,
-        "functions/api/composing.py",
+        "functions/api/batches/rules.py",
         "for reach in reaches(unsubscribable=call.body.unsubscribe) if keys else ():",
         "for reach in reaches(unsubscribable=False) if keys else ():",
         "tests/api/test_unsubscribed.py::test_a_batch_offers_it_on_request_and_heeds_it_then_alone",

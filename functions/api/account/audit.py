@@ -1,0 +1,48 @@
+"""The account's audit log: who did what."""
+
+from typing import Any, Final, cast
+
+from functions.api.call import Call
+from functions.api.requests import AuditQuery
+from functions.api.views import AuditEntry, AuditPage, moment
+from shared.domain.accounts import Scope
+from shared.domain.audit import Event
+from shared.domain.namespaces import namespace
+from shared.web import cursors
+from shared.web.http import Answer
+from shared.web.routing import AnyRoute, Nothing, Route
+
+
+def _entry(event: Event) -> AuditEntry:
+    return AuditEntry(
+        at=moment(event.at), action=event.kind, subject=event.id, actor=event.actor, data=cast(Any, event.data)
+    )
+
+
+def pages(call: Call[AuditQuery, Nothing]) -> Answer:
+    """Return a page of the audit log, newest first."""
+    query = call.query
+    place = cursors.events(call)
+    whose = namespace(call.key.account, test=call.key.test or query.test)
+    found, after = call.services.journal.page(whose, kind=query.action or "", after=place, limit=query.limit)
+    return AuditPage(items=[_entry(x) for x in found], next_cursor=cursors.seal(call, after)).answer()
+
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="GET",
+        path="/audit",
+        name="listAudit",
+        tag="Audit",
+        summary="Who did what, newest first",
+        description="Kept for 400 days. It names keys, jobs and campaigns by their ids, and never an address. Test "
+        "keys read a log of their own: what was done to their jobs, campaigns, suppressions and templates. A live key "
+        "reads that one with `test=true`. With `action` a page may be short, even empty, and still carry a cursor.",
+        scope=Scope.ADMIN,
+        handler=pages,
+        query=AuditQuery,
+        body=Nothing,
+        answers={200: AuditPage},
+        problems=("bad_cursor",),
+    ),
+)

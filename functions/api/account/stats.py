@@ -1,0 +1,48 @@
+"""Daily stats."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from functions.api.call import Call
+from functions.api.requests import StatsQuery
+from functions.api.views import DayPage, day_view
+from shared.domain.accounts import Scope
+from shared.web.http import Answer
+from shared.web.problems import invalid
+from shared.web.routing import AnyRoute, Nothing, Route
+
+DEFAULT_DAYS: Final = 30
+MAX_DAYS: Final = 366
+
+
+def days(call: Call[StatsQuery, Nothing]) -> Answer:
+    """Return the days of a range on which messages were accepted."""
+    query = call.query
+    last = query.to or datetime.fromtimestamp(call.services.clock.now(), UTC).date()
+    try:
+        first = query.from_ or last - timedelta(days=DEFAULT_DAYS - 1)
+    except OverflowError:
+        raise invalid("to", "Too early a day.") from None
+    if first > last:
+        raise invalid("from", "The first day comes after the last.")
+    if (last - first).days >= MAX_DAYS:
+        raise invalid("from", f"At most {MAX_DAYS} days.")
+    found = call.services.stats.days(call.key.namespace, first, last)
+    by = frozenset(query.by or ())
+    return DayPage(items=[day_view(d, by) for d in found], next_cursor=None).answer()
+
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="GET",
+        path="/stats",
+        name="getStats",
+        tag="Stats",
+        summary="What became of the messages accepted on each day",
+        scope=Scope.READ,
+        handler=days,
+        query=StatsQuery,
+        body=Nothing,
+        answers={200: DayPage},
+    ),
+)

@@ -1,0 +1,79 @@
+"""A message as it would be sent, as clients read it."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from functions.api.campaigns.views import mailbox_text
+from functions.api.views import View
+from shared.domain.content import sms
+from shared.domain.content.content import Content, Mailbox
+from shared.engine.campaigns.preview import Preview
+from shared.engine.lane.compose import Fault
+
+
+class Hint(View):
+    """A character that forces UCS-2."""
+
+    character: str
+    offset: int = Field(description="Characters before its first appearance.")
+    instead: str | None = Field(description="What says the same in GSM 7, may be empty; null if nothing does.")
+
+
+class SmsView(View):
+    """What a text costs."""
+
+    encoding: Literal["gsm7", "ucs2"]
+    characters: int
+    units: int = Field(description="Septets or UTF-16 code units.")
+    segments: int = Field(description="Each takes a slot of the credential's rate.")
+    forcing: list[Hint] = Field(description="Characters that force UCS-2, at most 20.")
+
+
+class PreviewView(View):
+    """A message as it would be sent."""
+
+    row: int | None = Field(description="Which recipient of the list; null: there is none, the values are examples.")
+    recipient: str
+    skip: str | None = Field(description="Why nothing is sent to this recipient.")
+    error: str | None = Field(
+        description="Why the message cannot be made; then it is empty. `too_large_to_show`: it is sent, but its bodies "
+        "are larger than an answer."
+    )
+    from_: str | None = Field(serialization_alias="from")
+    reply_to: str | None
+    subject: str
+    html: str
+    text: str = Field(description="Of an e-mail whose template has none: derived from `html`.")
+    headers: dict[str, str]
+    sms: SmsView | None
+
+
+def preview_view(x: Preview, channel: str) -> PreviewView:
+    """Return a rendered message as clients see it."""
+    made = x.made.content
+    content = made if isinstance(made, Content) else Content(Mailbox(""), "")
+    return PreviewView(
+        row=x.row or None,
+        recipient=x.recipient.address,
+        skip=x.recipient.skip or None,
+        error=made.code if isinstance(made, Fault) else None,
+        from_=mailbox_text(content.sender),
+        reply_to=mailbox_text(content.reply_to),
+        subject=content.subject,
+        html=content.html,
+        text=content.text,
+        headers=dict(content.headers),
+        sms=_sms(content.text) if channel == "sms" and isinstance(made, Content) else None,
+    )
+
+
+def _sms(text: str) -> SmsView:
+    found = sms.segments(text)
+    return SmsView(
+        encoding=found.encoding.value,
+        characters=found.characters,
+        units=found.units,
+        segments=found.count,
+        forcing=[Hint(character=h.character, offset=h.offset, instead=h.instead) for h in sms.forcing(text)],
+    )

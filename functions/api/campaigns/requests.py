@@ -1,0 +1,210 @@
+"""Requests about campaigns, uploads and stored templates as clients write them."""
+
+from typing import Annotated, Final, Literal
+
+from pydantic import ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
+
+from functions.api.requests import LINE, Input, Line, Moment, Query, Text
+
+Name = Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)]
+Id = Annotated[str, Field(min_length=1, max_length=64)]
+Channel = Literal["email", "sms", "voice"]
+MAX_PARAMS: Final = 64
+MIN_RATE: Final = 0.1
+"""Messages per second. A slower campaign's slots are so long on its credential's clock that batches, also those of
+other accounts, would wait for more than ten seconds."""
+Cell = Annotated[str, StringConstraints(max_length=8192)]
+
+
+def _sort(given: object) -> str:
+    if given is None:
+        return "<empty>"
+    return "<number>" if isinstance(given, int | float) and not isinstance(given, bool) else "<text>"
+
+
+Value = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[int | float, Tag("<number>")] | Annotated[None, Tag("<empty>")],
+    Discriminator(_sort),
+]
+"""A cell of a list in JSON; null is an empty one. One of over 8 KB concerns its row alone, as in a file."""
+
+
+class Saying(Input):
+    """What a campaign says, with `{{ placeholders }}`."""
+
+    subject: Line | None = Field(None, description="E-mail: needed, one line.")
+    body: Text = Field(description="E-mail: HTML. SMS: plain text.")
+    text: Text | None = Field(None, description="E-mail: the text part; by default derived from `body`.")
+    from_: Line | None = Field(
+        None,
+        alias="from",
+        description="E-mail: the sender, on the account's list; needed when it is sent. An SMS has its credential's.",
+    )
+    reply_to: Line | None = Field(None, description="E-mail: where answers go.")
+
+
+class NewCampaign(Input):
+    """A message with placeholders, for lists of recipients, through one credential."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "October",
+                    "channel": "email",
+                    "template": {
+                        "from": "Ann's shop <news@example.com>",
+                        "subject": "News for {{ first_name }}",
+                        "body": "<p>Hello {{ first_name }}!</p>",
+                    },
+                }
+            ]
+        }
+    )
+
+    name: Name = Field(description="For the owner; nobody else sees it.")
+    channel: Channel
+    credential_id: Id | None = Field(None, description="What it is sent through; by default the channel's first.")
+    template: Saying | None = Field(None, description="What it says; this or `template_id`.")
+    template_id: Id | None = Field(None, description="A stored template, which is copied.")
+    template_version: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        None, description="Of the stored template; by default the latest."
+    )
+    unsubscribe: bool = Field(
+        default=True, description="E-mail: offer one-click unsubscription, and leave out who has used it."
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> "NewCampaign":
+        if (self.template is None) == (self.template_id is None):
+            raise ValueError("Either template or template_id is needed")
+        if self.template_version is not None and self.template_id is None:
+            raise ValueError("template_version needs template_id")
+        return self
+
+
+class CampaignChange(Input):
+    """What is left out, or null, stays as it is."""
+
+    name: Name | None = None
+    credential_id: Id | None = Field(None, description="Only as long as there is no list.")
+    unsubscribe: bool | None = None
+
+
+class NewSaying(Input):
+    """What a campaign says from now on: a template, or a stored one."""
+
+    subject: Line | None = None
+    body: Text | None = Field(None, description="E-mail: HTML. SMS: plain text. This or `template_id`.")
+    text: Text | None = None
+    from_: Line | None = Field(None, alias="from")
+    reply_to: Line | None = None
+    template_id: Id | None = Field(None, description="A stored template, which is copied.")
+    template_version: Annotated[int, Field(ge=1, le=1000)] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> "NewSaying":
+        said = [self.subject, self.body, self.text, self.from_, self.reply_to]
+        if self.template_id is None and self.template_version is not None:
+            raise ValueError("template_version needs template_id")
+        if self.template_id is None and self.body is None:
+            raise ValueError("Either body or template_id is needed")
+        if self.template_id is not None and any(x is not None for x in said):
+            raise ValueError("A stored template is taken as it is")
+        return self
+
+
+class NewTemplate(Saying):
+    """A message kept for many campaigns."""
+
+    name: Name
+    channel: Channel
+
+
+class TemplateVersion(Saying):
+    """The next version of a stored template, whole. Campaigns that use an earlier one keep it."""
+
+    name: Name | None = Field(None, description="By default as it was.")
+
+
+Region = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
+
+
+class ListOptions(Query):
+    """How a list in the request is read."""
+
+    duplicates: Literal["keep", "drop"] = Field(
+        "keep", description="Recipients that stand in an earlier row: send again (and report), or leave out."
+    )
+    region: Region | None = Field(
+        None, description="ISO 3166: country of numbers without a country code. Default: the account's."
+    )
+
+
+class NewUpload(Input):
+    """How the list that is uploaded is read."""
+
+    duplicates: Literal["keep", "drop"] = Field(
+        "keep", description="Recipients that stand in an earlier row: send again (and report), or leave out."
+    )
+    region: Region | None = Field(
+        None, description="ISO 3166: country of numbers without a country code. Default: the account's."
+    )
+
+
+class UploadDone(Input):
+    """The file is there."""
+
+    etag: str | None = Field(None, max_length=200, description="As the PUT answered; then no other file is read.")
+
+
+class Recipients(Input):
+    """A small list; one in CSV is sent as `text/csv`."""
+
+    recipients: list[Annotated[dict[Annotated[str, Field(max_length=255)], Value], Field(max_length=MAX_PARAMS)]] = (
+        Field(min_length=1, max_length=50_000, description="Objects with `recipient` and the template's variables.")
+    )
+
+
+class TestMessage(Input):
+    """One real message, apart from the campaign."""
+
+    __test__ = False  # pytest would take it for a test
+
+    recipient: Line = Field(description="Address or number.")
+    params: dict[Annotated[str, Field(max_length=255)], Cell] = Field(
+        default_factory=dict,
+        max_length=MAX_PARAMS,
+        description="The variables' values, by name. A variable that is left out is empty. A name that "
+        "neither the template nor the list has is refused.",
+    )
+
+
+class Send(Input):
+    """How a list is sent."""
+
+    rate: float | None = Field(
+        None,
+        ge=MIN_RATE,
+        le=1_000_000,
+        allow_inf_nan=False,
+        description="Messages per second, at most the credential's. A lower rate leaves the rest of it to others.",
+    )
+    scheduled_at: Moment | None = Field(None, description="Not before then; within 30 days of the upload.")
+
+
+# Query parameters
+
+
+class PreviewQuery(Query):
+    """Whose message."""
+
+    row: int | None = Field(
+        None, ge=1, le=10_000, description="Which of the list's accepted recipients, from 1; by default the first."
+    )
+
+
+class VersionQuery(Query):
+    """Which version."""
+
+    version: int | None = Field(None, ge=1, le=1000, description="By default the latest.")

@@ -1,0 +1,240 @@
+"""Campaigns: drafts, and what they say."""
+
+from typing import Any, Final
+
+from functions.api.batches.rules import address_of, check_sender
+from functions.api.call import Call
+from functions.api.campaigns.requests import CampaignChange, NewCampaign, NewSaying, Saying
+from functions.api.campaigns.rules import channel_of, chosen, credential_of, message_of, owned, refused, state
+from functions.api.campaigns.views import CampaignPage, CampaignView, Deleted, campaign_item, campaign_view
+from functions.api.jobs.routes import not_suspended
+from functions.api.requests import Paging
+from shared.domain.accounts import Scope
+from shared.domain.campaigns.campaign import Campaign
+from shared.domain.ids import new_id
+from shared.engine.campaigns.campaigns import Refused, state_of
+from shared.ports import Mismatch, Replay
+from shared.web import cursors
+from shared.web.http import Answer
+from shared.web.idempotency import record_of, repeat_or_raise, repeated
+from shared.web.problems import Problem, invalid
+from shared.web.routing import AnyRoute, Nothing, Route
+
+
+def create(call: Call[Nothing, NewCampaign]) -> Answer:
+    """Make a campaign."""
+    try:
+        made = _campaign(call)
+    except Problem as problem:
+        return repeat_or_raise(call, 201, problem)
+    answer = campaign_view(made, "draft").model_dump_json()
+    found = call.services.campaigns().campaigns.create(made, record_of(call, answer))
+    if isinstance(found, Replay | Mismatch):
+        return repeated(found, 201)
+    return Answer(201, answer, {"Location": f"/campaigns/{made.id}"})
+
+
+def _campaign(call: Call[Nothing, NewCampaign]) -> Campaign:
+    body = call.body
+    channel = channel_of(body.channel)
+    if "unsubscribe" in body.model_fields_set:
+        _may_offer(channel, body.unsubscribe)
+    credential = credential_of(call, channel, body.credential_id)
+    stored = chosen(call, channel, body)
+    if stored is not None:
+        message = stored.message
+    elif body.template is not None:
+        message = message_of(call, channel, body.template, "template.")
+    else:
+        raise invalid("template", "Either template or template_id is needed.")
+    now = int(call.services.clock.now() * 1000)
+    return Campaign(
+        id=new_id(now),
+        account=call.key.account,
+        test=call.key.test,
+        name=body.name,
+        channel=channel,
+        credential=credential,
+        message=message,
+        created_at=now,
+        template=stored.id if stored else "",
+        template_version=stored.version if stored else 0,
+        unsubscribe=body.unsubscribe and channel == "email",
+        updated_at=now,
+    )
+
+
+def _may_offer(channel: str, wanted: bool | None) -> None:  # noqa: FBT001 - the field's value
+    """Problem if an offer to unsubscribe is asked for where none can be made."""
+    if wanted and channel != "email":
+        raise invalid("unsubscribe", "Only e-mail offers a link to unsubscribe; a short message cannot.")
+
+
+def pages(call: Call[Paging, Nothing]) -> Answer:
+    """Return a page of campaigns, newest first."""
+    place = cursors.jobs(call)
+    found, after = call.services.campaigns().campaigns.page(
+        call.key.account, test=call.key.test, after=place, limit=call.query.limit
+    )
+    newest = [x.campaign.jobs[-1] for x in found if x.campaign.jobs]
+    jobs = call.services.listing.jobs(newest)
+    items = [campaign_item(x.campaign, state_of(x.campaign, jobs, fits=x.fits)) for x in found]
+    return CampaignPage(items=items, next_cursor=cursors.seal(call, after)).answer()
+
+
+def read(call: Call[Nothing, Nothing]) -> Answer:
+    """Return a campaign."""
+    return _shown(call, owned(call))
+
+
+def change(call: Call[Nothing, CampaignChange]) -> Answer:
+    """Change a campaign's settings."""
+    campaign = owned(call)
+    body = call.body
+    changes: dict[str, Any] = {}
+    if body.name is not None:
+        changes["name"] = body.name
+    if body.credential_id is not None:
+        changes["credential"] = credential_of(call, campaign.channel, body.credential_id)
+    if body.unsubscribe is not None:
+        _may_offer(campaign.channel, body.unsubscribe)
+        changes["unsubscribe"] = body.unsubscribe and campaign.channel == "email"
+    return _changed(call, campaign, **changes)
+
+
+def say(call: Call[Nothing, NewSaying]) -> Answer:
+    """Change what a campaign says; a list that lacks one of its variables stays, but is not sent."""
+    campaign = owned(call)
+    body = call.body
+    stored = chosen(call, campaign.channel, body)
+    if stored is not None:
+        message = stored.message
+    else:
+        given = Saying.model_validate(body.model_dump(by_alias=True, exclude={"template_id", "template_version"}))
+        message = message_of(call, campaign.channel, given)
+    of = {"template": stored.id if stored else "", "template_version": stored.version if stored else 0}
+    return _changed(call, campaign, message=message, **of)
+
+
+def _changed(call: Call[Any, Any], campaign: Campaign, **changes: Any) -> Answer:
+    found = call.services.campaigns().control.edit(campaign, **changes) if changes else campaign
+    if found is None:
+        raise Problem("not_found")
+    if isinstance(found, Refused):
+        raise refused(found)
+    return _shown(call, found)
+
+
+def _shown(call: Call[Any, Any], campaign: Campaign) -> Answer:
+    return campaign_view(campaign, state(call, campaign)).answer()
+
+
+def delete(call: Call[Nothing, Nothing]) -> Answer:
+    """Delete a draft."""
+    found = call.services.campaigns().control.delete(owned(call))
+    if found is not None:
+        raise refused(found)
+    return Deleted(deleted=True).answer()
+
+
+def sendable(call: Call[Any, Any], campaign: Campaign) -> None:
+    """Problem unless the account may send, through the campaign's credential and from its sender, as of today."""
+    if not campaign.test:
+        mine = [c.id for c in call.services.settings.credentials if c.open_to(call.key.account)]
+        if campaign.credential not in mine:
+            raise Problem("credential_not_found")
+    not_suspended(call)
+    if campaign.channel == "email":
+        if campaign.message.sender is None:
+            raise Problem("from_missing")
+        check_sender(call, address_of("from", campaign.message.sender.address))
+
+
+_SAID: Final = ("account_suspended", "from_not_allowed", "invalid_template")
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="POST",
+        path="/campaigns",
+        name="createCampaign",
+        tag="Campaigns",
+        summary="Make a campaign",
+        scope=Scope.SEND,
+        handler=create,
+        query=Nothing,
+        body=NewCampaign,
+        answers={201: CampaignView},
+        problems=(*_SAID, "channel_unavailable", "credential_not_found", "no_route", "not_found"),
+        body_required=True,
+        idempotent=True,
+    ),
+    Route(
+        method="GET",
+        path="/campaigns",
+        name="listCampaigns",
+        tag="Campaigns",
+        summary="Campaigns, newest first",
+        description="A test key sees those made with test keys, a live key the others.",
+        scope=Scope.READ,
+        handler=pages,
+        query=Paging,
+        body=Nothing,
+        answers={200: CampaignPage},
+        problems=("bad_cursor",),
+    ),
+    Route(
+        method="GET",
+        path="/campaigns/{id}",
+        name="getCampaign",
+        tag="Campaigns",
+        summary="What a campaign says, and where it stands",
+        scope=Scope.READ,
+        handler=read,
+        query=Nothing,
+        body=Nothing,
+        answers={200: CampaignView},
+        problems=("not_found",),
+    ),
+    Route(
+        method="PATCH",
+        path="/campaigns/{id}",
+        name="changeCampaign",
+        tag="Campaigns",
+        summary="Change a campaign's settings",
+        scope=Scope.SEND,
+        handler=change,
+        query=Nothing,
+        body=CampaignChange,
+        answers={200: CampaignView},
+        problems=("not_found", "upload_in_progress", "campaign_has_list", "credential_not_found", "no_route"),
+    ),
+    Route(
+        method="PUT",
+        path="/campaigns/{id}/template",
+        name="putCampaignTemplate",
+        tag="Campaigns",
+        summary="Change what a campaign says",
+        description="A list that is read stays; the answer's `missing` says which columns it lacks, and it is not sent "
+        "until it fits. What was sent already is not changed.",
+        scope=Scope.SEND,
+        handler=say,
+        query=Nothing,
+        body=NewSaying,
+        answers={200: CampaignView},
+        problems=("not_found", *_SAID, "upload_in_progress"),
+        body_required=True,
+    ),
+    Route(
+        method="DELETE",
+        path="/campaigns/{id}",
+        name="deleteCampaign",
+        tag="Campaigns",
+        summary="Delete a draft",
+        scope=Scope.SEND,
+        handler=delete,
+        query=Nothing,
+        body=Nothing,
+        answers={200: Deleted},
+        problems=("not_found", "upload_in_progress", "campaign_has_list", "campaign_sent"),
+    ),
+)

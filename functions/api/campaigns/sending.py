@@ -1,0 +1,278 @@
+"""Campaigns that are sent: send, stop, retry, resume, stats, messages."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from functions.api.batches.rules import begin_at
+from functions.api.call import Call
+from functions.api.campaigns.requests import Send
+from functions.api.campaigns.routes import sendable
+from functions.api.campaigns.rules import jobs_of, owned, refused, state
+from functions.api.campaigns.sending_views import (
+    CampaignJobs,
+    CampaignStats,
+    LeftOut,
+    MessagePage,
+    MessageView,
+    RestartedCampaign,
+    SentList,
+    stats_view,
+)
+from functions.api.campaigns.views import CampaignView, campaign_view
+from functions.api.jobs.log_views import LogLineView, log_line
+from functions.api.jobs.routes import not_now, not_suspended, seen
+from functions.api.requests import LogQuery, Retry
+from functions.api.views import JobView, Restarted
+from shared.domain.accounts import Scope
+from shared.domain.campaigns.campaign import Campaign
+from shared.domain.jobs.job import Job
+from shared.domain.recipients import reader
+from shared.engine.campaigns.campaigns import Refused
+from shared.engine.jobs.control import NotNow, Resumed
+from shared.engine.lists.list_jobs import Order
+from shared.engine.reports.message_log import Filter
+from shared.ports import Mismatch, Replay
+from shared.web import cursors
+from shared.web.http import Answer
+from shared.web.idempotency import fingerprint_of, idempotency_key, repeat_or_raise, repeated
+from shared.web.problems import Problem
+from shared.web.routing import AnyRoute, Nothing, Route
+
+
+def send(call: Call[Nothing, Send]) -> Answer:
+    """Turn the list that is read into a job."""
+    campaign = owned(call)
+    key, fingerprint = idempotency_key(call), fingerprint_of(call)
+    try:
+        found = _sent(call, campaign, key, fingerprint)
+    except Problem as problem:
+        return repeat_or_raise(call, 202, problem)
+    if isinstance(found, Replay | Mismatch):
+        return repeated(found, 202)
+    return found
+
+
+def _sent(call: Call[Nothing, Send], campaign: Campaign, key: str, fingerprint: str) -> Answer | Replay | Mismatch:
+    sendable(call, campaign)
+    order = Order(call.body.rate, begin_at(call, call.body.scheduled_at), key, fingerprint, call.key.id)
+    found = call.services.campaigns().control.send(campaign, order)
+    if found is None:
+        raise Problem("not_found")
+    if isinstance(found, Refused):
+        raise refused(found)
+    if isinstance(found, Replay | Mismatch):
+        return found
+    return Answer(202, found.answer, {"Location": f"/jobs/{found.job.id}"})
+
+
+def stop(call: Call[Nothing, Nothing]) -> Answer:
+    """Stop every job that is open."""
+    campaign = owned(call)
+    jobs = _seen(call, campaign, call.services.campaigns().control.stop(campaign, by=call.key.id))
+    return CampaignJobs(campaign_id=campaign.id, state=state(call, campaign), jobs=jobs).answer()
+
+
+def retry(call: Call[Nothing, Retry]) -> Answer:
+    """Send again what may be sent again, of every job that is LOGGED."""
+    return _again(call, frozenset(call.body.include))
+
+
+def resume(call: Call[Nothing, Nothing]) -> Answer:
+    """Send what was never sent, of every job that is LOGGED."""
+    return _again(call, frozenset({"unsent"}))
+
+
+def _again(call: Call[Any, Any], include: frozenset[str]) -> Answer:
+    campaign = owned(call)
+    not_suspended(call)
+    found = call.services.campaigns().control.retry(campaign, include, by=call.key.id)
+    if isinstance(found, NotNow):
+        raise not_now(found)
+    done = [(job, x) for job, x in found if isinstance(x, Resumed)]
+    left = [(job, x) for job, x in found if isinstance(x, NotNow)]
+    if left and not done:
+        raise not_now(left[0][1])
+    jobs = [Restarted(job_id=job, state=x.job.state, messages=x.messages) for job, x in done]
+    view = RestartedCampaign(
+        campaign_id=campaign.id,
+        state=state(call, campaign),
+        messages=sum(x.messages for x in jobs),
+        jobs=jobs,
+        left_out=[LeftOut(job_id=job, code=x.code) for job, x in left],
+    )
+    return view.answer(202 if any(x.recorded for _, x in done) else 200)
+
+
+def override(call: Call[Nothing, Nothing]) -> Answer:
+    """Let the campaign be sent whatever bounces, for good."""
+    campaign = owned(call)
+    found = call.services.campaigns().control.override_guard(campaign, by=call.key.id)
+    if found is None:
+        raise Problem("not_found")
+    return campaign_view(found, state(call, found)).answer()
+
+
+def stats(call: Call[Nothing, Nothing]) -> Answer:
+    """Return the sums over all jobs."""
+    campaign = owned(call)
+    there = jobs_of(call, campaign)
+    jobs = _seen(call, campaign, [there[job] for job in campaign.jobs if job in there])
+    now = int(call.services.clock.now() * 1000)
+    return stats_view(campaign, state(call, campaign), jobs, now).answer()
+
+
+def _seen(call: Call[Any, Any], campaign: Campaign, jobs: Sequence[Job]) -> list[JobView]:
+    """Return jobs as they stand."""
+    paused = bool(jobs) and call.services.records.control(jobs[-1].id, campaign.account).paused
+    return [seen(call, job, paused=paused) for job in jobs]
+
+
+def messages(call: Call[LogQuery, Nothing]) -> Answer:
+    """Return a page of messages, list after list."""
+    campaign = owned(call)
+    query = call.query
+    wanted = Filter(frozenset(query.state or ()), frozenset(query.status or ()), _key(campaign, query.recipient))
+    at, *start = cursors.messages(query.cursor)
+    place = (start[0], start[1])
+    items: list[MessageView] = []
+    there = jobs_of(call, campaign)
+    while at < len(campaign.jobs):
+        job = there.get(campaign.jobs[at])
+        if job is not None:
+            found, after = call.services.logs.lines(job, wanted, start=place, limit=query.limit - len(items))
+            items += [_message(job.id, log_line(x)) for x in found]
+            if after is not None:
+                return _page(items, (at, *after))
+        at, place = at + 1, (0, 0)
+        if len(items) == query.limit or (wanted.narrow and at < len(campaign.jobs)):
+            return _page(items, (at, 0, 0) if at < len(campaign.jobs) else None)
+    return _page(items, None)
+
+
+def _page(items: list[MessageView], after: tuple[int, int, int] | None) -> Answer:
+    cursor = cursors.write(".".join(map(str, after))) if after else None
+    return MessagePage(items=items, next_cursor=cursor).answer()
+
+
+def _message(job: str, line: LogLineView) -> MessageView:
+    return MessageView(job_id=job, **{name: getattr(line, name) for name in LogLineView.model_fields})
+
+
+def _key(campaign: Campaign, recipient: str | None) -> str:
+    """Return what a recipient is compared by: the normalised address or number, or the text as it is."""
+    if recipient is None:
+        return ""
+    found = reader.reader(campaign.channel)(recipient)
+    return recipient if isinstance(found, reader.Fault) else found[1]
+
+
+_NOT_NOW: Final = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired")
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="POST",
+        path="/campaigns/{id}/send",
+        name="sendCampaign",
+        tag="Campaigns",
+        summary="Send the list that is read",
+        description="It becomes a job. Another list of the same campaign runs beside it; another campaign's jobs wait "
+        "for the credential, the oldest first.",
+        scope=Scope.SEND,
+        handler=send,
+        query=Nothing,
+        body=Send,
+        answers={202: SentList},
+        problems=(
+            *("not_found", "account_suspended", "credential_not_found", "upload_in_progress", "no_list"),
+            *("missing_columns", "list_expired", "too_many_lists", "from_missing", "from_not_allowed"),
+            *("no_valid_recipient", "rate_too_high", "takes_too_long", "bounce_guard"),
+        ),
+        idempotent=True,
+    ),
+    Route(
+        method="GET",
+        path="/campaigns/{id}/stats",
+        name="getCampaignStats",
+        tag="Campaigns",
+        summary="What became of all its messages",
+        scope=Scope.READ,
+        handler=stats,
+        query=Nothing,
+        body=Nothing,
+        answers={200: CampaignStats},
+        problems=("not_found",),
+    ),
+    Route(
+        method="GET",
+        path="/campaigns/{id}/messages",
+        name="listCampaignMessages",
+        tag="Campaigns",
+        summary="What became of each recipient",
+        description="List after list, in list order. With a filter a page may be short, even empty, and still carry a "
+        "cursor.",
+        scope=Scope.READ,
+        handler=messages,
+        query=LogQuery,
+        body=Nothing,
+        answers={200: MessagePage},
+        problems=("not_found", "bad_cursor"),
+    ),
+    Route(
+        method="POST",
+        path="/campaigns/{id}/stop",
+        name="stopCampaign",
+        tag="Campaigns",
+        summary="Stop every job of a campaign",
+        description="At most the windows already claimed still go out.",
+        scope=Scope.SEND,
+        handler=stop,
+        query=Nothing,
+        body=Nothing,
+        answers={200: CampaignJobs},
+        problems=("not_found",),
+    ),
+    Route(
+        method="POST",
+        path="/campaigns/{id}/retry",
+        name="retryCampaign",
+        tag="Campaigns",
+        summary="Send again what failed or was never sent",
+        description="Of every job that is LOGGED; those that run go on. 409 `stopping` as long as one is being "
+        "stopped. 202: a large one is made ready meanwhile.",
+        scope=Scope.SEND,
+        handler=retry,
+        query=Nothing,
+        body=Retry,
+        answers={200: RestartedCampaign, 202: RestartedCampaign},
+        problems=_NOT_NOW,
+    ),
+    Route(
+        method="POST",
+        path="/campaigns/{id}/resume",
+        name="resumeCampaign",
+        tag="Campaigns",
+        summary="Send what was never sent",
+        description="Of every job that is LOGGED; those that run go on. 409 `stopping` as long as one is being "
+        "stopped.",
+        scope=Scope.SEND,
+        handler=resume,
+        query=Nothing,
+        body=Nothing,
+        answers={200: RestartedCampaign},
+        problems=_NOT_NOW,
+    ),
+    Route(
+        method="POST",
+        path="/campaigns/{id}/override-bounce-guard",
+        name="overrideBounceGuard",
+        tag="Campaigns",
+        summary="Send whatever bounces",
+        description="For good. What the guard has stopped is resumed by the owner.",
+        scope=Scope.SEND,
+        handler=override,
+        query=Nothing,
+        body=Nothing,
+        answers={200: CampaignView},
+        problems=("not_found",),
+    ),
+)

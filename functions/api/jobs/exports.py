@@ -1,0 +1,117 @@
+"""Exports: every message of a job or campaign as a CSV file, made in the background and fetched from the bucket."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+from pydantic import Field
+
+from functions.api.call import Call
+from functions.api.campaigns import rules
+from functions.api.jobs.routes import Handler, owned
+from functions.api.views import Time, View
+from shared.domain.accounts import Scope
+from shared.domain.exports import ExportState
+from shared.domain.jobs.job import Job
+from shared.web.http import Answer
+from shared.web.problems import Problem
+from shared.web.routing import AnyRoute, Nothing, Route
+
+LINK_SECONDS: Final = 900
+"""How long a file can be begun to be fetched; asking again gives another link."""
+RETRY_AFTER: Final = 3
+"""Seconds a client is asked to wait while an export is made: a part takes as long."""
+
+
+class ExportPreparing(View):
+    """The export is being made."""
+
+    state: Literal["preparing"] = "preparing"
+    progress: float = Field(description="Share that is written, 0 to 1.")
+    as_of: Time = Field(description="Every row will be at least as new.")
+
+
+class ExportReady(View):
+    """The export is there."""
+
+    state: Literal["ready"] = "ready"
+    url: str = Field(description="Where the file is fetched, without a key: whoever knows it may. UTF-8 CSV.")
+    expires_at: Time = Field(description="Until when fetching can begin; the same call gives another URL.")
+    rows: int = Field(description="Messages; the header row is not counted.")
+    as_of: Time = Field(description="Every row is at least as new.")
+
+
+def answer(call: Call[Nothing, Nothing], kind: str, name: str, jobs: Sequence[Job]) -> Answer:
+    """Return the export of jobs: a link to it, or how far it is.
+
+    Args:
+        call: of their owner.
+        kind: what the file is named after: batch, job or campaign.
+        name: id of the campaign or job.
+        jobs: in the order of the rows; those whose recipients are no longer kept are left out.
+    """
+    services = call.services
+    now = services.clock.now()
+    kept = [job for job in jobs if job.ttl > now]
+    if not kept:
+        raise Problem("expired", "The recipients are no longer kept.")
+    export = services.exports.ask(name, call.key.account, kept)
+    as_of = datetime.fromtimestamp(export.begun_at / 1000, UTC)
+    if export.state is ExportState.FAILED:
+        raise Problem("expired", "The recipients are no longer kept.")
+    if export.state is ExportState.PREPARING:
+        view = ExportPreparing(progress=round(export.progress, 4), as_of=as_of)
+        return view.answer(202, {"Retry-After": str(RETRY_AFTER)})
+    filename = f"{kind}-{name}-{as_of:%Y%m%dT%H%M%SZ}.csv"
+    ready = ExportReady(
+        url=services.files.link(export.blob, filename=filename, seconds=LINK_SECONDS),
+        expires_at=datetime.fromtimestamp(now + LINK_SECONDS, UTC),
+        rows=export.rows,
+        as_of=as_of,
+    )
+    return ready.answer()
+
+
+def exporter(kind: str | None) -> Handler:
+    """Return the handler of the export of one job, of that kind or any."""
+
+    def handle(call: Call[Nothing, Nothing]) -> Answer:
+        job, _ = owned(call, kind)
+        return answer(call, kind or "job", job.id, [job])
+
+    return handle
+
+
+def campaign(call: Call[Nothing, Nothing]) -> Answer:
+    """Return the export of all of a campaign's jobs, oldest first."""
+    found = rules.owned(call)
+    if not found.jobs:
+        raise Problem("nothing_sent")
+    there = rules.jobs_of(call, found)
+    return answer(call, "campaign", found.id, [there[job] for job in found.jobs if job in there])
+
+
+def route(path: str, name: str, tag: str, handler: Handler, *problems: str) -> AnyRoute:
+    """Return the operation under a path, e.g. `/batches/{id}`; `problems`: codes that it alone has."""
+    return Route(
+        method="GET",
+        path=f"{path}/export",
+        name=f"export{name}",
+        tag=tag,
+        summary="Every message as a row of a CSV file",
+        description="202 while it is made: ask again. The file is given again as long as nothing has changed, and "
+        "for two minutes in any case; `as_of` says how new it is.",
+        scope=Scope.READ,
+        handler=handler,
+        query=Nothing,
+        body=Nothing,
+        answers={200: ExportReady, 202: ExportPreparing},
+        problems=("not_found", "expired", *problems),
+    )
+
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    route("/batches/{id}", "Batch", "Batches", exporter("batch")),
+    route("/jobs/{id}", "Job", "Jobs", exporter(None)),
+    route("/campaigns/{id}", "Campaign", "Campaigns", campaign, "nothing_sent"),
+)

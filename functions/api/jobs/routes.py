@@ -1,0 +1,238 @@
+"""Jobs of every kind: lists, one of them, stop, retry, resume. Those of batches are the same calls."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from functions.api.call import Call
+from functions.api.requests import Paging, Retry
+from functions.api.views import JobPage, JobView, Restarted, job_view
+from shared.domain.accounts import Scope
+from shared.domain.ids import is_id
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import ACTIVE, JobState
+from shared.engine.jobs.control import NotNow, Resumed
+from shared.ports import Control
+from shared.web import cursors
+from shared.web.http import Answer
+from shared.web.problems import Problem
+from shared.web.routing import AnyRoute, Nothing, Route
+
+KINDS: Final = ("batch", "campaign")
+"""Kinds of jobs that there are; each has its own place in the index."""
+
+SEEN: Final = "A test key sees the jobs of test keys alone, a live key all."
+
+Handler = Callable[[Call[Any, Any]], Answer]
+
+
+def owned(call: Call[Any, Any], kind: str | None = None) -> tuple[Job, Control]:
+    """Return the job that the path names; Problem not_found unless it is there for the caller, and of that kind."""
+    job_id = call.path["id"]
+    control = call.services.records.control(job_id, call.key.account) if is_id(job_id) else None
+    job = control.job if control else None
+    if control is None or job is None or not visible(call, job) or (kind and job.kind != kind):
+        raise Problem("not_found")
+    return job, control
+
+
+def not_suspended(call: Call[Any, Any]) -> None:
+    """Problem account_suspended if an operator has suspended the caller's account: it starts nothing."""
+    if call.services.accounts.suspended(call.key.account):
+        raise Problem("account_suspended")
+
+
+def visible(call: Call[Any, Any], job: Job) -> bool:
+    """Tell whether a job is there for the caller: its account's, and for a test key one that reaches no provider."""
+    return job.account == call.key.account and (job.test or not call.key.test)
+
+
+def held_by_another(call: Call[Any, Any], job: Job) -> bool:
+    """Tell whether a job that could start waits for its credential, which another campaign holds."""
+    if not job.exclusive or job.state is not JobState.READY:
+        return False
+    return call.services.records.holder(job.route[0]) not in ("", job.campaign)
+
+
+def seen(call: Call[Any, Any], job: Job, *, paused: bool) -> JobView:
+    """Return a job as it stands: live counts, what it waits for, and when it will be done.
+
+    Args:
+        call: whose services are asked.
+        job: as read.
+        paused: whether its account or everything is paused.
+    """
+    services = call.services
+    live = services.logs.counts(job)
+    ahead, alone, present = 0.0, False, {}
+    if job.state in ACTIVE:
+        alone = not any(services.circuits.usable(c, job.route) for c in job.route)
+        found = services.credentials.read(job.route)
+        ahead = min(x.ahead for x in found.values())
+        present = {c: x.switches for c, x in found.items()}
+        waits = live.lanes if live.exact else job.route
+        paused = paused or (bool(waits) and all(present[c].paused for c in waits))
+    held = held_by_another(call, job)
+    now = _now(call)
+    return job_view(
+        job, services.settings, now, live, paused=paused, left_alone=alone, held=held, ahead=ahead, present=present
+    )
+
+
+def _now(call: Call[Any, Any]) -> int:
+    return int(call.services.clock.now() * 1000)
+
+
+def lister(kinds: tuple[str, ...]) -> Handler:
+    """Return the handler of a list of jobs of those kinds."""
+
+    def answer(call: Call[Paging, Nothing]) -> Answer:
+        place = cursors.jobs(call)
+        jobs, after = call.services.listing.page(
+            call.key.account, kinds, tests_only=call.key.test, after=place, limit=call.query.limit
+        )
+        now = _now(call)
+        items = [job_view(job, call.services.settings, now) for job in jobs if visible(call, job)]
+        return JobPage(items=items, next_cursor=cursors.seal(call, after)).answer()
+
+    return answer
+
+
+def reader(kind: str | None) -> Handler:
+    """Return the handler of one job, of that kind or any."""
+
+    def answer(call: Call[Nothing, Nothing]) -> Answer:
+        job, control = owned(call, kind)
+        return seen(call, job, paused=control.paused).answer()
+
+    return answer
+
+
+def stopper(kind: str | None) -> Handler:
+    """Return the handler of stop."""
+
+    def answer(call: Call[Nothing, Nothing]) -> Answer:
+        before, control = owned(call, kind)
+        job = call.services.control.stop(before.id, call.key.account, by=call.key.id)
+        if job is None:
+            raise Problem("not_found")
+        return seen(call, job, paused=control.paused).answer()
+
+    return answer
+
+
+def retrier(kind: str | None) -> Handler:
+    """Return the handler of retry."""
+
+    def answer(call: Call[Nothing, Retry]) -> Answer:
+        job, _ = owned(call, kind)
+        not_suspended(call)
+        include = frozenset(call.body.include)
+        return _restarted(call.services.control.retry(job.id, call.key.account, include, by=call.key.id))
+
+    return answer
+
+
+def resumer(kind: str | None) -> Handler:
+    """Return the handler of resume."""
+
+    def answer(call: Call[Nothing, Nothing]) -> Answer:
+        job, _ = owned(call, kind)
+        not_suspended(call)
+        return _restarted(call.services.control.resume(job.id, call.key.account, by=call.key.id))
+
+    return answer
+
+
+def _restarted(found: Resumed | NotNow | None) -> Answer:
+    if found is None:
+        raise Problem("not_found")
+    if isinstance(found, NotNow):
+        raise not_now(found)
+    view = Restarted(job_id=found.job.id, state=found.job.state, messages=found.messages)
+    return view.answer(202 if found.recorded else 200)
+
+
+def not_now(found: NotNow) -> Problem:
+    """Return why a job is not restarted as its Problem."""
+    headers = {"Retry-After": str(found.retry_after)} if found.retry_after is not None else {}
+    return Problem(found.code, headers=headers)
+
+
+def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRoute, ...]:
+    """Return the operations on one job under a path, e.g. `/batches/{id}`."""
+    problems = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired")
+    return (
+        Route(
+            method="GET",
+            path=path,
+            name=f"get{name}",
+            tag=tag,
+            summary="State, and counts that add up",
+            scope=Scope.READ,
+            handler=reader(kind),
+            query=Nothing,
+            body=Nothing,
+            answers={200: JobView},
+            problems=("not_found",),
+        ),
+        Route(
+            method="POST",
+            path=f"{path}/stop",
+            name=f"stop{name}",
+            tag=tag,
+            summary="Stop",
+            description="At most the windows already claimed still go out. Unchanged if all is sent already.",
+            scope=Scope.SEND,
+            handler=stopper(kind),
+            query=Nothing,
+            body=Nothing,
+            answers={200: JobView},
+            problems=("not_found",),
+        ),
+        Route(
+            method="POST",
+            path=f"{path}/retry",
+            name=f"retry{name}",
+            tag=tag,
+            summary="Send again what failed or was never sent",
+            description="A large job (over 200 chunks) is made ready while its state still is LOGGED: 202.",
+            scope=Scope.SEND,
+            handler=retrier(kind),
+            query=Nothing,
+            body=Retry,
+            answers={200: Restarted, 202: Restarted},
+            problems=problems,
+        ),
+        Route(
+            method="POST",
+            path=f"{path}/resume",
+            name=f"resume{name}",
+            tag=tag,
+            summary="Send what was never sent",
+            scope=Scope.SEND,
+            handler=resumer(kind),
+            query=Nothing,
+            body=Nothing,
+            answers={200: Restarted},
+            problems=problems,
+        ),
+    )
+
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="GET",
+        path="/jobs",
+        name="listJobs",
+        tag="Jobs",
+        summary="Jobs of every kind, newest first",
+        description=SEEN,
+        scope=Scope.READ,
+        handler=lister(KINDS),
+        query=Paging,
+        body=Nothing,
+        answers={200: JobPage},
+        problems=("bad_cursor",),
+    ),
+    *operations("/jobs/{id}", "Job", "Jobs", None),
+)

@@ -1,0 +1,70 @@
+"""Jobs that wait for their time: which there are, and what takes one back."""
+
+from typing import Final
+
+from functions.api.call import Call
+from functions.api.jobs.routes import owned
+from functions.api.requests import Paging
+from functions.api.views import JobPage, JobView, job_view
+from shared.domain.accounts import Scope
+from shared.web import cursors
+from shared.web.http import Answer
+from shared.web.problems import Problem
+from shared.web.routing import AnyRoute, Nothing, Route
+
+
+def waiting(call: Call[Paging, Nothing]) -> Answer:
+    """Return a page of the account's jobs that wait for their time."""
+    place = cursors.jobs(call)
+    jobs, after = call.services.schedules.page(
+        call.key.account, tests_only=call.key.test, after=place, limit=call.query.limit
+    )
+    now = int(call.services.clock.now() * 1000)
+    items = [job_view(job, call.services.settings, now) for job in jobs]
+    return JobPage(items=items, next_cursor=cursors.seal(call, after)).answer()
+
+
+def withdraw(call: Call[Nothing, Nothing]) -> Answer:
+    """Stop a job that still waits."""
+    before, control = owned(call)
+    job, stopped = call.services.schedules.withdraw(before.id, call.key.account, by=call.key.id)
+    if job is None:
+        raise Problem("not_found")
+    if not stopped:
+        raise Problem("already_started")
+    live = call.services.logs.counts(job)
+    now = int(call.services.clock.now() * 1000)
+    return job_view(job, call.services.settings, now, live, paused=control.paused).answer()
+
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="GET",
+        path="/schedules",
+        name="listSchedules",
+        tag="Schedules",
+        summary="Jobs that wait for their time, soonest first",
+        description="A test key sees the jobs of test keys alone. A page is full or the last one, unless thousands of "
+        "jobs between were stopped.",
+        scope=Scope.READ,
+        handler=waiting,
+        query=Paging,
+        body=Nothing,
+        answers={200: JobPage},
+        problems=("bad_cursor",),
+    ),
+    Route(
+        method="DELETE",
+        path="/schedules/{id}",
+        name="deleteSchedule",
+        tag="Schedules",
+        summary="Stop a job that still waits for its time",
+        description="Nothing of it has been sent, and nothing is. 409 `already_started` if it no longer waits.",
+        scope=Scope.SEND,
+        handler=withdraw,
+        query=Nothing,
+        body=Nothing,
+        answers={200: JobView},
+        problems=("not_found", "already_started"),
+    ),
+)

@@ -1,0 +1,34 @@
+"""All operations of the API, in the order in which the documentation shows them."""
+
+from typing import Final
+
+from functions.api import meta
+from functions.api.account import audit, credentials, stats
+from functions.api.batches import routes as batches
+from functions.api.campaigns import routes as campaigns
+from functions.api.campaigns import sending, trials
+from functions.api.jobs import exports, logs, schedules
+from functions.api.jobs import routes as jobs
+from functions.api.recipients import suppressions, unsubscribe
+from functions.api.templates import routes as templates
+from functions.api.uploads import routes as uploads
+from shared.web.routing import Operation
+
+ROUTES: Final[tuple[Operation, ...]] = (
+    *batches.ROUTES,
+    *logs.ROUTES,
+    *campaigns.ROUTES,
+    *uploads.ROUTES,
+    *trials.ROUTES,
+    *sending.ROUTES,
+    *templates.ROUTES,
+    *jobs.ROUTES,
+    *exports.ROUTES,
+    *schedules.ROUTES,
+    *stats.ROUTES,
+    *suppressions.ROUTES,
+    *unsubscribe.ROUTES,
+    *credentials.ROUTES,
+    *audit.ROUTES,
+    *meta.ROUTES,
+)

@@ -1,0 +1,117 @@
+"""Addresses that an account does not send to, and those that have unsubscribed: two lists of one making."""
+
+from typing import Any, Final
+
+from functions.api.call import Call
+from functions.api.requests import NewSuppression, ScopeQuery, SuppressionQuery
+from functions.api.views import Removed, SuppressionPage, SuppressionView, suppression_view
+from shared.domain.accounts import Scope
+from shared.domain.recipients import addresses, reader
+from shared.web import cursors
+from shared.web.http import Answer
+from shared.web.problems import Problem, invalid
+from shared.web.routing import AnyRoute, Nothing, Route
+
+
+def _address(call: Call[Any, Any]) -> str:
+    """Return the normalised key of an e-mail address, or of a telephone number with its country code."""
+    text = call.path["address"]
+    if text.startswith("+") and "@" not in text:
+        found = reader.reader("sms")(text)
+        if isinstance(found, reader.Fault):
+            raise invalid("address", found.detail)
+        return found[1]
+    parsed = addresses.parse(text)
+    if isinstance(parsed, addresses.Invalid):
+        raise invalid("address", f"Not an address: {parsed.reason}.")
+    return parsed.key
+
+
+def pages(call: Call[SuppressionQuery, Nothing]) -> Answer:
+    """Return a page of suppressions, newest first."""
+    place, reach = cursors.suppressions(call), call.query.scope
+    found, after = call.services.suppressions.page(call.key.namespace, after=place, limit=call.query.limit, reach=reach)
+    items = [suppression_view(x, reach) for x in found]
+    return SuppressionPage(items=items, next_cursor=cursors.seal(call, after)).answer()
+
+
+def read(call: Call[ScopeQuery, Nothing]) -> Answer:
+    """Return one suppression."""
+    reach = call.query.scope
+    found = call.services.suppressions.get(call.key.namespace, _address(call), reach=reach)
+    if found is None:
+        raise Problem("not_found")
+    return suppression_view(found, reach).answer()
+
+
+def put(call: Call[ScopeQuery, NewSuppression]) -> Answer:
+    """Suppress an address."""
+    reach = call.query.scope
+    store, reason = call.services.suppressions, call.body.reason
+    made = store.put(call.key.namespace, _address(call), reason, reach=reach, by=call.key.id)
+    return suppression_view(made, reach).answer()
+
+
+def delete(call: Call[ScopeQuery, Nothing]) -> Answer:
+    """Allow an address again."""
+    address = _address(call)
+    store = call.services.suppressions
+    removed = store.delete(call.key.namespace, address, reach=call.query.scope, by=call.key.id)
+    return Removed(address=address, removed=removed).answer()
+
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="GET",
+        path="/suppressions",
+        name="listSuppressions",
+        tag="Suppressions",
+        summary="Suppressed addresses, newest first",
+        description="With `scope=campaigns`: those that have unsubscribed.",
+        scope=Scope.READ,
+        handler=pages,
+        query=SuppressionQuery,
+        body=Nothing,
+        answers={200: SuppressionPage},
+        problems=("bad_cursor",),
+    ),
+    Route(
+        method="GET",
+        path="/suppressions/{address}",
+        name="getSuppression",
+        tag="Suppressions",
+        summary="Whether an address is suppressed, and why",
+        scope=Scope.READ,
+        handler=read,
+        query=ScopeQuery,
+        body=Nothing,
+        answers={200: SuppressionView},
+        problems=("not_found",),
+    ),
+    Route(
+        method="PUT",
+        path="/suppressions/{address}",
+        name="putSuppression",
+        tag="Suppressions",
+        summary="Suppress an address, or unsubscribe it",
+        description="An e-mail address, or a telephone number with its country code. From now on: messages that still "
+        "wait are skipped too, as soon as their chunk is taken up. Repeating it changes at most the reason.",
+        scope=Scope.ADMIN,
+        handler=put,
+        query=ScopeQuery,
+        body=NewSuppression,
+        answers={200: SuppressionView},
+    ),
+    Route(
+        method="DELETE",
+        path="/suppressions/{address}",
+        name="deleteSuppression",
+        tag="Suppressions",
+        summary="Allow an address again",
+        scope=Scope.ADMIN,
+        handler=delete,
+        query=ScopeQuery,
+        body=Nothing,
+        answers={200: Removed},
+    ),
+)

@@ -1,0 +1,246 @@
+"""Lists of campaigns: a place for a file, word that it is there, what was found in it; or a small list at once."""
+
+import json
+import math
+from typing import Any, Final
+
+from functions.api.call import Call
+from functions.api.campaigns.requests import ListOptions, NewUpload, Recipients, UploadDone, Value
+from functions.api.campaigns.rules import by_name, owned, refused, region_of
+from functions.api.requests import Paging
+from functions.api.uploads.views import PlaceView, TakenList, UploadView, upload_view
+from functions.api.views import moment
+from shared.domain.accounts import Scope
+from shared.domain.campaigns.campaign import Campaign, UploadState
+from shared.domain.ids import is_id
+from shared.domain.recipients import reader
+from shared.engine.lists.uploading import Refusal, as_csv
+from shared.ports import Mismatch, Replay
+from shared.web import cursors
+from shared.web.http import Answer
+from shared.web.idempotency import earlier, record_of, repeated
+from shared.web.problems import Problem, invalid
+from shared.web.routing import AnyRoute, Nothing, Route, media_type
+
+CSV: Final = "text/csv"
+
+
+def start(call: Call[Nothing, NewUpload]) -> Answer:
+    """Give a place for a file."""
+    campaign = owned(call)
+    before = earlier(call, 201)
+    if before is not None:
+        return before
+    region = _region(call, campaign, call.body.region)
+    drop = call.body.duplicates == "drop"
+    place = call.services.campaigns().uploading.start(campaign, region=region, drop_duplicates=drop)
+    if isinstance(place, Refusal):
+        raise refused(place)
+    answer = PlaceView(
+        upload_id=place.upload.id,
+        url=place.url,
+        method="PUT",
+        headers=dict(place.headers),
+        expires_at=moment(place.expires_at),
+    ).model_dump_json()
+    again = _kept(call, answer, place.upload.id)
+    if again is not None:
+        return repeated(again, 201)  # the place that was just given stays unused
+    return Answer(201, answer, {"Location": f"/campaigns/{campaign.id}/uploads/{place.upload.id}"})
+
+
+def complete(call: Call[Nothing, UploadDone]) -> Answer:
+    """Have the file read."""
+    campaign = owned(call)
+    name = call.path["upload_id"]
+    found = call.services.campaigns().uploading.complete(campaign, name, call.body.etag or "") if is_id(name) else None
+    if found is None:
+        raise Problem("not_found")
+    if isinstance(found, Refusal):
+        raise refused(found)
+    return upload_view(found, campaign, _now(call)).answer(202)
+
+
+def read(call: Call[Paging, Nothing]) -> Answer:
+    """Return where a list stands, with a page of its problems."""
+    campaign = owned(call)
+    name = call.path["upload_id"]
+    uploads = call.services.campaigns().uploads
+    found = uploads.get(campaign.id, name) if is_id(name) else None
+    if found is None:
+        raise Problem("not_found")
+    errors, after = uploads.problems(found, after=cursors.number(call.query.cursor), limit=call.query.limit)
+    cursor = cursors.write(str(after)) if after else None
+    return upload_view(found, campaign, _now(call), errors, cursor).answer()
+
+
+def withdraw(call: Call[Nothing, Nothing]) -> Answer:
+    """Take back a list that was not sent."""
+    campaign = owned(call)
+    name = call.path["upload_id"]
+    found = call.services.campaigns().uploading.withdraw(campaign, name) if is_id(name) else None
+    if found is None:
+        raise Problem("not_found")
+    if isinstance(found, Refusal):
+        raise refused(found)
+    return upload_view(found, campaign, _now(call)).answer()
+
+
+def put(call: Call[ListOptions, Recipients]) -> Answer:
+    """Take a small list: JSON, or CSV as it is."""
+    campaign = owned(call)
+    uploading = call.services.campaigns().uploading
+    before = earlier(call, 202)
+    if before is not None:
+        # The one who asked first may have stopped before the list began to be read.
+        _told(uploading.complete(campaign, json.loads(before.body)["upload_id"]), but=Refusal.ALREADY_SENT)
+        return before
+    region = _region(call, campaign, call.query.region)
+    csv = media_type(call.request) == CSV
+    data = call.request.body if csv else as_csv([_row(i, row) for i, row in enumerate(call.body.recipients)])
+    again: list[Replay] = []
+
+    def claim(upload: str) -> str:
+        found = _kept(call, _taken(campaign, upload), upload)
+        if found is None:
+            return upload
+        if isinstance(found, Mismatch):
+            raise Problem("idempotency_mismatch")
+        again.append(found)
+        name: str = json.loads(found.answer)["upload_id"]
+        return name
+
+    drop = call.query.duplicates == "drop"
+    found = uploading.put(campaign, data, region=region, drop_duplicates=drop, claim=claim)
+    upload = _told(found)
+    return repeated(again[0], 202) if again else Answer(202, _taken(campaign, upload))
+
+
+def _told(found: Any, *, but: Refusal | None = None) -> str:
+    """Return the id of an upload that is taken, or raise why it is not."""
+    if found is None:
+        raise Problem("not_found")
+    if isinstance(found, Refusal):
+        if found is but:
+            return ""
+        raise refused(found)
+    name: str = found.id
+    return name
+
+
+def _taken(campaign: Campaign, upload: str) -> str:
+    return TakenList(campaign_id=campaign.id, upload_id=upload, state=UploadState.QUEUED).model_dump_json()
+
+
+def _kept(call: Call[Any, Any], answer: str, upload: str) -> Replay | Mismatch | None:
+    record = record_of(call, answer)
+    found = call.services.answers.keep(record, upload) if record else None
+    return found if isinstance(found, Replay | Mismatch) else None
+
+
+def _row(index: int, row: dict[str, Value]) -> dict[str, str]:
+    return by_name(f"recipients.{index}", {name: _cell(value) for name, value in row.items()})
+
+
+def _cell(value: Value) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise invalid("recipients", "A number is not finite.")
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _region(call: Call[Any, Any], campaign: Campaign, wanted: str | None) -> str:
+    """Return the country of numbers without a country code: the call's, or the account's."""
+    if wanted is None:
+        return region_of(call, campaign)
+    try:
+        reader.reader("sms", wanted)
+    except ValueError:
+        raise invalid("region", "There is no such country.") from None
+    return wanted if campaign.channel != "email" else ""
+
+
+def _now(call: Call[Any, Any]) -> int:
+    return int(call.services.clock.now() * 1000)
+
+
+_CLOSED: Final = ("not_found", "upload_in_progress", "too_many_lists")
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="POST",
+        path="/campaigns/{id}/uploads",
+        name="createUpload",
+        tag="Campaigns",
+        summary="A place for a list's file",
+        description="Put the file there (CSV, up to 5 GB), then complete the upload.",
+        scope=Scope.SEND,
+        handler=start,
+        query=Nothing,
+        body=NewUpload,
+        answers={201: PlaceView},
+        problems=_CLOSED,
+        idempotent=True,
+    ),
+    Route(
+        method="POST",
+        path="/campaigns/{id}/uploads/{upload_id}/complete",
+        name="completeUpload",
+        tag="Campaigns",
+        summary="Have the file read",
+        description="Repeating it changes nothing. Until it is read the campaign cannot be changed.",
+        scope=Scope.SEND,
+        handler=complete,
+        query=Nothing,
+        body=UploadDone,
+        answers={202: UploadView},
+        problems=(*_CLOSED, "upload_missing", "etag_mismatch", "empty_file", "already_sent"),
+    ),
+    Route(
+        method="GET",
+        path="/campaigns/{id}/uploads/{upload_id}",
+        name="getUpload",
+        tag="Campaigns",
+        summary="Where a list stands, and what is wrong with its rows",
+        scope=Scope.READ,
+        handler=read,
+        query=Paging,
+        body=Nothing,
+        answers={200: UploadView},
+        problems=("not_found", "bad_cursor"),
+    ),
+    Route(
+        method="DELETE",
+        path="/campaigns/{id}/uploads/{upload_id}",
+        name="deleteUpload",
+        tag="Campaigns",
+        summary="Withdraw a list that was not sent",
+        description="It is never sent: its state is `failed`, its code `withdrawn`. A list that is being read is read "
+        "no further. A campaign that has sent nothing can then be deleted. Its rows can no longer be read; they are "
+        "deleted when their 30 days are over. Repeating it changes nothing.",
+        scope=Scope.SEND,
+        handler=withdraw,
+        query=Nothing,
+        body=Nothing,
+        answers={200: UploadView},
+        problems=("not_found", "already_sent"),
+    ),
+    Route(
+        method="PUT",
+        path="/campaigns/{id}/recipients",
+        name="putRecipients",
+        tag="Campaigns",
+        summary="A small list at once",
+        description="As JSON, or as CSV with `Content-Type: text/csv`; up to 5 MB. It is read like an uploaded one.",
+        scope=Scope.SEND,
+        handler=put,
+        query=ListOptions,
+        body=Recipients,
+        answers={202: TakenList},
+        problems=(*_CLOSED, "empty_file", "already_sent"),
+        body_required=True,
+        idempotent=True,
+        media=(CSV,),
+    ),
+)

@@ -1,0 +1,34 @@
+"""Who asks: an API key in `Authorization: Bearer`, and whether it may. Nothing is stored for those who may not."""
+
+import math
+from typing import Final
+
+from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.domain.accounts import ApiKey, Scope
+from shared.web.http import Request
+from shared.web.problems import Problem
+
+CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="posthaste"'}
+INVALID: Final = {"WWW-Authenticate": 'Bearer realm="posthaste", error="invalid_token"'}
+"""RFC 6750 3: the error is named only where a token was given."""
+
+
+def authenticate(request: Request, accounts: Accounts, scope: Scope) -> ApiKey:
+    """Return the caller's key, having taken a token from the request bucket of its account's keys of its kind.
+
+    Raises:
+        Problem: unauthorized, rate_limited, missing_scope.
+    """
+    kind, _, secret = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() != "bearer" or not secret.strip():
+        raise Problem("unauthorized", headers=CHALLENGE)
+    key = accounts.find_by_key(secret.strip())
+    if key is None:
+        raise Problem("unauthorized", headers=INVALID)
+    wait = accounts.take(key.account, test=key.test)
+    if wait is not None:
+        raise Problem("rate_limited", headers={"Retry-After": str(max(1, math.ceil(wait)))})
+    if scope not in key.scopes:
+        raise Problem("missing_scope", f"This call needs an API key with the scope `{scope.value}`.")
+    accounts.note_use(secret.strip(), key)
+    return key

@@ -1,0 +1,120 @@
+"""Requests and answers between API Gateway's event (HTTP API, payload 2.0) and the routes.
+
+An HTTP API decodes the path before it hands it over as `rawPath`: all but `%25`, by the local cloud's authors, or all
+of it. So nothing is decoded here but that one: a second time would make `%2541` into `A`. Sources: live captures in
+github.com/hotsock/voker pull 8 and middleapi/standard-server pull 93; MiniStack's `decode_http_api_path`.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from shared.web.problems import Problem
+
+MAX_BODY: Final = 5 * 1024 * 1024
+"""Bytes of a body; API Gateway and Lambda let at most 6 MB through, base64 included."""
+MAX_ANSWER: Final = 6_000_000
+"""Bytes of a body as a string of JSON, which is how Lambda passes it on; it takes 6 MB, the rest is for headers."""
+REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
+"""What API Gateway puts where bytes of a text are no UTF-8. A body may hold it honestly: then the length is its own."""
+FAULT: Final = 500
+"""From this status on the fault is ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request. `segments`: the path, decoded; `headers`: names in lower case; `query`: repeats joined by commas."""
+
+    id: str
+    method: str
+    segments: tuple[str, ...]
+    headers: Mapping[str, str]
+    query: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a route gives back."""
+
+    status: int
+    body: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content_type: str = "application/json"
+
+
+def read(event: Mapping[str, Any], request_id: str) -> Request:
+    """Read an event.
+
+    Raises:
+        Problem: malformed_request, invalid_utf8, too_large.
+    """
+    headers = {name.lower(): str(value) for name, value in (event.get("headers") or {}).items()}
+    context = event.get("requestContext") or {}
+    path = str(event.get("rawPath") or "/")  # decoded by API Gateway, but for %25
+    stage = context.get("stage", "$default")
+    if stage != "$default":
+        path = path.removeprefix(f"/{stage}") or "/"
+    if REPLACED in path:  # what was no UTF-8
+        raise Problem("malformed_request")
+    query: dict[str, str] = {}
+    try:
+        for name, value in parse_qsl(event.get("rawQueryString") or "", keep_blank_values=True, errors="strict"):
+            query[name] = f"{query[name]},{value}" if name in query else value
+    except ValueError:
+        raise Problem("malformed_request") from None
+    return Request(
+        id=request_id,
+        method=str(context.get("http", {}).get("method", "GET")).upper(),
+        segments=tuple(part.replace("%25", "%") for part in path.strip("/").split("/")),
+        headers=headers,
+        query=query,
+        body=_body(event, headers),
+    )
+
+
+def _body(event: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
+    text = event.get("body") or ""
+    if not event.get("isBase64Encoded"):
+        body = str(text).encode("utf-8", "surrogatepass")
+        if REPLACED in text and headers.get("content-length", "") != str(len(body)):
+            raise Problem("invalid_utf8")
+    else:
+        try:
+            body = base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            raise Problem("malformed_request") from None
+    if len(body) > MAX_BODY:
+        raise Problem("too_large")
+    return body
+
+
+def write(answer: Answer, request_id: str) -> dict[str, Any]:
+    """Return API Gateway's form of an answer."""
+    headers = {
+        "Content-Type": answer.content_type,
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+        "X-Request-Id": request_id,
+        **answer.headers,
+    }
+    return {"statusCode": answer.status, "headers": headers, "body": answer.body, "isBase64Encoded": False}
+
+
+def answerable(body: str) -> bool:
+    """Tell whether a body is small enough to be answered."""
+    return len(json.dumps(body)) <= MAX_ANSWER
+
+
+def problem(found: Problem, request_id: str) -> Answer:
+    """Return a problem as an answer."""
+    return Answer(found.status, found.body(request_id), found.headers, "application/problem+json")
+
+
+def plain(status: int, body: Mapping[str, Any]) -> Answer:
+    """Return an answer of plain JSON values."""
+    return Answer(status, json.dumps(body, separators=(",", ":")))

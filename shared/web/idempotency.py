@@ -1,0 +1,67 @@
+"""Requests that may be repeated under an Idempotency-Key."""
+
+import hashlib
+import re
+from typing import Any, Final
+
+from shared.domain.times import DAY_MS
+from shared.ports import Idempotency, Mismatch, Replay
+from shared.web.http import Answer
+from shared.web.problems import Problem
+from shared.web.routing import Call
+
+KEY_LIFE_MS: Final = DAY_MS
+"""How long the answer of a request that sends nothing is kept."""
+_KEY: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?")
+
+
+def idempotency_key(call: Call[Any, Any, Any]) -> str:
+    """Return the request's Idempotency-Key, or empty; Problem bad_idempotency_key.
+
+    Those of test and live keys are kept apart: what was tried out does not stand in the way of the real thing.
+    """
+    key = call.request.headers.get("idempotency-key")
+    if key is None:
+        return ""
+    if not _KEY.fullmatch(key):
+        raise Problem("bad_idempotency_key")
+    return f"{'test' if call.key.test else 'live'}:{key}"
+
+
+def fingerprint_of(call: Call[Any, Any, Any]) -> str:
+    """Return the hash of what a request asks for: operation, path, query and body."""
+    request = call.request
+    query = "".join(f"?{name}={request.query[name]}" for name in sorted(request.query))
+    head = f"{request.method} /{'/'.join(request.segments)}{query}\0"
+    return hashlib.sha256(head.encode() + request.body).hexdigest()
+
+
+def record_of(call: Call[Any, Any, Any], answer: str) -> Idempotency | None:
+    """Return the record of a request that sends nothing, None if it has no key."""
+    key = idempotency_key(call)
+    if not key:
+        return None
+    expires = int(call.services.clock.now() * 1000) + KEY_LIFE_MS
+    return Idempotency(call.key.account, key, fingerprint_of(call), answer, expires)
+
+
+def earlier(call: Call[Any, Any, Any], status: int) -> Answer | None:
+    """Return the answer that an earlier request with the same key got; None if there is no key or no such request."""
+    key = idempotency_key(call)
+    found = call.services.answers.earlier(call.key.account, key, fingerprint_of(call)) if key else None
+    return repeated(found, status) if found is not None else None
+
+
+def repeated(found: Replay | Mismatch, status: int) -> Answer:
+    """Return an earlier answer again; Problem idempotency_mismatch."""
+    if isinstance(found, Mismatch):
+        raise Problem("idempotency_mismatch")
+    return Answer(status, found.answer, {"Idempotency-Replayed": "true"})
+
+
+def repeat_or_raise(call: Call[Any, Any, Any], status: int, problem: Problem) -> Answer:
+    """Return the first answer of a request that was valid then, whatever it is now; else raise the Problem."""
+    found = earlier(call, status)
+    if found is None:
+        raise problem
+    return found

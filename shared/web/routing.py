@@ -1,0 +1,231 @@
+"""Routes as data: the router answers by them, and the OpenAPI document is generated from them."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from email.message import Message
+from typing import Any, Final, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from shared.domain.accounts import ApiKey, Scope
+from shared.web.http import Answer, Request
+from shared.web.problems import Problem, of_validation
+
+
+class Nothing(BaseModel):
+    """No parameters, or a body that may be left out and has no fields."""
+
+    model_config = ConfigDict(extra="forbid", title="Empty", defer_build=True)
+
+
+def parameters(path: str) -> list[str]:
+    """Return the names of a template's parameters."""
+    return [part[1:-1] for part in path.strip("/").split("/") if part.startswith("{")]
+
+
+S = TypeVar("S")
+Q = TypeVar("Q", bound=BaseModel)
+B = TypeVar("B", bound=BaseModel)
+GREEDY: Final = frozenset({"address"})
+"""Path parameters that take the rest of the path: an address may contain a slash."""
+
+
+UTF_8: Final = frozenset({"utf-8", "utf8", "us-ascii"})
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[S, Q, B]):
+    """One authenticated, validated call. `services`: the function's own; `path`: the path's parameters."""
+
+    request: Request
+    services: S
+    key: ApiKey
+    path: Mapping[str, str]
+    query: Q
+    body: B
+
+
+@dataclass(frozen=True, slots=True)
+class Route(Generic[Q, B]):
+    """One operation.
+
+    Attributes:
+        method: of HTTP.
+        path: template, with parameters in braces.
+        name: unique; the OpenAPI operationId.
+        summary: a line for people; `description`: more of it.
+        scope: what the key needs.
+        handler: what answers.
+        answers: status → model of the 2xx answers.
+        problems: codes besides the common ones.
+        body_required: whether the body may be left out.
+        idempotent: whether an Idempotency-Key is heeded.
+        media: other types of body than JSON, which the handler reads by itself.
+    """
+
+    method: str
+    path: str
+    name: str
+    tag: str
+    summary: str
+    scope: Scope
+    handler: Callable[[Call[Any, Q, B]], Answer]
+    query: type[Q]
+    body: type[B]
+    answers: Mapping[int, type[BaseModel]]
+    problems: Sequence[str] = ()
+    description: str = ""
+    body_required: bool = False
+    idempotent: bool = False
+    media: Sequence[str] = ()
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the path's parameters."""
+        return parameters(self.path)
+
+    def answer(self, request: Request, services: object, key: ApiKey, path: Mapping[str, str]) -> Answer:
+        """Validate and call the handler."""
+        query = _query(self.query, request)
+        return self.handler(Call(request, services, key, path, query, self._body(request)))
+
+    def _body(self, request: Request) -> B:
+        if self.body is Nothing and request.method in {"GET", "DELETE"}:
+            return self.body()
+        kind = media_type(request)
+        _in_utf8(request)
+        if kind in self.media:
+            return self.body.model_construct()
+        if request.body and kind not in {"", "application/json"}:
+            taken = " or ".join(("application/json", *self.media))
+            raise Problem("unsupported_media_type", f"The body has to be {taken}.")
+        if not request.body and not self.body_required:
+            return self.body()
+        _named_once(request.body)
+        try:
+            return self.body.model_validate_json(request.body)
+        except ValidationError as error:
+            raise of_validation(error) from None
+
+
+def _named_once(body: bytes) -> None:
+    """Refuse JSON in which an object has a name twice: readers differ in which of the two they take (RFC 8259 4)."""
+    try:
+        json.loads(body, object_pairs_hook=_distinct, parse_int=str)
+    except (ValueError, RecursionError):
+        return  # not JSON: said where it is validated
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> None:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise Problem("malformed_json", "An object of the body has the same name twice.")
+
+
+def _in_utf8(request: Request) -> None:
+    """Refuse a body that is compressed or in another encoding than UTF-8, whether it says so or not."""
+    if request.body and request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise Problem("unsupported_media_type", "The body is compressed. Send it without Content-Encoding.")
+    kind = Message()
+    kind["content-type"] = request.headers.get("content-type", "")
+    charset = kind.get_content_charset("utf-8")
+    if charset not in UTF_8:
+        raise Problem(
+            "unsupported_media_type",
+            "The body has to be UTF-8. A list in another encoding can be uploaded as a file: POST "
+            "/campaigns/{campaign_id}/uploads says where to put it, and which of its rows are not UTF-8.",
+        )
+    try:
+        request.body.decode()
+    except UnicodeDecodeError:
+        raise Problem("invalid_utf8") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """An operation without authentication and validation: health, the document, the documentation."""
+
+    path: str
+    name: str
+    summary: str
+    content_type: str
+    handler: Callable[[], Answer]
+    method: str = field(default="GET", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit(Generic[S]):
+    """A call of somebody without a key. `path`: the path's parameters."""
+
+    request: Request
+    services: S
+    path: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Public:
+    """An operation for people without a key, who prove by the link itself that it is theirs.
+
+    `answers`: the types of its 200; `description`: more than the summary. A body's type is not looked at.
+    """
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    handler: Callable[[Visit[Any]], Answer]
+    answers: Sequence[str]
+    description: str = ""
+
+
+def _query(model: type[Q], request: Request) -> Q:
+    try:
+        return model.model_validate_strings(dict(request.query))
+    except ValidationError as error:
+        raise of_validation(error) from None
+
+
+def media_type(request: Request) -> str:
+    """Return the type of a request's body, without parameters, in lower case."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+AnyRoute = Route[Any, Any]
+Operation = AnyRoute | Page | Public
+
+
+def find(routes: Sequence[Operation], request: Request) -> tuple[Operation, dict[str, str]]:
+    """Return the operation of a request and the path's parameters.
+
+    Raises:
+        Problem: not_found; method_not_allowed, with the header Allow.
+    """
+    allowed: set[str] = set()
+    for route in routes:
+        path = _match(route.path, request.segments)
+        if path is not None:
+            if route.method == request.method:
+                return route, path
+            allowed.add(route.method)
+    if allowed:
+        raise Problem("method_not_allowed", headers={"Allow": ", ".join(sorted(allowed))})
+    raise Problem("not_found")
+
+
+def _match(template: str, segments: Sequence[str]) -> dict[str, str] | None:
+    parts = template.strip("/").split("/")
+    found: dict[str, str] = {}
+    for i, part in enumerate(parts):
+        if i >= len(segments):
+            return None
+        if not part.startswith("{"):
+            if segments[i] != part:
+                return None
+        elif part[1:-1] in GREEDY:
+            found[part[1:-1]] = "/".join(segments[i:])
+            return found if found[part[1:-1]] else None
+        elif segments[i]:
+            found[part[1:-1]] = segments[i]
+        else:
+            return None
+    return found if len(parts) == len(segments) else None
