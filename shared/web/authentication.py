@@ -1,9 +1,8 @@
 """Who asks: an API key in `Authorization: Bearer`, and whether it may. Nothing is stored for those who may not."""
 
 import math
-from typing import Final
+from typing import Final, Protocol
 
-from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.domain.accounts import ApiKey, Scope
 from shared.web.http import Request
 from shared.web.problems import Problem
@@ -13,7 +12,20 @@ INVALID: Final = {"WWW-Authenticate": 'Bearer realm="posthaste", error="invalid_
 """RFC 6750 3: the error is named only where a token was given."""
 
 
-def authenticate(request: Request, accounts: Accounts, scope: Scope) -> ApiKey:
+class Callers(Protocol):
+    """Who may call: API keys and the request buckets of their accounts."""
+
+    def find_by_key(self, secret: str) -> ApiKey | None:
+        """Return the key with a secret; None if there is none that is valid."""
+
+    def take(self, account: str, *, test: bool) -> float | None:
+        """Take a token from a bucket; returns the seconds to wait if it is empty."""
+
+    def note_use(self, secret: str, key: ApiKey) -> None:
+        """Note that a key was used."""
+
+
+def authenticate(request: Request, accounts: Callers, scope: Scope) -> ApiKey:
     """Return the caller's key, having taken a token from the request bucket of its account's keys of its kind.
 
     Raises:

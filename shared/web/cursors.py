@@ -65,7 +65,7 @@ def _unsealed(call: Call[Any, Any, Any], form: re.Pattern[str]) -> str:
     cursor = call.query.cursor
     if cursor is None:
         return ""
-    place = call.services.links.unseal(_use(call), cursor)
+    place: str | None = call.services.links.unseal(_use(call), cursor)
     if place is None or not form.fullmatch(place):
         raise Problem("bad_cursor")
     return place

@@ -51,6 +51,7 @@ def shoot(inside: Inside, api: Api, control: ControlClient, count: int, seed: in
 
 def wait(inside: Inside, api: Api, control: ControlClient, count: int, seed: int) -> list[str]:
     """Kill senders, one after the other, and wait for what the deployment itself does; return what is wrong."""
+    inside.sweep()  # which comes for the first time a minute after a deploy
     report = kills.drill(inside, api, control, PATIENT_LANES, count, seed, patient=True)
     say(f"{report.table()}\n\n{report.summary()}\n")
     wrong = report.faults()

@@ -4,7 +4,7 @@ import pytest
 
 from shared.domain.jobs.outcomes import Throttled
 from shared.domain.jobs.states import Change, JobState
-from shared.engine.sweeper.stuck_jobs import STUCK_AFTER_MS
+from shared.engine.walks.stuck_jobs import STUCK_AFTER_MS
 from tests.fakes.world import ACCOUNT, World, credential
 
 HOURS = STUCK_AFTER_MS / 1000

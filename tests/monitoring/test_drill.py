@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from shared.domain.jobs.outcomes import Rejected, Throttled, Unknown
-from shared.engine.sweeper.stuck_jobs import STUCK_AFTER_MS
+from shared.engine.walks.stuck_jobs import STUCK_AFTER_MS
 from tests.fakes.faults import Crash, When
 from tests.fakes.world import INVOCATION, LEASE_MARGIN
 from tests.infra.template import Template, target, text
