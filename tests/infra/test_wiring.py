@@ -15,6 +15,8 @@ from infra.settings import ROOT
 from shared import contracts
 from tests.infra.template import Template, target
 
+CONSTRUCTS = [f for f in sorted((ROOT / "infra").rglob("*.py")) if not f.is_relative_to(ROOT / "infra" / "local")]
+
 
 def test_every_queue_is_consumed_or_is_a_dead_letter_queue(template: Template) -> None:
     consumed = {arn for _, arn, _ in template.sources()}
