@@ -23,9 +23,8 @@ from shared.domain.jobs.feedback import SOFT, WordKind
 from shared.domain.jobs.job import OnAmbiguous
 from shared.domain.jobs.states import MessageState, Status
 from shared.domain.recipients.suppressions import Reach
+from shared.engine.intake.addresses import MAX_RECIPIENTS
 
-MAX_RECIPIENTS: Final = 5000
-MAX_COPIES: Final = 50
 """Addresses in cc or bcc: one message with more is a list, and a list is what `to` is for."""
 MAX_LINE: Final = 998
 """Characters of a header line: RFC 5322 2.1.1."""

@@ -18,6 +18,7 @@ from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.bootstrap import Deployment
 from shared.contracts import Settings
 from shared.engine.intake.accept import Acceptor
+from shared.engine.intake.intake import Intake
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.control import JobControl
 from shared.engine.lane.breaker_cache import Circuits
@@ -58,6 +59,7 @@ class ApiServices:
     answers: Answers
     credentials: CredentialStates
     records: Records
+    intake: Intake
     acceptor: Acceptor
     control: JobControl
     schedules: Schedules
@@ -81,20 +83,20 @@ def build(deployment: Deployment) -> ApiServices:
         clock=clock,
         schedules=deployment.schedules,
     )
+    accounts = Accounts(
+        client,
+        table,
+        clock,
+        **_limits(deployment.settings),
+        audit_days=deployment.settings.audit_days,
+        homes=deployment.homes,
+    )
+    suppressions = Suppressions(client, table, clock, audit_days=deployment.settings.audit_days, homes=deployment.homes)
     return ApiServices(
         settings=deployment.settings,
         clock=clock,
-        accounts=Accounts(
-            client,
-            table,
-            clock,
-            **_limits(deployment.settings),
-            audit_days=deployment.settings.audit_days,
-            homes=deployment.homes,
-        ),
-        suppressions=Suppressions(
-            client, table, clock, audit_days=deployment.settings.audit_days, homes=deployment.homes
-        ),
+        accounts=accounts,
+        suppressions=suppressions,
         links=deployment.links,
         visits=visits(deployment.dynamo, table, clock),
         address=deployment.address,
@@ -104,6 +106,13 @@ def build(deployment: Deployment) -> ApiServices:
         answers=Answers(client, table, clock),
         credentials=CredentialStates(client, deployment.ops_table, clock),
         records=records,
+        intake=Intake(
+            settings=deployment.settings,
+            senders=accounts,
+            unwanted=suppressions,
+            clock=clock,
+            address=deployment.address,
+        ),
         acceptor=Acceptor(
             records=records,
             lanes=deployment.lanes,

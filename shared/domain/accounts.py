@@ -143,3 +143,11 @@ def sender_of(text: str) -> str:
     if isinstance(found, Address):
         return found.key.rpartition("@")[2] if domain_only else found.key
     raise ValueError("neither an address nor a domain")
+
+
+@dataclass(frozen=True, slots=True)
+class SenderCheck:
+    """Whether an account may send now, and under that address."""
+
+    suspended: bool
+    allowed: bool

@@ -4,6 +4,7 @@ Every method succeeds, raises `Retriable` (try again later: throttling, a transa
 lost connection) or returns None when another worker was faster.
 """
 
+from shared.ports.accounts import Senders, SuppressionList
 from shared.ports.campaigns import (
     Campaigns,
     FileChanged,
@@ -139,6 +140,7 @@ __all__ = [
     "Scheduler",
     "Seal",
     "Sealing",
+    "Senders",
     "Sized",
     "Sleep",
     "Smtp",
@@ -146,6 +148,7 @@ __all__ = [
     "Steps",
     "Stepwise",
     "Stored",
+    "SuppressionList",
     "Target",
     "Templates",
     "Unfit",

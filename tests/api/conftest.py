@@ -20,6 +20,7 @@ from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
+from shared.engine.intake.intake import Intake
 from tests.api.lists import Lists, as_body, build_lists
 from tests.fakes.clock import FakeClock
 from tests.fakes.links import FakeLinks
@@ -252,11 +253,13 @@ def build_api(client: Any, clock: FakeClock) -> Api:
     world.settings.routes["email"] = ("one", "two", "theirs")
     records = tables.records
     lists = build_lists(world, made[0])
+    accounts = Accounts(client, records, clock, homes=tables.homes)
+    suppressions = Suppressions(client, records, clock, homes=tables.alone)
     services = ApiServices(
         settings=world.settings,
         clock=clock,
-        accounts=Accounts(client, records, clock, homes=tables.homes),
-        suppressions=Suppressions(client, records, clock, homes=tables.alone),
+        accounts=accounts,
+        suppressions=suppressions,
         links=FakeLinks(),
         visits=visits(Dynamo(client, sleep=clock.sleep), records, clock),
         address=ADDRESS,
@@ -266,6 +269,9 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         answers=Answers(client, records, clock),
         credentials=CredentialStates(client, tables.ops, clock),
         records=world.records,
+        intake=Intake(
+            settings=world.settings, senders=accounts, unwanted=suppressions, clock=clock, address=ADDRESS
+        ),
         acceptor=world.acceptor,
         control=world.control,
         schedules=world.schedules,

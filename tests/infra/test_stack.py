@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from functions.api.batches.rules import FUTURE
 from infra.lint import synthesise, templates
 from shared import contracts
+from shared.engine.intake.routes import FUTURE
 from tests.infra.conftest import LINK_KEYS_ID, SENDERS, TABLES, deployment
 from tests.infra.template import Template, target, text
 

@@ -144,8 +144,8 @@ RECIPIENTS: Final = (
     Mutant(
         "a batch that offers it asks nobody who has unsubscribed",
         11,
-        "functions/api/batches/rules.py",
-        "for reach in reaches(unsubscribable=call.body.unsubscribe) if keys else ():",
+        "shared/engine/intake/intake.py",
+        "for reach in reaches(unsubscribable=asked.unsubscribe) if keys else ():",
         "for reach in reaches(unsubscribable=False) if keys else ():",
         "tests/api/test_unsubscribed.py::test_a_batch_offers_it_on_request_and_heeds_it_then_alone",
     ),

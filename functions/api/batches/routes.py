@@ -1,13 +1,17 @@
 """Batches: one e-mail to many recipients, each of whom gets a message of their own."""
 
-from typing import Final
+from typing import Any, Final
 
-from functions.api.batches.rules import compose
 from functions.api.call import Call
+from functions.api.declined import accepted
 from functions.api.jobs.routes import SEEN, lister, operations
 from functions.api.requests import NewBatch, Paging
 from functions.api.views import AcceptedBatch, JobPage
+from shared.contracts import Routing
 from shared.domain.accounts import Scope
+from shared.domain.content.content import Attachment
+from shared.domain.jobs.job import OnAmbiguous, Policy
+from shared.engine.intake.request import SendRequest, Source
 from shared.ports import Mismatch, Replay
 from shared.web.http import Answer
 from shared.web.idempotency import fingerprint_of, idempotency_key, repeat_or_raise, repeated
@@ -20,15 +24,54 @@ def create(call: Call[Nothing, NewBatch]) -> Answer:
     key = idempotency_key(call)
     fingerprint = fingerprint_of(call)
     try:
-        request = compose(call, key, fingerprint)
+        request = accepted(call.services.intake.batch(asked(call, key, fingerprint)))
     except Problem as problem:
         # What was valid when it was accepted may no longer be: a sender taken away, an address suppressed, a time gone
         # by. The first answer stands all the same. Looked up only here, since acceptance looks too.
         return repeat_or_raise(call, 202, problem)
-    accepted = call.services.acceptor.accept(request)
-    if isinstance(accepted, Replay | Mismatch):
-        return repeated(accepted, 202)
-    return Answer(202, accepted.answer, {"Location": f"/batches/{accepted.job.id}"})
+    stored = call.services.acceptor.accept(request)
+    if isinstance(stored, Replay | Mismatch):
+        return repeated(stored, 202)
+    return Answer(202, stored.answer, {"Location": f"/batches/{stored.job.id}"})
+
+
+def asked(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> SendRequest:
+    """Return what a batch asks to have sent; `key`, `fingerprint`: of its idempotency."""
+    body = call.body
+    attachments = (Attachment(a.filename, a.content_type, a.data, a.content_id) for a in body.attachments or ())
+    return SendRequest(
+        source=Source.BATCH,
+        account=call.key.account,
+        test=call.key.test,
+        by=call.key.id,
+        sender=body.from_,
+        to=body.to,
+        subject=body.subject,
+        policy=_policy(body),
+        html=body.body or "",
+        text=body.text or "",
+        reply_to=body.reply_to,
+        cc=body.cc,
+        bcc=body.bcc,
+        headers=body.headers or {},
+        attachments=tuple(attachments),
+        unsubscribe=body.unsubscribe,
+        route=body.route,
+        routing=Routing(body.routing) if body.routing else None,
+        scheduled_at=body.scheduled_at,
+        name=body.name or "",
+        idempotency_key=key,
+        fingerprint=fingerprint,
+    )
+
+
+def _policy(body: NewBatch) -> Policy:
+    given: dict[str, Any] = {}
+    if body.retry_on is not None:
+        given["retry_on"] = tuple(body.retry_on)
+    if body.deferred_after is not None:
+        given["deferred_after"] = body.deferred_after
+    return Policy(max_attempts=body.max_attempts, on_ambiguous=OnAmbiguous(body.on_ambiguous), **given)
 
 
 ROUTES: Final[tuple[AnyRoute, ...]] = (

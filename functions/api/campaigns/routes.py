@@ -2,12 +2,11 @@
 
 from typing import Any, Final
 
-from functions.api.batches.rules import address_of, check_sender
 from functions.api.call import Call
 from functions.api.campaigns.requests import CampaignChange, NewCampaign, NewSaying, Saying
-from functions.api.campaigns.rules import channel_of, chosen, credential_of, message_of, owned, refused, state
+from functions.api.campaigns.rules import chosen, message_of, owned, refused, state
 from functions.api.campaigns.views import CampaignPage, CampaignView, Deleted, campaign_item, campaign_view
-from functions.api.jobs.routes import not_suspended
+from functions.api.declined import accepted
 from functions.api.requests import Paging
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
@@ -36,10 +35,11 @@ def create(call: Call[Nothing, NewCampaign]) -> Answer:
 
 def _campaign(call: Call[Nothing, NewCampaign]) -> Campaign:
     body = call.body
-    channel = channel_of(body.channel)
+    intake = call.services.intake
+    channel = accepted(intake.channel(body.channel))
     if "unsubscribe" in body.model_fields_set:
         _may_offer(channel, body.unsubscribe)
-    credential = credential_of(call, channel, body.credential_id)
+    credential = accepted(intake.credential(call.key.account, channel, body.credential_id, test=call.key.test))
     stored = chosen(call, channel, body)
     if stored is not None:
         message = stored.message
@@ -95,7 +95,10 @@ def change(call: Call[Nothing, CampaignChange]) -> Answer:
     if body.name is not None:
         changes["name"] = body.name
     if body.credential_id is not None:
-        changes["credential"] = credential_of(call, campaign.channel, body.credential_id)
+        found = call.services.intake.credential(
+            call.key.account, campaign.channel, body.credential_id, test=call.key.test
+        )
+        changes["credential"] = accepted(found)
     if body.unsubscribe is not None:
         _may_offer(campaign.channel, body.unsubscribe)
         changes["unsubscribe"] = body.unsubscribe and campaign.channel == "email"
@@ -135,19 +138,6 @@ def delete(call: Call[Nothing, Nothing]) -> Answer:
     if found is not None:
         raise refused(found)
     return Deleted(deleted=True).answer()
-
-
-def sendable(call: Call[Any, Any], campaign: Campaign) -> None:
-    """Problem unless the account may send, through the campaign's credential and from its sender, as of today."""
-    if not campaign.test:
-        mine = [c.id for c in call.services.settings.credentials if c.open_to(call.key.account)]
-        if campaign.credential not in mine:
-            raise Problem("credential_not_found")
-    not_suspended(call)
-    if campaign.channel == "email":
-        if campaign.message.sender is None:
-            raise Problem("from_missing")
-        check_sender(call, address_of("from", campaign.message.sender.address))
 
 
 _SAID: Final = ("account_suspended", "from_not_allowed", "invalid_template")

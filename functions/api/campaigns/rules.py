@@ -2,25 +2,20 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
-from functions.api.batches.rules import address_of, check_sender, mailbox
 from functions.api.call import Call
 from functions.api.campaigns.requests import Saying
-from shared.contracts import TEST_CREDENTIAL
-from shared.domain.campaigns.campaign import MAX_PACKED, Campaign, Message, StoredTemplate
-from shared.domain.content.plain_text import text_template
-from shared.domain.content.templates import InvalidTemplateError, Kind, Template
+from functions.api.declined import accepted
+from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import Job
 from shared.domain.lists.csv_rows import column_name
 from shared.engine.campaigns.campaigns import Reason, Refused, state_of
+from shared.engine.intake.message import Draft
 from shared.engine.lists.uploading import Refusal
 from shared.web.http import answerable
-from shared.web.problems import FieldError, Problem, invalid
-
-AVAILABLE: Final = frozenset({"email", "sms"})
-"""Channels that there are providers for."""
+from shared.web.problems import Problem, invalid
 
 
 def owned(call: Call[Any, Any]) -> Campaign:
@@ -71,35 +66,8 @@ def refused(found: Refused | Refusal) -> Problem:
     return Problem(found.reason.value, errors=found.errors)
 
 
-def channel_of(given: str) -> str:
-    """Return a channel; Problem channel_unavailable if there is no provider for it."""
-    if given not in AVAILABLE:
-        raise Problem("channel_unavailable", errors=[("channel", "There is no provider for it.")])
-    return given
-
-
-def credential_of(call: Call[Any, Any], channel: str, wanted: str | None) -> str:
-    """Return the credential of a campaign, by default the channel's first that is open to the account.
-
-    A test key's campaign takes the built-in one, but names only what a live one may.
-    """
-    settings = call.services.settings
-    mine = {c.id: c for c in settings.credentials if c.open_to(call.key.account) and c.channel == channel}
-    if wanted is not None and wanted not in mine:
-        if any(c.id == wanted and c.open_to(call.key.account) for c in settings.credentials):
-            raise invalid("credential_id", f"The credential is not one for {channel}.")
-        raise Problem("credential_not_found", errors=[("credential_id", "Not a credential open to the account.")])
-    if call.key.test:
-        return TEST_CREDENTIAL
-    first = next((c for c in (*settings.routes.get(channel, ()), *mine) if c in mine), None)
-    found = wanted or first
-    if found is None:
-        raise Problem("no_route", errors=[("credential_id", "No credential for the channel is open to the account.")])
-    return found
-
-
 def message_of(call: Call[Any, Any], channel: str, given: Saying, prefix: str = "") -> Message:
-    """Return what a template says, checked in all that does not depend on a list.
+    """Return what a template says; Problem if it is not accepted, or cannot be shown again.
 
     Args:
         call: whose senders count.
@@ -107,63 +75,11 @@ def message_of(call: Call[Any, Any], channel: str, given: Saying, prefix: str = 
         given: as the client wrote it.
         prefix: of the fields' names in errors, e.g. `template.`.
     """
-    if channel != "email":
-        message = _short(given, prefix)
-    else:
-        if given.subject is None or not given.subject.strip():
-            raise invalid(f"{prefix}subject", "An e-mail needs a subject.")
-        sender = address_of(f"{prefix}from", given.from_) if given.from_ is not None else None
-        if sender is not None:
-            check_sender(call, sender, f"{prefix}from")
-        reply_to = address_of(f"{prefix}reply_to", given.reply_to) if given.reply_to is not None else None
-        message = Message(
-            subject=given.subject,
-            body=given.body,
-            text=given.text or "",
-            sender=mailbox(sender) if sender else None,
-            reply_to=mailbox(reply_to) if reply_to else None,
-        )
-    _check_templates(message, channel, prefix)
-    if len(message.pack()) > MAX_PACKED:
-        raise invalid(f"{prefix}body", "The template is too large: compressed it may have 300,000 bytes.")
+    draft = Draft(given.body, given.subject, given.text, given.from_, given.reply_to)
+    message = accepted(call.services.intake.message(call.key.account, channel, draft, prefix))
     if not answerable(json.dumps([message.subject, message.body, message.text], ensure_ascii=False)):
         raise invalid(f"{prefix}body", "The template is too large: written as JSON it may have some 2,000,000 bytes.")
     return message
-
-
-def _short(given: Saying, prefix: str) -> Message:
-    for name, value in (("subject", given.subject), ("text", given.text), ("reply_to", given.reply_to)):
-        if value is not None:
-            raise invalid(prefix + name, "An SMS has only a body.")
-    if given.from_ is not None:
-        raise invalid(f"{prefix}from", "An SMS comes from its credential's own sender.")
-    return Message(body=given.body)
-
-
-def _check_templates(message: Message, channel: str, prefix: str) -> None:
-    kinds: Mapping[str, Kind] = {"body": Kind.SMS}
-    if channel == "email":
-        kinds = {"subject": Kind.SUBJECT, "body": Kind.HTML, "text": Kind.TEXT}
-    errors: list[FieldError] = []
-    for name, kind in kinds.items():
-        try:
-            template = Template.parse(getattr(message, name), kind)
-            if kind is Kind.HTML and not message.text:
-                text_template(template)  # what is derived may be too large, too
-        except InvalidTemplateError as error:
-            errors += [
-                FieldError(
-                    field=prefix + name,
-                    message=f.message,
-                    code=f.code.value,
-                    offset=f.offset,
-                    line=f.line,
-                    column=f.column,
-                )
-                for f in error.faults
-            ]
-    if errors:
-        raise Problem("invalid_template", errors=errors)
 
 
 def by_name(field: str, values: Mapping[str, str]) -> dict[str, str]:
@@ -189,5 +105,5 @@ def chosen(call: Call[Any, Any], channel: str, given: _Chosen) -> StoredTemplate
     if found.channel != channel:
         raise invalid("template_id", f"The template is not one for {channel}.")
     if found.message.sender is not None:
-        check_sender(call, address_of("template_id", found.message.sender.address), "template_id")
+        accepted(call.services.intake.sender(call.key.account, found.message.sender.address, "template_id"))
     return found

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from functions.api.batches.rules import begin_at
 from functions.api.call import Call
 from functions.api.campaigns.requests import Send
-from functions.api.campaigns.routes import sendable
 from functions.api.campaigns.rules import jobs_of, owned, refused, state
 from functions.api.campaigns.sending_views import (
     CampaignJobs,
@@ -19,8 +17,9 @@ from functions.api.campaigns.sending_views import (
     stats_view,
 )
 from functions.api.campaigns.views import CampaignView, campaign_view
+from functions.api.declined import accepted
 from functions.api.jobs.log_views import LogLineView, log_line
-from functions.api.jobs.routes import not_now, not_suspended, seen
+from functions.api.jobs.routes import not_now, seen
 from functions.api.requests import LogQuery, Retry
 from functions.api.views import JobView, Restarted
 from shared.domain.accounts import Scope
@@ -53,8 +52,10 @@ def send(call: Call[Nothing, Send]) -> Answer:
 
 
 def _sent(call: Call[Nothing, Send], campaign: Campaign, key: str, fingerprint: str) -> Answer | Replay | Mismatch:
-    sendable(call, campaign)
-    order = Order(call.body.rate, begin_at(call, call.body.scheduled_at), key, fingerprint, call.key.id)
+    intake = call.services.intake
+    accepted(intake.sendable(campaign))
+    begin = accepted(intake.begin_at(call.body.scheduled_at))
+    order = Order(call.body.rate, begin, key, fingerprint, call.key.id)
     found = call.services.campaigns().control.send(campaign, order)
     if found is None:
         raise Problem("not_found")
@@ -84,7 +85,7 @@ def resume(call: Call[Nothing, Nothing]) -> Answer:
 
 def _again(call: Call[Any, Any], include: frozenset[str]) -> Answer:
     campaign = owned(call)
-    not_suspended(call)
+    accepted(call.services.intake.active(call.key.account))
     found = call.services.campaigns().control.retry(campaign, include, by=call.key.id)
     if isinstance(found, NotNow):
         raise not_now(found)

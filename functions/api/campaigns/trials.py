@@ -6,8 +6,8 @@ from typing import Final
 from functions.api.call import Call
 from functions.api.campaigns.preview_views import PreviewView, preview_view
 from functions.api.campaigns.requests import PreviewQuery, TestMessage
-from functions.api.campaigns.routes import sendable
 from functions.api.campaigns.rules import by_name, owned, region_of
+from functions.api.declined import accepted
 from functions.api.views import AcceptedBatch
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
@@ -15,7 +15,6 @@ from shared.domain.content.templates import RECIPIENT, variables
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Policy
 from shared.domain.recipients import reader
-from shared.domain.recipients.suppressions import reaches
 from shared.engine.intake.accept import BatchRequest
 from shared.engine.lane.compose import Fault
 from shared.ports import Mismatch, Replay
@@ -52,15 +51,15 @@ def try_out(call: Call[Nothing, TestMessage]) -> Answer:
     wait = call.services.campaigns().trials.take(call.key.namespace)
     if wait is not None:
         raise Problem("too_many_tests", headers={"Retry-After": str(max(1, math.ceil(wait)))})
-    accepted = call.services.acceptor.accept(request)
-    if isinstance(accepted, Replay | Mismatch):
-        return repeated(accepted, 202)
-    return Answer(202, accepted.answer, {"Location": f"/jobs/{accepted.job.id}"})
+    stored = call.services.acceptor.accept(request)
+    if isinstance(stored, Replay | Mismatch):
+        return repeated(stored, 202)
+    return Answer(202, stored.answer, {"Location": f"/jobs/{stored.job.id}"})
 
 
 def _single(call: Call[Nothing, TestMessage], campaign: Campaign) -> BatchRequest:
     """Return the request of one message; Problem if it may not be sent, or cannot be made."""
-    sendable(call, campaign)
+    accepted(call.services.intake.sendable(campaign))
     content = call.services.campaigns().control.content(campaign)
     recipient = _recipient(call, campaign)
     made = call.services.campaigns().previews.made(campaign, content, recipient)
@@ -94,9 +93,7 @@ def _recipient(call: Call[Nothing, TestMessage], campaign: Campaign) -> Recipien
     if strange:
         said = "Neither the template nor the list has this name."
         raise Problem("validation_failed", errors=[(f"params.{name}", said) for name in strange])
-    for reach in reaches(unsubscribable=campaign.unsubscribe):
-        if call.services.suppressions.check(campaign.namespace, [identity], reach=reach):
-            raise Problem("no_valid_recipient", errors=[("recipient", f"The recipient is {reach.code}.")])
+    accepted(call.services.intake.wanted(campaign, identity))
     return Recipient(address, identity, display, values=values)
 
 

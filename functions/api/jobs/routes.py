@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from functions.api.call import Call
+from functions.api.declined import accepted
 from functions.api.requests import Paging, Retry
 from functions.api.views import JobPage, JobView, Restarted, job_view
 from shared.domain.accounts import Scope
@@ -33,12 +34,6 @@ def owned(call: Call[Any, Any], kind: str | None = None) -> tuple[Job, Control]:
     if control is None or job is None or not visible(call, job) or (kind and job.kind != kind):
         raise Problem("not_found")
     return job, control
-
-
-def not_suspended(call: Call[Any, Any]) -> None:
-    """Problem account_suspended if an operator has suspended the caller's account: it starts nothing."""
-    if call.services.accounts.suspended(call.key.account):
-        raise Problem("account_suspended")
 
 
 def visible(call: Call[Any, Any], job: Job) -> bool:
@@ -125,7 +120,7 @@ def retrier(kind: str | None) -> Handler:
 
     def answer(call: Call[Nothing, Retry]) -> Answer:
         job, _ = owned(call, kind)
-        not_suspended(call)
+        accepted(call.services.intake.active(call.key.account))
         include = frozenset(call.body.include)
         return _restarted(call.services.control.retry(job.id, call.key.account, include, by=call.key.id))
 
@@ -137,7 +132,7 @@ def resumer(kind: str | None) -> Handler:
 
     def answer(call: Call[Nothing, Nothing]) -> Answer:
         job, _ = owned(call, kind)
-        not_suspended(call)
+        accepted(call.services.intake.active(call.key.account))
         return _restarted(call.services.control.resume(job.id, call.key.account, by=call.key.id))
 
     return answer

@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from functions.api.call import Call
 from functions.api.campaigns.requests import NewTemplate, TemplateVersion, VersionQuery
-from functions.api.campaigns.rules import channel_of, message_of, owned_template
+from functions.api.campaigns.rules import message_of, owned_template
 from functions.api.campaigns.views import Deleted, TemplatePage, TemplateView, template_item, template_view
+from functions.api.declined import accepted
 from functions.api.requests import Paging
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act, Event, audited
@@ -27,7 +28,7 @@ def create(call: Call[Nothing, NewTemplate]) -> Answer:
     """Store a template."""
     body = call.body
     try:
-        channel = channel_of(body.channel)
+        channel = accepted(call.services.intake.channel(body.channel))
         message = message_of(call, channel, body)
     except Problem as problem:
         return repeat_or_raise(call, 201, problem)

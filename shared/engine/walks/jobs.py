@@ -19,11 +19,11 @@ from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier
 from shared.engine.lane.recovery import Recovery
 from shared.engine.outcome.fold import Logger
-from shared.engine.walks.stuck_jobs import Census
 from shared.engine.walks import Look, Run
 from shared.engine.walks.doubts import Asking
 from shared.engine.walks.keeping import AGED_MS, Keeping
 from shared.engine.walks.pointing import Pointing
+from shared.engine.walks.stuck_jobs import Census
 from shared.ports import Clock, Holds, Lanes, LedgerStore, OpenJob, Records
 
 YOUNG_MS: Final = 20_000

@@ -6,7 +6,6 @@ longer at most; what is *not* there is never remembered, so a new key works at o
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from shared.adapters.dynamo import keys
@@ -17,23 +16,15 @@ from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.contracts import AUDIT_DAYS
-from shared.domain.accounts import Account, new_account_id, sender_of
+from shared.domain.accounts import Account, SenderCheck, new_account_id, sender_of
 from shared.domain.audit import SYSTEM, Act, audited, masked
 from shared.domain.namespaces import namespace
 from shared.ports import Clock
 
-__all__ = ["CACHE", "MAX_CACHED", "TEST_SHARE", "Accounts", "SenderCheck", "UnknownAccount"]
+__all__ = ["CACHE", "MAX_CACHED", "TEST_SHARE", "Accounts", "UnknownAccount"]
 
 TEST_SHARE: Final = 5
 """An account's test keys make up to a fifth of the requests of its live keys, in addition to them."""
-
-
-@dataclass(frozen=True, slots=True)
-class SenderCheck:
-    """Whether an account may send now, and under that address."""
-
-    suspended: bool
-    allowed: bool
 
 
 class Accounts(ApiKeys):

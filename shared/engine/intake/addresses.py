@@ -1,0 +1,53 @@
+"""Addresses of a request, with the field that each came from."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from shared.domain.content.content import Mailbox
+from shared.domain.recipients.addresses import Address, Invalid, parse, split_list
+from shared.engine.intake.declined import INVALID, Decline, FieldFault, invalid
+
+MAX_RECIPIENTS: Final = 5000
+MAX_COPIES: Final = 50
+
+
+def address_of(field: str, text: str) -> Address:
+    """Return an address; `Decline` for what is none."""
+    found = parse(text)
+    if isinstance(found, Invalid):
+        raise invalid(field, found.reason)
+    return found
+
+
+def mailbox(address: Address) -> Mailbox:
+    """Return an address as contents have it."""
+    return Mailbox(address.address, address.display)
+
+
+def entries(field: str, given: str | Sequence[str], most: int, code: str = INVALID) -> list[str]:
+    """Return the addresses of a field, from 1 to `most`; `Decline` with `code` for more."""
+    found = split_list(given) if isinstance(given, str) else list(given)
+    if len(found) > most:
+        raise Decline(code, FieldFault(field, f"At most {most} addresses."))
+    if not found:
+        raise invalid(field, "At least one address is needed.")
+    return found
+
+
+def copies_of(
+    fields: Sequence[tuple[str, str | Sequence[str] | None]], recipients: Sequence[Address | Invalid]
+) -> list[tuple[str, Address]]:
+    """Return (field, address) of cc and bcc, each address once: a provider refuses one that a call has twice."""
+    given = [(field, text) for field, text in fields if text is not None]
+    if given and len(recipients) != 1:
+        faults = (FieldFault(field, "Only with exactly one recipient.") for field, _ in given)
+        raise Decline("cc_needs_one_recipient", *faults)
+    seen = {r.key for r in recipients if isinstance(r, Address)}
+    out: list[tuple[str, Address]] = []
+    for field, text in given:
+        for i, entry in enumerate(entries(field, text, MAX_COPIES)):
+            found = address_of(f"{field}.{i}", entry)
+            if found.key not in seen:
+                seen.add(found.key)
+                out.append((field, found))
+    return out

@@ -1,0 +1,183 @@
+"""The rules of acceptance, the same for every door: accounts, senders, suppressions, routes, templates, times.
+
+They read and write nothing of a job. What they return is ready to be stored, or says why it is not accepted.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from shared.contracts import Settings
+from shared.domain.campaigns.campaign import Campaign, Message
+from shared.domain.content.content import Content
+from shared.domain.content.unsubscribe import PATH
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.recipients.addresses import Address, Invalid, parse_many
+from shared.domain.recipients.suppressions import reaches
+from shared.engine.intake import routes
+from shared.engine.intake.accept import BatchRequest
+from shared.engine.intake.addresses import MAX_RECIPIENTS, address_of, copies_of, entries, mailbox
+from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
+from shared.engine.intake.message import Draft, check_subject, message_of, sender_in
+from shared.engine.intake.request import SendRequest
+from shared.ports import Clock, Senders, SuppressionList
+
+CHANNEL: Final = "email"
+"""Of batches."""
+
+
+class Intake:
+    """Decides what is accepted.
+
+    Args:
+        settings: the deployment's credentials and routes.
+        senders: which addresses an account may send from.
+        unwanted: who is not to be sent to.
+        clock: the time.
+        address: the API's public one, without a slash at its end, for links to unsubscribe.
+    """
+
+    def __init__(
+        self, *, settings: Settings, senders: Senders, unwanted: SuppressionList, clock: Clock, address: str
+    ) -> None:
+        self._settings = settings
+        self._senders = senders
+        self._unwanted = unwanted
+        self._clock = clock
+        self._address = address
+
+    @as_value
+    def batch(self, asked: SendRequest) -> BatchRequest:
+        """Return what the engine accepts; reads senders and suppressions, writes nothing."""
+        if not asked.html and not asked.text:
+            raise invalid("body", "At least one of body and text is needed.")
+        not_before = routes.begin_at(asked.scheduled_at, self._clock.now())
+        sender = address_of("from", asked.sender)
+        self._check_sender(asked.account, sender, "from")
+        route = routes.route_of(asked, CHANNEL, self._settings)
+        found = parse_many(entries("to", asked.to, MAX_RECIPIENTS, "too_many_recipients"))
+        copies = copies_of((("cc", asked.cc), ("bcc", asked.bcc)), found.recipients)
+        codes = self._codes(asked, [*found.recipients, *(a for _, a in copies)])
+        for field, copy in copies:
+            if copy.key in codes:
+                raise invalid(field, "An address is suppressed.")
+        recipients = tuple(_recipient(r, codes) for r in found.recipients)
+        if all(r.skip for r in recipients):
+            raise Decline("no_valid_recipient", FieldFault("to", "Nobody is left to send to."))
+        return BatchRequest(
+            account=asked.account,
+            test=asked.test,
+            channel=CHANNEL,
+            route=route,
+            ordered=routes.ordered(asked, CHANNEL, self._settings),
+            content=self._content(asked, sender, copies),
+            recipients=recipients,
+            duplicates=found.duplicates,
+            policy=asked.policy,
+            name=asked.name,
+            not_before=not_before,
+            idempotency_key=asked.idempotency_key,
+            fingerprint=asked.fingerprint,
+            by=asked.by,
+        )
+
+    @as_value
+    def begin_at(self, wanted: datetime | None) -> int:
+        """Return when sending begins, Unix milliseconds, 0 for now."""
+        return routes.begin_at(wanted, self._clock.now())
+
+    @as_value
+    def channel(self, given: str) -> str:
+        """Return a channel that there is a provider for."""
+        return routes.channel_of(given)
+
+    @as_value
+    def credential(self, account: str, channel: str, wanted: str | None, *, test: bool) -> str:
+        """Return the one credential of a campaign; `wanted`: as asked for, None for the default."""
+        return routes.credential_of(account, channel, wanted, self._settings, test=test)
+
+    @as_value
+    def message(self, account: str, channel: str, draft: Draft, prefix: str = "") -> Message:
+        """Return what a template says.
+
+        Args:
+            account: whose senders count.
+            channel: `email` or `sms`.
+            draft: as the client wrote it.
+            prefix: of the fields' names in faults, e.g. `template.`.
+        """
+        check_subject(draft, channel, prefix)
+        sender = sender_in(draft, channel, prefix)
+        if sender is not None:
+            self._check_sender(account, sender, f"{prefix}from")
+        return message_of(draft, channel, sender, prefix)
+
+    @as_value
+    def sender(self, account: str, text: str, field: str) -> None:
+        """Check that an account may send, and from an address."""
+        self._check_sender(account, address_of(field, text), field)
+
+    @as_value
+    def active(self, account: str) -> None:
+        """Check that no operator has suspended an account."""
+        self._check_active(account)
+
+    @as_value
+    def sendable(self, campaign: Campaign) -> None:
+        """Check that a campaign's account may send, through its credential and from its sender, as of today."""
+        if not campaign.test:
+            mine = [c.id for c in self._settings.credentials if c.open_to(campaign.account)]
+            if campaign.credential not in mine:
+                raise Decline("credential_not_found")
+        self._check_active(campaign.account)
+        if campaign.channel == CHANNEL:
+            if campaign.message.sender is None:
+                raise Decline("from_missing")
+            self._check_sender(campaign.account, address_of("from", campaign.message.sender.address), "from")
+
+    @as_value
+    def wanted(self, campaign: Campaign, identity: str) -> None:
+        """Check that a recipient, given as a normalised key, neither is suppressed nor has unsubscribed."""
+        for reach in reaches(unsubscribable=campaign.unsubscribe):
+            if self._unwanted.check(campaign.namespace, [identity], reach=reach):
+                raise Decline("no_valid_recipient", FieldFault("recipient", f"The recipient is {reach.code}."))
+
+    def _check_active(self, account: str) -> None:
+        if self._senders.suspended(account):
+            raise Decline("account_suspended")
+
+    def _check_sender(self, account: str, sender: Address, field: str) -> None:
+        check = self._senders.check_sender(account, sender.key)
+        if check.suspended:
+            raise Decline("account_suspended")
+        if not check.allowed:
+            raise Decline("from_not_allowed", FieldFault(field, "Not on the account's list of senders."))
+
+    def _codes(self, asked: SendRequest, found: Sequence[Address | Invalid]) -> dict[str, str]:
+        """Return who is not to be sent to, by normalised key, and the code of each; the weightier of two."""
+        keys = [r.key for r in found if isinstance(r, Address)]
+        codes: dict[str, str] = {}
+        for reach in reaches(unsubscribable=asked.unsubscribe) if keys else ():
+            stored = self._unwanted.check(asked.namespace, keys, reach=reach)
+            codes = dict.fromkeys(stored, reach.code) | codes
+        return codes
+
+    def _content(self, asked: SendRequest, sender: Address, copies: Sequence[tuple[str, Address]]) -> Content:
+        return Content(
+            sender=mailbox(sender),
+            subject=asked.subject,
+            html=asked.html,
+            text=asked.text,
+            reply_to=mailbox(address_of("reply_to", asked.reply_to)) if asked.reply_to else None,
+            cc=tuple(mailbox(a) for field, a in copies if field == "cc"),
+            bcc=tuple(mailbox(a) for field, a in copies if field == "bcc"),
+            headers=tuple(asked.headers.items()),
+            attachments=asked.attachments,
+            unsubscribe=self._address + PATH if asked.unsubscribe else "",
+        )
+
+
+def _recipient(found: Address | Invalid, codes: Mapping[str, str]) -> Recipient:
+    if isinstance(found, Invalid):
+        return Recipient(found.text, found.text, skip=found.code.value)
+    return Recipient(found.address, found.key, found.display, codes.get(found.key, ""))

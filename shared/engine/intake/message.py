@@ -1,0 +1,84 @@
+"""What a template says, checked in all that does not depend on a list."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shared.domain.campaigns.campaign import MAX_PACKED, Message
+from shared.domain.content.plain_text import text_template
+from shared.domain.content.templates import InvalidTemplateError, Kind, Template
+from shared.domain.recipients.addresses import Address
+from shared.engine.intake.addresses import address_of, mailbox
+from shared.engine.intake.declined import Decline, FieldFault, invalid
+
+EMAIL = "email"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message with placeholders, as its owner wrote it; None is what was left out."""
+
+    body: str
+    subject: str | None = None
+    text: str | None = None
+    sender: str | None = None
+    reply_to: str | None = None
+
+
+def sender_in(draft: Draft, channel: str, prefix: str) -> Address | None:
+    """Return the sender that a draft of an e-mail names; `Decline` for what is no address."""
+    if channel != EMAIL or draft.sender is None:
+        return None
+    return address_of(f"{prefix}from", draft.sender)
+
+
+def message_of(draft: Draft, channel: str, sender: Address | None, prefix: str) -> Message:
+    """Return a draft as a message; `Decline` if its template is not valid, or too large."""
+    message = _email(draft, sender, prefix) if channel == EMAIL else _short(draft, prefix)
+    _check_templates(message, channel, prefix)
+    if len(message.pack()) > MAX_PACKED:
+        raise invalid(f"{prefix}body", "The template is too large: compressed it may have 300,000 bytes.")
+    return message
+
+
+def check_subject(draft: Draft, channel: str, prefix: str) -> None:
+    """`Decline` unless an e-mail has a subject."""
+    if channel == EMAIL and (draft.subject is None or not draft.subject.strip()):
+        raise invalid(f"{prefix}subject", "An e-mail needs a subject.")
+
+
+def _email(draft: Draft, sender: Address | None, prefix: str) -> Message:
+    reply_to = address_of(f"{prefix}reply_to", draft.reply_to) if draft.reply_to is not None else None
+    return Message(
+        subject=draft.subject or "",
+        body=draft.body,
+        text=draft.text or "",
+        sender=mailbox(sender) if sender else None,
+        reply_to=mailbox(reply_to) if reply_to else None,
+    )
+
+
+def _short(draft: Draft, prefix: str) -> Message:
+    for name, value in (("subject", draft.subject), ("text", draft.text), ("reply_to", draft.reply_to)):
+        if value is not None:
+            raise invalid(prefix + name, "An SMS has only a body.")
+    if draft.sender is not None:
+        raise invalid(f"{prefix}from", "An SMS comes from its credential's own sender.")
+    return Message(body=draft.body)
+
+
+def _check_templates(message: Message, channel: str, prefix: str) -> None:
+    kinds: Mapping[str, Kind] = {"body": Kind.SMS}
+    if channel == EMAIL:
+        kinds = {"subject": Kind.SUBJECT, "body": Kind.HTML, "text": Kind.TEXT}
+    faults: list[FieldFault] = []
+    for name, kind in kinds.items():
+        try:
+            template = Template.parse(getattr(message, name), kind)
+            if kind is Kind.HTML and not message.text:
+                text_template(template)  # what is derived may be too large, too
+        except InvalidTemplateError as error:
+            faults += [
+                FieldFault(prefix + name, f.message, f.code.value, f.offset, f.line, f.column) for f in error.faults
+            ]
+    if faults:
+        raise Decline("invalid_template", *faults)

@@ -1,0 +1,63 @@
+"""What a door asks to have sent, before any rule of acceptance has looked at it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from shared.contracts import Routing
+from shared.domain.content.content import Attachment
+from shared.domain.jobs.job import Policy
+from shared.domain.namespaces import namespace
+
+
+class Source(StrEnum):
+    """The door that a request came through; the kind of its job."""
+
+    BATCH = "batch"
+
+
+@dataclass(frozen=True, slots=True)
+class SendRequest:
+    """One message to some recipients, as asked for.
+
+    Attributes:
+        source: the door.
+        account: whose request it is; `test`: made with a test key; `by`: the key's id.
+        sender: an address, with or without a name, as all addresses here.
+        to: a list, or addresses separated by commas; likewise `cc` and `bcc`.
+        route: credentials to use; None: those of the deployment.
+        routing: how chunks begin; None: as the deployment has it for its own route.
+        unsubscribe: the message offers a link to unsubscribe.
+        scheduled_at: when sending begins; None: now.
+        idempotency_key: the client's, or empty.
+        fingerprint: hash of the request, for the key.
+    """
+
+    source: Source
+    account: str
+    test: bool
+    by: str
+    sender: str
+    to: str | Sequence[str]
+    subject: str
+    policy: Policy
+    html: str = ""
+    text: str = ""
+    reply_to: str | None = None
+    cc: str | Sequence[str] | None = None
+    bcc: str | Sequence[str] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    attachments: tuple[Attachment, ...] = ()
+    unsubscribe: bool = False
+    route: Sequence[str] | None = None
+    routing: Routing | None = None
+    scheduled_at: datetime | None = None
+    name: str = ""
+    idempotency_key: str = ""
+    fingerprint: str = ""
+
+    @property
+    def namespace(self) -> str:
+        """Whose suppressions count: the account's live or test ones."""
+        return namespace(self.account, test=self.test)

@@ -1,0 +1,95 @@
+"""Which credentials a request goes through, and when."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from shared.contracts import TEST_CREDENTIAL, Routing, Settings
+from shared.engine.intake.declined import Decline, FieldFault, invalid
+from shared.engine.intake.request import SendRequest
+
+AVAILABLE: Final = frozenset({"email", "sms"})
+"""Channels that there are providers for."""
+PAST: Final = 300
+"""Seconds that a scheduled time may lie in the past, for clocks that are late; then it means now."""
+FUTURE: Final = 366 * 86_400
+"""Seconds that a job may wait for its time."""
+
+
+def begin_at(wanted: datetime | None, now: float) -> int:
+    """Return when sending begins, Unix milliseconds, 0 for now; `Decline` for a time that nothing waits for.
+
+    Args:
+        wanted: as asked for; None: now.
+        now: Unix seconds.
+    """
+    if wanted is None:
+        return 0
+    if not now - PAST <= wanted.timestamp() <= now + FUTURE:
+        moment = datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds")
+        raise invalid("scheduled_at", f"A time from now on, within a year; it is {moment}.")
+    return int(wanted.timestamp() * 1000)
+
+
+def channel_of(given: str) -> str:
+    """Return a channel; `Decline` if there is no provider for it."""
+    if given not in AVAILABLE:
+        raise Decline("channel_unavailable", FieldFault("channel", "There is no provider for it."))
+    return given
+
+
+def route_of(asked: SendRequest, channel: str, settings: Settings) -> tuple[str, ...]:
+    """Return the credentials to use; a test key's request takes the built-in one, but names only what a live one may.
+
+    Args:
+        asked: its account decides what is open to it.
+        channel: of the message.
+        settings: the deployment's credentials and routes.
+    """
+    declared = {c.id: c for c in settings.credentials if c.open_to(asked.account)}
+    if asked.route is None:
+        route = tuple(c for c in settings.routes.get(channel, ()) if c in declared)
+    else:
+        for name in asked.route:
+            if name not in declared:
+                raise Decline("credential_not_found", FieldFault("route", "Not a credential open to the account."))
+            if declared[name].channel != channel:
+                raise invalid("route", "A credential is not one for e-mail.")
+        route = tuple(asked.route)
+    if asked.test:
+        return (TEST_CREDENTIAL,)
+    if not route:
+        raise Decline("no_route", FieldFault("route", "No credential is open to the account."))
+    return route
+
+
+def ordered(asked: SendRequest, channel: str, settings: Settings) -> bool:
+    """Return whether the first usable credential takes all: as the request says, else the deployment of its route."""
+    default = "" if asked.route is not None else settings.routing.get(channel, "")
+    return (asked.routing or default) == Routing.ORDERED
+
+
+def credential_of(account: str, channel: str, wanted: str | None, settings: Settings, *, test: bool) -> str:
+    """Return the one credential of a campaign, by default the channel's first that is open to the account.
+
+    A test key's campaign takes the built-in one, but names only what a live one may.
+
+    Args:
+        account: whose campaign it is.
+        channel: of the campaign.
+        wanted: as asked for; None: the default.
+        settings: the deployment's credentials and routes.
+        test: made with a test key.
+    """
+    mine = {c.id: c for c in settings.credentials if c.open_to(account) and c.channel == channel}
+    if wanted is not None and wanted not in mine:
+        if any(c.id == wanted and c.open_to(account) for c in settings.credentials):
+            raise invalid("credential_id", f"The credential is not one for {channel}.")
+        raise Decline("credential_not_found", FieldFault("credential_id", "Not a credential open to the account."))
+    if test:
+        return TEST_CREDENTIAL
+    first = next((c for c in (*settings.routes.get(channel, ()), *mine) if c in mine), None)
+    found = wanted or first
+    if found is None:
+        fault = FieldFault("credential_id", "No credential for the channel is open to the account.")
+        raise Decline("no_route", fault)
+    return found

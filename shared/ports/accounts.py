@@ -1,0 +1,31 @@
+"""What acceptance asks of accounts and their suppressions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shared.domain.accounts import SenderCheck
+    from shared.domain.recipients.suppressions import Reach
+
+
+class Senders(Protocol):
+    """Which addresses an account may send from, and whether it may send at all."""
+
+    def check_sender(self, account: str, address_key: str) -> SenderCheck:
+        """Return whether an account may send now, and from an address, given as its normalised key."""
+        ...
+
+    def suspended(self, account: str) -> bool:
+        """Return whether an operator has suspended an account."""
+        ...
+
+
+class SuppressionList(Protocol):
+    """Who is not to be sent to."""
+
+    def check(self, namespace: str, address_keys: Iterable[str], *, reach: Reach = ...) -> set[str]:
+        """Return those normalised keys that have an entry of a reach in a namespace."""
+        ...
