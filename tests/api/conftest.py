@@ -269,9 +269,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         answers=Answers(client, records, clock),
         credentials=CredentialStates(client, tables.ops, clock),
         records=world.records,
-        intake=Intake(
-            settings=world.settings, senders=accounts, unwanted=suppressions, clock=clock, address=ADDRESS
-        ),
+        intake=Intake(settings=world.settings, senders=accounts, unwanted=suppressions, clock=clock, address=ADDRESS),
         acceptor=world.acceptor,
         control=world.control,
         schedules=world.schedules,
