@@ -23,8 +23,8 @@ from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.job import Policy
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import Cell
-from shared.engine.intake.accept import Accepted, Acceptor, BatchRequest
-from shared.engine.lane.breaker_cache import Circuits
+from shared.engine.intake.accept import AcceptedJob, Acceptor, BatchRequest
+from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.recovery import Recovery
 from shared.engine.lane.send import Sender
 from shared.providers.registry import Needs, provider
@@ -81,8 +81,8 @@ def left_alone(faults: dict[str, Any]) -> tuple[int, int]:
         records = FakeRecords(ledgers, breakers=breakers)
         lanes, pacer = FakeLanes(clock), FakePacer(clock)
 
-        def circuits() -> Circuits:
-            return Circuits(breakers=breakers, clock=clock, rng=random.Random(1))
+        def circuits() -> BreakerCache:
+            return BreakerCache(breakers=breakers, clock=clock, rng=random.Random(1))
 
         settings = Settings("bench", credentials, {"email": (DEAD, ALIVE)})
         acceptor = Acceptor(records=records, lanes=lanes, circuits=circuits(), settings=settings, clock=clock)
@@ -146,7 +146,7 @@ def _accept(acceptor: Acceptor) -> str:
             policy=Policy(),
         )
     )
-    if not isinstance(accepted, Accepted):
+    if not isinstance(accepted, AcceptedJob):
         raise TypeError("not accepted")
     return accepted.job.id
 

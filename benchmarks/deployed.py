@@ -33,7 +33,7 @@ from shared import contracts
 from shared.contracts import Credential, Settings, pointer
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import Cell
-from shared.engine.intake.accept import Accepted, Acceptor
+from shared.engine.intake.accept import AcceptedJob, Acceptor
 from simulator.run import SimulatorProcess
 from tests.fakes.tables import create_tables
 
@@ -93,7 +93,7 @@ def accept(settings: Settings, count: int) -> Job:
     d = services.deployment()
     acceptor = Acceptor(records=d.records, lanes=d.lanes, circuits=d.circuits, settings=settings, clock=d.clock)
     accepted = acceptor.accept(request(count))
-    if not isinstance(accepted, Accepted):
+    if not isinstance(accepted, AcceptedJob):
         raise TypeError("not accepted")
     return accepted.job
 

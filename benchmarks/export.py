@@ -24,8 +24,8 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import BY_KEYS, Ledger
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.states import COUNT_KEYS, Cell, JobState
-from shared.engine.reports.export import Did, Exporter
-from shared.engine.reports.message_log import Logs
+from shared.engine.reports.export import Exporter, ExportResult
+from shared.engine.reports.message_log import MessageLog
 
 NAME: Final = "0" * 26
 CREDENTIAL: Final = "sendgrid-main"
@@ -168,12 +168,12 @@ def main() -> None:
     job = stores.job(NAME)
     until = int(clock.now() * 1000)
     target: Any = Target(Export(NAME, "acc", "run", (NAME,), (1,), NOW * 1000, job.chunks, NOW, until))
-    logs = Logs(records=stores, ledgers=stores, clock=clock)
+    logs = MessageLog(records=stores, ledgers=stores, clock=clock)
     exporter = Exporter(exports=target, multipart=target, records=stores, logs=logs, queue=target, clock=clock)
     began = time.process_time()
     did = exporter.work(NAME, owner="bench", deadline=clock.now() + 3600)
     spent = time.process_time() - began - stores.spent
-    if did is not Did.READY or target.export.rows != options.rows:
+    if did is not ExportResult.READY or target.export.rows != options.rows:
         raise SystemExit(f"{did}: {target.export.rows} rows")
     kilobytes = peak_kb()
     found = {

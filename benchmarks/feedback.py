@@ -42,7 +42,7 @@ from shared.adapters.sqs import SqsQueue
 from shared.contracts import Credential, Settings
 from shared.domain.ids import Ref
 from shared.engine.outcome.track import Tracker
-from shared.engine.pool import Crew
+from shared.engine.pool import ThreadPool
 from shared.providers import registry
 from shared.providers._common import REF_ARG
 from shared.providers.sendgrid_events import SIGNATURE_HEADER, TIMESTAMP_HEADER
@@ -166,7 +166,7 @@ def prepare() -> tuple[Callable[[], None], Far]:
     db = Dynamo(far.dynamo)
     records = DynamoRecords(db, records="records", ops="ops", blobs=NoBlobs())
     store = DynamoLedgers(db, "ops")
-    tracker = Tracker(records=records, ledgers=store, recovery=world.recovery, clock=clock, pool=Crew())
+    tracker = Tracker(records=records, ledgers=store, recovery=world.recovery, clock=clock, pool=ThreadPool())
     deployment = SimpleNamespace(settings=settings, tracker=tracker, feedback=queue, clock=clock)
     body = json.dumps(_events(job, seed=5))
     at = str(int(clock.now()))

@@ -41,8 +41,8 @@ from shared.domain.jobs.job import Policy
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.states import Cell
 from shared.domain.lanes.pacing import pace
-from shared.engine.intake.accept import Accepted, Acceptor, BatchRequest
-from shared.engine.lane.breaker_cache import Circuits
+from shared.engine.intake.accept import AcceptedJob, Acceptor, BatchRequest
+from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.recovery import Recovery
 from shared.engine.lane.send import Sender
 from shared.providers.registry import Needs, provider
@@ -95,7 +95,7 @@ def run(messages: int, per_call: int, distance: float, *, campaign: bool = False
         records = FakeRecords(ledgers, tap)
         lanes = FakeLanes(clock)
         settings = Settings("bench", (credential,), {"email": (NAME,)})
-        circuits = Circuits(breakers=FakeBreakers(tap), clock=clock, rng=random.Random(1))
+        circuits = BreakerCache(breakers=FakeBreakers(tap), clock=clock, rng=random.Random(1))
         recovery = Recovery(
             records=records, ledgers=ledgers, lanes=lanes, circuits=circuits, clock=clock, rng=random.Random(1)
         )
@@ -118,7 +118,7 @@ def run(messages: int, per_call: int, distance: float, *, campaign: bool = False
 
         def send(count: int) -> None:
             accepted = acceptor.accept(_campaign(count) if campaign else request(count))
-            if not isinstance(accepted, Accepted):
+            if not isinstance(accepted, AcceptedJob):
                 raise TypeError("not accepted")
             _work(sender, accepted.job.id, accepted.job.chunks, clock.now() + 120)
             sent = sum(len(x.having(Cell.SENT)) for x in ledgers.read_all(accepted.job.id))
@@ -199,10 +199,10 @@ def adapter(rounds: int = 200) -> float:
     records = FakeRecords(ledgers)
     lanes: Any = FakeLanes(clock)  # type: ignore[arg-type]
     settings = Settings("bench", (Credential(NAME, "sendgrid", "email", RATE, per_call=1),), {"email": (NAME,)})
-    circuits = Circuits(breakers=FakeBreakers(), clock=clock, rng=random.Random(1))
+    circuits = BreakerCache(breakers=FakeBreakers(), clock=clock, rng=random.Random(1))
     acceptor = Acceptor(records=records, lanes=lanes, circuits=circuits, settings=settings, clock=clock)
     accepted = acceptor.accept(request(500))
-    if not isinstance(accepted, Accepted):
+    if not isinstance(accepted, AcceptedJob):
         raise TypeError("not accepted")
     job = accepted.job
     answers = {

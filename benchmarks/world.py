@@ -30,7 +30,7 @@ from shared.contracts import Credential, Settings, Word
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Policy
-from shared.engine.intake.accept import Accepted, Acceptor, BatchRequest
+from shared.engine.intake.accept import AcceptedJob, Acceptor, BatchRequest
 from shared.engine.lane.calls import Calls
 from shared.ports import Response
 from tests.fakes.clock import FakeClock, FakePool
@@ -247,7 +247,7 @@ class World:
             records=d.records, lanes=d.lanes, circuits=d.circuits, settings=self.config, clock=self.clock
         )
         answer = acceptor.accept(request)
-        if not isinstance(answer, Accepted):
+        if not isinstance(answer, AcceptedJob):
             raise TypeError("a repeated key")
         return answer.job.id
 

@@ -19,7 +19,7 @@ import urllib3
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, LocationValueError, NewConnectionError, SSLError
 from urllib3.util import Timeout
 
-from cli.environment import Target, api_target, is_loopback
+from cli.environment import Destination, api_target, is_loopback
 from cli.errors import CommandError, Failed, Misused, NotAuthorised, NotFound, Unreachable
 from cli.output import clean, surroundings, tell
 from shared.ports import Clock
@@ -35,7 +35,7 @@ MAX_SHOWN: Final = 3
 """Faults of a refused request that are shown."""
 
 
-class Api:
+class ApiClient:
     """A client of one API; a command makes one.
 
     Args:
@@ -45,7 +45,7 @@ class Api:
         version: for the User-Agent.
     """
 
-    def __init__(self, target: Target, clock: Clock, tell: Callable[[str], None], version: str) -> None:
+    def __init__(self, target: Destination, clock: Clock, tell: Callable[[str], None], version: str) -> None:
         self._target = target
         self._clock = clock
         self._tell = tell
@@ -211,9 +211,9 @@ class Api:
         return Unreachable(f"the connection to {self._target.url} was lost{done}: try again later")
 
 
-def connect(ctx: typer.Context) -> Api:
+def connect(ctx: typer.Context) -> ApiClient:
     """Return a client of the API that the environment names, closed when the command ends."""
-    api = Api(api_target(), surroundings(ctx).clock, tell, installed_version())
+    api = ApiClient(api_target(), surroundings(ctx).clock, tell, installed_version())
     ctx.call_on_close(api.close)
     return api
 

@@ -71,7 +71,7 @@ REFUSED: Final = FORBIDDEN | {
 
 
 @dataclass(frozen=True)
-class Deployment:
+class OperatedDeployment:
     """One stage of one AWS account and region, or of the local cloud.
 
     Attributes:
@@ -295,7 +295,7 @@ class Deployment:
             ) from None
 
 
-def deployment(stage: str, *, aws: bool) -> Deployment:
+def deployment(stage: str, *, aws: bool) -> OperatedDeployment:
     """Return the deployment that an operator means.
 
     The local cloud's `env` file is used as a whole (endpoint, keys, region), unless the environment names another
@@ -324,7 +324,7 @@ def deployment(stage: str, *, aws: bool) -> Deployment:
     where = os.environ.get(AWS_ENDPOINT) or f"AWS {session.region_name}"
     options = {"config": Config(connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 3})}
     records = os.environ.get(ENV_RECORDS_TABLE, "")
-    return Deployment(
+    return OperatedDeployment(
         stage or _stage_of_settings() or DEFAULT_STAGE, where, session, options, local=False, records=records
     )
 
@@ -339,7 +339,7 @@ def _stage_of_settings() -> str:
         raise Misused(f"{ENV_SETTINGS} is not what Posthaste writes: unset it") from None
 
 
-def _local(stage: str, local: LocalCloud) -> Deployment:
+def _local(stage: str, local: LocalCloud) -> OperatedDeployment:
     import boto3  # noqa: PLC0415 - see above
     import botocore.session  # noqa: PLC0415
     from botocore.config import Config  # noqa: PLC0415
@@ -359,7 +359,7 @@ def _local(stage: str, local: LocalCloud) -> Deployment:
         "endpoint_url": local.values[AWS_ENDPOINT],
         "config": Config(proxies={}, connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 3}),
     }
-    return Deployment(stage, f"the local cloud ({local.file})", session, options, local=True)
+    return OperatedDeployment(stage, f"the local cloud ({local.file})", session, options, local=True)
 
 
 @contextmanager

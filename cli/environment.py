@@ -30,7 +30,7 @@ class LocalCloud:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Destination:
     """An HTTP API: base address without trailing slash, and the API key, which is never shown."""
 
     url: str
@@ -65,7 +65,7 @@ def local_cloud(environ: Mapping[str, str] | None = None, folder: Path | None = 
     return found
 
 
-def api_target(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> Target:
+def api_target(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> Destination:
     """Return the API to talk to.
 
     Raises:
@@ -88,7 +88,7 @@ def api_target(environ: Mapping[str, str] | None = None, folder: Path | None = N
     if not key.isascii() or not key.isprintable() or " " in key:
         raise Misused(f"{API_KEY} is not an API key: it holds blanks or characters that no key has")
     _check(url)
-    return Target(url, key)
+    return Destination(url, key)
 
 
 def _is_here(url: str) -> bool:

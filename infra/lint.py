@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from infra.settings import ROOT, Deployment, SettingsError, Target, read  # isort: skip  # first: it chooses the node
+from infra.settings import ROOT, DeploymentSettings, SettingsError, DeployTarget, read  # isort: skip  # first: it chooses the node
 from aws_cdk import App
 
 from infra.stack import PosthasteStack
@@ -20,7 +20,7 @@ IGNORED: Final = ("W3005",)
 """W3005: CDK writes a dependency on the role beside the reference to it."""
 
 
-def synthesise(deployment: Deployment, folder: Path) -> Path:
+def synthesise(deployment: DeploymentSettings, folder: Path) -> Path:
     """Synthesise without building the asset; return the template's file.
 
     Raises:
@@ -66,9 +66,9 @@ def context() -> dict[str, Any]:
 def main() -> int:
     """Lint; return the exit code."""
     own = context()["posthaste"]
-    wanted = [("cdk.json", own, target) for target in Target]
-    wanted += [(f"examples/{name}.json", settings, Target.AWS) for name, settings in examples().items()]
-    wanted += [("examples/eu.json", examples()["eu"], Target.LOCAL)]  # SES and short messages differ there, too
+    wanted = [("cdk.json", own, target) for target in DeployTarget]
+    wanted += [(f"examples/{name}.json", settings, DeployTarget.AWS) for name, settings in examples().items()]
+    wanted += [("examples/eu.json", examples()["eu"], DeployTarget.LOCAL)]  # SES and short messages differ there, too
     with tempfile.TemporaryDirectory(prefix="posthaste-lint-") as base:
         made: list[Path] = []
         for number, (name, settings, target) in enumerate(wanted):

@@ -13,7 +13,7 @@ from infra.functions.links import LinkKeys
 from infra.monitoring.dashboard import Monitoring
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
 from infra.resources.storage import ARCHIVE, EXPORTS, UPLOADS
-from infra.settings import Deployment
+from infra.settings import DeploymentSettings
 from shared import contracts
 
 BUCKET: Final = "StorageBucket5CB7C8EA"
@@ -72,12 +72,12 @@ OBJECTS: Final = {
 }
 
 
-def _objects(deployment: Deployment) -> dict[str, str]:
+def _objects(deployment: DeploymentSettings) -> dict[str, str]:
     """Return the prefixes that a policy may have, each with its reason; that of the archive only where there is one."""
     return {prefix: why for prefix, why in OBJECTS.items() if prefix != ARCHIVE or deployment.settings.archive_days}
 
 
-def wildcards(deployment: Deployment) -> dict[str, str]:
+def wildcards(deployment: DeploymentSettings) -> dict[str, str]:
     """Return resource → reason of every wildcard within a name that a policy may have, as cdk-nag prints them."""
     lanes = _HERE.format(service="sqs", name=contracts.lane_queue_name(deployment.stage, "*"))
     own = contracts.webhook_secret_name(deployment.stage, "*")
@@ -94,7 +94,7 @@ def wildcards(deployment: Deployment) -> dict[str, str]:
     }
 
 
-def _ses(deployment: Deployment) -> dict[str, str]:
+def _ses(deployment: DeploymentSettings) -> dict[str, str]:
     found: dict[str, str] = {}
     for c in deployment.settings.credentials:
         if c.provider != "ses":
@@ -106,7 +106,7 @@ def _ses(deployment: Deployment) -> dict[str, str]:
     return found
 
 
-def _nested(stack: Stack, deployment: Deployment) -> dict[str, str]:
+def _nested(stack: Stack, deployment: DeploymentSettings) -> dict[str, str]:
     """Return what the wildcards of lanes in nested stacks look like, which know the bucket by a parameter."""
     if not deployment.stacks:
         return {}
@@ -115,7 +115,7 @@ def _nested(stack: Stack, deployment: Deployment) -> dict[str, str]:
     return {name: OBJECTS[contracts.CONTENTS]}
 
 
-def check(stack: Stack, *, deployment: Deployment) -> None:
+def check(stack: Stack, *, deployment: DeploymentSettings) -> None:
     """Let the synth of a stack for AWS fail on any finding that is not acknowledged here.
 
     The local cloud's template is the same but for what the emulator cannot do; a test compares the two.

@@ -34,7 +34,7 @@ class SettingsError(Exception):
     """The settings are wrong; the message is one line for the person who wrote them."""
 
 
-class Target(StrEnum):
+class DeployTarget(StrEnum):
     """Where the stack goes."""
 
     AWS = "aws"
@@ -42,7 +42,7 @@ class Target(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class DeploymentSettings:
     """Everything that decides what is synthesised.
 
     Attributes:
@@ -59,7 +59,7 @@ class Deployment:
         bytecode: whether the functions' code is compiled.
     """
 
-    target: Target
+    target: DeployTarget
     settings: contracts.Settings
     reserved: bool
     logs_days: int
@@ -79,7 +79,7 @@ class Deployment:
     @property
     def local(self) -> bool:
         """True on the local cloud, which lacks TLS, KMS and more."""
-        return self.target is Target.LOCAL
+        return self.target is DeployTarget.LOCAL
 
     @property
     def removal(self) -> RemovalPolicy:
@@ -140,7 +140,7 @@ def read(
     protect: str = "on",
     bytecode: str = "on",
     known: Sequence[str] | None = None,
-) -> Deployment:
+) -> DeploymentSettings:
     """Check the settings.
 
     Args:
@@ -155,10 +155,10 @@ def read(
     Raises:
         SettingsError: with one line that says what is wrong and where.
     """
-    if target not in tuple(Target):
+    if target not in tuple(DeployTarget):
         raise SettingsError(f"context target: {target!r} is neither aws nor local")
-    place = Target(target)
-    if simulator_url and place is not Target.LOCAL:
+    place = DeployTarget(target)
+    if simulator_url and place is not DeployTarget.LOCAL:
         raise SettingsError("context simulator_url: only the local target has a simulator")
     parsed = _parse(raw)
     known = providers() if known is None else known
@@ -200,10 +200,10 @@ def read(
     )
     reserved = parsed.reserved == "auto"
     # The local cloud's CloudFormation cannot update nested stacks.
-    stacks = {c.id: c.stack for c in parsed.credentials if c.stack and place is not Target.LOCAL}
-    if parsed.kms_key_arn and place is Target.LOCAL:
+    stacks = {c.id: c.stack for c in parsed.credentials if c.stack and place is not DeployTarget.LOCAL}
+    if parsed.kms_key_arn and place is DeployTarget.LOCAL:
         raise SettingsError("kms_key_arn: the local cloud has no KMS")
-    deployment = Deployment(
+    deployment = DeploymentSettings(
         place,
         settings,
         reserved,
@@ -271,11 +271,11 @@ def _what(error: Any) -> str:
     return str(error["msg"]).removeprefix("Value error, ")
 
 
-def _url(where: str, value: str, target: Target) -> str:
+def _url(where: str, value: str, target: DeployTarget) -> str:
     if not value:
         return ""
     parts = urlsplit(value)
-    plain_is_fine = target is Target.LOCAL and parts.hostname in LOOPBACK
+    plain_is_fine = target is DeployTarget.LOCAL and parts.hostname in LOOPBACK
     if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and plain_is_fine)):
         raise SettingsError(f"{where}: {value!r} is not an https address")
     if parts.query or parts.fragment or parts.username:
@@ -283,7 +283,7 @@ def _url(where: str, value: str, target: Target) -> str:
     return value.rstrip("/")
 
 
-def _relay_url(where: str, value: str, target: Target) -> str:
+def _relay_url(where: str, value: str, target: DeployTarget) -> str:
     """Check an SMTP relay's address; one on another machine is spoken to in plain only if that is a private address."""
     parts = urlsplit(value)
     try:
@@ -295,7 +295,7 @@ def _relay_url(where: str, value: str, target: Target) -> str:
     if parts.path.strip("/") or parts.query or parts.fragment or parts.username is not None:
         raise SettingsError(f"{where}: {parts.scheme}://… has more than scheme, host and port; the secret has the rest")
     host = parts.hostname or ""
-    if target is Target.LOCAL and not _is_near(host, loopback=True):
+    if target is DeployTarget.LOCAL and not _is_near(host, loopback=True):
         raise SettingsError(f"{where}: the local cloud relays to this machine alone, not to {host!r}")
     if parts.scheme == "smtp+plain" and not _is_near(host):
         raise SettingsError(f"{where}: smtp+plain is for loopback and private addresses, and {host!r} is neither")

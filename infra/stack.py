@@ -32,7 +32,7 @@ from infra.resources import encryption
 from infra.resources.queue import ExpressQueue
 from infra.resources.ses import SesEvents
 from infra.resources.storage import ARCHIVE, EXPORTS, UPLOADS, Storage
-from infra.settings import Deployment, SettingsError
+from infra.settings import DeploymentSettings, SettingsError
 from shared import contracts
 
 READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
@@ -60,7 +60,7 @@ MAX_RESOURCES: Final = 500
 class PosthasteStack(Stack):
     """One deployment of Posthaste: one stage of one account and region."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
         super().__init__(
             scope,
             construct_id,
@@ -152,7 +152,7 @@ class PosthasteStack(Stack):
 
             nag.check(self, deployment=deployment)
 
-    def _lane(self, deployment: Deployment, credential: contracts.Credential) -> Lane:
+    def _lane(self, deployment: DeploymentSettings, credential: contracts.Credential) -> Lane:
         """Create a lane in its stack, which comes with its first lane. Names do not depend on where it stands."""
         name = deployment.stacks.get(credential.id, "")
         if name not in self._homes:
@@ -170,7 +170,7 @@ class PosthasteStack(Stack):
         return Lane(home, f"Lane-{credential.id}", deployment=deployment, code=code, credential=credential)
 
     def _express(
-        self, deployment: Deployment, lanes: Sequence[Lane], senders: Sequence[Function]
+        self, deployment: DeploymentSettings, lanes: Sequence[Lane], senders: Sequence[Function]
     ) -> list[ExpressQueue]:
         """Create the lanes' express queues, on AWS in a nested stack of their own.
 
@@ -187,7 +187,7 @@ class PosthasteStack(Stack):
         return [lane.express(home, sender) for lane, sender in zip(lanes, senders, strict=True)]
 
     def _environment(
-        self, deployment: Deployment, storage: Storage, feedback: Feedback, test: Lane
+        self, deployment: DeploymentSettings, storage: Storage, feedback: Feedback, test: Lane
     ) -> Mapping[str, str]:
         name = contracts.lane_queue_name(deployment.stage, "")
         # Taken from a real queue's URL, whose host differs between AWS, its partitions and the local cloud.
@@ -204,7 +204,7 @@ class PosthasteStack(Stack):
         }
 
     def _grant_sender(
-        self, deployment: Deployment, storage: Storage, feedback: Feedback, lane: Lane, sender: Function
+        self, deployment: DeploymentSettings, storage: Storage, feedback: Feedback, lane: Lane, sender: Function
     ) -> None:
         express = contracts.express_queue_name(deployment.stage, lane.credential.id)
         sender.allow(*CONSUME, on=[lane.work.queue.queue_arn, self.format_arn(service="sqs", resource=express)])
@@ -226,7 +226,7 @@ class PosthasteStack(Stack):
             sender.allow(*SES_SEND, on=places, conditions=_from(domains))
             sender.allow(SES_BULK, on=places)
 
-    def _grant_api(self, deployment: Deployment, storage: Storage, serve: Function) -> None:
+    def _grant_api(self, deployment: DeploymentSettings, storage: Storage, serve: Function) -> None:
         tables = [storage.records.table_arn, storage.ops.table_arn]
         serve.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=tables)
         serve.allow("dynamodb:DeleteItem", on=[storage.records.table_arn])
@@ -239,14 +239,18 @@ class PosthasteStack(Stack):
         serve.allow("secretsmanager:GetSecretValue", on=[self._link_keys(deployment)])
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes(deployment)])
 
-    def _grant_webhooks(self, deployment: Deployment, storage: Storage, feedback: Feedback, receive: Function) -> None:
+    def _grant_webhooks(
+        self, deployment: DeploymentSettings, storage: Storage, feedback: Feedback, receive: Function
+    ) -> None:
         if any(c.provider in UNBOUND for c in deployment.settings.credentials):
             receive.allow("dynamodb:PutItem", on=[storage.ops.table_arn], partitions=f"{contracts.POST_PREFIX}*")
         receive.allow("sqs:SendMessage", on=[feedback.work.queue.queue_arn])
         own = contracts.webhook_secret_name(deployment.stage, "*")
         receive.allow("secretsmanager:GetSecretValue", on=[self._secret(own)])
 
-    def _grant_dispatch(self, deployment: Deployment, storage: Storage, feedback: Feedback, dispatch: Dispatch) -> None:
+    def _grant_dispatch(
+        self, deployment: DeploymentSettings, storage: Storage, feedback: Feedback, dispatch: Dispatch
+    ) -> None:
         for function in (dispatch.plan, dispatch.log, dispatch.track, dispatch.sweep):
             function.allow(*READ, *CHANGE, on=[storage.records.table_arn, storage.ops.table_arn])
             function.allow("dynamodb:Query", on=self._indexes(storage, contracts.INDEX_OPEN))
@@ -282,7 +286,7 @@ class PosthasteStack(Stack):
 
     def _grant_schedules(
         self,
-        deployment: Deployment,
+        deployment: DeploymentSettings,
         storage: Storage,
         schedules: Schedules,
         serve: Function,
@@ -325,7 +329,7 @@ class PosthasteStack(Stack):
             if isinstance(construct, Function) and construct is not receive:  # which has no right there at all
                 construct.refuse(*WRITE, on=[storage.records.table_arn], partitions=OLD_PLACES)
 
-    def _grant_key(self, deployment: Deployment, schedules: Schedules) -> None:
+    def _grant_key(self, deployment: DeploymentSettings, schedules: Schedules) -> None:
         """Let everything that reads or writes use the customer's key, where there is one."""
         if deployment.kms_key_arn:
             for construct in self.node.find_all():
@@ -345,11 +349,11 @@ class PosthasteStack(Stack):
             raise ValueError(f"{table.node.path} has no stream")
         return table.table_stream_arn
 
-    def _lanes(self, deployment: Deployment) -> str:
+    def _lanes(self, deployment: DeploymentSettings) -> str:
         name = contracts.lane_queue_name(deployment.stage, "*")
         return self.format_arn(service="sqs", resource=name)
 
-    def _link_keys(self, deployment: Deployment) -> str:
+    def _link_keys(self, deployment: DeploymentSettings) -> str:
         return self._secret(f"{contracts.unsubscribe_secret_name(deployment.stage)}-??????")
 
     def _secret(self, name: str) -> str:
@@ -369,7 +373,7 @@ class PosthasteStack(Stack):
             for kind, name in (n.split("/") for n in names)
         ]
 
-    def _refuse_what_is_too_large(self, deployment: Deployment) -> None:
+    def _refuse_what_is_too_large(self, deployment: DeploymentSettings) -> None:
         counts = dict.fromkeys(self._homes, 0)
         names = {Stack.of(home).node.path: name for name, (home, _) in self._homes.items()}
         for found in self.node.find_all():

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from cli.deployment import Deployment
+from cli.deployment import OperatedDeployment
 from cli.environment import URL, local_cloud
 from cli.errors import NotFound
 from shared.contracts import Settings
@@ -25,7 +25,7 @@ class Patient:
         read: secrets by name; never shown.
     """
 
-    found: Deployment
+    found: OperatedDeployment
     settings: Settings
     reserved: bool
     from_file: bool
@@ -60,7 +60,7 @@ class Patient:
         return self.read[name]
 
 
-def environment(found: Deployment) -> Mapping[str, str]:
+def environment(found: OperatedDeployment) -> Mapping[str, str]:
     """Return the variables of a deployed function that has the settings; empty if nothing is deployed."""
     try:
         return found.environment()

@@ -17,7 +17,7 @@ import typer
 
 from cli.checks import Finding, Level, account, ses, stack
 from cli.client import connections
-from cli.deployment import FUNCTION, OPS_OUTPUT, Aws, Deployment, Stage, aws_errors, deployment
+from cli.deployment import FUNCTION, OPS_OUTPUT, Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.doctor import stacks
 from cli.doctor.context import Patient, environment
 from cli.doctor.secrets import identities, look, own_keys
@@ -144,7 +144,9 @@ def _print(findings: Iterable[Finding]) -> None:
             say(f"{'':<8} {'':<{width}}  → {clean(x.do)}")
 
 
-def _patient(file: Path | None, stage: str, *, aws: bool, clock: Clock) -> tuple[Deployment, Callable[[], Patient]]:
+def _patient(
+    file: Path | None, stage: str, *, aws: bool, clock: Clock
+) -> tuple[OperatedDeployment, Callable[[], Patient]]:
     """Return the deployment, and what finds out its settings; a local cloud's are those that it was deployed with."""
     found = deployment(stage, aws=aws)
     path = file or next((p for f in (Path.cwd(), *Path.cwd().parents) if (p := f / "cdk.json").is_file()), None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
+from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
 from cli.output import Json, counted, emit, moment, say, surroundings, table
 from shared.domain.accounts import MAX_NAME, is_account_id
@@ -34,7 +34,7 @@ class Desk:
 
     accounts: "Accounts"
     where: str
-    found: Deployment
+    found: OperatedDeployment
 
     @property
     def by(self) -> str:

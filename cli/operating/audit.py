@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 import typer
 
-from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
+from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import Misused
 from cli.operating.accounts import resolve
 from cli.output import Json, emit, moment, surroundings, table
@@ -42,7 +42,7 @@ def show(
     table(COLUMNS, rows, empty="nothing is noted" if not action else f"nothing of {action} is noted")
 
 
-def _owner(found: Deployment, account: str, clock: Clock, *, test: bool) -> str:
+def _owner(found: OperatedDeployment, account: str, clock: Clock, *, test: bool) -> str:
     if not account:
         if test:
             raise Misused("--test is about an account: name it")

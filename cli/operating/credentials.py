@@ -13,8 +13,8 @@ from typing import Annotated, Final
 
 import typer
 
-from cli.client import Api, installed_version
-from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
+from cli.client import ApiClient, installed_version
+from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.environment import api_target
 from cli.errors import Failed, Misused, NotFound
 from cli.output import Json, emit, say, surroundings, table, tell
@@ -50,7 +50,7 @@ def _group() -> None:
 @app.command("list")
 def list_credentials(ctx: typer.Context, json: Json = False) -> None:
     """List the provider accounts open to the account: rates, what is in flight, and breakers, over the HTTP API."""
-    api = Api(api_target(), surroundings(ctx).clock, tell, installed_version())
+    api = ApiClient(api_target(), surroundings(ctx).clock, tell, installed_version())
     ctx.call_on_close(api.close)
     answer = api.get("/credentials")
     if json:
@@ -129,7 +129,7 @@ def split_secrets(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json:
         raise Failed(f"not a JSON object of texts: the secret of {names}; `posthaste credential set` stores it")
 
 
-def _split(found: Deployment, credential: Credential, text: str) -> bool:
+def _split(found: OperatedDeployment, credential: Credential, text: str) -> bool:
     """Store what verifies a credential's webhooks apart from what sends; False if it is there, or there is none."""
     own = verifying(credential.provider, codec.loads(_object(text)[0]))
     wanted = codec.dumps(own, separators=(",", ":"))
@@ -139,7 +139,7 @@ def _split(found: Deployment, credential: Credential, text: str) -> bool:
     return True
 
 
-def _declared(found: Deployment, credential_id: str, *, force: bool) -> Credential | None:
+def _declared(found: OperatedDeployment, credential_id: str, *, force: bool) -> Credential | None:
     """Return a credential as it is deployed; None if that cannot be found out and `force` says that it need not be.
 
     Raises:

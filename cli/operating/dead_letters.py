@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.deployment import OPS_OUTPUT, Deployment
+from cli.deployment import OPS_OUTPUT, OperatedDeployment
 from shared import contracts
 from shared.domain.ids import Ref
 from shared.domain.jobs.states import Cell
@@ -46,7 +46,7 @@ _FAULTS: Final = ("ERROR_CODE", "ERROR_MESSAGE", "ErrorCode", "ErrorMessage")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class QueuePlace:
     """A queue of the stack.
 
     Attributes:
@@ -97,7 +97,7 @@ class About:
     state: str
 
 
-def places(found: Deployment) -> list[Place]:
+def places(found: OperatedDeployment) -> list[QueuePlace]:
     """Return the stack's queues in the order of their names; NotFound if there is no such stack."""
     start = f"{contracts.prefix(found.stage)}-"
     urls = {}
@@ -106,7 +106,7 @@ def places(found: Deployment) -> list[Place]:
         urls[url.rpartition("/")[2].removeprefix(start)] = url
     names = sorted({name.removesuffix(DEAD) for name in urls})
     return [
-        Place(name, urls.get(name, ""), urls.get(name + DEAD, ""))
+        QueuePlace(name, urls.get(name, ""), urls.get(name + DEAD, ""))
         for name in names
         if name + DEAD in urls or name.endswith(contracts.EXPRESS_SUFFIX)
     ]
@@ -177,7 +177,7 @@ class Reader:
         self._export_of = export
 
     @classmethod
-    def of(cls, found: Deployment) -> "Reader":
+    def of(cls, found: OperatedDeployment) -> "Reader":
         """Return a reader of a deployment's own stores."""
         from shared.adapters.dynamo.campaigns.uploads import DynamoUploads  # noqa: PLC0415
         from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415
@@ -279,7 +279,7 @@ def _report(body: str) -> About:
 class Errors:
     """What the logs of the function behind a queue say about messages."""
 
-    def __init__(self, found: Deployment, url: str) -> None:
+    def __init__(self, found: OperatedDeployment, url: str) -> None:
         self._logs = found.client("logs")
         self._groups = _groups(found, url) if url else []
 
@@ -303,7 +303,7 @@ class Errors:
         return errors
 
 
-def _groups(found: Deployment, url: str) -> list[str]:
+def _groups(found: OperatedDeployment, url: str) -> list[str]:
     arn = found.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     functions = found.client("lambda")
     groups = []

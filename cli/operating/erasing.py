@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
+from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import Misused
 from cli.meters import meter
 from cli.output import Json, counted, emit, say, surroundings, table, tell
@@ -89,7 +89,7 @@ def _key(address: str) -> str:
     """Return the normalised address or number."""
     for channel in ("email", "sms"):
         got = reader.reader(channel)(address.strip())
-        if not isinstance(got, reader.Fault):
+        if not isinstance(got, reader.RecipientFault):
             return got[1]
     raise Misused("that is neither an e-mail address nor a number with its country code (+15551234567)")
 
@@ -115,7 +115,7 @@ def _checked(start: str) -> str:
     return start
 
 
-def _eraser(found: Deployment, clock: Clock, key: str, raw: str, *, dry: bool) -> "Eraser":
+def _eraser(found: OperatedDeployment, clock: Clock, key: str, raw: str, *, dry: bool) -> "Eraser":
     from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415 - loads botocore
     from shared.adapters.dynamo.erasure.erasing import Eraser  # noqa: PLC0415
 
@@ -124,7 +124,7 @@ def _eraser(found: Deployment, clock: Clock, key: str, raw: str, *, dry: bool) -
     return Eraser(dynamo, found.table(), lambda: found.client("s3"), bucket, key=key, raw=raw, dry=dry)
 
 
-def _notes(found: Deployment, clock: Clock, key: str, *, dry: bool) -> Any:
+def _notes(found: OperatedDeployment, clock: Clock, key: str, *, dry: bool) -> Any:
     """Return what writes to audit logs: of the deployment before anything is done, of each account when it is."""
     journal = found.journal(clock)
     who = operator(found.who())

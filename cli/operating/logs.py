@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
+from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
 from cli.output import Json, emit, say, surroundings, tell
 from shared.ports import Clock
@@ -49,7 +49,7 @@ Line = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class LogFilter:
     """Which lines are wanted. `terms`: all are part of the line, and CloudWatch looks for the first of them."""
 
     terms: Sequence[str]
@@ -105,7 +105,7 @@ def logs(
     level = level.upper()
     if level and level not in LEVELS:
         raise Misused(f"--level takes {', '.join(LEVELS)}")
-    wanted = Filter(terms, service or (), level, [_test(x) for x in where or ()])
+    wanted = LogFilter(terms, service or (), level, [_test(x) for x in where or ()])
     clock = surroundings(ctx).clock
     show = emit if json else _show
     found = deployment(stage, aws=aws)
@@ -132,7 +132,7 @@ def _from(reader: "_Reader", begin: int, clock: Clock) -> int:
 class _Reader:
     """Reads the stack's log groups; each line once. `newest`: Unix milliseconds of the newest line that it read."""
 
-    def __init__(self, found: Deployment, wanted: Filter) -> None:
+    def __init__(self, found: OperatedDeployment, wanted: LogFilter) -> None:
         self._client = found.client("logs")
         self._wanted = wanted
         self._groups = found.resources(GROUP)

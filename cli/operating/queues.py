@@ -10,20 +10,20 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.deployment import FORBIDDEN, Aws, Deployment, Stage, aws_errors, deployment
+from cli.deployment import FORBIDDEN, Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import ExitCode, NotFound
 from cli.meters import meter
 from cli.operating.dead_letters import (
     DEAD,
     Errors,
     Letter,
-    Place,
+    QueuePlace,
     Reader,
     give_back,
     places,
     receive,
 )
-from cli.operating.redrive import HOLD_SECONDS, Again, Redrive, Resend, Tally
+from cli.operating.redrive import HOLD_SECONDS, Again, Redrive, Redriven, Redriver
 from cli.output import Json, emit, moment, say, surroundings, table, tell
 from shared.contracts import EXPRESS_SUFFIX, prefix
 from shared.domain.audit import EVERYONE, Act, audited, operator
@@ -104,7 +104,7 @@ def redrive(
             return
         if not (count or letters):
             if json:
-                emit(_done(place, Tally()))
+                emit(_done(place, Redriven()))
             raise typer.Exit(ExitCode.FAILED if held else ExitCode.OK)
         if around.terminal and not (yes or json) and not typer.confirm(f"Redrive {place.name}?", err=True):
             raise typer.Exit(ExitCode.FAILED)
@@ -113,8 +113,8 @@ def redrive(
 
 def _move(
     ctx: typer.Context,
-    found: Deployment,
-    place: Place,
+    found: OperatedDeployment,
+    place: QueuePlace,
     reader: Reader,
     *,
     limit: int,
@@ -124,7 +124,7 @@ def _move(
 ) -> None:
     around = surroundings(ctx)
     sqs, run = found.client("sqs"), uuid.uuid4().hex
-    deliver = Resend(sqs, place.url, run) if place.url else Again(found, place.kind)
+    deliver = Redriver(sqs, place.url, run) if place.url else Again(found, place.kind)
     work = Redrive(sqs, place, deliver, lambda body: reader.about(place.kind, body), run=run, discard=discard)
     with (
         _audited(found, place, around.clock, work, run),
@@ -144,14 +144,14 @@ def _move(
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _done(place: Place, tally: Tally) -> dict[str, Any]:
+def _done(place: QueuePlace, tally: Redriven) -> dict[str, Any]:
     """Return what a run did, as JSON shows it."""
     left = [{"message_id": x.id, "since": moment(x.sent_at), "why": why} for x, why in tally.left]
     return {"queue": place.name, "moved": tally.moved, "discarded": tally.discarded, "left": left}
 
 
 @contextmanager
-def _audited(found: Deployment, place: Place, clock: Clock, work: Redrive, run: str) -> Iterator[None]:
+def _audited(found: OperatedDeployment, place: QueuePlace, clock: Clock, work: Redrive, run: str) -> Iterator[None]:
     """Note in the deployment's audit log that a redrive begins, and how it ended, however it did."""
     journal = found.journal(clock)
     who = operator(found.who())
@@ -168,7 +168,7 @@ def _audited(found: Deployment, place: Place, clock: Clock, work: Redrive, run: 
         write(Act.REDRIVE_ENDED, moved=tally.moved, discarded=tally.discarded, left=len(tally.left))
 
 
-def _place(found: Deployment, queue: str) -> Place:
+def _place(found: OperatedDeployment, queue: str) -> QueuePlace:
     """Return the queue that somebody means, who may have its name from an alarm or from the console."""
     name = queue.rpartition("/")[2].removeprefix(f"{prefix(found.stage)}-").removesuffix(DEAD)
     name = name.removesuffix(EXPRESS_SUFFIX)  # what is dead of it lies with the lane's
@@ -179,7 +179,7 @@ def _place(found: Deployment, queue: str) -> Place:
     raise NotFound(f"{found.where} has no queue {queue}; there are {', '.join(x.name for x in known)}")
 
 
-def _look(found: Deployment, place: Place, most: int) -> list[Letter]:
+def _look(found: OperatedDeployment, place: QueuePlace, most: int) -> list[Letter]:
     """Return up to so many dead messages, and give all of them back."""
     sqs = found.client("sqs")
     letters: dict[str, Letter] = {}
@@ -197,7 +197,7 @@ def _look(found: Deployment, place: Place, most: int) -> list[Letter]:
     return sorted(letters.values(), key=lambda x: x.sent_at)
 
 
-def _errors(found: Deployment, place: Place, letters: Sequence[Letter]) -> list[tuple[Letter, str]]:
+def _errors(found: OperatedDeployment, place: QueuePlace, letters: Sequence[Letter]) -> list[tuple[Letter, str]]:
     if not letters or not place.url:
         return [(x, x.fault) for x in letters]
     said: dict[str, str] = {}
@@ -230,7 +230,7 @@ def _allowed() -> Iterator[_May]:
         may.denied = error.operation_name
 
 
-def _row(place: Place, reader: Reader, letter: Letter, error: str) -> dict[str, Any]:
+def _row(place: QueuePlace, reader: Reader, letter: Letter, error: str) -> dict[str, Any]:
     about = reader.about(place.kind, letter.body)
     return {
         "message_id": letter.id,
@@ -257,7 +257,7 @@ def _show(rows: Sequence[Mapping[str, Any]], count: int, held: int, *, json: boo
         tell(f"and about {held:,} in the hand of another redrive; of one that was killed, for {minutes} minutes")
 
 
-def rows(found: Deployment, now: float) -> list[dict[str, Any]]:
+def rows(found: OperatedDeployment, now: float) -> list[dict[str, Any]]:
     """Return what is in every queue of the stack, ages in seconds, None where nobody knows. `now`: Unix seconds."""
     known = places(found)
     sqs = found.client("sqs")
@@ -292,7 +292,7 @@ def _counts(sqs: Any, url: str) -> dict[str, int]:
     return {name: int(found.get(attribute, 0)) for name, attribute in _COUNTS.items()}
 
 
-def _ages(found: Deployment, urls: Sequence[str], now: float) -> dict[str, int]:
+def _ages(found: OperatedDeployment, urls: Sequence[str], now: float) -> dict[str, int]:
     """Return the age of the oldest message of queues in seconds, of those of which CloudWatch knows it."""
     client = found.client("cloudwatch")
     end = datetime.fromtimestamp(now, UTC)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from cli.deployment import FUNCTION, Deployment
+from cli.deployment import FUNCTION, OperatedDeployment
 from cli.errors import Failed
-from cli.operating.dead_letters import MAX_ENTRIES, REDRIVES, RUN, About, Letter, Place, give_back, receive
+from cli.operating.dead_letters import MAX_ENTRIES, REDRIVES, RUN, About, Letter, QueuePlace, give_back, receive
 from shared.adapters.reports import Batch, batch_of, read
 from shared.contracts import HANDLERS
 
@@ -46,7 +46,7 @@ class Delivery(Protocol):
 
 
 @dataclass(slots=True)
-class Tally:
+class Redriven:
     """What a run did. `left`: messages that stay, and why."""
 
     moved: int = 0
@@ -69,7 +69,7 @@ class Redrive:
     def __init__(
         self,
         sqs: Any,
-        place: Place,
+        place: QueuePlace,
         deliver: Delivery,
         about: Callable[[str], About | None],
         *,
@@ -84,7 +84,7 @@ class Redrive:
         self._discard = discard
         self._seen: set[str] = set()
         self._held: list[str] = []
-        self.tally = Tally()
+        self.tally = Redriven()
 
     def go(self, limit: int, moved: Callable[[int], None]) -> None:
         """Move up to `limit` messages; whoever interrupts leaves nothing hidden.
@@ -139,7 +139,7 @@ class Redrive:
 
 
 @dataclass(frozen=True, slots=True)
-class Resend:
+class Redriver:
     """Sends messages to their queue again, marked with this run, each in its own group."""
 
     sqs: Any
@@ -189,7 +189,7 @@ class Again:
         kind: `plan`, `log` or `sweep`.
     """
 
-    def __init__(self, found: Deployment, kind: str) -> None:
+    def __init__(self, found: OperatedDeployment, kind: str) -> None:
         self._functions = found.client("lambda", patience=PATIENCE)
         self._streams = found.client("dynamodbstreams")
         self._deployment = found

@@ -45,12 +45,12 @@ class Work:
 @contextmanager
 def working(desk: Desk, clock: Clock) -> Iterator[Work]:
     """Yield the jobs of the deployment of a desk."""
-    from shared.adapters.dynamo.credentials.known import OpenSlots, Roster  # noqa: PLC0415
+    from shared.adapters.dynamo.credentials.known import KnownCredentials, OpenSlots  # noqa: PLC0415
     from shared.adapters.dynamo.jobs.records import DynamoRecords  # noqa: PLC0415
     from shared.adapters.dynamo.listing import Listing  # noqa: PLC0415
     from shared.adapters.s3.blobs import S3Blobs  # noqa: PLC0415 - loads botocore
     from shared.engine.jobs.stop import OpenWork, Stopper  # noqa: PLC0415
-    from shared.engine.pool import Crew  # noqa: PLC0415
+    from shared.engine.pool import ThreadPool  # noqa: PLC0415
 
     found = desk.found
     settings, dynamo = found.settings(), found.dynamo(clock)
@@ -61,9 +61,9 @@ def working(desk: Desk, clock: Clock) -> Iterator[Work]:
         blobs=S3Blobs(lambda: found.client("s3"), ""),  # no stop reads a content
         archive=settings.feedback_timeout * 1000 if settings.archive_days else None,
     )
-    slots = OpenSlots(Roster(dynamo, found.ops()), [*(c.id for c in settings.credentials), TEST_CREDENTIAL])
+    slots = OpenSlots(KnownCredentials(dynamo, found.ops()), [*(c.id for c in settings.credentials), TEST_CREDENTIAL])
     stopper = Stopper(records=records, clock=clock)
-    jobs = OpenWork(records=records, slots=slots, stopper=stopper, pool=Crew())
+    jobs = OpenWork(records=records, slots=slots, stopper=stopper, pool=ThreadPool())
     yield Work(desk, records, Listing(found.client("dynamodb"), found.table(), clock), jobs, stopper)
 
 

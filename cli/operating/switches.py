@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from cli.deployment import Aws, Deployment, Stage, aws_errors, deployment
+from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
 from cli.operating.accounts import reason_of, resolve
 from cli.output import Json, emit, moment, say, surroundings, table, tell
@@ -37,7 +37,7 @@ class Board:
     """A deployment's switches, and what it declares, which is asked for only where it matters."""
 
     switches: "Switchboard"
-    found: Deployment
+    found: OperatedDeployment
     where: str
 
     @property

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.client import Api, connect, path_of
+from cli.client import ApiClient, connect, path_of
 from cli.errors import Misused, Unreachable
 from cli.files import text_of
 from cli.output import Json, counted, emit, say, surroundings, tell
 from cli.sending import jobs
-from cli.sending.watch import Bars, Progress, as_json, as_lines, watch
+from cli.sending.watch import Bars, JobProgress, as_json, as_lines, watch
 
 app = typer.Typer(help="Batches: one e-mail, many recipients.", no_args_is_help=True)
 
@@ -90,12 +90,12 @@ def watch_batch(ctx: typer.Context, batch_id: BatchId, json: Json = False) -> No
     _follow(ctx, connect(ctx), batch_id, json=json)
 
 
-def _follow(ctx: typer.Context, api: Api, batch_id: str, *, json: bool) -> None:
+def _follow(ctx: typer.Context, api: ApiClient, batch_id: str, *, json: bool) -> None:
     around = surroundings(ctx)
     path = _path(batch_id)
 
-    def read() -> Progress:
-        return Progress.read(api.get(path))
+    def read() -> JobProgress:
+        return JobProgress.read(api.get(path))
 
     try:
         if json:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cli.client import Api
+from cli.client import ApiClient
 from cli.errors import Failed, Misused
 from cli.meters import meter, size_of
 from cli.output import Surroundings, counted, emit, say
@@ -10,7 +10,7 @@ from cli.sending.transfer import download
 from cli.sending.watch import asked
 
 
-def fetch(api: Api, around: Surroundings, *, path: str, target: Path, json: bool) -> None:
+def fetch(api: ApiClient, around: Surroundings, *, path: str, target: Path, json: bool) -> None:
     """Have the export of a job or campaign made, and store it.
 
     Args:

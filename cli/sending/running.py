@@ -14,12 +14,12 @@ from typing import Any, Final
 
 import typer
 
-from cli.client import Api, path_of
+from cli.client import ApiClient, path_of
 from cli.errors import ExitCode, Failed, Unreachable
 from cli.meters import Meter, meter, size_of
 from cli.output import Surroundings, counted, emit, say, table, tell
 from cli.sending.transfer import upload
-from cli.sending.watch import Bars, Progress, as_json, as_lines, asked, watch
+from cli.sending.watch import Bars, JobProgress, as_json, as_lines, asked, watch
 from shared.domain.jobs.job import StopReason
 from shared.domain.jobs.states import MessageState
 
@@ -49,7 +49,7 @@ class Plan:
 class Runner:
     """Runs campaigns for a command."""
 
-    def __init__(self, api: Api, around: Surroundings, *, json: bool) -> None:
+    def __init__(self, api: ApiClient, around: Surroundings, *, json: bool) -> None:
         self._api = api
         self._around = around
         self._json = json
@@ -134,11 +134,11 @@ class Runner:
         self._tell(f"sending; posthaste campaign stop {campaign} stops it", answer)
         return str(answer.get("job_id", ""))
 
-    def _watched(self, campaign: str, job: str) -> Progress:
+    def _watched(self, campaign: str, job: str) -> JobProgress:
         path = path_of("jobs", job)
 
-        def read() -> Progress:
-            return Progress.read(self._api.get(path))
+        def read() -> JobProgress:
+            return JobProgress.read(self._api.get(path))
 
         if self._json:
             return watch(read, as_json(job, "job_id"), self._around.clock)
@@ -159,7 +159,7 @@ class Runner:
         except (KeyboardInterrupt, typer.Abort):
             return "leave"
 
-    def _summed_up(self, campaign: str, last: Progress) -> ExitCode:
+    def _summed_up(self, campaign: str, last: JobProgress) -> ExitCode:
         counts = last.counts
         left = sum(counts.get(state, 0) for state in UNSENT)
         bad = {s: n for s in NOT_SENT if (n := counts.get(s, 0))}
@@ -199,7 +199,7 @@ def show_problems(upload: Mapping[str, Any]) -> None:
         say(f"and more:  posthaste campaign problems {upload.get('campaign_id')} {upload.get('upload_id')}")
 
 
-def show_preview(api: Api, campaign: str, row: int = 1) -> None:
+def show_preview(api: ApiClient, campaign: str, row: int = 1) -> None:
     """Print what a recipient of a campaign's list would get."""
     found = api.get(path_of("campaigns", campaign, "/preview"), {"row": str(row)})
     texts = found.get("sms") or {}

@@ -39,7 +39,7 @@ STYLES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class JobProgress:
     """A job at one moment.
 
     Attributes:
@@ -73,7 +73,7 @@ class Progress:
         return self.state == JobState.LOGGED
 
     @classmethod
-    def read(cls, answer: Mapping[str, Any]) -> "Progress":
+    def read(cls, answer: Mapping[str, Any]) -> "JobProgress":
         """Read a job as the API describes it; Failed if it is not one."""
         state, counts, waiting = answer.get("state"), answer.get("counts"), answer.get("waiting_for")
         if not isinstance(state, str) or not isinstance(counts, dict):
@@ -97,7 +97,7 @@ class Speed:
         self._clock = clock
         self._seen: deque[tuple[float, int]] = deque()
 
-    def of(self, progress: Progress) -> float:
+    def of(self, progress: JobProgress) -> float:
         """Take a reading; return messages per second over the last readings."""
         now = self._clock.now()
         self._seen.append((now, progress.handed_over))
@@ -110,7 +110,7 @@ class Speed:
 class Screen(Protocol):
     """Shows a job's progress."""
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: JobProgress) -> None:
         """Show a change."""
         ...
 
@@ -122,9 +122,9 @@ def asked(read: Callable[[], T], clock: Clock) -> Iterator[T]:
         clock.sleep(QUICK if polls <= QUICK_POLLS else SLOW)
 
 
-def watch(read: Callable[[], Progress], show: Screen, clock: Clock) -> Progress:
+def watch(read: Callable[[], JobProgress], show: Screen, clock: Clock) -> JobProgress:
     """Read until the job is LOGGED, showing each change; return the last reading."""
-    shown: Progress | None = None
+    shown: JobProgress | None = None
     for progress in asked(read, clock):
         if progress != shown:
             show(progress)
@@ -152,7 +152,7 @@ def by_the_clock(moment: str, now: float) -> str:
 def as_json(batch_id: str, name: str = "batch_id") -> Screen:
     """Return a screen that prints one JSON document per change; `name`: what the id is called in it."""
 
-    def show(progress: Progress) -> None:
+    def show(progress: JobProgress) -> None:
         more = {"waiting_for": progress.waiting_for} if progress.waiting_for else {}
         emit({name: batch_id, "state": progress.state, "counts": progress.counts, **more})
 
@@ -162,7 +162,7 @@ def as_json(batch_id: str, name: str = "batch_id") -> Screen:
 def as_lines(clock: Clock) -> Screen:
     """Return a screen that prints one line per change, for logs and pipes."""
 
-    def show(progress: Progress) -> None:
+    def show(progress: JobProgress) -> None:
         figures = "  ".join(f"{state} {n:,}" for state, n in progress.counts.items() if n)
         waits = f"  (waiting for: {progress.waiting_for})" if progress.waiting_for else ""
         ends = f"  (ends about {by_the_clock(progress.eta, clock.now())})" if progress.eta else ""
@@ -187,11 +187,11 @@ class Bars:
     def __exit__(self, *_error: object) -> None:
         self._live.stop()
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: JobProgress) -> None:
         """Show a change."""
         self._live.update(self._picture(progress), refresh=True)
 
-    def _picture(self, progress: Progress) -> Group:
+    def _picture(self, progress: JobProgress) -> Group:
         waits = f", waiting for: {progress.waiting_for}" if progress.waiting_for else ""
         bars = Table.grid(padding=(0, 2))
         for state, n in progress.counts.items():

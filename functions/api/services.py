@@ -12,7 +12,7 @@ from shared.adapters.dynamo.accounts.stats import Stats
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.credentials import CredentialStates
-from shared.adapters.dynamo.idempotent_replies import Answers
+from shared.adapters.dynamo.idempotent_replies import IdempotentReplies
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.bootstrap import Deployment
@@ -21,9 +21,9 @@ from shared.engine.intake.accept import Acceptor
 from shared.engine.intake.intake import Intake
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.control import JobControl
-from shared.engine.lane.breaker_cache import Circuits
+from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.reports.export import ExportDesk
-from shared.engine.reports.message_log import Logs
+from shared.engine.reports.message_log import MessageLog
 from shared.ports import Clock, Files, Journal, Links, Records
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class ApiServices:
     journal: Journal
     stats: Stats
     listing: Listing
-    answers: Answers
+    answers: IdempotentReplies
     credentials: CredentialStates
     records: Records
     intake: Intake
@@ -65,8 +65,8 @@ class ApiServices:
     schedules: Schedules
     exports: ExportDesk
     files: Files
-    logs: Logs
-    circuits: Circuits
+    logs: MessageLog
+    circuits: BreakerCache
     campaigns: Callable[[], "CampaignServices"]
     """Built by the first call: other requests need not wait for it."""
 
@@ -103,7 +103,7 @@ def build(deployment: Deployment) -> ApiServices:
         journal=DynamoJournal(deployment.dynamo, table),
         stats=Stats(client, table, clock),
         listing=Listing(client, table, clock),
-        answers=Answers(client, table, clock),
+        answers=IdempotentReplies(client, table, clock),
         credentials=CredentialStates(client, deployment.ops_table, clock),
         records=records,
         intake=Intake(
@@ -125,7 +125,9 @@ def build(deployment: Deployment) -> ApiServices:
         schedules=deployment.schedules,
         exports=deployment.export_desk,
         files=deployment.files,
-        logs=Logs(records=records, ledgers=ledgers, clock=clock, feedback_timeout=deployment.settings.feedback_timeout),
+        logs=MessageLog(
+            records=records, ledgers=ledgers, clock=clock, feedback_timeout=deployment.settings.feedback_timeout
+        ),
         circuits=deployment.circuits,
         campaigns=cache(lambda: _campaigns(deployment, control)),
     )

@@ -10,7 +10,7 @@ from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
 from infra.functions.function import Function, log_group
-from infra.settings import Deployment
+from infra.settings import DeploymentSettings
 from shared import contracts
 
 SECONDS: Final = 29
@@ -40,7 +40,7 @@ class Api(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        deployment: Deployment,
+        deployment: DeploymentSettings,
         code: Code,
         environment: Mapping[str, str],
         webhooks: Function,

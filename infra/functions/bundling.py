@@ -19,7 +19,7 @@ from aws_cdk import AssetHashType, BundlingOptions, ILocalBundling
 from aws_cdk.aws_lambda import Code, Runtime
 from uv import find_uv_bin
 
-from infra.settings import ROOT, SettingsError, Target
+from infra.settings import ROOT, DeployTarget, SettingsError
 
 PACKAGES: Final = ("functions", "shared")
 LOCK: Final = "requirements/runtime.txt"
@@ -33,7 +33,7 @@ LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "*.py[co]", "tests", ".*
 SECONDS: Final = 300
 
 
-def asset(target: Target, *, bytecode: bool = True) -> Code:
+def asset(target: DeployTarget, *, bytecode: bool = True) -> Code:
     """Return the functions' code. Built at synth, unless the context `aws:cdk:bundling-stacks` leaves the stack out."""
     return Code.from_asset(
         str(ROOT / "functions"),
@@ -43,7 +43,7 @@ def asset(target: Target, *, bytecode: bool = True) -> Code:
     )
 
 
-def build(target: Target, folder: Path, *, bytecode: bool = True) -> None:
+def build(target: DeployTarget, folder: Path, *, bytecode: bool = True) -> None:
     """Write the asset into a folder.
 
     Args:
@@ -64,17 +64,17 @@ def build(target: Target, folder: Path, *, bytecode: bool = True) -> None:
     if compiler:
         # The archive forgets modification times, so only hashes can say that bytecode fits; nobody edits it: unchecked.
         command = ["-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
-        if target is Target.AWS:
+        if target is DeployTarget.AWS:
             command += ["-s", str(folder), "-p", TASK]
         _run(compiler, *command, str(folder))
 
 
-def _install(target: Target, folder: Path) -> None:
+def _install(target: DeployTarget, folder: Path) -> None:
     """Put the locked packages into the folder."""
-    python = sys.executable if target is Target.LOCAL else LAMBDA_PYTHON
+    python = sys.executable if target is DeployTarget.LOCAL else LAMBDA_PYTHON
     command = ["pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
     command += ["--requirements", str(ROOT / LOCK), "--target", str(folder)]
-    if target is Target.LOCAL:
+    if target is DeployTarget.LOCAL:
         command += ["--python", python]
     else:
         command += ["--python-version", python, "--python-platform", LAMBDA_PLATFORM]
@@ -83,10 +83,10 @@ def _install(target: Target, folder: Path) -> None:
     (folder / ".lock").unlink(missing_ok=True)
 
 
-def source_hash(target: Target, *, bytecode: bool = True) -> str:
+def source_hash(target: DeployTarget, *, bytecode: bool = True) -> str:
     """Return a hash of everything that the asset is made from: the same on each machine, for AWS."""
     parts = [str(target), LAMBDA_PYTHON, LAMBDA_PLATFORM, f"compiled: {bytecode}"]
-    if target is Target.LOCAL:
+    if target is DeployTarget.LOCAL:
         parts.append(sys.version)
     digest = hashlib.sha256("\0".join(parts).encode())
     for file in (ROOT / LOCK, ROOT / "infra" / "functions" / "bundling.py", *_sources()):
@@ -96,7 +96,7 @@ def source_hash(target: Target, *, bytecode: bool = True) -> str:
 
 
 @cache
-def interpreter(target: Target) -> str:
+def interpreter(target: DeployTarget) -> str:
     """Return the interpreter whose bytecode the target reads: this one, or for AWS one that uv finds or fetches.
 
     Bytecode fits one minor version only.
@@ -104,7 +104,7 @@ def interpreter(target: Target) -> str:
     Raises:
         SettingsError: uv could not fetch it.
     """
-    if target is Target.LOCAL:
+    if target is DeployTarget.LOCAL:
         return sys.executable
     if found := _find():
         return found
@@ -152,7 +152,7 @@ def _run(*command: str) -> None:
 
 @jsii.implements(ILocalBundling)
 class _Bundler:
-    def __init__(self, target: Target, bytecode: bool) -> None:  # noqa: FBT001 - jsii makes it
+    def __init__(self, target: DeployTarget, bytecode: bool) -> None:  # noqa: FBT001 - jsii makes it
         self._target = target
         self._bytecode = bytecode
 

@@ -15,7 +15,7 @@ from constructs import Construct
 
 from infra.functions.function import Function
 from infra.resources.queue import DeadLetters, WorkQueue
-from infra.settings import Deployment, Target
+from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts
 
 SECONDS: Final = 60
@@ -24,23 +24,23 @@ STREAM_BATCH: Final = 100
 STREAM_RETRIES: Final = 5
 STREAM_LANES: Final = 4
 """Batches of one shard in work at once; records of one partition, so of one job, stay in order."""
-RECORD_AGE_SECONDS: Final = {Target.AWS: 600, Target.LOCAL: 60}
+RECORD_AGE_SECONDS: Final = {DeployTarget.AWS: 600, DeployTarget.LOCAL: 60}
 """A record that is older is dropped, and reported: the sweeper does its work. 60 s is the least that AWS takes."""
-LOG_WINDOW_SECONDS: Final = {Target.AWS: 1, Target.LOCAL: 0}
+LOG_WINDOW_SECONDS: Final = {DeployTarget.AWS: 1, DeployTarget.LOCAL: 0}
 """Folding several chunks of a job at once trades freshness for writes."""
-TRACK_WINDOW_SECONDS: Final = {Target.AWS: 5, Target.LOCAL: 0}
+TRACK_WINDOW_SECONDS: Final = {DeployTarget.AWS: 5, DeployTarget.LOCAL: 0}
 """The same for feedback."""
-TRACK_BATCH: Final = {Target.AWS: 500, Target.LOCAL: 10}
+TRACK_BATCH: Final = {DeployTarget.AWS: 500, DeployTarget.LOCAL: 10}
 """Messages of feedback at once: many providers post each event by itself, and jobs and ledgers are read a hundred in
 one call. A batch of more than ten needs a window."""
-TRACK_WORKERS: Final = {Target.AWS: 10, Target.LOCAL: 2}
+TRACK_WORKERS: Final = {DeployTarget.AWS: 10, DeployTarget.LOCAL: 2}
 """On a laptop each further worker costs a second of a core to start, just when the first feedback comes."""
 
 
 class Feedback(Construct):
     """The queue between webhooks and tracker."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
         super().__init__(scope, construct_id)
         self.work = WorkQueue(
             self,
@@ -59,7 +59,7 @@ class Dispatch(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        deployment: Deployment,
+        deployment: DeploymentSettings,
         code: Code,
         environment: Mapping[str, str],
         records: Table,

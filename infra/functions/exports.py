@@ -8,7 +8,7 @@ from constructs import Construct
 
 from infra.functions.function import Function
 from infra.resources.queue import WorkQueue
-from infra.settings import Deployment
+from infra.settings import DeploymentSettings
 from shared import contracts
 
 SECONDS: Final = 900
@@ -21,7 +21,7 @@ WORKERS: Final = 2
 class Exports(Construct):
     """The queue of exports."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
         super().__init__(scope, construct_id)
         self._deployment = deployment
         name = f"{contracts.prefix(deployment.stage)}-export"

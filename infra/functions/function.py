@@ -10,7 +10,7 @@ from aws_cdk.aws_lambda import Function as LambdaFunction
 from aws_cdk.aws_logs import LogGroup, RetentionDays
 from constructs import Construct
 
-from infra.settings import Deployment
+from infra.settings import DeploymentSettings
 
 RETENTION: Final[Mapping[int, RetentionDays]] = {
     1: RetentionDays.ONE_DAY,
@@ -42,7 +42,7 @@ _NAMED: Final = {"dynamodb:LeadingKeys": "false"}
 """`ForAllValues` holds of a request that names no key at all."""
 
 
-def log_group(scope: Construct, deployment: Deployment, name: str | None = None) -> LogGroup:
+def log_group(scope: Construct, deployment: DeploymentSettings, name: str | None = None) -> LogGroup:
     """Create the log group `Logs` in a construct. It goes with the stack: logs are no ground truth.
 
     `name`: its physical name; by default CloudFormation makes one.
@@ -62,7 +62,7 @@ class Function(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        deployment: Deployment,
+        deployment: DeploymentSettings,
         code: Code,
         handler: str,
         service: str,

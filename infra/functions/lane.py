@@ -9,12 +9,12 @@ from constructs import Construct
 
 from infra.functions.function import Function
 from infra.resources.queue import ExpressQueue, WorkQueue
-from infra.settings import Deployment, Target
+from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts
 
-SECONDS: Final = {Target.AWS: 120, Target.LOCAL: 20}
+SECONDS: Final = {DeployTarget.AWS: 120, DeployTarget.LOCAL: 20}
 """A sender's time-out. Lambda bills the waiting too, but each start costs a lease and a read of the chunk."""
-LEASE_MARGIN_SECONDS: Final = {Target.AWS: 30, Target.LOCAL: 5}
+LEASE_MARGIN_SECONDS: Final = {DeployTarget.AWS: 30, DeployTarget.LOCAL: 5}
 """How much longer than its sender a lease lives: clocks differ, and a frozen sandbox may wake up late."""
 BATCH: Final = 2
 """Pointers per invocation: one lease works while the other waits for its provider."""
@@ -33,7 +33,7 @@ class Lane(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        deployment: Deployment,
+        deployment: DeploymentSettings,
         code: Code,
         credential: contracts.Credential,
     ) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 from aws_cdk.aws_secretsmanager import CfnSecret
 from constructs import Construct
 
-from infra.settings import Deployment
+from infra.settings import DeploymentSettings
 from shared import contracts
 
 KEY_LENGTH: Final = 64
@@ -20,7 +20,7 @@ class LinkKeys(Construct):
     forgotten: they stay as they are. An operator rotates by hand, and keeps the former keys (docs/unsubscribe.md).
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
         super().__init__(scope, construct_id)
         self.secret = CfnSecret(
             self,

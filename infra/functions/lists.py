@@ -9,23 +9,23 @@ from constructs import Construct
 from infra.functions.function import Function
 from infra.functions.lane import LEASE_MARGIN_SECONDS
 from infra.resources.queue import WorkQueue
-from infra.settings import Deployment, Target
+from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts
 
-SECONDS: Final = {Target.AWS: 900, Target.LOCAL: 12}
+SECONDS: Final = {DeployTarget.AWS: 900, DeployTarget.LOCAL: 12}
 """What it does not finish it hands over to its next invocation; a million rows take half a minute. On a laptop the
 lease of one that was killed runs out while somebody waits."""
 MEMORY_MB: Final = 1769
 """One whole processor, by which it is bound: less memory would cost as much and take longer. The largest list needs a
 fifth of it."""
-WORKERS: Final = {Target.AWS: 5, Target.LOCAL: 2}
+WORKERS: Final = {DeployTarget.AWS: 5, DeployTarget.LOCAL: 2}
 """Lists read at once; others wait in the queue. They share the tables' write capacity with the senders."""
 
 
 class Lists(Construct):
     """The queue of uploaded lists."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
         super().__init__(scope, construct_id)
         self._deployment = deployment
         self.work = WorkQueue(

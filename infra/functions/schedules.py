@@ -11,7 +11,7 @@ from constructs import Construct
 
 from infra.functions.function import Function
 from infra.resources.queue import WorkQueue
-from infra.settings import Deployment
+from infra.settings import DeploymentSettings
 from shared import contracts
 
 SECONDS: Final = 60
@@ -25,7 +25,7 @@ Two suffice for that; a waking after a resume occupies one for 20 seconds at a t
 class Schedules(Construct):
     """The group of schedules, the queue that they send to, and the role in which they do."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
         super().__init__(scope, construct_id)
         self._deployment = deployment
         self._policy = PolicyDocument()

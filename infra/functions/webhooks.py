@@ -7,7 +7,7 @@ from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
 from infra.functions.function import Function
-from infra.settings import Deployment
+from infra.settings import DeploymentSettings
 from shared import contracts
 
 SECONDS: Final = 10
@@ -23,7 +23,7 @@ class Webhooks(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        deployment: Deployment,
+        deployment: DeploymentSettings,
         code: Code,
         environment: Mapping[str, str],
     ) -> None:

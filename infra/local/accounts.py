@@ -22,7 +22,7 @@ COMMAND_SECONDS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class LocalDeployment:
     """The deployment: base address of its API, its settings, and a function's whole environment."""
 
     api: str
@@ -30,7 +30,7 @@ class Deployment:
     environment: Mapping[str, str]
 
 
-def describe(stacks: Sequence[Stack], port: int) -> Deployment:
+def describe(stacks: Sequence[Stack], port: int) -> LocalDeployment:
     """Read the deployment from the emulator; LocalCloudError if there is no API or no function with settings."""
     api = address(stacks, port)
     functions = client("lambda", port)
@@ -39,7 +39,7 @@ def describe(stacks: Sequence[Stack], port: int) -> Deployment:
             environment = functions.get_function_configuration(FunctionName=name).get("Environment", {})
             variables: dict[str, str] = environment.get("Variables", {})
             if ENV_SETTINGS in variables:
-                return Deployment(api, Settings.loads(variables[ENV_SETTINGS]), variables)
+                return LocalDeployment(api, Settings.loads(variables[ENV_SETTINGS]), variables)
     raise LocalCloudError(f"no function has {ENV_SETTINGS}")
 
 
@@ -52,7 +52,7 @@ def address(stacks: Sequence[Stack], port: int) -> str:
     return f"{emulator.url(port)}/_aws/execute-api/{apis[0]}/%24default"
 
 
-def people(known: Mapping[str, str], deployment: Deployment, port: int) -> dict[str, str]:
+def people(known: Mapping[str, str], deployment: LocalDeployment, port: int) -> dict[str, str]:
     """Return the demo account's keys: those already known, else of a new account made by the `posthaste` command."""
     if all(known.get(name) for name in PEOPLE):
         return {name: known[name] for name in PEOPLE}
@@ -63,7 +63,7 @@ def people(known: Mapping[str, str], deployment: Deployment, port: int) -> dict[
     return {"POSTHASTE_API_KEY": live.result()["key"], "POSTHASTE_TEST_KEY": test.result()["key"]}
 
 
-def posthaste(deployment: Deployment, port: int, *arguments: str) -> Any:
+def posthaste(deployment: LocalDeployment, port: int, *arguments: str) -> Any:
     """Run the `posthaste` command against the local cloud; return the JSON it prints, LocalCloudError if it fails."""
     done = subprocess.run(
         [str(Path(sys.executable).parent / "posthaste"), *arguments, "--json"],

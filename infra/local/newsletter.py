@@ -40,7 +40,7 @@ API_SECONDS: Final = 35.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentNewsletter:
     """An accepted batch: the API's answer, what the fixture expects of each row, and when it was posted (Unix s)."""
 
     batch_id: str
@@ -64,7 +64,7 @@ def call(cloud: Cloud, method: str, path: str, body: Any = None, headers: Mappin
         raise LocalCloudError(f"{method} {path}: {error.code} {error.read().decode(errors='replace')[:500]}") from error
 
 
-def send(cloud: Cloud) -> Sent:
+def send(cloud: Cloud) -> SentNewsletter:
     """Post the newsletter to every recipient of the fixture as one batch.
 
     Suppressions that an earlier newsletter's bounces left are lifted first: the fixture expects a first send.
@@ -81,7 +81,7 @@ def send(cloud: Cloud) -> Sent:
     _forgive(cloud, {row["expect"]["key"] for row in rows})
     posted_at = time.time()
     answer = call(cloud, "POST", "/batches", body, {"Idempotency-Key": uuid.uuid4().hex})
-    return Sent(answer["batch_id"], answer["job_id"], answer, rows, posted_at)
+    return SentNewsletter(answer["batch_id"], answer["job_id"], answer, rows, posted_at)
 
 
 def strike(cloud: Cloud) -> None:
@@ -100,7 +100,7 @@ def carried(found: Mapping[str, Any]) -> str:
     return f"{through}; {moved} that {OUTAGE[0]} refused while it was down went out through another provider"
 
 
-def left_out(sent: Sent, found: Mapping[str, Any]) -> str:
+def left_out(sent: SentNewsletter, found: Mapping[str, Any]) -> str:
     """Return in words why not every row of the list became a delivered message.
 
     `found`: as `evidence` returns it.
@@ -138,7 +138,7 @@ def _forgive(cloud: Cloud, keys: set[str]) -> None:
         call(cloud, "DELETE", f"/suppressions/{quote(address, safe='')}")
 
 
-def watch(cloud: Cloud, sent: Sent, *, show: Callable[[str], None] = say) -> dict[str, Any]:
+def watch(cloud: Cloud, sent: SentNewsletter, *, show: Callable[[str], None] = say) -> dict[str, Any]:
     """Follow a job until nothing is on its way any more; return its last description.
 
     Raises:
@@ -162,7 +162,7 @@ def watch(cloud: Cloud, sent: Sent, *, show: Callable[[str], None] = say) -> dic
         time.sleep(0.25)
 
 
-def log_lines(cloud: Cloud, sent: Sent) -> list[dict[str, Any]]:
+def log_lines(cloud: Cloud, sent: SentNewsletter) -> list[dict[str, Any]]:
     """Return all log lines of the batch, in list order."""
     lines: list[dict[str, Any]] = []
     cursor = ""
@@ -174,7 +174,7 @@ def log_lines(cloud: Cloud, sent: Sent) -> list[dict[str, Any]]:
             return lines
 
 
-def evidence(cloud: Cloud, sent: Sent) -> dict[str, Any]:
+def evidence(cloud: Cloud, sent: SentNewsletter) -> dict[str, Any]:
     """Return what the providers accepted and what the API's logs say, addresses replaced by their SHA-256.
 
     Returns:
@@ -197,7 +197,7 @@ def evidence(cloud: Cloud, sent: Sent) -> dict[str, Any]:
     return {"accepted": accepted, "logs": logs}
 
 
-def faults(sent: Sent, found: Mapping[str, Any]) -> list[str]:
+def faults(sent: SentNewsletter, found: Mapping[str, Any]) -> list[str]:
     """Return what is wrong with a finished batch, in words; empty if every message arrived exactly once.
 
     Args:

@@ -5,7 +5,7 @@ import sys
 from typing import Final
 
 from infra.local import emulator, processes
-from infra.local.accounts import Deployment, posthaste
+from infra.local.accounts import LocalDeployment, posthaste
 from infra.local.console import LocalCloudError
 from infra.local.deploy import client
 from infra.local.paths import Paths
@@ -41,7 +41,7 @@ def wait(paths: Paths, process: Process) -> None:
     emulator.wait_until_answers(paths, process, f"{url(process.port)}/_control", START_SECONDS)
 
 
-def introduce(deployment: Deployment, cloud_port: int, simulator_port: int) -> None:
+def introduce(deployment: LocalDeployment, cloud_port: int, simulator_port: int) -> None:
     """Make deployment and simulator know each other: credentials' secrets filled, webhooks aimed at the API.
 
     Raises:

@@ -16,7 +16,7 @@ from aws_cdk.aws_sqs import Queue
 from infra.functions.function import Function
 from infra.resources.queue import ExpressQueue, WorkQueue
 from infra.schema import RELAY
-from infra.settings import Deployment
+from infra.settings import DeploymentSettings
 from shared import metrics
 
 T = TypeVar("T")
@@ -92,7 +92,7 @@ class Pair:
         )
 
 
-def pairs(deployment: Deployment) -> list[Pair]:
+def pairs(deployment: DeploymentSettings) -> list[Pair]:
     """Return the channels and providers of the declared credentials; not the test one, which fails by order."""
     rates: dict[tuple[str, str], list[float]] = {}
     for c in deployment.settings.credentials:

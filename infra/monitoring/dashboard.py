@@ -29,7 +29,7 @@ from infra.functions.function import Function
 from infra.functions.lane import Lane
 from infra.monitoring import alarms
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
-from infra.settings import Deployment
+from infra.settings import DeploymentSettings
 from shared import contracts, metrics
 
 RUNBOOKS: Final = "docs/runbooks"
@@ -49,7 +49,7 @@ class Monitoring(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        deployment: Deployment,
+        deployment: DeploymentSettings,
         lanes: Sequence[Lane],
         express: Sequence[ExpressQueue],
         feedback: Feedback,

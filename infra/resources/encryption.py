@@ -10,7 +10,7 @@ from typing import Final
 from aws_cdk.aws_kms import IKey, Key
 from constructs import Construct
 
-from infra.settings import Deployment
+from infra.settings import DeploymentSettings
 
 USE: Final = (
     "kms:Decrypt",
@@ -25,6 +25,6 @@ SEND: Final = ("kms:Decrypt", "kms:GenerateDataKey")
 """What SQS does on behalf of somebody who sends."""
 
 
-def customer_key(scope: Construct, deployment: Deployment) -> IKey | None:
+def customer_key(scope: Construct, deployment: DeploymentSettings) -> IKey | None:
     """Return the customer's key, None if the settings name none."""
     return Key.from_key_arn(scope, "Key", deployment.kms_key_arn) if deployment.kms_key_arn else None

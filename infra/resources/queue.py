@@ -10,7 +10,7 @@ from constructs import Construct
 
 from infra.functions.function import Function
 from infra.resources.encryption import customer_key
-from infra.settings import Deployment
+from infra.settings import DeploymentSettings
 from shared import contracts
 
 MAX_RECEIVES: Final = 5
@@ -22,7 +22,7 @@ VISIBILITY_FACTOR: Final = 6
 class DeadLetters(Construct):
     """A queue of what could not be handled, kept for 14 days, as long as SQS can."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment, name: str) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings, name: str) -> None:
         super().__init__(scope, construct_id)
         key = customer_key(self, deployment)
         self.queue = Queue(
@@ -41,7 +41,7 @@ class WorkQueue(Construct):
     """A standard queue and its dead-letter queue, `<name>-dlq`."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, deployment: Deployment, name: str, consumer_seconds: int
+        self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings, name: str, consumer_seconds: int
     ) -> None:
         super().__init__(scope, construct_id)
         key = customer_key(self, deployment)
@@ -76,7 +76,7 @@ class ExpressQueue(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        deployment: Deployment,
+        deployment: DeploymentSettings,
         lane: WorkQueue,
         credential: str,
         consumer_seconds: int,
@@ -97,7 +97,7 @@ class ExpressQueue(Construct):
 
 def _queue(
     scope: Construct,
-    deployment: Deployment,
+    deployment: DeploymentSettings,
     key: IKey | None,
     name: str,
     consumer_seconds: int,

@@ -11,7 +11,7 @@ from aws_cdk.aws_sns_subscriptions import SqsSubscription
 from constructs import Construct
 
 from infra.functions.dispatch import Feedback
-from infra.settings import Deployment
+from infra.settings import DeploymentSettings
 from shared import contracts
 
 EVENTS: Final = (
@@ -38,7 +38,7 @@ class SesEvents(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        deployment: Deployment,
+        deployment: DeploymentSettings,
         credentials: Sequence[contracts.Credential],
         feedback: Feedback,
     ) -> None:

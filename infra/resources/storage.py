@@ -19,7 +19,7 @@ from constructs import Construct
 
 from infra.resources.encryption import customer_key
 from infra.schema import MAX_BACKUPS
-from infra.settings import Deployment
+from infra.settings import DeploymentSettings
 from shared import contracts
 
 UPLOADS: Final = "uploads/"
@@ -35,7 +35,7 @@ NONCURRENT_DAYS: Final = 7
 class Storage(Construct):
     """`records`, the ground truth; `ops`, the sending; who may what, and who did; the bucket for what fits no item."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
         super().__init__(scope, construct_id)
         key = customer_key(self, deployment)
         self.records = self._table("Records", deployment, key)
@@ -86,7 +86,9 @@ class Storage(Construct):
         """Return the ARNs of the bucket's objects whose names begin with one of these prefixes."""
         return [self.bucket.arn_for_objects(f"{prefix}*") for prefix in prefixes]
 
-    def _table(self, construct_id: str, deployment: Deployment, key: IKey | None, *, stream: bool = True) -> Table:
+    def _table(
+        self, construct_id: str, deployment: DeploymentSettings, key: IKey | None, *, stream: bool = True
+    ) -> Table:
         return Table(
             self,
             construct_id,
@@ -106,7 +108,7 @@ class Storage(Construct):
         )
 
 
-def _contents(deployment: Deployment) -> list[LifecycleRule]:
+def _contents(deployment: DeploymentSettings) -> list[LifecycleRule]:
     """Return what deletes large contents when their jobs have gone, each folder by the longest wait in it.
 
     The rule of the whole folder is for whatever stands in none of them: where two fit, S3 takes the shorter.

@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from shared.engine.jobs.retry import Retrier
     from shared.engine.jobs.turns import Turns
     from shared.engine.jobs.wake import Waker
-    from shared.engine.lane.breaker_cache import Circuits
+    from shared.engine.lane.breaker_cache import BreakerCache
     from shared.engine.lane.recovery import Recovery
     from shared.engine.lists.ingest import Ingestion
     from shared.engine.lists.uploading import Uploading
     from shared.engine.outcome.fold import Logger
     from shared.engine.outcome.track import Tracker
     from shared.engine.reports.export import ExportDesk, Exporter
-    from shared.engine.reports.message_log import Logs
-    from shared.engine.sweeper.expired import Expired
+    from shared.engine.reports.message_log import MessageLog
+    from shared.engine.sweeper.expired import ExpiredLeases
     from shared.engine.sweeper.sweep import Sweeper
     from shared.engine.walks import Walk
 
@@ -183,13 +183,13 @@ class Deployment:
         return self.settings.public_url or self.env.get(contracts.ENV_API_URL, "")
 
     @cached_property
-    def circuits(self) -> "Circuits":
+    def circuits(self) -> "BreakerCache":
         """The credentials' circuit breakers."""
         from shared.adapters.dynamo.credentials.breakers import DynamoBreakers  # noqa: PLC0415
-        from shared.engine.lane.breaker_cache import Circuits  # noqa: PLC0415
+        from shared.engine.lane.breaker_cache import BreakerCache  # noqa: PLC0415
 
         breakers = DynamoBreakers(self.dynamo, self.ops_table)
-        return Circuits(breakers=breakers, clock=self.clock, rng=self.rng)
+        return BreakerCache(breakers=breakers, clock=self.clock, rng=self.rng)
 
     @cached_property
     def recovery(self) -> "Recovery":
@@ -206,12 +206,12 @@ class Deployment:
         )
 
     @cached_property
-    def expired(self) -> "Expired":
+    def expired(self) -> "ExpiredLeases":
         """Takeover of the leases of dead workers, where hints say that somebody works."""
         from shared.adapters.dynamo.credentials.lease_hints import DynamoHints  # noqa: PLC0415
-        from shared.engine.sweeper.expired import Expired  # noqa: PLC0415
+        from shared.engine.sweeper.expired import ExpiredLeases  # noqa: PLC0415
 
-        return Expired(
+        return ExpiredLeases(
             records=self.records,
             ledgers=self.ledgers,
             recovery=self.recovery,
@@ -321,12 +321,12 @@ class Deployment:
         )
 
     @cached_property
-    def logs(self) -> "Logs":
+    def logs(self) -> "MessageLog":
         """What became of messages."""
-        from shared.engine.reports.message_log import Logs  # noqa: PLC0415
+        from shared.engine.reports.message_log import MessageLog  # noqa: PLC0415
 
         timeout = self.settings.feedback_timeout
-        return Logs(records=self.records, ledgers=self.ledgers, clock=self.clock, feedback_timeout=timeout)
+        return MessageLog(records=self.records, ledgers=self.ledgers, clock=self.clock, feedback_timeout=timeout)
 
     @cached_property
     def export_desk(self) -> "ExportDesk":
@@ -398,17 +398,17 @@ class Deployment:
     def tracker(self) -> "Tracker":
         """Joins feedback."""
         from shared.engine.outcome.track import Tracker  # noqa: PLC0415
-        from shared.engine.pool import Crew  # noqa: PLC0415
+        from shared.engine.pool import ThreadPool  # noqa: PLC0415
 
         return Tracker(
-            records=self.records, ledgers=self.ledgers, recovery=self.recovery, clock=self.clock, pool=Crew()
+            records=self.records, ledgers=self.ledgers, recovery=self.recovery, clock=self.clock, pool=ThreadPool()
         )
 
     @cached_property
     def waker(self) -> "Waker":
         """Wakes what a pause has kept."""
         from shared.engine.jobs.wake import Waker  # noqa: PLC0415
-        from shared.engine.pool import Crew  # noqa: PLC0415
+        from shared.engine.pool import ThreadPool  # noqa: PLC0415
 
         return Waker(
             records=self.records,
@@ -418,7 +418,7 @@ class Deployment:
             clock=self.clock,
             slots=self._slots.serving,
             queue=self._queue(contracts.ENV_DUE_QUEUE_URL),
-            pool=Crew(),
+            pool=ThreadPool(),
         )
 
     @property
@@ -432,9 +432,9 @@ class Deployment:
     @cached_property
     def _slots(self) -> "OpenSlots":
         """Every partition of the index `open` that has jobs."""
-        from shared.adapters.dynamo.credentials.known import OpenSlots, Roster  # noqa: PLC0415
+        from shared.adapters.dynamo.credentials.known import KnownCredentials, OpenSlots  # noqa: PLC0415
 
-        return OpenSlots(Roster(self.dynamo, self.ops_table), self._served)
+        return OpenSlots(KnownCredentials(self.dynamo, self.ops_table), self._served)
 
     @property
     def walks(self) -> "list[Walk]":
@@ -482,11 +482,11 @@ class Deployment:
     def sweeper(self) -> "Sweeper":
         """Walks whatever somebody may have left."""
         from shared.adapters.dynamo.jobs.bookmarks import DynamoBookmarks  # noqa: PLC0415
-        from shared.engine.pool import Crew  # noqa: PLC0415
+        from shared.engine.pool import ThreadPool  # noqa: PLC0415
         from shared.engine.sweeper.sweep import Sweeper  # noqa: PLC0415
 
         bookmarks = DynamoBookmarks(self.dynamo, self.ops_table)
-        return Sweeper(walks=self.walks, bookmarks=bookmarks, clock=self.clock, pool=Crew())
+        return Sweeper(walks=self.walks, bookmarks=bookmarks, clock=self.clock, pool=ThreadPool())
 
 
 class _LateLists:

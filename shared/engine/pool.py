@@ -76,7 +76,7 @@ class _Call(Generic[T]):
             return self._value
 
 
-class Crew:
+class ThreadPool:
     """The threads of a lane: as many as calls were under way at once of late, at most what its leases asked for.
 
     Args:
@@ -128,7 +128,7 @@ class Crew:
 class _Turn:
     """`Pool` of one lease over a lane's threads."""
 
-    def __init__(self, crew: Crew, size: int) -> None:
+    def __init__(self, crew: ThreadPool, size: int) -> None:
         self._crew = crew
         self._size = size
         self._begun: list[_Call[Any]] = []

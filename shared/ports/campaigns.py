@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shared.domain.content.content import Content
     from shared.domain.jobs.job import Job
     from shared.domain.jobs.ledger import Ledger
-    from shared.domain.lists.uploads import PackedChunk, Problem
+    from shared.domain.lists.uploads import BadRow, PackedChunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +159,11 @@ class Uploads(Protocol):
         """
         ...
 
-    def note(self, upload: Upload, number: int, problems: Sequence[Problem]) -> None:
+    def note(self, upload: Upload, number: int, problems: Sequence[BadRow]) -> None:
         """Store the problems of one step; those that a later lease has stored under the number stay."""
         ...
 
-    def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[Problem], int]:
+    def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[BadRow], int]:
         """Return problems by row, at most `limit` after the first `after`, and where to go on, 0 at the end.
 
         Those of a step that is not counted yet are left out.

@@ -128,7 +128,7 @@ def digest(ref: str, address: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ErrorRule:
     """One line of an error table. `scoped`: the refusal may be about some of a call's recipients only.
 
     The others as in `Rejected`.

@@ -27,8 +27,8 @@ from shared.providers._common import (
     REPEATED,
     SMTPUTF8,
     TO_ARG,
+    ErrorRule,
     PerContent,
-    Refusal,
     ask,
     clean,
     copies,
@@ -56,37 +56,37 @@ _DOMAIN: Final = re.compile(r"(?=.{1,253}$)[a-z0-9](?:[a-z0-9_-]{0,62})(?:\.[a-z
 
 # What an answer means
 
-OPTIONS_TOO_LARGE: Final = Refusal("options_too_large", about_message=True)
-REFUSALS: Final[Mapping[int, Refusal]] = {
-    400: Refusal("bad_request", about_message=True, scoped=True),
-    401: Refusal("unauthorized", provider_down=True),
-    402: Refusal("payment_required", provider_down=True),
-    403: Refusal("forbidden", provider_down=True),
-    404: Refusal("domain_not_found", provider_down=True),
-    413: Refusal("too_large", permanent=True),
-    422: Refusal("unprocessable", permanent=True, scoped=True),
+OPTIONS_TOO_LARGE: Final = ErrorRule("options_too_large", about_message=True)
+REFUSALS: Final[Mapping[int, ErrorRule]] = {
+    400: ErrorRule("bad_request", about_message=True, scoped=True),
+    401: ErrorRule("unauthorized", provider_down=True),
+    402: ErrorRule("payment_required", provider_down=True),
+    403: ErrorRule("forbidden", provider_down=True),
+    404: ErrorRule("domain_not_found", provider_down=True),
+    413: ErrorRule("too_large", permanent=True),
+    422: ErrorRule("unprocessable", permanent=True, scoped=True),
 }
 """Status → meaning, if the text does not say more. 420 and 429 are throttling; all others: see `_common.fault`."""
-UNAVAILABLE: Final = Refusal("unavailable")
+UNAVAILABLE: Final = ErrorRule("unavailable")
 """Mailgun's own 503: a refusal before anything is taken."""
 THROTTLED: Final = frozenset({420, 429})
 """Users meet 420 where 429 is documented (github.com/mailgun/mailgun-java/issues/50)."""
 TEXTS: Final = (
-    (re.compile(r"disabled|suspended", re.IGNORECASE), Refusal("account_disabled", provider_down=True)),
+    (re.compile(r"disabled|suspended", re.IGNORECASE), ErrorRule("account_disabled", provider_down=True)),
     (
         re.compile(r"limit exceeded|try again after|too fast|rate limit|limited to \d+ messages", re.IGNORECASE),
         None,
     ),
     (
         re.compile(r"large batches|recipients per request|too many recipients", re.IGNORECASE),
-        Refusal("batch_not_allowed", provider_down=True),
+        ErrorRule("batch_not_allowed", provider_down=True),
     ),
-    (re.compile(r"not allowed to send", re.IGNORECASE), Refusal("domain_not_allowed", provider_down=True)),
-    (re.compile(r"^\W*to\W+parameter", re.IGNORECASE), Refusal("invalid_recipient", permanent=True, scoped=True)),
-    (re.compile(r"^\W*b?cc\W+parameter", re.IGNORECASE), Refusal("invalid_copy", permanent=True)),
-    (re.compile(r"^\W*from\W+parameter", re.IGNORECASE), Refusal("invalid_from", permanent=True)),
-    (re.compile(r"at least one of\W+text", re.IGNORECASE), Refusal("invalid_content", permanent=True)),
-    (re.compile(r"^header ", re.IGNORECASE), Refusal("invalid_headers", permanent=True)),
+    (re.compile(r"not allowed to send", re.IGNORECASE), ErrorRule("domain_not_allowed", provider_down=True)),
+    (re.compile(r"^\W*to\W+parameter", re.IGNORECASE), ErrorRule("invalid_recipient", permanent=True, scoped=True)),
+    (re.compile(r"^\W*b?cc\W+parameter", re.IGNORECASE), ErrorRule("invalid_copy", permanent=True)),
+    (re.compile(r"^\W*from\W+parameter", re.IGNORECASE), ErrorRule("invalid_from", permanent=True)),
+    (re.compile(r"at least one of\W+text", re.IGNORECASE), ErrorRule("invalid_content", permanent=True)),
+    (re.compile(r"^header ", re.IGNORECASE), ErrorRule("invalid_headers", permanent=True)),
     (re.compile(r"limited to 16 ?kb", re.IGNORECASE), OPTIONS_TOO_LARGE),
 )
 """Texts of a 400, 401, 403, 420 or 429 that say more than the status, the first that fits; None: throttled. Mailgun

@@ -23,8 +23,8 @@ from shared.providers._common import (
     REF_ARG,
     SMTPUTF8,
     TO_ARG,
+    ErrorRule,
     PerContent,
-    Refusal,
     ask,
     clean,
     copies,
@@ -47,29 +47,29 @@ RESOLVES_WITHIN: Final = 23 * 3600.0
 
 # What an answer means
 
-REFUSALS: Final[Mapping[str, Refusal]] = {
-    "invalid_idempotency_key": Refusal("invalid_idempotency_key", about_message=True),
-    "validation_error": Refusal("validation_error", permanent=True),
-    "security_error": Refusal("security_error", about_message=True),
-    "invalid_attachment": Refusal("invalid_attachments", permanent=True),
-    "invalid_parameter": Refusal("invalid_parameter", permanent=True),
-    "invalid_from_address": Refusal("invalid_from", permanent=True),
-    "missing_required_field": Refusal("missing_required_field", permanent=True),
-    "missing_api_key": Refusal("missing_api_key", provider_down=True),
-    "invalid_api_key": Refusal("invalid_api_key", provider_down=True),
-    "restricted_api_key": Refusal("restricted_api_key", provider_down=True),
-    "suspended_api_key": Refusal("suspended_api_key", provider_down=True),
-    "invalid_permission": Refusal("invalid_permission", provider_down=True),
-    "daily_quota_exceeded": Refusal("daily_quota_exceeded", provider_down=True),
-    "monthly_quota_exceeded": Refusal("monthly_quota_exceeded", provider_down=True),
+REFUSALS: Final[Mapping[str, ErrorRule]] = {
+    "invalid_idempotency_key": ErrorRule("invalid_idempotency_key", about_message=True),
+    "validation_error": ErrorRule("validation_error", permanent=True),
+    "security_error": ErrorRule("security_error", about_message=True),
+    "invalid_attachment": ErrorRule("invalid_attachments", permanent=True),
+    "invalid_parameter": ErrorRule("invalid_parameter", permanent=True),
+    "invalid_from_address": ErrorRule("invalid_from", permanent=True),
+    "missing_required_field": ErrorRule("missing_required_field", permanent=True),
+    "missing_api_key": ErrorRule("missing_api_key", provider_down=True),
+    "invalid_api_key": ErrorRule("invalid_api_key", provider_down=True),
+    "restricted_api_key": ErrorRule("restricted_api_key", provider_down=True),
+    "suspended_api_key": ErrorRule("suspended_api_key", provider_down=True),
+    "invalid_permission": ErrorRule("invalid_permission", provider_down=True),
+    "daily_quota_exceeded": ErrorRule("daily_quota_exceeded", provider_down=True),
+    "monthly_quota_exceeded": ErrorRule("monthly_quota_exceeded", provider_down=True),
 }
 """Name of a 4xx → meaning; what is not named here is judged by its status."""
-STATUSES: Final[Mapping[int, Refusal]] = {
-    400: Refusal("bad_request", permanent=True),
-    401: Refusal("unauthorized", provider_down=True),
-    403: Refusal("forbidden", provider_down=True),
-    413: Refusal("too_large", permanent=True),
-    422: Refusal("unprocessable", permanent=True),
+STATUSES: Final[Mapping[int, ErrorRule]] = {
+    400: ErrorRule("bad_request", permanent=True),
+    401: ErrorRule("unauthorized", provider_down=True),
+    403: ErrorRule("forbidden", provider_down=True),
+    413: ErrorRule("too_large", permanent=True),
+    422: ErrorRule("unprocessable", permanent=True),
 }
 """Status → meaning. 429 is throttling; a 409 leaves the attempt's fate open; all others: see `_common.fault`."""
 TEXTS: Final = (
@@ -82,7 +82,7 @@ TEXTS: Final = (
     (re.compile(r"\Wattachments?\W", re.IGNORECASE), "invalid_attachments"),
 )
 """Texts of a `validation_error` → code, the first that fits."""
-SENDER_NOT_VERIFIED: Final = Refusal("sender_not_verified", about_message=True)
+SENDER_NOT_VERIFIED: Final = ErrorRule("sender_not_verified", about_message=True)
 """A sender whose domain this account has not verified concerns that sender alone: the breaker stays closed."""
 CONFLICTS: Final[Mapping[str, str]] = {"concurrent_idempotent_requests": "in_progress"}
 """Names of a 409 → why the fate is not known; others keep their name. A key that was used with another body was used:

@@ -18,8 +18,8 @@ from shared.providers._common import (
     REPEATED,
     SMTPUTF8,
     TO_ARG,
+    ErrorRule,
     PerContent,
-    Refusal,
     ask,
     copies,
     digest,
@@ -43,20 +43,20 @@ PER_CALL: Final = 1000
 # What an answer means
 
 
-REFUSALS: Final[Mapping[int, Refusal]] = {
-    400: Refusal("bad_request", permanent=True, scoped=True),
-    401: Refusal("unauthorized", provider_down=True),
-    402: Refusal("payment_required", provider_down=True),
-    403: Refusal("forbidden", provider_down=True),
-    413: Refusal("too_large", permanent=True),
-    422: Refusal("unprocessable", permanent=True, scoped=True),
+REFUSALS: Final[Mapping[int, ErrorRule]] = {
+    400: ErrorRule("bad_request", permanent=True, scoped=True),
+    401: ErrorRule("unauthorized", provider_down=True),
+    402: ErrorRule("payment_required", provider_down=True),
+    403: ErrorRule("forbidden", provider_down=True),
+    413: ErrorRule("too_large", permanent=True),
+    422: ErrorRule("unprocessable", permanent=True, scoped=True),
 }
 """Status → meaning. 429 is throttling; all others: see `_common.fault`."""
-UNAVAILABLE: Final = Refusal("unavailable")
+UNAVAILABLE: Final = ErrorRule("unavailable")
 """SendGrid's own 503, "the v3 Web API is not available": a refusal before anything is taken."""
 MESSAGES: Final = (
-    (re.compile("credits exceeded", re.IGNORECASE), Refusal("credits_exceeded", provider_down=True)),
-    (re.compile("verified sender identity", re.IGNORECASE), Refusal("sender_not_verified", about_message=True)),
+    (re.compile("credits exceeded", re.IGNORECASE), ErrorRule("credits_exceeded", provider_down=True)),
+    (re.compile("verified sender identity", re.IGNORECASE), ErrorRule("sender_not_verified", about_message=True)),
 )
 """Texts of 401 and 403 that say more than the status. A sender that this account has not verified concerns that sender
 alone: it must not open the breaker for all."""
@@ -223,7 +223,7 @@ def _errors(body: bytes) -> list[dict[str, str]]:
     ]
 
 
-def _scoped(refusal: Refusal, errors: Sequence[Mapping[str, str]], n: int) -> list[Outcome]:
+def _scoped(refusal: ErrorRule, errors: Sequence[Mapping[str, str]], n: int) -> list[Outcome]:
     """Condemn the recipients that the errors name; all of them for what they share, or if there is but one.
 
     An error that names neither may be about any of them: the others of the call are tried apart.
@@ -240,7 +240,7 @@ def _scoped(refusal: Refusal, errors: Sequence[Mapping[str, str]], n: int) -> li
     return outcomes
 
 
-def _code(refusal: Refusal, field: str) -> str:
+def _code(refusal: ErrorRule, field: str) -> str:
     name = field.partition(".")[0]
     if name == "personalizations":
         return "invalid_recipient"

@@ -22,8 +22,8 @@ from shared.providers._common import (
     JOIN,
     MAX_ID,
     SMTPUTF8,
+    ErrorRule,
     PerContent,
-    Refusal,
     ask,
     clean,
     fault,
@@ -47,47 +47,47 @@ _REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
 # What an answer means
 
 _DOWN: Final = {"provider_down": True}
-ERRORS: Final[Mapping[str, Refusal | None]] = {
+ERRORS: Final[Mapping[str, ErrorRule | None]] = {
     "TooManyRequestsException": None,
     "ThrottlingException": None,
     "Throttling": None,
     "LimitExceededException": None,
-    "AccountSuspendedException": Refusal("account_suspended", **_DOWN),
-    "SendingPausedException": Refusal("sending_paused", **_DOWN),
-    "MailFromDomainNotVerifiedException": Refusal("mail_from_not_verified", about_message=True),
-    "MessageRejected": Refusal("message_rejected", permanent=True, scoped=True),
-    "BadRequestException": Refusal("bad_request", permanent=True, scoped=True),
-    "ValidationException": Refusal("bad_request", permanent=True, scoped=True),
-    "NotFoundException": Refusal("configuration_set_not_found", **_DOWN),
-    "RequestEntityTooLargeException": Refusal("too_large", permanent=True),
+    "AccountSuspendedException": ErrorRule("account_suspended", **_DOWN),
+    "SendingPausedException": ErrorRule("sending_paused", **_DOWN),
+    "MailFromDomainNotVerifiedException": ErrorRule("mail_from_not_verified", about_message=True),
+    "MessageRejected": ErrorRule("message_rejected", permanent=True, scoped=True),
+    "BadRequestException": ErrorRule("bad_request", permanent=True, scoped=True),
+    "ValidationException": ErrorRule("bad_request", permanent=True, scoped=True),
+    "NotFoundException": ErrorRule("configuration_set_not_found", **_DOWN),
+    "RequestEntityTooLargeException": ErrorRule("too_large", permanent=True),
 }
 """Name of an error → meaning, if its text does not say more; None: throttled."""
-ENTRIES: Final[Mapping[str, Refusal | None]] = {
-    "MESSAGE_REJECTED": Refusal("message_rejected", permanent=True),
-    "MAIL_FROM_DOMAIN_NOT_VERIFIED": Refusal("mail_from_not_verified", about_message=True),
-    "CONFIGURATION_SET_NOT_FOUND": Refusal("configuration_set_not_found", **_DOWN),
-    "CONFIGURATION_SET_DOES_NOT_EXIST": Refusal("configuration_set_not_found", **_DOWN),
-    "TEMPLATE_NOT_FOUND": Refusal("template_not_found", about_message=True),
-    "TEMPLATE_DOES_NOT_EXIST": Refusal("template_not_found", about_message=True),
-    "ACCOUNT_SUSPENDED": Refusal("account_suspended", **_DOWN),
+ENTRIES: Final[Mapping[str, ErrorRule | None]] = {
+    "MESSAGE_REJECTED": ErrorRule("message_rejected", permanent=True),
+    "MAIL_FROM_DOMAIN_NOT_VERIFIED": ErrorRule("mail_from_not_verified", about_message=True),
+    "CONFIGURATION_SET_NOT_FOUND": ErrorRule("configuration_set_not_found", **_DOWN),
+    "CONFIGURATION_SET_DOES_NOT_EXIST": ErrorRule("configuration_set_not_found", **_DOWN),
+    "TEMPLATE_NOT_FOUND": ErrorRule("template_not_found", about_message=True),
+    "TEMPLATE_DOES_NOT_EXIST": ErrorRule("template_not_found", about_message=True),
+    "ACCOUNT_SUSPENDED": ErrorRule("account_suspended", **_DOWN),
     "ACCOUNT_THROTTLED": None,
-    "ACCOUNT_DAILY_QUOTA_EXCEEDED": Refusal("daily_quota_exceeded", **_DOWN),
-    "INVALID_SENDING_POOL_NAME": Refusal("invalid_sending_pool", **_DOWN),
-    "ACCOUNT_SENDING_PAUSED": Refusal("sending_paused", **_DOWN),
-    "CONFIGURATION_SET_SENDING_PAUSED": Refusal("sending_paused", **_DOWN),
-    "INVALID_PARAMETER": Refusal("bad_request", permanent=True),
-    "TRANSIENT_FAILURE": Refusal("transient_failure"),
-    "FAILED": Refusal("failed"),
+    "ACCOUNT_DAILY_QUOTA_EXCEEDED": ErrorRule("daily_quota_exceeded", **_DOWN),
+    "INVALID_SENDING_POOL_NAME": ErrorRule("invalid_sending_pool", **_DOWN),
+    "ACCOUNT_SENDING_PAUSED": ErrorRule("sending_paused", **_DOWN),
+    "CONFIGURATION_SET_SENDING_PAUSED": ErrorRule("sending_paused", **_DOWN),
+    "INVALID_PARAMETER": ErrorRule("bad_request", permanent=True),
+    "TRANSIENT_FAILURE": ErrorRule("transient_failure"),
+    "FAILED": ErrorRule("failed"),
 }
 """Status of an entry → meaning; all but SUCCESS are surely not sent. None: throttled. The reference has two names for
 what does not exist: those of its list of values and those of its text."""
 TEXTS: Final = (
-    (re.compile(r"daily (?:message|sending) quota", re.IGNORECASE), Refusal("daily_quota_exceeded", **_DOWN)),
+    (re.compile(r"daily (?:message|sending) quota", re.IGNORECASE), ErrorRule("daily_quota_exceeded", **_DOWN)),
     (
         re.compile(r"not verified|failed the check", re.IGNORECASE),
-        Refusal("identity_not_verified", about_message=True),
+        ErrorRule("identity_not_verified", about_message=True),
     ),
-    (re.compile(r"sending paused|sending is disabled", re.IGNORECASE), Refusal("sending_paused", **_DOWN)),
+    (re.compile(r"sending paused|sending is disabled", re.IGNORECASE), ErrorRule("sending_paused", **_DOWN)),
 )
 """Texts that say more than a name. An identity that this account has not verified (a sender; in the sandbox a recipient
 too) concerns these messages alone, and another provider may well know it."""
@@ -235,7 +235,7 @@ class Ses:
         scoped = refusal is not None and refusal.scoped and isinstance(judged, Rejected) and judged.permanent
         return BATCH_REFUSED if n > 1 and scoped else judged
 
-    def _judged(self, refusal: Refusal | None, said: str, headers: Mapping[str, str]) -> Outcome:
+    def _judged(self, refusal: ErrorRule | None, said: str, headers: Mapping[str, str]) -> Outcome:
         special = next((found for pattern, found in TEXTS if pattern.search(said)), None)
         if special is not None:
             return special.rejected(by_text=refusal is None or not refusal.provider_down)

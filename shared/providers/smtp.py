@@ -14,10 +14,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from shared.domain.content.content import Content, Mailbox
-from shared.domain.content.smtp import Mail, Relay, Reply, Step, Tls
+from shared.domain.content.smtp import Mail, Relay, Reply, SmtpStep, Tls
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, Clock, NoTime, NotSent, Smtp, Target, Unfit
-from shared.providers._common import MAX_ID, PerContent, Refusal, copies, own_words, wait
+from shared.providers._common import MAX_ID, ErrorRule, PerContent, copies, own_words, wait
 from shared.providers.registry import Needs, SecretField
 from shared.providers.smtp_message import Unsendable, common, message_id, own
 
@@ -35,9 +35,9 @@ PAUSE: Final = 30.0
 # What a reply means
 
 UNAUTHORIZED: Final = Rejected("unauthorized", permanent=False, provider_down=True)
-UNFIT: Final[Mapping[str, Refusal]] = {
-    "smtputf8_not_offered": Refusal("smtputf8_not_offered", permanent=True),
-    "too_large": Refusal("too_large", permanent=True),
+UNFIT: Final[Mapping[str, ErrorRule]] = {
+    "smtputf8_not_offered": ErrorRule("smtputf8_not_offered", permanent=True),
+    "too_large": ErrorRule("too_large", permanent=True),
 }
 TEXTS: Final = (
     (
@@ -46,7 +46,7 @@ TEXTS: Final = (
             r"|authentication (?:is )?required|not authenticated",
             re.IGNORECASE,
         ),
-        Refusal("relay_denied", provider_down=True),
+        ErrorRule("relay_denied", provider_down=True),
     ),
     (
         re.compile(
@@ -54,7 +54,7 @@ TEXTS: Final = (
             r"|(?:your|this) (?:account|user) .{0,10}\b(?:paused|suspended|disabled|blocked|deactivated)",
             re.IGNORECASE,
         ),
-        Refusal("account_disabled", provider_down=True),
+        ErrorRule("account_disabled", provider_down=True),
     ),
     (
         re.compile(
@@ -67,14 +67,14 @@ TEXTS: Final = (
 )
 """Texts that say more than the code, the first that fits; None: too fast if the code is 4xx, an allowance used up if it
 is 5xx. None of them may condemn a message. Not asked of what enhanced codes x.1 and x.2 say of one mailbox."""
-SUBJECTS: Final[Mapping[str, Refusal]] = {
-    "1": Refusal("", permanent=True),
-    "2": Refusal("", permanent=True),
-    "3": Refusal(""),
-    "4": Refusal("", permanent=True),
-    "5": Refusal(""),
-    "6": Refusal("", permanent=True),
-    "7": Refusal("", about_message=True),
+SUBJECTS: Final[Mapping[str, ErrorRule]] = {
+    "1": ErrorRule("", permanent=True),
+    "2": ErrorRule("", permanent=True),
+    "3": ErrorRule(""),
+    "4": ErrorRule("", permanent=True),
+    "5": ErrorRule(""),
+    "6": ErrorRule("", permanent=True),
+    "7": ErrorRule("", about_message=True),
 }
 """Subject of an enhanced code 5.x.y → meaning: address, mailbox, the server itself, routing, protocol, content, policy.
 A policy is this server's, another may think better of the message."""
@@ -85,7 +85,7 @@ MISFITS: Final = frozenset({"starttls_not_offered", "auth_not_offered", "auth_ne
 TOO_LARGE: Final = frozenset({"5.2.3", "5.3.4"})
 BASIC: Final = frozenset({550, 551, 552, 553, 554})
 """Codes of RCPT that condemn the recipient, where no enhanced code says more. 500 to 504 are about the command."""
-SETUP: Final = frozenset({Step.GREETING, Step.EHLO, Step.STARTTLS, Step.AUTH})
+SETUP: Final = frozenset({SmtpStep.GREETING, SmtpStep.EHLO, SmtpStep.STARTTLS, SmtpStep.AUTH})
 """Steps before there is a message."""
 _TOO_BIG: Final = 552
 _BUSY: Final = 450
@@ -156,7 +156,7 @@ class SmtpRelay:
         except NoTime:
             return NotStarted()
         except Unfit as error:
-            return UNFIT.get(str(error), Refusal("not_sent")).rejected()
+            return UNFIT.get(str(error), ErrorRule("not_sent")).rejected()
         except NotSent as error:
             return Rejected(str(error) or "not_sent", permanent=False, provider_down=str(error) in MISFITS)
         except AnswerLost as error:
@@ -224,7 +224,7 @@ def judged(reply: Reply, said: str) -> Outcome:
     first = _ENHANCED.match(reply.text.lstrip())
     status = first[1] if first and first[1][0] == str(reply.code)[0] else ""
     code = status or f"smtp_{reply.code}"
-    of_mailbox = reply.step is Step.RCPT and status[2:3] in ("1", "2")
+    of_mailbox = reply.step is SmtpStep.RCPT and status[2:3] in ("1", "2")
     special = None if of_mailbox else next((pair for pair in TEXTS if pair[0].search(said)), None)
     quoted = reply.step not in SETUP  # there is a message whose words it may quote
     if special and special[1]:
@@ -233,27 +233,27 @@ def judged(reply: Reply, said: str) -> Outcome:
         if reply.code >= _PERMANENT:
             return Rejected("quota_exceeded", permanent=False, provider_down=True, by_text=quoted)
         return Throttled(_pause(said))
-    if reply.step is Step.AUTH and reply.code >= _PERMANENT:
+    if reply.step is SmtpStep.AUTH and reply.code >= _PERMANENT:
         return UNAUTHORIZED
     if reply.step in SETUP:
         return Rejected(code, permanent=False, provider_down=reply.code >= _PERMANENT)
     if reply.code < _PERMANENT:
-        mailbox_busy = reply.step is Step.RCPT and reply.code == _BUSY and not status
+        mailbox_busy = reply.step is SmtpStep.RCPT and reply.code == _BUSY and not status
         return Rejected(code, permanent=False, about_message=mailbox_busy or status[2:3] in OF_MESSAGE)
     return _final(reply, status, code)
 
 
 def _final(reply: Reply, status: str, code: str) -> Rejected:
     """Judge a 5xx of the transaction: whether it condemns the recipient or the content, or only this way of sending."""
-    if status in TOO_LARGE or (reply.code == _TOO_BIG and not status and reply.step is not Step.RCPT):
+    if status in TOO_LARGE or (reply.code == _TOO_BIG and not status and reply.step is not SmtpStep.RCPT):
         return Rejected("too_large", permanent=True)
-    if reply.step is Step.MAIL:
+    if reply.step is SmtpStep.MAIL:
         return Rejected("sender_refused", permanent=False, about_message=True)  # others may let this sender
-    if reply.step is Step.RCPT:
-        unsaid = Refusal("", permanent=reply.code in BASIC)
+    if reply.step is SmtpStep.RCPT:
+        unsaid = ErrorRule("", permanent=reply.code in BASIC)
         code = "invalid_copy" if reply.recipient else code  # nobody gets the mail without the copy
     else:
-        unsaid = Refusal("", about_message=True)
+        unsaid = ErrorRule("", about_message=True)
     return SUBJECTS.get(status[2:3], unsaid).rejected(code)
 
 

@@ -22,7 +22,7 @@ from shared.contracts import WEBHOOK_PATH
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
-from shared.providers._common import MAX_ID, Refusal, ask, clean, fault, keys, own_answer, perform, wait
+from shared.providers._common import MAX_ID, ErrorRule, ask, clean, fault, keys, own_answer, perform, wait
 from shared.providers.registry import Needs, SecretField
 from shared.providers.twilio_events import REF_QUERY, TwilioWebhooks
 
@@ -38,33 +38,33 @@ _SID: Final = re.compile(r"[A-Za-z0-9]{1,64}")
 
 # What an answer means
 
-INVALID_RECIPIENT: Final = Refusal("invalid_recipient", permanent=True)
-TOO_LONG: Final = Refusal("too_large", permanent=True)
-EMPTY: Final = Refusal("invalid_content", permanent=True)
-UNAUTHORIZED: Final = Refusal("unauthorized", provider_down=True)
-SENDER: Final = Refusal("invalid_from", provider_down=True)
-QUEUE_FULL: Final = Refusal("queue_full", provider_down=True)
-REFUSALS: Final[Mapping[int, Refusal]] = {
+INVALID_RECIPIENT: Final = ErrorRule("invalid_recipient", permanent=True)
+TOO_LONG: Final = ErrorRule("too_large", permanent=True)
+EMPTY: Final = ErrorRule("invalid_content", permanent=True)
+UNAUTHORIZED: Final = ErrorRule("unauthorized", provider_down=True)
+SENDER: Final = ErrorRule("invalid_from", provider_down=True)
+QUEUE_FULL: Final = ErrorRule("queue_full", provider_down=True)
+REFUSALS: Final[Mapping[int, ErrorRule]] = {
     20003: UNAUTHORIZED,
-    20005: Refusal("account_not_active", provider_down=True),
-    20006: Refusal("forbidden", provider_down=True),
-    20404: Refusal("account_not_found", provider_down=True),
-    30002: Refusal("account_suspended", provider_down=True),
+    20005: ErrorRule("account_not_active", provider_down=True),
+    20006: ErrorRule("forbidden", provider_down=True),
+    20404: ErrorRule("account_not_found", provider_down=True),
+    30002: ErrorRule("account_suspended", provider_down=True),
     21211: INVALID_RECIPIENT,
     21217: INVALID_RECIPIENT,
     21604: INVALID_RECIPIENT,
     21614: INVALID_RECIPIENT,
     21635: INVALID_RECIPIENT,
-    21610: Refusal("unsubscribed", permanent=True, unwanted=True),
+    21610: ErrorRule("unsubscribed", permanent=True, unwanted=True),
     21602: EMPTY,
     21619: EMPTY,
     21605: TOO_LONG,
     21617: TOO_LONG,
-    21408: Refusal("region_not_permitted", about_message=True),
-    21612: Refusal("no_route", about_message=True),
-    21608: Refusal("recipient_not_verified", about_message=True),
-    21606: Refusal("sender_not_capable", about_message=True),
-    21659: Refusal("sender_not_capable", about_message=True),
+    21408: ErrorRule("region_not_permitted", about_message=True),
+    21612: ErrorRule("no_route", about_message=True),
+    21608: ErrorRule("recipient_not_verified", about_message=True),
+    21606: ErrorRule("sender_not_capable", about_message=True),
+    21659: ErrorRule("sender_not_capable", about_message=True),
     21212: SENDER,
     21401: SENDER,
     21603: SENDER,
@@ -75,7 +75,7 @@ REFUSALS: Final[Mapping[int, Refusal]] = {
     21703: SENDER,
     21704: SENDER,
     21705: SENDER,
-    21609: Refusal("invalid_callback", provider_down=True),
+    21609: ErrorRule("invalid_callback", provider_down=True),
     21611: QUEUE_FULL,
     30001: QUEUE_FULL,
 }
@@ -84,10 +84,10 @@ REFUSALS: Final[Mapping[int, Refusal]] = {
 reaches others. 21401 is about the sender's number and 21617 about the body, whatever their neighbours are about. A full
 queue holds ten hours of messages: others fare no better until it drains."""
 THROTTLED: Final = frozenset({20429, 14107})
-STATUSES: Final[Mapping[int, Refusal]] = {
+STATUSES: Final[Mapping[int, ErrorRule]] = {
     401: UNAUTHORIZED,
-    403: Refusal("forbidden", provider_down=True),
-    404: Refusal("account_not_found", provider_down=True),
+    403: ErrorRule("forbidden", provider_down=True),
+    404: ErrorRule("account_not_found", provider_down=True),
     413: TOO_LONG,
 }
 """Status → meaning, if the code is not in the table. Another code with 400 goes by another credential: most of the

@@ -9,7 +9,7 @@ import pytest
 
 from shared.adapters.smtp.session import MAX_REPLY
 from shared.adapters.smtp.transport import SmtpClient
-from shared.domain.content.smtp import Relay, Reply, Step, Tls
+from shared.domain.content.smtp import Relay, Reply, SmtpStep, Tls
 from shared.ports import AnswerLost, Interrupted, NoTime, NotSent, Unfit
 from tests import certificates
 from tests.adapters.relays import Say, drip, drop, half, hang, relay, reset
@@ -39,7 +39,7 @@ def test_a_connection_is_used_again_without_a_word_between(client: SmtpClient, e
 def test_it_makes_one_transaction(client: SmtpClient, extensions: str) -> None:
     commands: list[bytes] = []
     with serving(relay(extensions=extensions, commands=commands)) as server:
-        assert submit(client, server) == Reply(Step.END, 250, "2.0.0 Ok: queued as 4F0")
+        assert submit(client, server) == Reply(SmtpStep.END, 250, "2.0.0 Ok: queued as 4F0")
         assert server.requests == [WIRE]
     assert commands == [
         b"EHLO [127.0.0.1]\r\n",
@@ -159,12 +159,12 @@ def test_a_reply_lost_on_a_used_connection_is_not_asked_for_again(client: SmtpCl
 # The server's own word
 
 REFUSALS = [
-    ("GREETING", Step.GREETING, 0),
-    ("EHLO", Step.EHLO, 0),
-    ("MAIL", Step.MAIL, 0),
-    ("RCPT", Step.RCPT, 0),
-    ("DATA", Step.DATA, 0),
-    ("END", Step.END, 1),
+    ("GREETING", SmtpStep.GREETING, 0),
+    ("EHLO", SmtpStep.EHLO, 0),
+    ("MAIL", SmtpStep.MAIL, 0),
+    ("RCPT", SmtpStep.RCPT, 0),
+    ("DATA", SmtpStep.DATA, 0),
+    ("END", SmtpStep.END, 1),
 ]
 
 
@@ -173,7 +173,7 @@ REFUSALS = [
 @pytest.mark.parametrize(("verb", "step", "heard"), REFUSALS)
 @pytest.mark.parametrize("code", [421, 450, 550])
 def test_a_refusal_is_returned_with_its_step(
-    client: SmtpClient, verb: str, step: Step, heard: int, code: int, extensions: str
+    client: SmtpClient, verb: str, step: SmtpStep, heard: int, code: int, extensions: str
 ) -> None:
     said = f"{code}-4.7.1 first\r\n{code} second\r\n".encode()
     with serving(relay(extensions=extensions, say={verb: said})) as server:
@@ -204,7 +204,7 @@ def test_all_of_the_envelope_or_nothing(client: SmtpClient, extensions: str) -> 
     answers = iter([b"250 ok\r\n", b"550 5.1.1 who\r\n", b"250 ok\r\n"])
     three = replace(MAIL, recipients=("a@x.example", "b@x.example", "c@x.example"))
     with serving(relay(extensions=extensions, say={"RCPT": lambda _: next(answers)})) as server:
-        assert submit(client, server, three) == Reply(Step.RCPT, 550, "5.1.1 who", recipient=1)
+        assert submit(client, server, three) == Reply(SmtpStep.RCPT, 550, "5.1.1 who", recipient=1)
         assert server.requests == []
 
 

@@ -12,7 +12,7 @@ import pytest
 from shared.adapters.smtp import transport as under_test
 from shared.adapters.smtp.session import Session
 from shared.adapters.smtp.transport import SmtpClient
-from shared.domain.content.smtp import Relay, Reply, Step, Tls
+from shared.domain.content.smtp import Relay, Reply, SmtpStep, Tls
 from shared.ports import Interrupted, NoTime, NotSent
 from tests import certificates
 from tests.adapters.relays import Say, drop, hang, relay, reset
@@ -72,7 +72,7 @@ def test_without_starttls_nothing_is_told(client: SmtpClient, extensions: str) -
 @pytest.mark.parametrize("say", [b"454 4.7.0 no TLS now\r\n", b"502 5.5.1 what\r\n"])
 def test_starttls_refused(client: SmtpClient, say: bytes) -> None:
     with serving(relay(extensions="STARTTLS", say={"STARTTLS": say})) as server:
-        assert submit(client, with_login(server, Tls.STARTTLS)).step is Step.STARTTLS
+        assert submit(client, with_login(server, Tls.STARTTLS)).step is SmtpStep.STARTTLS
         assert server.requests == []
 
 
@@ -164,7 +164,7 @@ def test_auth_that_is_not_offered(client: SmtpClient, extensions: str) -> None:
 @pytest.mark.parametrize("code", [421, 454, 535])
 def test_auth_refused(client: SmtpClient, code: int) -> None:
     with serving(relay(extensions="AUTH PLAIN", say={"AUTH": f"{code} 5.7.8 no\r\n".encode()})) as server:
-        assert submit(client, with_login(server, Tls.NONE)) == Reply(Step.AUTH, code, "5.7.8 no")
+        assert submit(client, with_login(server, Tls.NONE)) == Reply(SmtpStep.AUTH, code, "5.7.8 no")
         assert server.requests == []
 
 

@@ -15,7 +15,7 @@ from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.accounts.stats import Stats
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.credentials import CredentialStates
-from shared.adapters.dynamo.idempotent_replies import Answers
+from shared.adapters.dynamo.idempotent_replies import IdempotentReplies
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.contracts import Credential
@@ -266,7 +266,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         journal=made[0].journal,
         stats=Stats(client, records, clock),
         listing=Listing(client, records, clock),
-        answers=Answers(client, records, clock),
+        answers=IdempotentReplies(client, records, clock),
         credentials=CredentialStates(client, tables.ops, clock),
         records=world.records,
         intake=Intake(settings=world.settings, senders=accounts, unwanted=suppressions, clock=clock, address=ADDRESS),

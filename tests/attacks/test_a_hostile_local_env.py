@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cli.deployment import deployment
-from cli.environment import Target, api_target, local_cloud
+from cli.environment import Destination, api_target, local_cloud
 from cli.errors import Misused
 from infra.local.paths import EXPORT
 
@@ -49,7 +49,7 @@ def test_an_address_that_is_not_this_machines_is_refused(
     with pytest.raises(Misused, match="not on this machine"):
         deployment("dev", aws=False)
     both = {"POSTHASTE_URL": "https://api.example.com", "POSTHASTE_API_KEY": "ph_live_mine"}
-    assert api_target(both, inside) == Target("https://api.example.com", "ph_live_mine"), "the file is not asked"
+    assert api_target(both, inside) == Destination("https://api.example.com", "ph_live_mine"), "the file is not asked"
 
 
 @pytest.mark.promise(9)
@@ -59,5 +59,5 @@ def test_a_key_of_the_environment_goes_to_no_address_of_a_file(tmp_path: Path) -
         api_target({"POSTHASTE_API_KEY": "ph_live_mine"}, inside)
     with pytest.raises(Misused, match="no API key"):
         api_target({"POSTHASTE_URL": "http://127.0.0.1:10"}, inside)
-    assert api_target({}, inside) == Target("http://127.0.0.1:9", "ph_live_local")
+    assert api_target({}, inside) == Destination("http://127.0.0.1:9", "ph_live_local")
     assert local_cloud({}, inside) is not None

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from shared.contracts import Credential, Settings
-from shared.domain.content.smtp import Mail, Relay, Reply, Step
+from shared.domain.content.smtp import Mail, Relay, Reply, SmtpStep
 from shared.domain.jobs.outcomes import Accepted, Rejected
 from shared.providers.registry import Needs, provider
 from tests.api.conftest import SENDER, Api
@@ -30,7 +30,7 @@ class Taking:
 
     def submit(self, relay: Relay, mail: Mail, *, deadline: float) -> Reply:
         self.mails.append(mail)
-        return Reply(Step.END, 250, "2.0.0 Ok: queued as 1")
+        return Reply(SmtpStep.END, 250, "2.0.0 Ok: queued as 1")
 
 
 @pytest.mark.parametrize("name", ["X-Unheard-Of", "X-Order", "Cc"])

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shared.domain.content.content import Content, Mailbox
-from shared.domain.content.smtp import Reply, Step
+from shared.domain.content.smtp import Reply, SmtpStep
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import Outcome, Rejected
 from shared.domain.lanes.breaker import BreakerState
@@ -132,7 +132,7 @@ def texts(status: int, code: int) -> Callable[[str], Provider]:
     return lambda text: twilio(http(status, {"code": code, "message": text, "status": status}))
 
 
-def relay(code: int, step: Step, status: str = "") -> Callable[[str], Provider]:
+def relay(code: int, step: SmtpStep, status: str = "") -> Callable[[str], Provider]:
     return lambda text: SmtpRelay(FakeSmtp(Reply(step, code, status + text)), "smtp://relay.example", OPEN, Fixed())
 
 
@@ -152,11 +152,11 @@ PROVIDERS: Final[Mapping[str, tuple[Callable[[str], Provider], ...]]] = {
     "smtp": tuple(
         relay(code, step, status)
         for step, code, status in (
-            (Step.MAIL, 451, "4.7.1 "),
-            (Step.MAIL, 550, ""),
-            (Step.RCPT, 450, ""),
-            (Step.RCPT, 550, "5.7.1 "),
-            (Step.END, 554, "5.6.0 "),
+            (SmtpStep.MAIL, 451, "4.7.1 "),
+            (SmtpStep.MAIL, 550, ""),
+            (SmtpStep.RCPT, 450, ""),
+            (SmtpStep.RCPT, 550, "5.7.1 "),
+            (SmtpStep.END, 554, "5.6.0 "),
         )
     ),
 }

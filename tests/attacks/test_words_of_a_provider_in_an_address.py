@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.content.content import Mailbox
-from shared.domain.content.smtp import Reply, Step
+from shared.domain.content.smtp import Reply, SmtpStep
 from shared.domain.jobs.outcomes import Outcome, Rejected, Throttled
 from shared.providers._common import own_words
 from shared.providers.mailgun import TEXTS as MAILGUN_TEXTS
@@ -33,7 +33,7 @@ PARTS = (
 WORDS = ("relay.denied", "throttle", "daily-message-quota", "relay denied", "sending paused", "slow down")
 
 
-def smtp(code: int, text: str, address: str, step: Step = Step.RCPT) -> Outcome:
+def smtp(code: int, text: str, address: str, step: SmtpStep = SmtpStep.RCPT) -> Outcome:
     whom = target(0)
     whom = replace(whom, recipient=replace(whom.recipient, address=address))
     reply = Reply(step, code, text)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cli.sending.watch import Progress, as_lines, by_the_clock
+from cli.sending.watch import JobProgress, as_lines, by_the_clock
 from tests.cli.fakes import API_KEY, Answer, FakeApi, FakeClock, Run
 
 ACCEPTED = {"batch_id": "b1", "job_id": "b1", "state": "READY", "recipients": 1003, "duplicates": 3, "skipped": 12}
@@ -415,5 +415,5 @@ def test_an_end_is_shown_by_the_users_clock(capsys: pytest.CaptureFixture[str]) 
     assert by_the_clock("soon", 0) == "soon"
     clock = FakeClock()
     clock.time = then.timestamp() - 60
-    as_lines(clock)(Progress("SENDING", {"queued": 1}, eta=moment))
+    as_lines(clock)(JobProgress("SENDING", {"queued": 1}, eta=moment))
     assert capsys.readouterr().out == "SENDING   queued 1  (ends about 13:05:09)\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.environment import Target, api_target, local_cloud
+from cli.environment import Destination, api_target, local_cloud
 from cli.errors import CommandError, ExitCode, Misused
 from cli.main import EXIT_CODES
 from infra.local import paths
@@ -92,7 +92,7 @@ def test_the_local_clouds_settings_are_found_from_inside_the_checkout(folder: Pa
     file = env_file(folder, POSTHASTE_URL="http://127.0.0.1:9/", POSTHASTE_API_KEY="ph_live_x")
     inside = folder / "a" / "b"
     inside.mkdir(parents=True)
-    assert api_target({}, inside) == Target("http://127.0.0.1:9", "ph_live_x")
+    assert api_target({}, inside) == Destination("http://127.0.0.1:9", "ph_live_x")
     found = local_cloud({"POSTHASTE_LOCAL": str(folder / ".local")}, Path("/"))
     assert found is not None
     assert found.file == file
@@ -104,10 +104,10 @@ def test_the_environment_comes_first_and_a_local_key_goes_nowhere_else(folder: P
     remote = {"POSTHASTE_URL": "https://api.example.com"}
     with pytest.raises(Misused, match="POSTHASTE_API_KEY"):
         api_target(remote, folder)
-    assert api_target({**remote, "POSTHASTE_API_KEY": "k"}, folder) == Target("https://api.example.com", "k")
+    assert api_target({**remote, "POSTHASTE_API_KEY": "k"}, folder) == Destination("https://api.example.com", "k")
     with pytest.raises(Misused, match="set both, or neither"):
         api_target({"POSTHASTE_API_KEY": "k"}, folder)
-    local = Target("http://127.0.0.1:9", "ph_live_local")
+    local = Destination("http://127.0.0.1:9", "ph_live_local")
     assert api_target({"POSTHASTE_API_KEY": "ph_live_local"}, folder) == local
     assert api_target({"POSTHASTE_URL": "http://127.0.0.1:9/"}, folder) == local
 

@@ -9,7 +9,7 @@ import boto3
 import pytest
 import typer
 
-from cli.deployment import Deployment
+from cli.deployment import OperatedDeployment
 from cli.main import app
 from cli.operating import dead_letters, logs
 from shared.contracts import ENV_SETTINGS, TEST_CREDENTIAL, Credential, Settings, secret_name
@@ -195,9 +195,9 @@ def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.M
     }
     boto3.client("logs", REGION).create_log_group(logGroupName=f"/posthaste/{stage}")
     there = {dead_letters.QUEUE: urls, logs.GROUP: [f"/posthaste/{stage}"]}
-    monkeypatch.setattr(Deployment, "resources", lambda _self, kind: there.get(kind, []))
-    monkeypatch.setattr(Deployment, "environment", lambda _self: {ENV_SETTINGS: settings.dumps()})
-    monkeypatch.setattr(Deployment, "stack", lambda _self: stack)
+    monkeypatch.setattr(OperatedDeployment, "resources", lambda _self, kind: there.get(kind, []))
+    monkeypatch.setattr(OperatedDeployment, "environment", lambda _self: {ENV_SETTINGS: settings.dumps()})
+    monkeypatch.setattr(OperatedDeployment, "stack", lambda _self: stack)
     yield Case(api, folder)
     real.close()
 

@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError, DataNotFoundError, EndpointConnecti
 from botocore.stub import Stubber
 
 from cli.checks import Finding, Level
-from cli.deployment import Deployment, deployment
+from cli.deployment import OperatedDeployment, deployment
 from cli.doctor import doctor
 from cli.doctor.context import Patient
 from cli.doctor.doctor import CHECKS, Check, examine
@@ -61,8 +61,8 @@ class Stage:
             raise NotFound("no stack")
         return list(self.functions)
 
-    environment = Deployment.environment
-    secret = Deployment.secret
+    environment = OperatedDeployment.environment
+    secret = OperatedDeployment.secret
 
     def output(self, name: str) -> str:
         return {"SesTopicArn": TOPIC, "AlarmTopicArn": TOPIC}[name]

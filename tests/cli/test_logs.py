@@ -12,7 +12,7 @@ import jmespath
 import pytest
 import typer
 
-from cli.deployment import Deployment
+from cli.deployment import OperatedDeployment
 from cli.main import app
 from cli.operating.logs import GROUP
 from tests.cli.fakes import FakeClock, Run
@@ -35,7 +35,7 @@ def groups(aws: None, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None
     for name in (SEND, API):
         client.create_log_group(logGroupName=name)
         client.create_log_stream(logGroupName=name, logStreamName="x")
-    monkeypatch.setattr(Deployment, "resources", lambda _self, kind: [SEND, API] if kind == GROUP else [])
+    monkeypatch.setattr(OperatedDeployment, "resources", lambda _self, kind: [SEND, API] if kind == GROUP else [])
 
 
 def write(group: str, seconds: float, line: str = "", **fields: Any) -> None:
@@ -85,9 +85,9 @@ def test_lines_are_found_oldest_first(run: Run, options: tuple[str, ...], expect
 def test_lines_without_an_id_are_found_each_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Emulators leave `eventId` out."""
     written()
-    make = Deployment.client
+    make = OperatedDeployment.client
 
-    def client(found: Deployment, service: str) -> Any:
+    def client(found: OperatedDeployment, service: str) -> Any:
         made = make(found, service)
 
         def anonymous(http_response: Any, parsed: Any, **_: Any) -> None:
@@ -97,7 +97,7 @@ def test_lines_without_an_id_are_found_each_once(run: Run, monkeypatch: pytest.M
         made.meta.events.register("after-call.cloudwatch-logs.FilterLogEvents", anonymous)
         return made
 
-    monkeypatch.setattr(Deployment, "client", client)
+    monkeypatch.setattr(OperatedDeployment, "client", client)
     done = run("logs", "--json")
     assert done.code == 0, done.err
     assert len(done.lines) == 5

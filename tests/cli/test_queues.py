@@ -11,7 +11,7 @@ from botocore.stub import Stubber
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cli.deployment import Deployment, deployment
+from cli.deployment import OperatedDeployment, deployment
 from cli.operating import dead_letters, queues, redrive
 from cli.operating.dead_letters import Reader, receive
 from shared import contracts
@@ -46,9 +46,9 @@ def stack(aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
     urls = [sqs.create_queue(QueueName=f"posthaste-blue-{name}")["QueueUrl"] for name in names]
     for name in ("records", "ops"):
         boto3.client("dynamodb", REGION).create_table(**{**table("blue"), "TableName": f"blue-{name}"})
-    monkeypatch.setattr(Deployment, "resources", lambda _self, kind: urls if kind == dead_letters.QUEUE else [])
+    monkeypatch.setattr(OperatedDeployment, "resources", lambda _self, kind: urls if kind == dead_letters.QUEUE else [])
     outputs = [{"OutputKey": f"{name.title()}Table", "OutputValue": f"blue-{name}"} for name in ("records", "ops")]
-    monkeypatch.setattr(Deployment, "stack", lambda _self: {"Outputs": outputs})
+    monkeypatch.setattr(OperatedDeployment, "stack", lambda _self: {"Outputs": outputs})
 
 
 def url(name: str) -> str:
@@ -180,15 +180,15 @@ def test_an_interruption_loses_nothing_and_leaves_nothing_hidden(run: Run) -> No
 
 @stacked
 def test_what_fails_again_while_it_is_redriven_is_not_redriven_for_ever(run: Run) -> None:
-    poison = redrive.Resend.__call__
+    poison = redrive.Redriver.__call__
 
     def at_once(self: Any, letters: Any) -> Any:
         """Everything sent is dead again before the next receive."""
-        return poison(redrive.Resend(self.sqs, url(f"{LANE}-dlq"), self.run), letters)
+        return poison(redrive.Redriver(self.sqs, url(f"{LANE}-dlq"), self.run), letters)
 
     put(f"{LANE}-dlq", *(pointer("0" * 26, n) for n in range(3)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(redrive.Resend, "__call__", at_once)
+        patch.setattr(redrive.Redriver, "__call__", at_once)
         done = run("redrive", LANE, "--json")
     assert (done.code, done.json["moved"], len(done.json["left"])) == (1, 3, 3)
     assert {x["why"] for x in done.json["left"]} == {"was redriven in this run, and failed again"}
@@ -322,5 +322,5 @@ def test_queues_in_nested_stacks_are_found() -> None:
         def client(self, *_: Any, **__: Any) -> Any:
             return stub.client
 
-    found = Deployment("blue", "AWS", Session(), {}, local=False)  # type: ignore[arg-type]  # all it asks a session for
+    found = OperatedDeployment("blue", "AWS", Session(), {}, local=False)  # type: ignore[arg-type]  # all it asks a session for
     assert found.resources(dead_letters.QUEUE) == ["a", "b"]

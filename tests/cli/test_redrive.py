@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from cli.operating.dead_letters import RUN, About, Place
-from cli.operating.redrive import BACK_AGAIN, HOLD_SECONDS, Redrive, Resend
+from cli.operating.dead_letters import RUN, About, QueuePlace
+from cli.operating.redrive import BACK_AGAIN, HOLD_SECONDS, Redrive, Redriver
 
-PLACE = Place("lane-one", "work", "dead")
+PLACE = QueuePlace("lane-one", "work", "dead")
 
 pytestmark = pytest.mark.promise(8)
 
@@ -71,7 +71,7 @@ def redrive(sqs: Sqs, *, discard: bool = False) -> Redrive:
     def about(body: str) -> About | None:
         return About(body, "") if body.startswith("good") else None
 
-    return Redrive(sqs, PLACE, Resend(sqs, "work", "run"), about, run="run", discard=discard)
+    return Redrive(sqs, PLACE, Redriver(sqs, "work", "run"), about, run="run", discard=discard)
 
 
 def test_each_is_sent_before_it_is_deleted_and_what_is_not_taken_stays() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import boto3
 import pytest
 
-from cli.deployment import Deployment
+from cli.deployment import OperatedDeployment
 from cli.doctor import doctor
 from cli.errors import NotFound
 from shared.adapters.dynamo.audit import DynamoJournal
@@ -109,10 +109,10 @@ def test_an_account_is_paused_by_its_name_and_told_so_in_its_own_log(run: Run) -
 
 
 def test_everything_is_paused_even_where_no_function_can_be_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_self: Deployment) -> Settings:
+    def refuse(_self: OperatedDeployment) -> Settings:
         raise NotFound("no function has settings")
 
-    monkeypatch.setattr(Deployment, "settings", refuse)
+    monkeypatch.setattr(OperatedDeployment, "settings", refuse)
     assert run("pause", "--all").code == 0
     assert run("pause", "--credential", "mail").code == 3
     assert [kind for kind, _, _ in told()] == ["deployment.paused"]

@@ -15,7 +15,7 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import COUNT_KEYS, JobState
 from shared.domain.lists.rows import Position
-from shared.domain.lists.uploads import Checkpoint, Counts, Options
+from shared.domain.lists.uploads import Checkpoint, ListCounts, Options
 from shared.ports import Campaigns, Idempotency, Mismatch, Replay, Stored, Templates, Uploads
 from tests.contracts.conftest import ACCOUNT, key
 from tests.fakes.campaigns import FakeCampaigns, FakeTemplates
@@ -90,7 +90,7 @@ class Shop:
             ttl=now // 1000 + 1000,
             columns=("recipient", "name"),
             skipped={"suppressed": 1},
-            checkpoint=Checkpoint(Position(row=5), 1, Counts(5, 5), 5, Options("email")),
+            checkpoint=Checkpoint(Position(row=5), 1, ListCounts(5, 5), 5, Options("email")),
         )
         campaign = replace(campaign, ready=upload.id, columns=upload.columns)
         assert self.campaigns.create(campaign, None) == Stored()

@@ -9,8 +9,8 @@ from shared.domain.audit import EVERYONE, Act, Log
 from shared.domain.jobs.outcomes import Rejected
 from shared.domain.lanes.pacing import pace
 from shared.domain.lanes.switches import AS_DECLARED, Hold, Switch, Switches
-from shared.engine.lane.admission import SHUT, Gate
-from shared.engine.lane.breaker_cache import Circuits
+from shared.engine.lane.admission import SHUT, Admission
+from shared.engine.lane.breaker_cache import BreakerCache
 from tests.contracts.conftest import ACCOUNT
 from tests.fakes.clock import FakeClock
 from tests.fakes.stores import Stores
@@ -114,8 +114,8 @@ def test_a_reason_that_names_an_address_is_refused_and_nothing_changes(board: Mo
 def test_a_breaker_closed_by_hand_is_taken_in_by_a_process_that_knew_it_open(
     board: MotoStores, clock: FakeClock
 ) -> None:
-    circuits = Circuits(breakers=board.breakers, clock=clock, rng=random.Random(0))  # noqa: S311 - jitter
-    gate = Gate("one", circuits, clock)
+    circuits = BreakerCache(breakers=board.breakers, clock=clock, rng=random.Random(0))  # noqa: S311 - jitter
+    gate = Admission("one", circuits, clock)
     ticket = gate.enter("me")
     gate.leave(ticket, "me", [Rejected("unauthorized", permanent=False, provider_down=True)])
     assert gate.enter("me") == SHUT
@@ -129,7 +129,7 @@ def test_a_breaker_closed_by_hand_is_taken_in_by_a_process_that_knew_it_open(
 
 
 def test_probes_under_way_do_not_reopen_a_breaker_that_was_closed_by_hand(board: MotoStores, clock: FakeClock) -> None:
-    circuits = Circuits(breakers=board.breakers, clock=clock, rng=random.Random(0))  # noqa: S311 - jitter
+    circuits = BreakerCache(breakers=board.breakers, clock=clock, rng=random.Random(0))  # noqa: S311 - jitter
     opened = circuits.open("one", "http_503", 5)
     clock.advance(opened.probe_at / 1000 - clock.now())
     assert circuits.probe("one", "me").prober == "me"

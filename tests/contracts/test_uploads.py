@@ -20,7 +20,7 @@ from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.lists.rows import Position
-from shared.domain.lists.uploads import Checkpoint, Counts, Options, PackedChunk, Problem
+from shared.domain.lists.uploads import BadRow, Checkpoint, ListCounts, Options, PackedChunk
 from shared.ports import FileChanged, FileFacts, Files, Uploads
 from tests.contracts.conftest import ACCOUNT
 from tests.fakes.clock import FakeClock
@@ -30,7 +30,11 @@ from tests.fakes.tables import MotoStores, mock_aws
 from tests.fakes.uploads import FakeUploads
 
 CHECKPOINT = Checkpoint(
-    Position(1234, 20, ("recipient", "größe"), lines_until=2000), 3, Counts(20, 18, 2, 1), 17, Options("email", "DE")
+    Position(1234, 20, ("recipient", "größe"), lines_until=2000),
+    3,
+    ListCounts(20, 18, 2, 1),
+    17,
+    Options("email", "DE"),
 )
 
 
@@ -240,7 +244,7 @@ def test_a_ledger_that_is_worked_on_is_safe_from_a_late_ingest(shelf: Shelf, clo
 
 def test_problems_are_read_in_pages_and_only_those_that_count(shelf: Shelf, clock: FakeClock) -> None:
     held = upload(clock, version=2, problems=2)
-    steps = [[Problem(i * 10 + j, "invalid_address", f"é {j}") for j in range(3)] for i in range(3)]
+    steps = [[BadRow(i * 10 + j, "invalid_address", f"é {j}") for j in range(3)] for i in range(3)]
     for i, step in enumerate(steps):
         shelf.uploads.note(held, i, step)
         shelf.uploads.note(replace(held, version=1), i, steps[0][:1])

@@ -20,7 +20,7 @@ from shared.domain.jobs.states import JobState
 from shared.domain.lanes import pacing
 from shared.engine.intake.accept import Acceptor, BatchRequest
 from shared.engine.jobs.control import JobControl
-from shared.engine.reports.message_log import Filter, Logs
+from shared.engine.reports.message_log import Filter, MessageLog
 from shared.ports import Replay
 from simulator import ControlClient
 from tests.crash.taps import Tap, install
@@ -225,7 +225,7 @@ def after(place: Place, report: Path) -> None:
 def _lines(process: Process, job_id: str) -> dict[str, str]:
     job = process.d.records.job(job_id)
     assert job is not None
-    logs = Logs(records=process.d.records, ledgers=process.d.ledgers, clock=process.d.clock)
+    logs = MessageLog(records=process.d.records, ledgers=process.d.ledgers, clock=process.d.clock)
     lines, _ = logs.lines(job, Filter(), limit=1000)
     return {line.recipient: line.state.value for line in lines}
 

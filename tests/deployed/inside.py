@@ -28,7 +28,7 @@ class Inside:
 
     cloud: Cloud
     port: int
-    deployment: accounts.Deployment
+    deployment: accounts.LocalDeployment
     records: DynamoRecords
     ledgers: DynamoLedgers
     sqs: Any

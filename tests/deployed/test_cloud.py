@@ -30,7 +30,7 @@ InRole = Callable[[str, str], Any]
 
 
 @pytest.fixture(scope="module")
-def deployment(stacks: list[deploy.Stack], cloud_port: int) -> accounts.Deployment:
+def deployment(stacks: list[deploy.Stack], cloud_port: int) -> accounts.LocalDeployment:
     return accounts.describe(stacks, cloud_port)
 
 
@@ -46,7 +46,7 @@ def functions(stacks: list[deploy.Stack], aws: Aws) -> dict[str, dict[str, str]]
 
 
 @pytest.fixture(scope="module")
-def credential(deployment: accounts.Deployment) -> Credential:
+def credential(deployment: accounts.LocalDeployment) -> Credential:
     return deployment.settings.credentials[0]
 
 
@@ -99,7 +99,7 @@ def test_reserved_concurrency_is_what_the_template_says(stacks: list[deploy.Stac
     assert found == wanted
 
 
-def test_items_expire_in_both_tables(deployment: accounts.Deployment, aws: Aws) -> None:
+def test_items_expire_in_both_tables(deployment: accounts.LocalDeployment, aws: Aws) -> None:
     for table in (deployment.environment[ENV_RECORDS_TABLE], deployment.environment[ENV_OPS_TABLE]):
         found = aws("dynamodb").describe_time_to_live(TableName=table)["TimeToLiveDescription"]
         assert found["TimeToLiveStatus"] == "ENABLED", table
@@ -111,7 +111,7 @@ def test_completing_the_stack_again_changes_nothing(stacks: list[deploy.Stack], 
 
 
 def test_secrets_are_filled_and_webhooks_are_aimed_at_the_api(
-    deployment: accounts.Deployment, credential: Credential, cloud: Cloud, aws: Aws
+    deployment: accounts.LocalDeployment, credential: Credential, cloud: Cloud, aws: Aws
 ) -> None:
     name = secret_name(deployment.settings.stage, credential.id)
     secret = json.loads(aws("secretsmanager").get_secret_value(SecretId=name)["SecretString"])
@@ -136,7 +136,7 @@ def test_no_function_may_scan(functions: dict[str, dict[str, str]], in_role: InR
 
 @pytest.mark.promise(9)
 def test_a_sender_reads_its_own_secret(
-    sender: str, deployment: accounts.Deployment, credential: Credential, in_role: InRole
+    sender: str, deployment: accounts.LocalDeployment, credential: Credential, in_role: InRole
 ) -> None:
     name = secret_name(deployment.settings.stage, credential.id)
     assert in_role(sender, "secretsmanager").get_secret_value(SecretId=name)["SecretString"]
@@ -144,7 +144,7 @@ def test_a_sender_reads_its_own_secret(
 
 @pytest.mark.promise(9)
 def test_a_sender_cannot_read_another_secret(
-    sender: str, deployment: accounts.Deployment, aws: Aws, in_role: InRole
+    sender: str, deployment: accounts.LocalDeployment, aws: Aws, in_role: InRole
 ) -> None:
     name = secret_name(deployment.settings.stage, "foreign")
     aws("secretsmanager").create_secret(Name=name, SecretString="{}")
@@ -158,7 +158,7 @@ def test_a_sender_cannot_read_another_secret(
 def test_a_secret_is_read_by_its_sender_and_what_verifies_its_webhooks_by_their_receiver(
     functions: dict[str, dict[str, str]],
     sender: str,
-    deployment: accounts.Deployment,
+    deployment: accounts.LocalDeployment,
     credential: Credential,
     aws: Aws,
     in_role: InRole,
@@ -176,7 +176,7 @@ def test_a_secret_is_read_by_its_sender_and_what_verifies_its_webhooks_by_their_
 
 
 @pytest.mark.promise(9)
-def test_a_forged_key_is_refused(cloud_port: int, deployment: accounts.Deployment) -> None:
+def test_a_forged_key_is_refused(cloud_port: int, deployment: accounts.LocalDeployment) -> None:
     stranger = emulator.session().client(
         "dynamodb",
         endpoint_url=emulator.url(cloud_port),

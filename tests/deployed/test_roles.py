@@ -37,7 +37,7 @@ STARTS: Final = ("due", "plan", "sweep")
 
 
 @pytest.fixture(scope="module")
-def deployment(stacks: list[deploy.Stack], cloud_port: int) -> accounts.Deployment:
+def deployment(stacks: list[deploy.Stack], cloud_port: int) -> accounts.LocalDeployment:
     return accounts.describe(stacks, cloud_port)
 
 
@@ -87,14 +87,14 @@ May = Callable[[str, str, dict[str, Any]], set[str]]
     ],
 )
 def test_no_function_makes_changes_or_deletes_a_key_an_account_or_a_sender(
-    may: May, deployment: accounts.Deployment, method: str, arguments: dict[str, Any]
+    may: May, deployment: accounts.LocalDeployment, method: str, arguments: dict[str, Any]
 ) -> None:
     table = deployment.environment[ENV_IDENTITIES_TABLE]
     assert may("dynamodb", method, {"TableName": table, **arguments}) == set()
     assert may("dynamodb", "transact_write_items", {"TransactItems": [_action(method, table, arguments)]}) == set()
 
 
-def test_no_function_writes_keys_in_a_batch(may: May, deployment: accounts.Deployment) -> None:
+def test_no_function_writes_keys_in_a_batch(may: May, deployment: accounts.LocalDeployment) -> None:
     for variable, item in ((ENV_IDENTITIES_TABLE, KEY), (ENV_AUDIT_TABLE, ENTRY)):
         table = deployment.environment[variable]
         assert may("dynamodb", "batch_write_item", {"RequestItems": {table: [{"PutRequest": {"Item": item}}]}}) == set()
@@ -102,7 +102,7 @@ def test_no_function_writes_keys_in_a_batch(may: May, deployment: accounts.Deplo
 
 @pytest.mark.parametrize(("method", "arguments"), [("update_item", SET), ("delete_item", {})])
 def test_no_function_changes_or_deletes_an_entry_of_the_audit_log(
-    may: May, deployment: accounts.Deployment, aws: Aws, method: str, arguments: dict[str, Any]
+    may: May, deployment: accounts.LocalDeployment, aws: Aws, method: str, arguments: dict[str, Any]
 ) -> None:
     table = deployment.environment[ENV_AUDIT_TABLE]
     aws("dynamodb").put_item(TableName=table, Item=ENTRY)
@@ -116,7 +116,7 @@ def test_no_function_changes_or_deletes_an_entry_of_the_audit_log(
 
 
 def test_entries_of_the_audit_log_are_added_by_what_does_something_that_is_audited(
-    may: May, deployment: accounts.Deployment, aws: Aws
+    may: May, deployment: accounts.LocalDeployment, aws: Aws
 ) -> None:
     table = deployment.environment[ENV_AUDIT_TABLE]
     try:
@@ -125,14 +125,14 @@ def test_entries_of_the_audit_log_are_added_by_what_does_something_that_is_audit
         aws("dynamodb").delete_item(TableName=table, Key=ENTRY)
 
 
-def test_identities_are_read_by_the_api_and_by_what_starts_jobs(may: May, deployment: accounts.Deployment) -> None:
+def test_identities_are_read_by_the_api_and_by_what_starts_jobs(may: May, deployment: accounts.LocalDeployment) -> None:
     table = deployment.environment[ENV_IDENTITIES_TABLE]
     assert may("dynamodb", "get_item", {"TableName": table, "Key": KEY}) == {"api", *STARTS}
     assert may("dynamodb", "scan", {"TableName": table}) == set()
 
 
 def test_what_sends_is_read_by_its_sender_and_what_verifies_by_the_webhook_function(
-    may: May, deployment: accounts.Deployment, functions: dict[str, str]
+    may: May, deployment: accounts.LocalDeployment, functions: dict[str, str]
 ) -> None:
     stage = deployment.settings.stage
 
@@ -150,7 +150,7 @@ def test_what_sends_is_read_by_its_sender_and_what_verifies_by_the_webhook_funct
 
 
 @pytest.fixture
-def files(deployment: accounts.Deployment, aws: Aws) -> Iterator[str]:
+def files(deployment: accounts.LocalDeployment, aws: Aws) -> Iterator[str]:
     """The bucket, with a file in each folder."""
     bucket = deployment.environment[ENV_BUCKET]
     for folder in FOLDERS:
@@ -182,7 +182,7 @@ def test_files_are_reached_by_folder_and_deleted_by_no_function(
         assert may("s3", "delete_object", {"Bucket": files, "Key": f"{folder}/forged"}) == set()
 
 
-def test_no_other_function_sends_mail(may: May, deployment: accounts.Deployment) -> None:
+def test_no_other_function_sends_mail(may: May, deployment: accounts.LocalDeployment) -> None:
     raw = {"Raw": {"Data": base64.b64encode(b"Subject: x\n\nx").decode()}}
     mail = {"FromEmailAddress": "a@example.com", "Destination": {"ToAddresses": ["b@example.org"]}, "Content": raw}
     senders = {f"send-{c.id}" for c in deployment.settings.credentials if c.provider == "ses"}

@@ -16,7 +16,7 @@ from shared.domain.lanes.switches import Switch
 from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.turns import LOOKS_S, Turns
 from shared.engine.jobs.wake import Waker
-from shared.engine.lane.send import Did
+from shared.engine.lane.send import PointerResult
 from tests.adapters.test_dynamo_stores import matches
 from tests.fakes.clock import FakeClock
 from tests.fakes.lists import send_list
@@ -101,7 +101,7 @@ def test_the_audit_entry_of_a_resume_wakes_what_was_paused(world: World, switch:
     assert isinstance(stores, MotoStores)
     job = world.accept(3)
     stores.switchboard.pause(switch, by=SYSTEM, reason="why")
-    assert world.send("one") is Did.SENT
+    assert world.send("one") is PointerResult.SENT
     assert world.lanes["one"].is_empty()
     world.clock.advance(1)
     stores.switchboard.resume(switch, by=SYSTEM, reason="why")

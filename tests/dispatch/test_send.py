@@ -12,7 +12,7 @@ from functions.dispatch import send, services
 from shared.contracts import Credential, Settings, express_queue_name, lane_queue_name
 from shared.domain.lanes.backoff import REDELIVERIES
 from shared.engine.lane.call_counters import Count
-from shared.engine.lane.send import Did
+from shared.engine.lane.send import PointerResult
 from shared.engine.outcome.resolve import Resolved
 from shared.ports import Retriable
 from tests.fakes.clock import FakeClock
@@ -59,11 +59,11 @@ class Stage:
         self.secret()
         return SimpleNamespace(work=self.work, said=Count)
 
-    def work(self, job: str, number: int, *, owner: str, deadline: float) -> Did:
+    def work(self, job: str, number: int, *, owner: str, deadline: float) -> PointerResult:
         if job in self.fails:
             raise RuntimeError(job)
         self.worked.append(job)
-        return Did.SENT
+        return PointerResult.SENT
 
     def resolution(self, call_timeout: float) -> Any:
         def resolve(job: str, number: int, *, deadline: float) -> Resolved:

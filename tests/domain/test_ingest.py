@@ -15,17 +15,17 @@ from shared.domain.jobs.chunks import MAX_RAW_BYTES, Recipient
 from shared.domain.lists import csv_rows
 from shared.domain.lists import ingest as reading
 from shared.domain.lists.ingest import Ingest
-from shared.domain.lists.uploads import Checkpoint, Counts, Options, PackedChunk, Problem
+from shared.domain.lists.uploads import BadRow, Checkpoint, ListCounts, Options, PackedChunk
 from shared.domain.recipients.addresses import Address, parse
 from shared.domain.recipients.hashes import WIDTH, Seen, marks_of
-from shared.domain.recipients.reader import EmailReader, Fault, reader
+from shared.domain.recipients.reader import EmailReader, RecipientFault, reader
 
 EMAIL = Options("email")
 
 
 def run(
     data: bytes, options: Options = EMAIL, size: int = 1 << 16
-) -> tuple[list[PackedChunk], list[Problem], Ingest, Counts]:
+) -> tuple[list[PackedChunk], list[BadRow], Ingest, ListCounts]:
     ingest = Ingest(options)
     steps = [ingest.feed(data[i : i + size]) for i in range(0, len(data), size)]
     steps.append(ingest.finish())
@@ -35,10 +35,10 @@ def run(
 
 def interrupted(
     data: bytes, options: Options, size: int, stops: Iterator[bool]
-) -> tuple[list[PackedChunk], list[Problem], Counts]:
+) -> tuple[list[PackedChunk], list[BadRow], ListCounts]:
     """Ingest with a crash before the checkpoint of each step that `stops` says; chunks and marks are stored by then."""
     stored: dict[int, PackedChunk] = {}
-    problems: list[Problem] = []
+    problems: list[BadRow] = []
     marks = b""
     saved: Checkpoint | None = None
     while True:
@@ -72,9 +72,9 @@ def test_a_list_becomes_chunks_with_its_values_and_what_is_wrong_is_reported() -
         Recipient("ann@example.com", "ann@example.com", "", "", {"name": "Again"}),
     )
     assert [(p.row, p.code) for p in problems] == [(3, "invalid_address"), (4, "wrong_field_count"), (5, "duplicate")]
-    assert counts == Counts(rows=5, accepted=3, invalid=2, duplicates=1)
+    assert counts == ListCounts(rows=5, accepted=3, invalid=2, duplicates=1)
     dropped = run(data, Options("email", drop_duplicates=True))
-    assert dropped[3] == Counts(rows=5, accepted=2, invalid=2, duplicates=1)
+    assert dropped[3] == ListCounts(rows=5, accepted=2, invalid=2, duplicates=1)
     assert dropped[1] == problems
 
 
@@ -110,7 +110,7 @@ def test_phone_numbers_become_e164() -> None:
     assert counts.accepted == 3
     nowhere = reader("voice")
     assert nowhere("+16502530000") == ("+16502530000", "+16502530000", "")
-    assert isinstance(nowhere("6502530000"), Fault)
+    assert isinstance(nowhere("6502530000"), RecipientFault)
     for bad in ("fax", "sms"):
         with pytest.raises(ValueError, match="no "):
             reader(bad, "XX")
@@ -137,7 +137,7 @@ def test_remembered_domains_give_what_parse_gives(texts: list[str]) -> None:
         if isinstance(expected, Address):
             assert found == (expected.address, expected.key, expected.display)
         else:
-            assert found == Fault(expected.code, expected.reason)
+            assert found == RecipientFault(expected.code, expected.reason)
 
 
 def test_problems_are_bounded_and_all_counted() -> None:

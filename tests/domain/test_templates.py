@@ -16,11 +16,11 @@ from shared.domain.content.templates import (
     MAX_PLACEHOLDERS,
     MAX_VARIABLES,
     Changes,
-    Fault,
     FaultCode,
     InvalidTemplateError,
     Kind,
     Template,
+    TemplateFault,
     changes,
     variables,
 )
@@ -31,7 +31,7 @@ LITERALS = st.text(st.characters(exclude_characters="{}\0", exclude_categories=[
 VALUES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 
 
-def faults(text: str, kind: Kind = Kind.TEXT) -> tuple[Fault, ...]:
+def faults(text: str, kind: Kind = Kind.TEXT) -> tuple[TemplateFault, ...]:
     with pytest.raises(InvalidTemplateError) as caught:
         Template.parse(text, kind)
     return caught.value.faults

@@ -3,9 +3,9 @@
 from typing import Any
 
 from shared.domain.campaigns.campaign import Upload
-from shared.domain.lists.uploads import Problem
+from shared.domain.lists.uploads import BadRow
 from shared.domain.recipients.suppressions import Reach
-from shared.engine.lists.ingest import Did
+from shared.engine.lists.ingest import IngestResult
 from tests.fakes.intake import ACCOUNT, Intake
 
 ROWS = 60
@@ -28,7 +28,7 @@ def small(rate: float = 7 / 30) -> Intake:
     return intake
 
 
-Result = tuple[list[tuple[str, tuple[int, ...]]], list[Any], list[Problem], Any]
+Result = tuple[list[tuple[str, tuple[int, ...]]], list[Any], list[BadRow], Any]
 
 
 def result(intake: Intake, upload: Upload) -> Result:
@@ -50,7 +50,7 @@ def plain(**options: Any) -> Result:
     """What is stored of the list if nothing happens."""
     intake = small()
     upload = intake.take(DATA, **options)
-    assert intake.serve() == [Did.READY]
+    assert intake.serve() == [IngestResult.READY]
     return result(intake, upload)
 
 

@@ -7,8 +7,8 @@ from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected,
 from shared.domain.lanes.breaker import ENOUGH, PROBES, Breaker, BreakerState
 from shared.domain.lanes.health import FIRST, IDLE, RUN, SPAN
 from shared.domain.lanes.pacing import pace
-from shared.engine.lane.admission import BOUND, CAREFUL, FULL, SHUT, Gate
-from shared.engine.lane.breaker_cache import KEPT, Circuits
+from shared.engine.lane.admission import BOUND, CAREFUL, FULL, SHUT, Admission
+from shared.engine.lane.breaker_cache import KEPT, BreakerCache
 from shared.ports import Retriable
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.clock import FakeClock
@@ -28,11 +28,11 @@ class Lane:
         self.tap = Tap()
         self.breakers = FakeBreakers(self.tap)
 
-    def circuits(self) -> Circuits:
-        return Circuits(breakers=self.breakers, clock=self.clock, rng=random.Random(0))  # noqa: S311 - jitter
+    def circuits(self) -> BreakerCache:
+        return BreakerCache(breakers=self.breakers, clock=self.clock, rng=random.Random(0))  # noqa: S311 - jitter
 
-    def gate(self) -> Gate:
-        return Gate("one", self.circuits(), self.clock)
+    def gate(self) -> Admission:
+        return Admission("one", self.circuits(), self.clock)
 
     @property
     def stored(self) -> Breaker:
@@ -52,7 +52,7 @@ def lane() -> Lane:
     return Lane()
 
 
-def room(gate: Gate, owner: str = "me", most: int = 1000) -> list[int]:
+def room(gate: Admission, owner: str = "me", most: int = 1000) -> list[int]:
     """Begin calls until no more may begin; returns their tickets."""
     tickets = []
     for _ in range(most):
@@ -63,12 +63,12 @@ def room(gate: Gate, owner: str = "me", most: int = 1000) -> list[int]:
     return tickets
 
 
-def end(gate: Gate, tickets: list[int], outcomes: Sequence[Outcome], owner: str = "me") -> None:
+def end(gate: Admission, tickets: list[int], outcomes: Sequence[Outcome], owner: str = "me") -> None:
     for ticket in tickets:
         gate.leave(ticket, owner, outcomes)
 
 
-def call(gate: Gate, outcomes: Sequence[Outcome], owner: str = "me", account: str = "") -> None:
+def call(gate: Admission, outcomes: Sequence[Outcome], owner: str = "me", account: str = "") -> None:
     ticket = gate.enter(owner)
     assert ticket > 0
     gate.leave(ticket, owner, outcomes, account=account)
@@ -253,7 +253,7 @@ def test_two_processes_that_open_it_agree(lane: Lane) -> None:
     assert ours.bars("me")
 
 
-def probing(lane: Lane) -> Gate:
+def probing(lane: Lane) -> Admission:
     gate = lane.gate()
     call(gate, REFUSED)
     lane.due()
@@ -456,7 +456,7 @@ class Key:
 
 def test_a_key_that_was_replaced_opens_nothing(lane: Lane) -> None:
     key = Key(changed=True)
-    gate = Gate("one", lane.circuits(), lane.clock, key)
+    gate = Admission("one", lane.circuits(), lane.clock, key)
     call(gate, TAKEN)
     old = room(gate, most=7)
     end(gate, old, REFUSED)
@@ -467,14 +467,14 @@ def test_a_key_that_was_replaced_opens_nothing(lane: Lane) -> None:
 
 def test_a_key_that_is_refused_and_the_same_opens_the_breaker(lane: Lane) -> None:
     key = Key(changed=False)
-    gate = Gate("one", lane.circuits(), lane.clock, key)
+    gate = Admission("one", lane.circuits(), lane.clock, key)
     call(gate, REFUSED)
     assert (key.reads, lane.state()) == (1, "OPEN")
 
 
 def test_a_key_that_is_replaced_while_the_breaker_is_open_is_found_by_the_next_probe(lane: Lane) -> None:
     key = Key(changed=False)
-    gate = Gate("one", lane.circuits(), lane.clock, key)
+    gate = Admission("one", lane.circuits(), lane.clock, key)
     call(gate, REFUSED)
     lane.due()
     assert gate.admit("me")

@@ -6,7 +6,7 @@ from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Throttled, 
 from shared.domain.jobs.states import Cell, JobState
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.engine.lane.admission import CAREFUL
-from shared.engine.lane.send import Did
+from shared.engine.lane.send import PointerResult
 from shared.ports import Retriable
 from tests.engine.failing import DEAD, DOWN, UNAUTHORIZED, UNREACHED, answers, breaker, calls, serve, starts_at
 from tests.fakes.clock import FakeClock
@@ -95,7 +95,7 @@ def test_a_worker_that_starts_when_the_breaker_is_open_makes_no_call() -> None:
     world.ledgers.reschedule(job.id, 0, not_before=0, lane="one")
     assert world.sender("one", circuits=world.process()).work(
         job.id, 0, owner="new", deadline=world.clock.now() + 60
-    ) is (Did.SENT)
+    ) is (PointerResult.SENT)
     assert calls(world, "one") == before
     ledger = world.ledgers.read(job.id, 0)
     assert ledger is not None
@@ -182,7 +182,7 @@ def test_a_gate_whose_breaker_could_not_be_written_stays_shut_and_writes_it_late
     world.providers["one"].answer = DOWN
     first, second = starts_at(world, "one", 40), starts_at(world, "one", 40)
     world.tap.arm_at("breakers.swap", error=Retriable)
-    assert world.send("one") is Did.SENT
+    assert world.send("one") is PointerResult.SENT
     assert breaker(world) == Breaker("one")
     while world.lanes["one"].waiting:
         world.send("one")

@@ -12,7 +12,7 @@ from shared.domain.content.content import Attachment, Content, Mailbox
 from shared.domain.content.unsubscribe import Unsubscription, read
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
-from shared.engine.lane.compose import Composition, Fault
+from shared.engine.lane.compose import CannotCompose, Composition
 from shared.ports import Retriable
 from tests.fakes.links import KEYS, FakeLinks
 from tests.fakes.world import ACCOUNT, World
@@ -34,11 +34,11 @@ def job() -> Job:
     return World().accept(1)
 
 
-def made(job: Job, content: Content, recipient: Recipient = ANN, channel: str = "email") -> Content | Fault:
+def made(job: Job, content: Content, recipient: Recipient = ANN, channel: str = "email") -> Content | CannotCompose:
     return Composition(replace(job, channel=channel), content, FakeLinks()).of(recipient).content
 
 
-def text_of(job: Job, values: dict[str, str], channel: str = "sms") -> Content | Fault:
+def text_of(job: Job, values: dict[str, str], channel: str = "sms") -> Content | CannotCompose:
     return made(job, SMS, Recipient("+15005550006", "+15005550006", values=values), channel)
 
 
@@ -146,16 +146,16 @@ def test_a_channel_without_html_has_the_text_alone(job: Job) -> None:
     ],
 )
 def test_what_cannot_be_sent_says_why(job: Job, content: Content, values: dict[str, str], code: str) -> None:
-    assert made(job, content, replace(ANN, values=values)) == Fault(code)
+    assert made(job, content, replace(ANN, values=values)) == CannotCompose(code)
 
 
 @pytest.mark.promise(6)
 def test_bounds_are_those_of_the_rendered_text(job: Job) -> None:
-    assert text_of(job, {"text": "x" * 1601}) == Fault("sms_too_long")
+    assert text_of(job, {"text": "x" * 1601}) == CannotCompose("sms_too_long")
     assert isinstance(text_of(job, {"text": "x" * 1600}), Content)
     assert isinstance(text_of(job, {"text": "x" * 1601}, "voice"), Content)
     assert isinstance(made(job, MAIL, replace(ANN, values={"name": "x" * 992})), Content)
-    assert text_of(job, {}) == Fault("empty_message")
+    assert text_of(job, {}) == CannotCompose("empty_message")
 
 
 def test_a_control_character_in_a_subject_alone_becomes_a_space(job: Job) -> None:
@@ -167,12 +167,12 @@ def test_a_control_character_in_a_subject_alone_becomes_a_space(job: Job) -> Non
 @pytest.mark.promise(6)
 def test_a_row_without_an_address_concerns_itself_alone(job: Job) -> None:
     nobody = Recipient("", "")
-    assert made(job, MAIL, nobody) == Fault("invalid_recipient")
-    assert made(job, replace(MAIL, unsubscribe="", html="{{ recipient }}"), nobody) == Fault("no_recipient")
+    assert made(job, MAIL, nobody) == CannotCompose("invalid_recipient")
+    assert made(job, replace(MAIL, unsubscribe="", html="{{ recipient }}"), nobody) == CannotCompose("no_recipient")
 
 
 def test_templates_that_are_refused_make_no_message(job: Job) -> None:
-    assert made(job, replace(MAIL, html="{{#each}}")) == Fault("invalid_template")
+    assert made(job, replace(MAIL, html="{{#each}}")) == CannotCompose("invalid_template")
 
 
 def test_a_link_that_cannot_be_made_now_is_no_fault_of_the_row(job: Job) -> None:
@@ -206,4 +206,4 @@ def test_no_row_raises(job: Job, values: dict[str, str], surrogate: str, address
     odd: dict[str, Any] = {k: v + surrogate for k, v in values.items()}
     for content, channel in ((MAIL, "email"), (SMS, "sms")):
         out = made(job, content, Recipient(address, address, values=odd), channel)
-        assert isinstance(out, Fault) or not re.search("[\0\ud800-\udfff]", out.subject + out.html + out.text)
+        assert isinstance(out, CannotCompose) or not re.search("[\0\ud800-\udfff]", out.subject + out.html + out.text)

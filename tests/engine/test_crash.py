@@ -11,7 +11,7 @@ from shared.contracts import pointer
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.outcomes import Rejected, Throttled
 from shared.domain.jobs.states import OPEN, Cell, JobState
-from shared.engine.lane.send import Did
+from shared.engine.lane.send import PointerResult
 from shared.ports import Mismatch, Replay
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Crash, When
@@ -192,7 +192,7 @@ def test_a_zombie_that_goes_on_as_if_nothing_had_happened_claims_nothing() -> No
 
     provider.before = freeze
     did = world.senders["one"].work(job, 0, owner="zombie", deadline=world.clock.now() + INVOCATION)
-    assert did is Did.SENT or did is Did.NOTHING
+    assert did is PointerResult.SENT or did is PointerResult.NOTHING
     assert len(world.oracle.calls) == at_thaw[0] == 8 + 21
     assert world.states(job).count(Cell.SENT) == 29
     assert world.states(job).count(Cell.UNKNOWN) == 1
@@ -278,7 +278,7 @@ def test_the_next_pointer_takes_an_expired_lease_over() -> None:
     world.lanes["one"].lose()
     world.clock.advance(INVOCATION + LEASE_MARGIN + 1)
     world.lanes["one"].send([pointer(job, 0)])
-    assert world.send("one") is Did.SENT
+    assert world.send("one") is PointerResult.SENT
     ledger = world.ledgers.read(job, 0)
     assert ledger is not None
     assert (ledger.epoch, ledger.status) == (3, LedgerStatus.DONE)

@@ -12,7 +12,7 @@ from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.outcomes import NotTogether, Rejected, Throttled
 from shared.domain.jobs.states import Cell
 from shared.domain.lanes.switches import AS_DECLARED, Switches
-from shared.engine.lane.send import Did
+from shared.engine.lane.send import PointerResult
 from tests.fakes.faults import Crash
 from tests.fakes.provider import CollectiveProvider
 from tests.fakes.world import INVOCATION, World, credential
@@ -58,7 +58,7 @@ def test_five_bad_of_five_hundred_cost_the_others_no_attempt_and_no_second() -> 
     refuse(world, bad)
     job = world.accept(500, policy=ONCE)
     begun = world.clock.now()
-    assert world.send("one") is Did.SENT
+    assert world.send("one") is PointerResult.SENT
     assert world.counts(job.id) == {"sent": 495, "failed": 5}
     assert world.clock.now() - begun < 2
     assert len(world.oracle.calls) <= ceil(500 / SHARE) + 5 * 2 * ceil(log2(SHARE))
@@ -113,7 +113,7 @@ def test_who_may_not_share_a_call_goes_in_another_at_once() -> None:
     provider = world.providers["one"]
     for i in (7, 9):
         provider.script(f"r{i}@example.com", [NotTogether("repeated_address")])
-    assert world.send("one") is Did.SENT
+    assert world.send("one") is PointerResult.SENT
     assert world.counts(job.id) == {"sent": SHARE}
     assert [n for _, _, n in world.oracle.calls] == [SHARE, 2]
 
@@ -131,7 +131,7 @@ def test_leases_too_short_to_divide_a_call_divide_it_together(latency: float) ->
     job = world.accept(SHARE, policy=ONCE)
     bounds: list[int] = []
     while world.ledgers.read_all(job.id)[0].status is not LedgerStatus.DONE and len(bounds) < 3 * SHARE:
-        assert world.send("one") is Did.SENT
+        assert world.send("one") is PointerResult.SENT
         bounds.append(world.ledgers.read_all(job.id)[0].per_call)
         assert set(world.cells(job.id)) <= {(Cell.QUEUED, 0), (Cell.FAILED, 1)}
     assert world.counts(job.id) == {"failed": SHARE}

@@ -16,7 +16,7 @@ from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import Rejected
-from shared.engine.reports.export import LEASE_MS, Did, ExportDesk, Exporter
+from shared.engine.reports.export import LEASE_MS, ExportDesk, Exporter, ExportResult
 from shared.engine.reports.message_log import Filter
 from shared.ports import Retriable
 from tests.fakes.exports import FakeExports, FakeMultipart
@@ -55,10 +55,10 @@ class Bench:
     def ask(self, *jobs: Job) -> Export:
         return self.desk.ask(NAME, ACCOUNT, [self.world.job(j.id) for j in jobs])
 
-    def work(self, seconds: float = 900, owner: str = "me") -> Did:
+    def work(self, seconds: float = 900, owner: str = "me") -> ExportResult:
         return self.exporter.work(NAME, owner=owner, deadline=self.world.clock.now() + seconds)
 
-    def serve(self) -> list[Did]:
+    def serve(self) -> list[ExportResult]:
         """Work on each message that is there."""
         did = []
         while (message := self.queue.receive()) is not None:
@@ -186,11 +186,11 @@ def test_one_at_a_time(bench: Bench) -> None:
     assert len(bench.queue.sent) == 1
     held = first.changed(owner="another", until=bench.world.clock.ms + LEASE_MS)
     assert bench.exports.save(first, held)
-    assert bench.work() is Did.HELD
+    assert bench.work() is ExportResult.HELD
     bench.world.clock.advance(LEASE_MS / 1000 + 1)
-    assert bench.work() is Did.READY
-    assert bench.work() is Did.NOTHING
-    assert bench.exporter.work("nobody", owner="me", deadline=bench.world.clock.now() + 60) is Did.NOTHING
+    assert bench.work() is ExportResult.READY
+    assert bench.work() is ExportResult.NOTHING
+    assert bench.exporter.work("nobody", owner="me", deadline=bench.world.clock.now() + 60) is ExportResult.NOTHING
 
 
 def test_of_two_who_ask_at_once_one_begins_it(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +217,7 @@ def test_at_its_time_limit_another_invocation_goes_on_where_it_was(bench: Bench)
     message = bench.queue.receive()
     assert message is not None
     bench.queue.delete(message)
-    assert bench.work(seconds=20) is Did.HANDED_OVER
+    assert bench.work(seconds=20) is ExportResult.HANDED_OVER
     between = bench.exports.items[NAME]
     assert 0 < between.done < between.chunks
     assert 0 < between.progress < 1
@@ -281,11 +281,14 @@ def test_one_who_lost_its_lease_notices_and_its_part_is_none_of_the_file(bench: 
         bench.multipart.put = put  # type: ignore[method-assign]
         bench.world.clock.advance(LEASE_MS / 1000 + 1)
         assert bench.ask(job).state is ExportState.PREPARING
-        assert bench.another(part=1000).work(NAME, owner="other", deadline=bench.world.clock.now() + 60) is Did.READY
+        assert (
+            bench.another(part=1000).work(NAME, owner="other", deadline=bench.world.clock.now() + 60)
+            is ExportResult.READY
+        )
         return put(name, upload, number, data)
 
     bench.multipart.put = frozen  # type: ignore[method-assign]
-    assert bench.work() is Did.LOST
+    assert bench.work() is ExportResult.LOST
     assert [r["recipient"] for r in bench.made(job)] == expected(who)
 
 
@@ -303,7 +306,7 @@ def test_a_part_that_was_replaced_makes_the_file_anew(bench: Bench) -> None:
 
     first = bench.exports.items[NAME].run
     bench.multipart.put = spoiled  # type: ignore[method-assign]
-    assert bench.work() is Did.HANDED_OVER
+    assert bench.work() is ExportResult.HANDED_OVER
     assert bench.exports.items[NAME].run != first
     bench.multipart.put = put  # type: ignore[method-assign]
     assert [r["recipient"] for r in bench.made(job)] == expected(who)
@@ -314,7 +317,7 @@ def test_what_is_no_longer_kept_is_said_and_not_left_out(bench: Bench) -> None:
     records: Any = bench.world.records
     del records.chunks[job.id, 1]
     assert bench.ask(job).state is ExportState.PREPARING
-    assert bench.serve() == [Did.FAILED]
+    assert bench.serve() == [ExportResult.FAILED]
     assert bench.ask(job).state is ExportState.FAILED
     assert bench.queue.waiting == []
     assert bench.files.items == {}
@@ -329,4 +332,4 @@ def test_a_lost_message_is_sent_again_by_who_asks_again(bench: Bench) -> None:
     bench.world.clock.advance(LEASE_MS / 1000 + 1)
     bench.ask(job)
     assert len(bench.queue.waiting) == 1
-    assert bench.serve() == [Did.READY]
+    assert bench.serve() == [ExportResult.READY]

@@ -9,9 +9,9 @@ from shared.domain.campaigns.campaign import Upload, UploadState
 from shared.domain.jobs import chunks
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import Cell
-from shared.domain.lists.uploads import Counts
+from shared.domain.lists.uploads import ListCounts
 from shared.engine.lists import ingest as module
-from shared.engine.lists.ingest import MAX_STARTS, Code, Did
+from shared.engine.lists.ingest import MAX_STARTS, Code, IngestResult
 from shared.ports import Retriable
 from tests.engine.reading import DATA, ROWS, Frozen, plain, result, small
 from tests.fakes.faults import Crash, When
@@ -21,12 +21,12 @@ from tests.fakes.intake import Intake
 def test_a_list_becomes_chunks_ledgers_and_problems_and_its_campaign_is_ready() -> None:
     intake = small()
     upload = intake.take(DATA)
-    assert intake.serve() == [Did.READY]
+    assert intake.serve() == [IngestResult.READY]
     end = intake.now(upload)
     assert (end.state, end.columns, end.progress) == (UploadState.READY, ("recipient", "name"), 1.0)
     assert (end.owner, end.until, end.starts, end.finished_at) == ("", 0, 0, intake.clock.ms)
     assert end.checkpoint is not None
-    assert end.checkpoint.counts == Counts(rows=60, accepted=54, invalid=6, duplicates=6)
+    assert end.checkpoint.counts == ListCounts(rows=60, accepted=54, invalid=6, duplicates=6)
     campaign = intake.uploads.campaigns[upload.campaign]
     assert (campaign.uploading, campaign.ready, campaign.columns) == ("", upload.id, ("recipient", "name"))
     stored = intake.chunks(upload)
@@ -51,12 +51,12 @@ def test_reading_twice_changes_nothing() -> None:
     intake = small()
     upload = intake.take(DATA)
     message = intake.queue.waiting[0]
-    assert intake.serve() == [Did.READY]
+    assert intake.serve() == [IngestResult.READY]
     before = result(intake, upload), intake.now(upload), intake.uploads.campaigns[upload.campaign]
     intake.queue.send([message.body, message.body])
-    assert intake.serve() == [Did.NOTHING, Did.NOTHING]
+    assert intake.serve() == [IngestResult.NOTHING, IngestResult.NOTHING]
     assert (result(intake, upload), intake.now(upload), intake.uploads.campaigns[upload.campaign]) == before
-    assert intake.ingestion.work("x", "y", owner="o", deadline=intake.clock.now() + 9) is Did.NOTHING
+    assert intake.ingestion.work("x", "y", owner="o", deadline=intake.clock.now() + 9) is IngestResult.NOTHING
 
 
 def calls(*, drop: bool) -> int:
@@ -79,7 +79,7 @@ def test_killed_at_any_call_it_makes_the_same(when: When, drop: bool) -> None:  
         upload = intake.take(DATA, drop_duplicates=drop)
         intake.tap.arm(nth, when)
         if when is When.REPEATED:
-            assert intake.work(upload) is Did.READY
+            assert intake.work(upload) is IngestResult.READY
         else:
             with pytest.raises(Crash):
                 intake.work(upload)
@@ -106,7 +106,7 @@ def test_a_fault_anywhere_gives_the_lease_back_and_the_sweeper_has_it_read(error
         if waiting.until:  # else the fault was in taking the lease
             assert intake.queue.waiting == []
             assert waiting.until - intake.clock.ms == 30_000 * 2**waiting.starts
-            assert intake.work(upload) is Did.HELD
+            assert intake.work(upload) is IngestResult.HELD
             intake.clock.advance(60)
             intake.sweep()
         intake.serve()
@@ -119,16 +119,16 @@ def test_out_of_time_again_and_again_it_makes_the_same(every: int) -> None:
     intake = small()
     upload = intake.take(DATA, drop_duplicates=True)
     intake.tap.delay = lambda: intake.clock.advance(1)  # each call takes a second
-    did: list[Did] = []
-    while not did or did[-1] is Did.HANDED_OVER:
+    did: list[IngestResult] = []
+    while not did or did[-1] is IngestResult.HANDED_OVER:
         body = intake.queue.receive()
         assert body is not None
         intake.queue.delete(body)
         did.append(intake.work(upload, seconds=every * 8))
         intake.clock.advance(1)
     intake.tap.delay = lambda: None
-    assert did.count(Did.HANDED_OVER) >= 6 // every
-    assert did[-1] is Did.READY
+    assert did.count(IngestResult.HANDED_OVER) >= 6 // every
+    assert did[-1] is IngestResult.READY
     assert intake.queue.waiting == []
     assert result(intake, upload) == wanted
 
@@ -142,7 +142,7 @@ def test_marks_come_in_pieces_that_say_what_they_hold(monkeypatch: pytest.Monkey
     for _ in range(100):
         intake.tap.arm(23, When.AFTER)
         try:
-            assert intake.work(upload) in {Did.READY, Did.NOTHING}
+            assert intake.work(upload) in {IngestResult.READY, IngestResult.NOTHING}
         except Crash:
             crashes += 1
             intake.clock.advance(1000)
@@ -166,14 +166,14 @@ def test_who_has_lost_its_lease_changes_nothing_that_counts(name: str, drop: boo
     for nth in range(1, 8):
         intake = small()
         upload = intake.take(DATA, drop_duplicates=drop)
-        seen: list[Did] = []
+        seen: list[IngestResult] = []
 
-        def meanwhile(intake: Intake = intake, upload: Upload = upload, seen: list[Did] = seen) -> None:
+        def meanwhile(intake: Intake = intake, upload: Upload = upload, seen: list[IngestResult] = seen) -> None:
             seen.append(intake.work(upload))
 
         Frozen(intake, name, nth, meanwhile)
-        assert intake.work(upload) is Did.LOST
-        assert seen == [Did.READY]
+        assert intake.work(upload) is IngestResult.LOST
+        assert seen == [IngestResult.READY]
         assert result(intake, upload) == wanted, nth
 
 
@@ -183,13 +183,13 @@ def test_the_second_of_two_waits_until_the_lease_is_over() -> None:
     intake.tap.arm_at("uploads.store.chunk")
     with pytest.raises(Crash):
         intake.work(upload)
-    assert intake.work(upload) is Did.HELD
+    assert intake.work(upload) is IngestResult.HELD
     intake.sweep()
     assert len(intake.queue.waiting) == 1
     intake.clock.advance(900 + module.LEASE_MARGIN)
     intake.sweep()
     assert len(intake.queue.waiting) == 2
-    assert intake.serve() == [Did.READY, Did.NOTHING]
+    assert intake.serve() == [IngestResult.READY, IngestResult.NOTHING]
 
 
 def gone(intake: Intake, upload: Upload) -> None:
@@ -209,7 +209,7 @@ def test_a_file_that_is_not_the_one_that_was_completed_fails(spoil: Any, code: C
         Frozen(intake, "uploads.note", 1, lambda: spoil(intake, upload), seconds=1)
     else:
         spoil(intake, upload)
-    assert intake.work(upload) is Did.FAILED
+    assert intake.work(upload) is IngestResult.FAILED
     end = intake.now(upload)
     assert (end.state, end.code) == (UploadState.FAILED, code.value)
     assert end.detail.endswith(".")
@@ -227,7 +227,7 @@ def test_marks_that_went_with_their_time_fail_the_file() -> None:
     for name in [k for k in intake.files.items if ".marks/" in k]:
         del intake.files.items[name]
     intake.clock.advance(1000)
-    assert intake.work(upload) is Did.FAILED
+    assert intake.work(upload) is IngestResult.FAILED
     assert intake.now(upload).code == Code.FILE_CHANGED
 
 
@@ -242,7 +242,7 @@ def test_what_can_never_be_read_is_given_up_in_the_end() -> None:
         pauses.append((intake.now(upload).until - intake.clock.ms) // 1000)
         intake.clock.advance(pauses[-1])
     assert pauses == [60, 120, 240, 480, 960, 1920, *[3600] * 6]
-    assert intake.work(upload) is Did.FAILED
+    assert intake.work(upload) is IngestResult.FAILED
     assert intake.now(upload).code == Code.GIVEN_UP
     assert intake.uploads.campaigns[upload.campaign].uploading == ""
 
@@ -269,7 +269,7 @@ def test_an_edit_past_the_lock_does_not_hold_the_end_up() -> None:
         intake.uploads.campaigns[old.id] = old.changed(intake.clock.ms, guard_off=True)
 
     Frozen(intake, "campaigns.get", 2, override, seconds=1)
-    assert intake.work(upload) is Did.READY
+    assert intake.work(upload) is IngestResult.READY
     campaign = intake.uploads.campaigns[upload.campaign]
     assert (campaign.guard_off, campaign.ready, campaign.uploading) == (True, upload.id, "")
 
@@ -292,6 +292,6 @@ def test_a_list_whose_campaign_went_is_left_alone_for_good() -> None:
         intake = small()
         upload = intake.take(DATA)
         Frozen(intake, name, nth + 1, lambda i=intake, u=upload: i.uploads.campaigns.pop(u.campaign), seconds=1)
-        assert intake.work(upload) is Did.FAILED
+        assert intake.work(upload) is IngestResult.FAILED
         assert (intake.now(upload).state, intake.now(upload).code) == (UploadState.FAILED, "campaign_gone")
         assert list(intake.uploads.unread()) == []

@@ -7,7 +7,7 @@ import pytest
 from shared.domain.campaigns.campaign import Message, UploadState
 from shared.domain.jobs import chunks
 from shared.domain.lists.uploads import PackedChunk
-from shared.engine.lists.ingest import Did
+from shared.engine.lists.ingest import IngestResult
 from tests.engine.reading import DATA, small
 from tests.fakes.intake import Intake
 
@@ -41,7 +41,7 @@ def test_a_useless_file_says_why_and_leaves_the_list_that_was_ready(data: bytes,
     intake.serve()
     campaign = intake.uploads.campaigns[before.campaign]
     upload = intake.take(data, campaign=campaign)
-    assert intake.serve() == [Did.FAILED]
+    assert intake.serve() == [IngestResult.FAILED]
     end = intake.now(upload)
     assert (end.state, end.code) == (UploadState.FAILED, code)
     assert end.detail
@@ -56,7 +56,7 @@ def test_a_campaign_without_its_credential_or_with_no_such_country_is_told() -> 
         ({"channel": "sms"}, {"region": "XX"}, "invalid_region"),
     ):
         upload = intake.take(DATA, campaign=intake.campaign(**changes), **options)
-        assert intake.serve() == [Did.FAILED]
+        assert intake.serve() == [IngestResult.FAILED]
         assert intake.now(upload).code == code
 
 
@@ -82,7 +82,7 @@ def test_bad_rows_hold_nothing_up_and_are_told_one_by_one(end: bytes) -> None:
     good = b"".join(b"r%d@example.com,x" % i + end for i in range(300))
     parts = [bad + end + end + good.replace(b"r", b"r%d" % i) + b" \t" + end for i, (bad, _) in enumerate(kinds)]
     upload = intake.take(b"\xef\xbb\xbf" + end + b" Recipient ,Name" + end + b"".join(parts).removesuffix(end))
-    assert intake.serve() == [Did.READY]
+    assert intake.serve() == [IngestResult.READY]
     end_of_it = intake.now(upload)
     assert end_of_it.columns == ("recipient", "name")
     assert end_of_it.checkpoint is not None
@@ -99,7 +99,7 @@ def test_columns_that_no_placeholder_can_name_are_kept_beside_those_that_one_can
     intake = small()
     text = "first name,RECIPIENT,größe,{{x}},unsubscribe_url\nAnn,a@example.com,M,1,https://example.com\n"
     upload = intake.take(text.encode())
-    assert intake.serve() == [Did.READY]
+    assert intake.serve() == [IngestResult.READY]
     (chunk,) = intake.chunks(upload)
     (person,) = chunks.unpack(chunk.data)
     assert person.address == "a@example.com"
@@ -112,9 +112,9 @@ def test_a_list_of_too_many_is_refused_whole(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("shared.domain.lists.ingest.MAX_LISTED", 40)
     intake = small()
     before = intake.take(b"recipient,name\na@example.com,Ann\n")
-    assert intake.serve() == [Did.READY]
+    assert intake.serve() == [IngestResult.READY]
     upload = intake.take(DATA, campaign=intake.uploads.campaigns[before.campaign])
-    assert intake.serve() == [Did.FAILED]
+    assert intake.serve() == [IngestResult.FAILED]
     assert (intake.now(upload).state, intake.now(upload).code) == (UploadState.FAILED, "too_many_rows")
     assert intake.uploads.campaigns[upload.campaign].ready == before.id
 
@@ -124,7 +124,7 @@ def test_a_malformed_number_holds_no_list_up() -> None:
     upload = intake.take(
         b"recipient\n+33612345678\n06 12\n0612345679\n", campaign=intake.campaign(channel="sms"), region="FR"
     )
-    assert intake.serve() == [Did.READY]
+    assert intake.serve() == [IngestResult.READY]
     (chunk,) = intake.chunks(upload)
     assert isinstance(chunk, PackedChunk)
     assert [r.address for r in chunks.unpack(chunk.data)] == ["+33612345678", "+33612345679"]

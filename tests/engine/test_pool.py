@@ -2,11 +2,11 @@ import threading
 
 import pytest
 
-from shared.engine.pool import Crew
+from shared.engine.pool import ThreadPool
 
 
 def test_calls_run_side_by_side_and_threads_outlive_the_lease() -> None:
-    crew = Crew(idle=60)
+    crew = ThreadPool(idle=60)
     together = threading.Barrier(5, timeout=10)
     names: list[set[str]] = []
     for _ in range(2):
@@ -20,7 +20,7 @@ def test_calls_run_side_by_side_and_threads_outlive_the_lease() -> None:
 
 
 def test_a_thread_without_a_call_ends_and_the_next_burst_starts_others() -> None:
-    crew = Crew(idle=0.01)
+    crew = ThreadPool(idle=0.01)
     for _ in range(2):
         together = threading.Barrier(4, timeout=10)
         with crew(4) as pool:
@@ -33,7 +33,7 @@ def test_a_thread_without_a_call_ends_and_the_next_burst_starts_others() -> None
 
 
 def test_no_call_is_lost_while_threads_end() -> None:
-    crew = Crew(idle=0.0002)
+    crew = ThreadPool(idle=0.0002)
     with crew(3) as pool:
         for n in range(400):
             calls = [pool.submit(lambda n=n, i=i: n + i) for i in range(1 + n % 4)]
@@ -42,7 +42,7 @@ def test_no_call_is_lost_while_threads_end() -> None:
 
 
 def test_a_lease_has_no_more_threads_than_it_asked_for() -> None:
-    crew = Crew()
+    crew = ThreadPool()
     seen: set[int] = set()
     with crew(2) as pool:
         for c in [pool.submit(lambda: seen.add(threading.get_ident())) for _ in range(50)]:
@@ -52,7 +52,7 @@ def test_a_lease_has_no_more_threads_than_it_asked_for() -> None:
 
 
 def test_leaving_waits_for_every_call() -> None:
-    crew = Crew()
+    crew = ThreadPool()
     go, done = threading.Event(), threading.Event()
 
     def call() -> None:
@@ -76,7 +76,7 @@ def test_an_error_is_raised_where_the_result_is_asked_for() -> None:
     def fail() -> None:
         raise ValueError("of the call")
 
-    with Crew()(1) as pool:
+    with ThreadPool()(1) as pool:
         failing, fine = pool.submit(fail), pool.submit(lambda: 7)
         with pytest.raises(ValueError, match="of the call"):
             failing.result()

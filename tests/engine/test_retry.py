@@ -13,7 +13,7 @@ from shared.domain.jobs.outcomes import Rejected, Unknown
 from shared.domain.jobs.states import Cell, JobState
 from shared.engine.jobs import control, retry
 from shared.engine.jobs.control import NotNow, Resumed
-from shared.engine.jobs.retry import Step
+from shared.engine.jobs.retry import RetryStep
 from tests.fakes.faults import Crash, When
 from tests.fakes.world import ACCOUNT, World, credential
 
@@ -249,7 +249,7 @@ def test_a_ledger_that_a_worker_holds_is_waited_for(world: World) -> None:
     assert world.records.requeue(ledger, reopened, asked)
     held = world.ledgers.send_start(job, 3, lane="one", owner="late", now=now, until=now + 1000)
     assert held is not None
-    assert world.retrier.step(job) is Step.WAIT
+    assert world.retrier.step(job) is RetryStep.WAIT
     world.clock.advance(2)
     world.run()
     assert world.retrier.carry_on(job, world.clock.now() + 20)

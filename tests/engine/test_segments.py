@@ -12,7 +12,7 @@ from shared.domain.content.sms import segments
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import Throttled
 from shared.domain.lanes.pacing import pace
-from shared.engine.lane.send import Did
+from shared.engine.lane.send import PointerResult
 from tests.engine.pace import drain
 from tests.fakes.world import World, credential
 
@@ -149,7 +149,7 @@ def test_a_lease_that_would_wait_too_long_for_its_slots_leaves_them_to_others() 
     job = world.accept(people([11, 1]), channel="sms", content=SMS)
     world.pacer.reserve("one", 11, pace(0.1, 1), lead=0)
     began = world.clock.now()
-    assert world.senders["one"].work(job.id, 0, owner="late", deadline=began + 40) is Did.SENT
+    assert world.senders["one"].work(job.id, 0, owner="late", deadline=began + 40) is PointerResult.SENT
     assert (world.clock.now(), world.oracle.calls) == (began, [])
     ledger = world.ledgers.read(job.id, 0)
     assert ledger is not None

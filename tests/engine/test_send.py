@@ -9,7 +9,7 @@ from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Rejected, Throttled, Unknown
 from shared.domain.jobs.states import Cell, Change, JobState
 from shared.domain.lanes.pacing import Slots
-from shared.engine.lane.send import Did
+from shared.engine.lane.send import PointerResult
 from tests.fakes.provider import Script, Swallowed
 from tests.fakes.world import ACCOUNT, INVOCATION, World, credential
 
@@ -107,7 +107,7 @@ def test_a_stale_pointer_to_a_job_that_is_not_active_calls_nobody(
         monkeypatch.setattr(world.pacer, "reserve", reserve_late)
     else:
         change()
-    assert world.send("one") is Did.SENT
+    assert world.send("one") is PointerResult.SENT
     assert world.job(job.id).state is state
     assert world.oracle.calls == []
     ledger = world.ledgers.read(job.id, 0)
@@ -131,7 +131,10 @@ def test_pointers_of_a_stopped_job_take_no_slots_and_no_leases_and_it_goes_on_wh
 
     with monkeypatch.context() as patch:
         patch.setattr(world.pacer, "reserve", seen)
-        assert [world.send("one") for _ in range(job.chunks)] == [Did.SENT, *[Did.NOTHING] * (job.chunks - 1)]
+        assert [world.send("one") for _ in range(job.chunks)] == [
+            PointerResult.SENT,
+            *[PointerResult.NOTHING] * (job.chunks - 1),
+        ]
     assert job.chunks > 1
     assert reserved == []
     assert [x.epoch for x in world.ledgers.read_all(job.id)] == [1, *[0] * (job.chunks - 1)]
@@ -187,7 +190,7 @@ def test_what_was_throttled_or_never_begun_uses_its_attempt_again(world: World, 
     job = world.accept(3)
     world.providers["one"].script(address(1), [answer])
     began = world.clock.now()
-    assert world.send("one") is Did.SENT
+    assert world.send("one") is PointerResult.SENT
     behind = (Cell.QUEUED, 0) if isinstance(answer, Throttled) else (Cell.SENT, 1)  # the provider asked all to wait
     assert world.cells(job.id) == [(Cell.SENT, 1), (Cell.QUEUED, 0), behind]
     ledger = world.ledgers.read(job.id, 0)
@@ -293,7 +296,7 @@ def test_ids_of_the_provider_are_kept(world: World) -> None:
 def test_a_chunk_that_is_not_due_is_postponed(world: World) -> None:
     job = world.accept(1)
     world.ledgers.reschedule(job.id, 0, not_before=world.clock.ms + 5_000_000, lane="one")
-    assert world.send("one") is Did.POSTPONED
+    assert world.send("one") is PointerResult.POSTPONED
     assert world.lanes["one"].waiting[0].due == pytest.approx(world.clock.now() + 900)
     world.run(seconds=6000)
     assert world.oracle.taken[0].at >= job.created_at / 1000 + 5000
@@ -306,7 +309,7 @@ def test_a_worker_stops_before_its_time_is_over_and_another_goes_on() -> None:
     began = world.clock.now()
     world.clock.advance(0.01)
     sender = world.senders["one"]
-    assert sender.work(job.id, 0, owner="a", deadline=began + 30) is Did.SENT
+    assert sender.work(job.id, 0, owner="a", deadline=began + 30) is PointerResult.SENT
     leases.append(len(world.oracle.taken))
     assert 10 <= leases[0] < 30
     assert world.clock.now() < began + 30
@@ -321,7 +324,7 @@ def test_a_worker_stops_before_its_time_is_over_and_another_goes_on() -> None:
 
 def test_a_worker_without_time_begins_nothing(world: World) -> None:
     job = world.accept(1)
-    assert world.senders["one"].work(job.id, 0, owner="a", deadline=world.clock.now() + 5) is Did.SENT
+    assert world.senders["one"].work(job.id, 0, owner="a", deadline=world.clock.now() + 5) is PointerResult.SENT
     assert world.oracle.calls == []
     assert world.cells(job.id) == [(Cell.QUEUED, 0)]
 
@@ -345,7 +348,9 @@ def test_pointers_repeated_at_any_time_change_nothing(world: World) -> None:
 def test_a_pointer_on_the_wrong_lane_is_dropped(pair: World) -> None:
     job = pair.accept(1)
     wrong = next(c for c in ("one", "two") if c != lane_of(pair, job.id))
-    assert pair.senders[wrong].work(job.id, 0, owner="a", deadline=pair.clock.now() + INVOCATION) is Did.NOTHING
+    assert (
+        pair.senders[wrong].work(job.id, 0, owner="a", deadline=pair.clock.now() + INVOCATION) is PointerResult.NOTHING
+    )
     assert pair.oracle.calls == []
 
 
@@ -357,6 +362,6 @@ def test_two_workers_on_one_chunk_share_nothing(world: World) -> None:
     did = world.clock.run(
         *(lambda w=w, n=n: w.work(job.id, 0, owner=f"w{n}", deadline=deadline) for n, w in enumerate(workers))
     )
-    assert sorted(d.value for d in did if isinstance(d, Did)) == ["nothing", "nothing", "sent"]
+    assert sorted(d.value for d in did if isinstance(d, PointerResult)) == ["nothing", "nothing", "sent"]
     world.run()
     assert world.oracle.times(job.id) == {(0, i): 1 for i in range(200)}

@@ -7,7 +7,7 @@ import pytest
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import Cell, JobState
 from shared.domain.lanes.switches import AS_DECLARED, Switch, Switches
-from shared.engine.lane.send import Did
+from shared.engine.lane.send import PointerResult
 from shared.engine.outcome.resolve import Resolved
 from shared.engine.walks.pointing import RESUMED_MS
 from tests.engine.pace import worst_second
@@ -41,7 +41,7 @@ def move(world: World, switches: Switches, *, after: int = 0) -> None:
 def test_a_paused_credential_sends_the_window_in_flight_and_no_more(world: World) -> None:
     job = world.accept(500)
     move(world, PAUSED, after=30)
-    assert world.send("one") is Did.SENT
+    assert world.send("one") is PointerResult.SENT
     assert len(world.oracle.taken) == 2 * WINDOW
     assert world.lanes["one"].is_empty()
     ledger = world.ledgers.read(job.id, 0)
@@ -57,7 +57,7 @@ def test_however_often_its_pointers_come_a_paused_lane_uses_no_attempt_and_keeps
     move(world, PAUSED)
     for _ in range(20):
         world.recovery.point(world.job(job.id), world.ledgers.read_all(job.id)[0])
-        assert world.send("one") is Did.SENT
+        assert world.send("one") is PointerResult.SENT
     assert world.oracle.calls == []
     assert world.cells(job.id) == [(Cell.QUEUED, 0)] * 50
     move(world, AS_DECLARED)

@@ -4,7 +4,7 @@ import pytest
 
 from shared.domain.jobs.states import Cell, Status
 from shared.engine.reports import message_log
-from shared.engine.reports.message_log import Filter, Logs
+from shared.engine.reports.message_log import Filter, MessageLog
 from tests.fakes.world import ACCOUNT, World, credential
 
 TIMEOUT = 3600
@@ -13,7 +13,7 @@ TIMEOUT = 3600
 @pytest.fixture
 def world() -> World:
     world = World(credential("one"))
-    world.logs = Logs(records=world.records, ledgers=world.ledgers, clock=world.clock, feedback_timeout=TIMEOUT)
+    world.logs = MessageLog(records=world.records, ledgers=world.ledgers, clock=world.clock, feedback_timeout=TIMEOUT)
     return world
 
 

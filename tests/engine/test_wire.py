@@ -9,7 +9,7 @@ from shared.domain.jobs.outcomes import Outcome, Rejected, Unknown
 from shared.domain.jobs.states import Cell
 from shared.domain.lanes.pacing import pace
 from shared.engine.lane.calls import Calls
-from shared.engine.lane.send import Did, Sender
+from shared.engine.lane.send import PointerResult, Sender
 from shared.engine.lane.slots import LEAD
 from shared.ports import Request, Steps, Target
 from tests.engine.pace import worst_second
@@ -33,7 +33,7 @@ class Wired:
         self.sender: Sender = self.world.sender("one", wire=lambda: self.wire)
 
     def run(self) -> None:
-        while self.world.send("one", self.sender) is Did.SENT:
+        while self.world.send("one", self.sender) is PointerResult.SENT:
             continue
         self.world.run()
         self.world.check()
@@ -105,7 +105,7 @@ def test_without_time_nothing_is_begun() -> None:
     wired = Wired()
     job = wired.world.accept(3)
     did = wired.sender.work(job.id, 0, owner="late", deadline=wired.world.clock.now() + 1)
-    assert did is Did.SENT
+    assert did is PointerResult.SENT
     assert wired.wire.begun == 0
     assert wired.world.states(job.id) == [Cell.QUEUED] * 3
 

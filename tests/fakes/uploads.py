@@ -6,7 +6,7 @@ from shared.domain.campaigns.campaign import UNREAD, Campaign, Upload
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.ledger import Ledger
-from shared.domain.lists.uploads import PackedChunk, Problem
+from shared.domain.lists.uploads import BadRow, PackedChunk
 from tests.fakes.faults import Atomic, Tap
 from tests.fakes.ledgers import FakeLedgers
 
@@ -32,7 +32,7 @@ class FakeUploads:
         self.campaigns = campaigns
         self.packed: dict[tuple[str, int], PackedChunk] = {}
         self.chunks = chunks
-        self.noted: dict[tuple[str, int], tuple[int, list[Problem]]] = {}
+        self.noted: dict[tuple[str, int], tuple[int, list[BadRow]]] = {}
         self._fences: dict[tuple[str, int], int] = {}
         self._ledgers = ledgers
         self._atomic = Atomic("uploads", ledgers.lock, tap or Tap())
@@ -95,7 +95,7 @@ class FakeUploads:
             self._fences[place] = fence
             self._ledgers.store(x)
 
-    def note(self, upload: Upload, number: int, problems: Sequence[Problem]) -> None:
+    def note(self, upload: Upload, number: int, problems: Sequence[BadRow]) -> None:
         def put() -> None:
             place = upload.id, number
             if place not in self.noted or self.noted[place][0] < upload.version:
@@ -103,8 +103,8 @@ class FakeUploads:
 
         self._atomic("note", put)
 
-    def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[Problem], int]:
-        def found() -> list[Problem]:
+    def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[BadRow], int]:
+        def found() -> list[BadRow]:
             return [p for i in range(upload.problems) for p in self.noted[upload.id, i][1]]
 
         there = self._atomic("problems", found)

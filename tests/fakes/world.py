@@ -24,21 +24,21 @@ from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.states import Cell, JobState
 from shared.domain.lanes.backoff import redelivery_delay
 from shared.domain.lanes.switches import Switch
-from shared.engine.intake.accept import Accepted, Acceptor, BatchRequest
+from shared.engine.intake.accept import AcceptedJob, Acceptor, BatchRequest
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier
 from shared.engine.jobs.wake import SECONDS, Waker
-from shared.engine.lane.breaker_cache import Circuits
+from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.recovery import Recovery
-from shared.engine.lane.send import Did, Sender
+from shared.engine.lane.send import PointerResult, Sender
 from shared.engine.outcome.fold import Folded, Logger
 from shared.engine.outcome.resolve import Resolution, Resolved
 from shared.engine.outcome.track import LATER, Tracked, Tracker
 from shared.engine.pool import Pool
-from shared.engine.reports.message_log import Logs
-from shared.engine.sweeper.expired import Expired
+from shared.engine.reports.message_log import MessageLog
+from shared.engine.sweeper.expired import ExpiredLeases
 from shared.engine.sweeper.sweep import Sweeper, Swept
 from shared.engine.walks import Walk
 from shared.engine.walks.doubts import Asking, Doubts
@@ -136,7 +136,7 @@ class World:
         common: dict[str, Any] = {**stores, "clock": self.clock}
         self.circuits = self.process()
         self.recovery = self.recovering(self.circuits)
-        self.expired = Expired(
+        self.expired = ExpiredLeases(
             recovery=self.recovery,
             hints=self.stores.hints,
             credentials=lambda: [c.id for c in self.settings.credentials],
@@ -155,7 +155,7 @@ class World:
             clock=self.clock,
         )
         self.control = JobControl(planner=self.planner, retrier=self.retrier, schedules=self.schedules, **common)
-        self.logs = Logs(**common)
+        self.logs = MessageLog(**common)
         self.acceptor = Acceptor(
             records=self.records,
             lanes=self.lanes,
@@ -206,11 +206,11 @@ class World:
         """Tell whether a credential's provider can be asked about doubts."""
         return isinstance(self.providers[credential], Resolver)
 
-    def process(self) -> Circuits:
+    def process(self) -> BreakerCache:
         """Return what a new process knows of the breakers."""
-        return Circuits(breakers=self.stores.breakers, clock=self.clock, rng=random.Random(self._seed))  # noqa: S311
+        return BreakerCache(breakers=self.stores.breakers, clock=self.clock, rng=random.Random(self._seed))  # noqa: S311
 
-    def recovering(self, circuits: Circuits) -> Recovery:
+    def recovering(self, circuits: BreakerCache) -> Recovery:
         """Return the recovery of a process."""
         return Recovery(
             records=self.records,
@@ -227,7 +227,7 @@ class World:
         *,
         clock: Clock | None = None,
         pacer: Pacer | None = None,
-        circuits: Circuits | None = None,
+        circuits: BreakerCache | None = None,
         pool: Callable[[int], Pool] = FakePool,
         declared: Credential | None = None,
         wire: Callable[[], Wire] | None = None,
@@ -280,11 +280,11 @@ class World:
     def accept(self, who: int | Sequence[Recipient] = 1, **changes: Any) -> Job:
         """Accept a batch and return its job."""
         accepted = self.acceptor.accept(self.request(who, **changes))
-        assert isinstance(accepted, Accepted), accepted
+        assert isinstance(accepted, AcceptedJob), accepted
         self.jobs.append(accepted.job.id)
         return accepted.job
 
-    def send(self, lane: str, sender: Sender | None = None, *, express: bool | None = None) -> Did | None:
+    def send(self, lane: str, sender: Sender | None = None, *, express: bool | None = None) -> PointerResult | None:
         """Serve the next pointer that is due, of one of the lane's queues or of both; None if there is none.
 
         A crash leaves the pointer in flight until its visibility ends. After a fault it is delivered again, later each
@@ -298,7 +298,7 @@ class World:
             self.lanes[lane].delete(message)
             with following(message):
                 self.resolve(lane, where["job"], where["chunk"])
-            return Did.NOTHING
+            return PointerResult.NOTHING
         visible_at = self.clock.now() + VISIBILITY
         deadline = self.clock.now() + INVOCATION
         worker = sender or self.senders[lane]

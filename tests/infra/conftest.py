@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from infra.lint import synthesise
-from infra.settings import Deployment, Target, read
+from infra.settings import DeploymentSettings, DeployTarget, read
 from tests.infra.template import Template
 
 SETTINGS: dict[str, Any] = {
@@ -31,7 +31,7 @@ LINK_KEYS_ID = "LinkKeysSecretF2C7DEFE"
 """Logical ids and services of what those settings make."""
 
 
-def deployment(target: Target = Target.AWS, **changes: Any) -> Deployment:
+def deployment(target: DeployTarget = DeployTarget.AWS, **changes: Any) -> DeploymentSettings:
     return read({**SETTINGS, **changes}, target=target, known=["sendgrid"])
 
 
@@ -57,7 +57,7 @@ def report(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def local_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return synthesise(deployment(Target.LOCAL), tmp_path_factory.mktemp("local"))
+    return synthesise(deployment(DeployTarget.LOCAL), tmp_path_factory.mktemp("local"))
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from aws_cdk import App, Stack
 from benchmarks import starts
 from functions.early import ON_LAMBDA
 from infra.functions import bundling
-from infra.settings import ROOT, Target
+from infra.settings import ROOT, DeployTarget
 from shared import contracts
 
 AARCH64 = 183
@@ -28,14 +28,14 @@ WHEEL_TAG = re.compile(r"^Tag: (\S+)$", re.MULTILINE)
 @pytest.fixture(scope="module")
 def arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("arm")
-    bundling.build(Target.AWS, folder, bytecode=False)  # this machine may not be able to fetch Lambda's Python
+    bundling.build(DeployTarget.AWS, folder, bytecode=False)  # this machine may not be able to fetch Lambda's Python
     return folder
 
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("host")
-    bundling.build(Target.LOCAL, folder)
+    bundling.build(DeployTarget.LOCAL, folder)
     return folder
 
 
@@ -197,18 +197,18 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_the_hash_follows_what_the_asset_is_made_from(tree: Path, change: str, *, same: bool) -> None:
-    before = bundling.source_hash(Target.AWS)
-    assert bundling.source_hash(Target.AWS) == before
+    before = bundling.source_hash(DeployTarget.AWS)
+    assert bundling.source_hash(DeployTarget.AWS) == before
     (tree / change).parent.mkdir(exist_ok=True)
     (tree / change).write_text("changed", encoding="utf-8")
-    assert (bundling.source_hash(Target.AWS) == before) is same
-    assert bundling.source_hash(Target.LOCAL) != bundling.source_hash(Target.AWS)
+    assert (bundling.source_hash(DeployTarget.AWS) == before) is same
+    assert bundling.source_hash(DeployTarget.LOCAL) != bundling.source_hash(DeployTarget.AWS)
 
 
 def test_the_synth_builds_it_without_docker_and_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[Any] = []
 
-    def build(target: Target, folder: Path, *, bytecode: bool) -> None:
+    def build(target: DeployTarget, folder: Path, *, bytecode: bool) -> None:
         built.append((target, bytecode))
         (folder / "marker.py").write_text("", encoding="utf-8")
 
@@ -216,9 +216,9 @@ def test_the_synth_builds_it_without_docker_and_only_once(tmp_path: Path, monkey
     for _ in range(2):
         app = App(outdir=str(tmp_path))
         stack = Stack(app, "Some")
-        bundling.asset(Target.LOCAL).bind(stack)
+        bundling.asset(DeployTarget.LOCAL).bind(stack)
         app.synth()
-    assert built == [(Target.LOCAL, True)], "the second synth finds it there"
+    assert built == [(DeployTarget.LOCAL, True)], "the second synth finds it there"
     (folder,) = tmp_path.glob("asset.*")
     assert [p.name for p in folder.iterdir()] == ["marker.py"]
 
@@ -226,4 +226,4 @@ def test_the_synth_builds_it_without_docker_and_only_once(tmp_path: Path, monkey
 def test_a_failed_build_says_why(tmp_path: Path, tree: Path) -> None:
     (tree / "requirements" / "runtime.txt").write_text("pydantic==0.0.1 --hash=sha256:" + "0" * 64, encoding="utf-8")
     with pytest.raises(RuntimeError, match=r"uv pip failed: .*pydantic"):
-        bundling.build(Target.AWS, tmp_path / "functions", bytecode=False)
+        bundling.build(DeployTarget.AWS, tmp_path / "functions", bytecode=False)

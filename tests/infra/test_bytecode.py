@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from infra.functions import bundling
-from infra.settings import ROOT, SettingsError, Target, read
+from infra.settings import ROOT, DeployTarget, SettingsError, read
 from tests.infra.conftest import SETTINGS
 
 UV = """#!/bin/sh
@@ -63,26 +63,26 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine
 
 def test_an_interpreter_that_is_there_is_not_fetched(machine: Machine) -> None:
     machine.has_interpreter()
-    assert bundling.interpreter(Target.AWS) == str(machine.python)
+    assert bundling.interpreter(DeployTarget.AWS) == str(machine.python)
     assert machine.asked == ["python find"]
 
 
 def test_uv_fetches_the_interpreter(machine: Machine) -> None:
     machine.is_online()
-    assert bundling.interpreter(Target.AWS) == str(machine.python)
+    assert bundling.interpreter(DeployTarget.AWS) == str(machine.python)
     assert machine.asked == ["python find", "python install", "python find"]
 
 
 def test_where_it_cannot_one_line_says_what_to_do(machine: Machine) -> None:
     with pytest.raises(SettingsError) as found:
-        bundling.interpreter(Target.AWS)
+        bundling.interpreter(DeployTarget.AWS)
     assert "\n" not in str(found.value)
     for part in ("Python 3.13", "Failed to download cause: dns error", "-c bytecode=off"):
         assert part in str(found.value)
 
 
 def test_the_local_cloud_needs_none(machine: Machine) -> None:
-    assert bundling.interpreter(Target.LOCAL) == sys.executable
+    assert bundling.interpreter(DeployTarget.LOCAL) == sys.executable
     assert not (machine.uv.parent / "log").exists()
 
 
@@ -96,7 +96,7 @@ def test_the_asset_of_aws_is_compiled_by_that_interpreter(
     )
     folder = tmp_path / "asset"
     folder.mkdir()
-    bundling.build(Target.AWS, folder)
+    bundling.build(DeployTarget.AWS, folder)
     assert f"--invalidation-mode unchecked-hash -s {folder} -p /var/task" in machine.compiled.read_text("utf-8")
     (made,) = (folder / "functions" / "__pycache__").glob("early.*.pyc")
     assert int.from_bytes(made.read_bytes()[4:8], "little") == 0b01, "unchecked hash (PEP 552)"
@@ -110,18 +110,18 @@ def test_without_bytecode_nothing_is_asked_for(
     monkeypatch.setattr(
         bundling, "_install", lambda _target, folder: (folder / "botocore" / "data").mkdir(parents=True)
     )
-    bundling.build(Target.AWS, tmp_path / "asset", bytecode=False)
+    bundling.build(DeployTarget.AWS, tmp_path / "asset", bytecode=False)
     assert not list((tmp_path / "asset").rglob("*.pyc"))
     assert not (tmp_path / "log").exists()
 
 
 def test_the_hash_is_the_same_on_a_machine_without_the_interpreter(machine: Machine) -> None:
     """Else a laptop and the CI would replace each other's functions."""
-    before = bundling.source_hash(Target.AWS)
+    before = bundling.source_hash(DeployTarget.AWS)
     machine.has_interpreter()
     bundling.interpreter.cache_clear()
-    assert bundling.source_hash(Target.AWS) == before
-    assert bundling.source_hash(Target.AWS, bytecode=False) != before
+    assert bundling.source_hash(DeployTarget.AWS) == before
+    assert bundling.source_hash(DeployTarget.AWS, bytecode=False) != before
 
 
 def test_the_app_ends_with_that_line(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from infra.lint import synthesise
-from infra.settings import Target, read
+from infra.settings import DeployTarget, read
 from infra.stack import WRITE
 from shared import contracts
 from tests.infra.conftest import LINK_KEYS_ID, SENDERS, TABLES
@@ -160,8 +160,8 @@ def test_nobody_scans_and_only_the_api_deletes(template: Template) -> None:
 
 
 @pytest.mark.promise(9)
-@pytest.mark.parametrize("place", list(Target))
-def test_posts_of_unbound_signatures_are_all_that_the_webhooks_write(tmp_path: Path, place: Target) -> None:
+@pytest.mark.parametrize("place", list(DeployTarget))
+def test_posts_of_unbound_signatures_are_all_that_the_webhooks_write(tmp_path: Path, place: DeployTarget) -> None:
     mailgun = {"id": "mg", "provider": "mailgun", "channel": "email", "rate": 10}
     settings = {"stage": "dev", "credentials": [mailgun], "routes": {"email": ["mg"]}, "alarm_email": "ops@example.com"}
     made = Template(
@@ -173,7 +173,9 @@ def test_posts_of_unbound_signatures_are_all_that_the_webhooks_write(tmp_path: P
     assert writes["Action"] == "dynamodb:PutItem"
     assert TABLES[target(writes["Resource"])] == "ops"
     within = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["W#*"]}, "Null": {"dynamodb:LeadingKeys": "false"}}
-    assert writes.get("Condition") == (within if place is Target.AWS else None), "the emulator knows no such condition"
+    assert writes.get("Condition") == (within if place is DeployTarget.AWS else None), (
+        "the emulator knows no such condition"
+    )
 
 
 @pytest.mark.promise(9)

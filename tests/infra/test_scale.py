@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from infra.lint import examples, synthesise, templates
-from infra.settings import MAX_SETTINGS, SettingsError, Target, read
+from infra.settings import MAX_SETTINGS, DeployTarget, SettingsError, read
 from shared import contracts
 from tests.infra.conftest import SETTINGS
 from tests.infra.template import Statement, Template, text
@@ -110,7 +110,7 @@ def test_the_local_cloud_has_one_flat_stack() -> None:
     rows = [{**SETTINGS["credentials"][0], "stack": "second"}]
     settings = {**SETTINGS, "credentials": rows, "routes": {}}
     assert read(settings).stacks == {"sendgrid-main": "second"}
-    assert read(settings, target=Target.LOCAL).stacks == {}
+    assert read(settings, target=DeployTarget.LOCAL).stacks == {}
 
 
 @pytest.mark.parametrize("name", ["Second", "2nd", "a" * 21, "a_b"])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from infra.lint import synthesise
-from infra.settings import SettingsError, Target, read
+from infra.settings import DeployTarget, SettingsError, read
 from infra.stack import SES_BULK, SES_SEND
 from shared import contracts
 from tests.infra.conftest import SETTINGS
@@ -33,14 +33,14 @@ def settings(*credentials: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[Target, Any]:
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[DeployTarget, Any]:
     """Synthesis fails on any finding of cdk-nag."""
     folder = tmp_path_factory.mktemp("ses")
-    return {t: synthesise(read(settings(*SES), target=t), folder / t) for t in Target}
+    return {t: synthesise(read(settings(*SES), target=t), folder / t) for t in DeployTarget}
 
 
-@pytest.fixture(params=Target)
-def stack(request: pytest.FixtureRequest, files: dict[Target, Any]) -> Template:
+@pytest.fixture(params=DeployTarget)
+def stack(request: pytest.FixtureRequest, files: dict[DeployTarget, Any]) -> Template:
     return without_alarms(Template(json.loads(files[request.param].read_text("utf-8"))))
 
 
@@ -97,8 +97,8 @@ def test_nobody_but_the_topic_may_send_to_the_queue_nor_but_our_sets_to_the_topi
     assert [text(a) for a in equal["aws:SourceArn"]] == [f"{HERE}configuration-set/{n}" for n in names]
 
 
-def test_plain_http_is_refused_on_aws(files: dict[Target, Any]) -> None:
-    stack = without_alarms(Template(json.loads(files[Target.AWS].read_text("utf-8"))))
+def test_plain_http_is_refused_on_aws(files: dict[DeployTarget, Any]) -> None:
+    stack = without_alarms(Template(json.loads(files[DeployTarget.AWS].read_text("utf-8"))))
     denied = [s for s in _statements(stack, "SNS::TopicPolicy") if s["Effect"] == "Deny"]
     assert [s["Condition"] for s in denied] == [{"Bool": {"aws:SecureTransport": "false"}}]
 
@@ -122,14 +122,14 @@ def test_a_sender_may_send_by_its_own_configuration_set_alone(
 
 
 @pytest.mark.promise(9)
-@pytest.mark.parametrize("place", list(Target))
-def test_a_credential_with_domains_sends_from_these_alone(tmp_path: Path, place: Target) -> None:
+@pytest.mark.parametrize("place", list(DeployTarget))
+def test_a_credential_with_domains_sends_from_these_alone(tmp_path: Path, place: DeployTarget) -> None:
     credential = {**SES[0], "domains": ["example.com", "xn--bcher-kva.example"]}
     made = Template(json.loads(synthesise(read(settings(credential), target=place), tmp_path).read_text("utf-8")))
     role = made.resources[target(made.functions()["send-ses-main"]["Role"])]["Properties"]
     statements = [s for p in role["Policies"] for s in p["PolicyDocument"]["Statement"] if "ses:" in str(s["Action"])]
     patterns = ["*@example.com", "*@*.example.com", "*@xn--bcher-kva.example", "*@*.xn--bcher-kva.example"]
-    condition = {"StringLike": {"ses:FromAddress": patterns}} if place is Target.AWS else None
+    condition = {"StringLike": {"ses:FromAddress": patterns}} if place is DeployTarget.AWS else None
     known = {action: s.get("Condition") for s in statements for action in listed(s["Action"])}
     assert known == {**dict.fromkeys(SES_SEND, condition), SES_BULK: None}, "SendBulkEmail does not know the sender"
     identities = {

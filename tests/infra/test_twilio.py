@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from infra.lint import synthesise
-from infra.settings import Target, providers, read
+from infra.settings import DeployTarget, providers, read
 from shared import contracts
 from tests.infra.conftest import SETTINGS
 from tests.infra.template import Template, text
@@ -21,7 +21,7 @@ def settings(**changes: Any) -> dict[str, Any]:
     return {**SETTINGS, "credentials": [*SETTINGS["credentials"], TEXTS], "routes": routes, **changes}
 
 
-@pytest.fixture(scope="module", params=list(Target))
+@pytest.fixture(scope="module", params=list(DeployTarget))
 def template(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Template:
     """Synthesis fails on any finding of cdk-nag."""
     file = synthesise(read(settings(), target=request.param), tmp_path_factory.mktemp("twilio"))

@@ -36,7 +36,7 @@ from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Policy
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.lists.ingest import Ingest
-from shared.domain.lists.uploads import Checkpoint, Options, Problem
+from shared.domain.lists.uploads import BadRow, Checkpoint, Options
 from shared.engine.lists.uploading import Place, Uploading
 from tests.fakes.forks import FORKS
 from tests.fakes.tables import Tables, create_tables
@@ -107,7 +107,7 @@ class Read:
 
     digests: tuple[str, ...]
     ledgers: tuple[Ledger, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[BadRow, ...]
     checkpoint: Checkpoint
 
 
@@ -116,7 +116,7 @@ def uninterrupted(data: Iterable[bytes], options: Options, upload: Upload) -> Re
     rows = Ingest(options)
     digests: list[str] = []
     sizes: list[int] = []
-    problems: list[Problem] = []
+    problems: list[BadRow] = []
     step = None
     for block in (*data, None):
         step = rows.finish() if block is None else rows.feed(block)

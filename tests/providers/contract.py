@@ -14,7 +14,7 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import Absent, Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
-from shared.engine.lane.lease import Parcel
+from shared.engine.lane.lease import ProviderCall
 from shared.ports import BadEvents, Provider, Resolver, Target, WebhookReader
 from tests.fakes.shifted import ShiftedClock
 
@@ -33,7 +33,7 @@ def target(index: int, address: str = "", attempt: int = 1, channel: str = "emai
 def send_apart(provider: Provider, targets: Sequence[Target], *, deadline: float) -> dict[str, Outcome]:
     """Send to all in one call, and divide what is refused as a whole, as the engine does; the outcomes by ref."""
     final: dict[str, Outcome] = {}
-    calls = [Parcel(range(len(targets)), CONTENT, len(targets))]
+    calls = [ProviderCall(range(len(targets)), CONTENT, len(targets))]
     while calls:
         call = calls.pop()
         outcomes = provider.send(CONTENT, [targets[i] for i in call.indices], deadline=deadline)

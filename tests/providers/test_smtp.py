@@ -11,7 +11,7 @@ import pytest
 
 from shared.adapters.smtp.transport import SmtpClient
 from shared.domain.content.content import Attachment, Mailbox
-from shared.domain.content.smtp import Reply, Step, Tls
+from shared.domain.content.smtp import Reply, SmtpStep, Tls
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Target
@@ -77,7 +77,7 @@ def test_a_url_without_a_port_has_the_usual_one() -> None:
         ("smtps://r.example", Tls.IMPLICIT, 465),
         ("smtp+plain://127.0.0.1", Tls.NONE, 25),
     ]:
-        fake = FakeSmtp(Reply(Step.END, 250, "ok"))
+        fake = FakeSmtp(Reply(SmtpStep.END, 250, "ok"))
         SmtpRelay(fake, url, OPEN, Fixed()).send(CONTENT, [target(0)], deadline=NOW)
         assert (fake.relay.tls, fake.relay.port) == (tls, port)
 

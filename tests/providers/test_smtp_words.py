@@ -9,7 +9,7 @@ from shared.adapters.http.transport import HttpClient
 from shared.adapters.smtp.transport import SmtpClient
 from shared.bootstrap import Deployment, Lane
 from shared.contracts import ENV_SETTINGS, Credential, Settings
-from shared.domain.content.smtp import Reply, Step
+from shared.domain.content.smtp import Reply, SmtpStep
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, Interrupted, NoTime, NotSent, Unfit
 from shared.providers import registry
@@ -48,50 +48,55 @@ def test_what_the_transport_says(error: Exception, expected: Outcome) -> None:
 @pytest.mark.parametrize(
     ("step", "code", "text", "expected"),
     [
-        (Step.EHLO, 550, "5.7.1 who are you", Rejected("5.7.1", permanent=False, provider_down=True)),
-        (Step.STARTTLS, 454, "4.7.0 TLS not available", Rejected("4.7.0", permanent=False)),
-        (Step.AUTH, 535, "5.7.8 Error: authentication failed", Rejected("unauthorized", False, provider_down=True)),
-        (Step.AUTH, 454, "4.7.0 Temporary authentication failure", Rejected("4.7.0", permanent=False)),
-        (Step.AUTH, 421, "4.7.0 Too many login attempts, try again in 5 minutes", Throttled(300)),
-        (Step.MAIL, 530, "5.7.0 Must issue a STARTTLS command first", Rejected("unauthorized", False, True)),
-        (Step.MAIL, 530, "5.5.1 who", Rejected("unauthorized", permanent=False, provider_down=True)),
-        (Step.MAIL, 552, "5.3.4 Message size exceeds fixed limit", Rejected("too_large", permanent=True)),
-        (Step.MAIL, 450, "4.7.1 slow down, in 90s", Throttled(90)),
-        (Step.MAIL, 550, "5.4.5 Daily sending quota exceeded", SAID_QUOTA),
-        (Step.RCPT, 550, "no such user", Rejected("smtp_550", permanent=True)),
-        (Step.RCPT, 554, "no", Rejected("smtp_554", permanent=True)),
-        (Step.RCPT, 503, "bad sequence", Rejected("smtp_503", permanent=False)),
-        (Step.RCPT, 503, "5.5.1 bad sequence", Rejected("5.5.1", permanent=False)),
-        (Step.RCPT, 450, "later", Rejected("smtp_450", permanent=False, about_message=True)),
-        (Step.RCPT, 451, "later", Rejected("smtp_451", permanent=False)),
-        (Step.RCPT, 450, "4.7.1 Greylisted, in 300s", Rejected("4.7.1", permanent=False, about_message=True)),
-        (Step.RCPT, 452, "4.2.2 over quota, too many mails", Rejected("4.2.2", permanent=False, about_message=True)),
-        (Step.RCPT, 550, "5.2.1 this account is disabled", Rejected("5.2.1", permanent=True)),
-        (Step.RCPT, 550, "5.4.1 Recipient address rejected: Access denied", Rejected("5.4.1", permanent=True)),
-        (Step.RCPT, 550, "4.1.1 a class that is not the code's", Rejected("smtp_550", permanent=True)),
-        (Step.RCPT, 550, "relaying to x is prohibited", SAID_DENIED),
-        (Step.RCPT, 550, "5.7.1 Unable to relay", SAID_DENIED),
-        (Step.RCPT, 553, "5.6.7 non-ASCII addresses not permitted", Rejected("5.6.7", permanent=True)),
-        (Step.END, 554, "Message rejected", Rejected("smtp_554", permanent=False, about_message=True)),
+        (SmtpStep.EHLO, 550, "5.7.1 who are you", Rejected("5.7.1", permanent=False, provider_down=True)),
+        (SmtpStep.STARTTLS, 454, "4.7.0 TLS not available", Rejected("4.7.0", permanent=False)),
+        (SmtpStep.AUTH, 535, "5.7.8 Error: authentication failed", Rejected("unauthorized", False, provider_down=True)),
+        (SmtpStep.AUTH, 454, "4.7.0 Temporary authentication failure", Rejected("4.7.0", permanent=False)),
+        (SmtpStep.AUTH, 421, "4.7.0 Too many login attempts, try again in 5 minutes", Throttled(300)),
+        (SmtpStep.MAIL, 530, "5.7.0 Must issue a STARTTLS command first", Rejected("unauthorized", False, True)),
+        (SmtpStep.MAIL, 530, "5.5.1 who", Rejected("unauthorized", permanent=False, provider_down=True)),
+        (SmtpStep.MAIL, 552, "5.3.4 Message size exceeds fixed limit", Rejected("too_large", permanent=True)),
+        (SmtpStep.MAIL, 450, "4.7.1 slow down, in 90s", Throttled(90)),
+        (SmtpStep.MAIL, 550, "5.4.5 Daily sending quota exceeded", SAID_QUOTA),
+        (SmtpStep.RCPT, 550, "no such user", Rejected("smtp_550", permanent=True)),
+        (SmtpStep.RCPT, 554, "no", Rejected("smtp_554", permanent=True)),
+        (SmtpStep.RCPT, 503, "bad sequence", Rejected("smtp_503", permanent=False)),
+        (SmtpStep.RCPT, 503, "5.5.1 bad sequence", Rejected("5.5.1", permanent=False)),
+        (SmtpStep.RCPT, 450, "later", Rejected("smtp_450", permanent=False, about_message=True)),
+        (SmtpStep.RCPT, 451, "later", Rejected("smtp_451", permanent=False)),
+        (SmtpStep.RCPT, 450, "4.7.1 Greylisted, in 300s", Rejected("4.7.1", permanent=False, about_message=True)),
         (
-            Step.END,
+            SmtpStep.RCPT,
+            452,
+            "4.2.2 over quota, too many mails",
+            Rejected("4.2.2", permanent=False, about_message=True),
+        ),
+        (SmtpStep.RCPT, 550, "5.2.1 this account is disabled", Rejected("5.2.1", permanent=True)),
+        (SmtpStep.RCPT, 550, "5.4.1 Recipient address rejected: Access denied", Rejected("5.4.1", permanent=True)),
+        (SmtpStep.RCPT, 550, "4.1.1 a class that is not the code's", Rejected("smtp_550", permanent=True)),
+        (SmtpStep.RCPT, 550, "relaying to x is prohibited", SAID_DENIED),
+        (SmtpStep.RCPT, 550, "5.7.1 Unable to relay", SAID_DENIED),
+        (SmtpStep.RCPT, 553, "5.6.7 non-ASCII addresses not permitted", Rejected("5.6.7", permanent=True)),
+        (SmtpStep.END, 554, "Message rejected", Rejected("smtp_554", permanent=False, about_message=True)),
+        (
+            SmtpStep.END,
             554,
             "Sending paused for this account.",
             Rejected("account_disabled", False, provider_down=True, by_text=True),
         ),
-        (Step.END, 552, "too big", Rejected("too_large", permanent=True)),
-        (Step.END, 451, "4.7.1 grey", Rejected("4.7.1", permanent=False, about_message=True)),
-        (Step.END, 432, "4.3.2 Concurrent connections limit exceeded", Throttled(PAUSE)),
-        (Step.END, 421, "closing", Rejected("smtp_421", permanent=False)),
+        (SmtpStep.END, 552, "too big", Rejected("too_large", permanent=True)),
+        (SmtpStep.END, 451, "4.7.1 grey", Rejected("4.7.1", permanent=False, about_message=True)),
+        (SmtpStep.END, 432, "4.3.2 Concurrent connections limit exceeded", Throttled(PAUSE)),
+        (SmtpStep.END, 421, "closing", Rejected("smtp_421", permanent=False)),
         (
-            Step.END,
+            SmtpStep.END,
             554,
             "5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException",
             SAID_QUOTA,
         ),
     ],
 )
-def test_what_a_refusal_means(step: Step, code: int, text: str, expected: Outcome) -> None:
+def test_what_a_refusal_means(step: SmtpStep, code: int, text: str, expected: Outcome) -> None:
     assert judged(Reply(step, code, text), text) == expected
 
 
@@ -119,7 +124,7 @@ def test_the_queue_id(text: str, expected: str) -> None:
 
 
 def test_without_a_queue_id_our_message_id_is_the_id() -> None:
-    through = SmtpRelay(FakeSmtp(Reply(Step.END, 250, "thanks")), "smtp://relay.example", SECRET, Fixed())
+    through = SmtpRelay(FakeSmtp(Reply(SmtpStep.END, 250, "thanks")), "smtp://relay.example", SECRET, Fixed())
     one = target(0)
     assert through.send(CONTENT, [one], deadline=NOW) == [Accepted(f"{one.ref}@sender.example")]
 

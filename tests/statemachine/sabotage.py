@@ -17,7 +17,7 @@ from shared.domain.lanes.breaker import Breaker
 from shared.engine.jobs import control
 from shared.engine.jobs.plan import Planner
 from shared.engine.lane import send
-from shared.engine.lane.admission import Gate
+from shared.engine.lane.admission import Admission
 from shared.engine.outcome import resolve
 from shared.engine.suppression.suppressed import Suppressed
 from shared.engine.walks.jobs import OpenJobs
@@ -184,7 +184,7 @@ def suppressed_unseen() -> Iterator[None]:
 @contextmanager
 def breaker_unseen() -> Iterator[None]:
     """A worker asks no breaker."""
-    with patch.object(Gate, "_shut", lambda *_args: False), patch.object(Gate, "bars", lambda *_args: False):
+    with patch.object(Admission, "_shut", lambda *_args: False), patch.object(Admission, "bars", lambda *_args: False):
         yield
 
 

@@ -19,7 +19,7 @@ from shared.domain.lanes import health, pacing
 from shared.domain.lanes.health import FIRST
 from shared.engine.intake import accept
 from shared.engine.jobs import control, retry
-from shared.engine.lane.breaker_cache import Circuits
+from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.send import Sender
 from shared.engine.outcome.resolve import Resolution, Resolved
 from shared.engine.pool import Pool
@@ -127,7 +127,7 @@ class StagedWorld(World):
         *,
         clock: Clock | None = None,
         pacer: Pacer | None = None,
-        circuits: Circuits | None = None,
+        circuits: BreakerCache | None = None,
         pool: Callable[[int], Pool] | None = None,
         declared: Credential | None = None,
         wire: Callable[[], Wire] | None = None,

@@ -9,7 +9,7 @@ from functions.api.views import View
 from shared.domain.content import sms
 from shared.domain.content.content import Content, Mailbox
 from shared.engine.campaigns.preview import Preview
-from shared.engine.lane.compose import Fault
+from shared.engine.lane.compose import CannotCompose
 
 
 class Hint(View):
@@ -57,7 +57,7 @@ def preview_view(x: Preview, channel: str) -> PreviewView:
         row=x.row or None,
         recipient=x.recipient.address,
         skip=x.recipient.skip or None,
-        error=made.code if isinstance(made, Fault) else None,
+        error=made.code if isinstance(made, CannotCompose) else None,
         from_=mailbox_text(content.sender),
         reply_to=mailbox_text(content.reply_to),
         subject=content.subject,

@@ -164,7 +164,7 @@ def _key(campaign: Campaign, recipient: str | None) -> str:
     if recipient is None:
         return ""
     found = reader.reader(campaign.channel)(recipient)
-    return recipient if isinstance(found, reader.Fault) else found[1]
+    return recipient if isinstance(found, reader.RecipientFault) else found[1]
 
 
 _NOT_NOW: Final = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired")

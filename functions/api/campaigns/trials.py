@@ -16,7 +16,7 @@ from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Policy
 from shared.domain.recipients import reader
 from shared.engine.intake.accept import BatchRequest
-from shared.engine.lane.compose import Fault
+from shared.engine.lane.compose import CannotCompose
 from shared.ports import Mismatch, Replay
 from shared.web.http import Answer, answerable
 from shared.web.idempotency import earlier, fingerprint_of, idempotency_key, repeated
@@ -63,7 +63,7 @@ def _single(call: Call[Nothing, TestMessage], campaign: Campaign) -> BatchReques
     content = call.services.campaigns().control.content(campaign)
     recipient = _recipient(call, campaign)
     made = call.services.campaigns().previews.made(campaign, content, recipient)
-    if isinstance(made.content, Fault):
+    if isinstance(made.content, CannotCompose):
         raise invalid("params", f"With these values no message can be made: {made.content.code}.")
     return BatchRequest(
         account=campaign.account,
@@ -84,7 +84,7 @@ def _single(call: Call[Nothing, TestMessage], campaign: Campaign) -> BatchReques
 def _recipient(call: Call[Nothing, TestMessage], campaign: Campaign) -> Recipient:
     """Return who gets the test; Problem if that is no recipient, or one who does not want it."""
     found = reader.reader(campaign.channel, region_of(call, campaign))(call.body.recipient)
-    if isinstance(found, reader.Fault):
+    if isinstance(found, reader.RecipientFault):
         raise invalid("recipient", found.detail)
     address, identity, display = found
     values = by_name("params", call.body.params)

@@ -18,7 +18,7 @@ def _address(call: Call[Any, Any]) -> str:
     text = call.path["address"]
     if text.startswith("+") and "@" not in text:
         found = reader.reader("sms")(text)
-        if isinstance(found, reader.Fault):
+        if isinstance(found, reader.RecipientFault):
             raise invalid("address", found.detail)
         return found[1]
     parsed = addresses.parse(text)

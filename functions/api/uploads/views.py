@@ -8,7 +8,7 @@ from pydantic import Field
 
 from functions.api.views import Time, View, at, moment
 from shared.domain.campaigns.campaign import Campaign, Upload, UploadState
-from shared.domain.lists.uploads import Problem
+from shared.domain.lists.uploads import BadRow
 
 
 class PlaceView(View):
@@ -62,7 +62,7 @@ class UploadView(View):
 
 
 def upload_view(
-    x: Upload, campaign: Campaign, now_ms: int, errors: Sequence[Problem] = (), next_cursor: str | None = None
+    x: Upload, campaign: Campaign, now_ms: int, errors: Sequence[BadRow] = (), next_cursor: str | None = None
 ) -> UploadView:
     """Return a list on its way as clients see it."""
     counts = x.checkpoint.counts if x.checkpoint else None

@@ -1,4 +1,4 @@
-"""Answers already given under an idempotency key, for requests that would no longer be valid if made anew."""
+"""IdempotentReplies already given under an idempotency key, for requests that would no longer be valid if made anew."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.ports import Clock, Idempotency, Mismatch, Replay, Stored
 
 
-class Answers:
+class IdempotentReplies:
     """Reads the records that acceptance writes, and writes those of what has no transaction of its own.
 
     Args:

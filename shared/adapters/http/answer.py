@@ -24,7 +24,7 @@ def time_left(until: float, now: Callable[[], float]) -> float:
     return left
 
 
-class Answer:
+class WireAnswer:
     """One answer (RFC 9112) as its bytes arrive; whatever is not a complete and well-formed one is AnswerLost.
 
     Attributes:

@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
-from shared.adapters.http.answer import Answer, time_left
+from shared.adapters.http.answer import WireAnswer, time_left
 from shared.adapters.http.connect import connect_code, dial
 from shared.ports import AnswerLost, Clock, Http, NoTime, NotSent, Response
 
@@ -273,8 +273,8 @@ class HttpClient(Http):
                 rest = rest[count:]
         return True
 
-    def _read(self, connection: Connection, method: str, until: float) -> Answer:
-        answer = Answer(method)
+    def _read(self, connection: Connection, method: str, until: float) -> WireAnswer:
+        answer = WireAnswer(method)
         sock = connection.sock
         while True:
             try:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
-from shared.adapters.http.answer import Answer
+from shared.adapters.http.answer import WireAnswer
 from shared.adapters.http.transport import IDLE_SECONDS, JOIN, RECV, Connection, HttpClient, Origin, head_of, parse
 from shared.ports import AnswerLost, NoTime, Request, Response
 
@@ -41,7 +41,7 @@ class _Exchange:
 
     def __init__(self, method: str, data: bytes, until: float, done: Callable[[Response | AnswerLost], None]) -> None:
         self._done = done
-        self._reader = Answer(method)
+        self._reader = WireAnswer(method)
         self._failure: AnswerLost | None = None
         self.rest = memoryview(data)
         self.until = until

@@ -27,7 +27,7 @@ from typing import Final
 
 from shared.adapters.http.connect import connect_code, dial
 from shared.adapters.smtp.session import Lost, Session, encode
-from shared.domain.content.smtp import Mail, Relay, Reply, Step, Tls
+from shared.domain.content.smtp import Mail, Relay, Reply, SmtpStep, Tls
 from shared.ports import AnswerLost, Clock, Interrupted, NoTime, NotSent, Smtp, Unfit
 
 CONNECT_TIMEOUT: Final = 3.0
@@ -51,7 +51,7 @@ _INTERIM: Final = 300
 _PATH: Final = re.compile(r"[^\x00-\x20\x7f-\xa0<>\u2028\u2029\ud800-\udfff]+")
 _DOTS: Final = re.compile(rb"(?m)^\.")
 
-Command = tuple[Step, int, str]
+Command = tuple[SmtpStep, int, str]
 
 
 class _Stale(Exception):
@@ -172,13 +172,13 @@ class SmtpClient(Smtp):
     def _introduce(self, session: Session, relay: Relay, until: float) -> Reply | None:
         """Go through greeting, EHLO, STARTTLS and AUTH; the reply that ended it, None if the server is ready."""
         code, lines = session.reply(until)
-        refused = _refusal(Step.GREETING, code, lines) or _ehlo(session, until)
+        refused = _refusal(SmtpStep.GREETING, code, lines) or _ehlo(session, until)
         if refused:
             return refused
         if relay.tls is Tls.STARTTLS:
             if "STARTTLS" not in session.extensions:
                 raise NotSent("starttls_not_offered")
-            refused = _refusal(Step.STARTTLS, *session.command("STARTTLS", until))
+            refused = _refusal(SmtpStep.STARTTLS, *session.command("STARTTLS", until))
             if refused:
                 return refused
             session.secure(self._tls(), relay.host, until)
@@ -210,7 +210,7 @@ class SmtpClient(Smtp):
             session.dirty = reply is not None
             if reply is None:
                 reply = self._message(session, mail, deadline)
-                session.dirty = reply.step is Step.DATA
+                session.dirty = reply.step is SmtpStep.DATA
             keep = reply.code != _CLOSING
         except Lost as error:
             raise Interrupted(str(error)) from None
@@ -225,7 +225,7 @@ class SmtpClient(Smtp):
         """Write the message, its end apart: before that is written no server takes a message (RFC 5321 4.1.1.4)."""
         code, lines = session.command("DATA", until)
         if code >= _FAILURE:
-            return _reply(Step.DATA, code, lines)
+            return _reply(SmtpStep.DATA, code, lines)
         if code != _GO_ON:
             raise Lost("malformed_reply")
         small = sum(map(len, mail.data)) <= _JOIN
@@ -240,14 +240,14 @@ class SmtpClient(Smtp):
             raise AnswerLost(str(error)) from None
         if _INTERIM <= code < _FAILURE:
             raise AnswerLost("malformed_reply")
-        return _reply(Step.END, code, lines)
+        return _reply(SmtpStep.END, code, lines)
 
 
-def _reply(step: Step, code: int, lines: list[str]) -> Reply:
+def _reply(step: SmtpStep, code: int, lines: list[str]) -> Reply:
     return Reply(step, code, " ".join(lines))
 
 
-def _refusal(step: Step, code: int, lines: list[str], recipient: int = 0) -> Reply | None:
+def _refusal(step: SmtpStep, code: int, lines: list[str], recipient: int = 0) -> Reply | None:
     """Return the reply if it refuses; Lost if it makes no sense here."""
     if _INTERIM <= code < _FAILURE:
         raise Lost("malformed_reply")
@@ -260,7 +260,7 @@ def _ehlo(session: Session, until: float) -> Reply | None:
     for line in lines[1:]:
         name, *words = line.upper().replace("=", " ", 1).split() or [""]  # old servers say AUTH=LOGIN
         session.extensions.setdefault(name, []).extend(words)
-    return _refusal(Step.EHLO, code, lines)
+    return _refusal(SmtpStep.EHLO, code, lines)
 
 
 def _login(session: Session, relay: Relay, until: float) -> Reply | None:
@@ -280,7 +280,7 @@ def _login(session: Session, relay: Relay, until: float) -> Reply | None:
         if code != _CHALLENGE:
             break
         code, lines = session.command(_encoded(word), until)
-    return _refusal(Step.AUTH, code, lines)
+    return _refusal(SmtpStep.AUTH, code, lines)
 
 
 def _encoded(text: str) -> str:
@@ -299,9 +299,9 @@ def _commands(session: Session, mail: Mail, size: int) -> list[Command]:
     """Return what tells the server the envelope: RSET if a transaction was left open, MAIL, and RCPT for each."""
     options = f" SIZE={size}" if "SIZE" in session.extensions else ""
     options += " BODY=8BITMIME SMTPUTF8" if mail.utf8 else ""
-    commands: list[Command] = [(Step.MAIL, 0, RSET)] if session.dirty else []
-    commands.append((Step.MAIL, 0, f"MAIL FROM:<{mail.sender}>{options}"))
-    commands += [(Step.RCPT, n, f"RCPT TO:<{address}>") for n, address in enumerate(mail.recipients)]
+    commands: list[Command] = [(SmtpStep.MAIL, 0, RSET)] if session.dirty else []
+    commands.append((SmtpStep.MAIL, 0, f"MAIL FROM:<{mail.sender}>{options}"))
+    commands += [(SmtpStep.RCPT, n, f"RCPT TO:<{address}>") for n, address in enumerate(mail.recipients)]
     return commands
 
 

@@ -40,7 +40,7 @@ class Mail:
     utf8: bool = False
 
 
-class Step(StrEnum):
+class SmtpStep(StrEnum):
     """Where in a conversation an SMTP server gave its last reply."""
 
     GREETING = "greeting"
@@ -61,7 +61,7 @@ class Reply:
     `code`: three digits; `text`: its lines, joined by spaces; `recipient`: of the envelope, by number, at RCPT.
     """
 
-    step: Step
+    step: SmtpStep
     code: int
     text: str
     recipient: int = 0

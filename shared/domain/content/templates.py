@@ -92,7 +92,7 @@ _SIGILS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class TemplateFault:
     """What is wrong with a template, and where.
 
     Attributes:
@@ -113,7 +113,7 @@ class Fault:
 class InvalidTemplateError(ValueError):
     """A template is refused; `faults`: at least one and at most `MAX_FAULTS`, by position."""
 
-    def __init__(self, faults: tuple[Fault, ...]) -> None:
+    def __init__(self, faults: tuple[TemplateFault, ...]) -> None:
         first = faults[0]
         super().__init__(f"line {first.line}, column {first.column}: {first.message}")
         self.faults = faults
@@ -245,12 +245,12 @@ class _Reader:
         """Single braces opened and not closed."""
         self._placeholders = 0
 
-    def faults(self) -> tuple[Fault, ...]:
+    def faults(self) -> tuple[TemplateFault, ...]:
         lines = [0, *(m.end() for m in _LINE_BREAK.finditer(self.text))]
         out = []
         for offset, code, message in sorted(self.found)[:MAX_FAULTS]:
             line = bisect_right(lines, offset)
-            out.append(Fault(code, message, offset, line, offset - lines[line - 1] + 1))
+            out.append(TemplateFault(code, message, offset, line, offset - lines[line - 1] + 1))
         return tuple(out)
 
     def too_large(self) -> bool:

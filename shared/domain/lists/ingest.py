@@ -1,9 +1,9 @@
 """An uploaded list made into chunks as its bytes come, interruptible anywhere with the same chunks in the end.
 
-`Ingest.feed` takes blocks and returns a `Step`: chunks to store, problems and marks to append, and then the checkpoint
-to save, in that order. An ingest that begins at a saved checkpoint, with the bytes from its offset on and the marks
-stored so far, makes the very chunks that the interrupted one would have made. What is accepted stands in
-docs/uploads.md, why in docs/adr/0024.
+`Ingest.feed` takes blocks and returns an `UploadStep`: chunks to store, problems and marks to append, and then the
+checkpoint to save, in that order. An ingest that begins at a saved checkpoint, with the bytes from its offset on and
+the marks stored so far, makes the very chunks that the interrupted one would have made. docs/uploads.md has the rules
+of acceptance, docs/adr/0024 their reasons.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,9 +13,9 @@ from shared.domain.jobs import chunks
 from shared.domain.jobs.chunks import MAX_RAW_BYTES, MAX_RECIPIENTS
 from shared.domain.lists.csv_rows import FileCode, FileFault, RowReader
 from shared.domain.lists.rows import Position, Row
-from shared.domain.lists.uploads import DUPLICATE, Checkpoint, Counts, Options, PackedChunk, Problem, Step
+from shared.domain.lists.uploads import DUPLICATE, BadRow, Checkpoint, ListCounts, Options, PackedChunk, UploadStep
 from shared.domain.recipients.hashes import WIDTH, Seen, marks_of
-from shared.domain.recipients.reader import Fault, Found, Read, reader
+from shared.domain.recipients.reader import Found, Read, RecipientFault, reader
 
 MAX_KEPT: Final = 1000
 """Problems kept of each sort, invalid rows and duplicates; all are counted."""
@@ -91,7 +91,7 @@ class Ingest:
         """
         if not 1 <= options.size <= MAX_RECIPIENTS:
             raise ValueError(f"a chunk has 1 to {MAX_RECIPIENTS} recipients")
-        self._mark = checkpoint or Checkpoint(Position(), 0, Counts(), 0, options)
+        self._mark = checkpoint or Checkpoint(Position(), 0, ListCounts(), 0, options)
         if self._mark.options != options:
             raise ValueError("the list was begun with other options")
         self._options = options
@@ -106,7 +106,7 @@ class Ingest:
         self._duplicates = self._mark.counts.duplicates
         self._pending: list[_Pending] = []
         self._weigh_at = 0  # offset at which to see again whether the pending recipients still make one chunk
-        self._problems: list[Problem] = []  # those of rows past the checkpoint, and so are the marks
+        self._problems: list[BadRow] = []  # those of rows past the checkpoint, and so are the marks
         self._marks = bytearray()
 
     @property
@@ -124,7 +124,7 @@ class Ingest:
         """The columns' names, trimmed and in lower case; empty until they are read."""
         return self._rows.header
 
-    def feed(self, block: bytes) -> Step:
+    def feed(self, block: bytes) -> UploadStep:
         """Take the next bytes of the file, any number of them; 64 KB to 1 MB are best. Never raises on any bytes."""
         before = self._mark
         made: list[PackedChunk] = []
@@ -136,7 +136,7 @@ class Ingest:
             self._save(self._rows.position, self._invalid, self._duplicates)
         return self._step(before, made)
 
-    def finish(self) -> Step:
+    def finish(self) -> UploadStep:
         """End the file; the last chunk, which may be short. `fault` is set if the file has no rows at all."""
         before = self._mark
         made = self._take(self._rows.finish())
@@ -153,11 +153,11 @@ class Ingest:
         here = Position(header=self._rows.header)
         read, at, drop = self._read, self._at, self._options.drop_duplicates
         pending, size = self._pending, self._options.size
-        found = [read(row.cells[at]) if row.cells else Fault(row.code, row.detail) for row in rows]
+        found = [read(row.cells[at]) if row.cells else RecipientFault(row.code, row.detail) for row in rows]
         repeated, suspects = self._known(found)
         valid = -1
         for row, recipient in zip(rows, found, strict=True):
-            if isinstance(recipient, Fault):
+            if isinstance(recipient, RecipientFault):
                 self._report(row, recipient)
             else:
                 valid += 1
@@ -177,12 +177,12 @@ class Ingest:
                     break
         return made
 
-    def _known(self, found: list[Found | Fault]) -> tuple[frozenset[int], frozenset[int]]:
+    def _known(self, found: list[Found | RecipientFault]) -> tuple[frozenset[int], frozenset[int]]:
         """Return which of the valid recipients, counted from 0, stood before, and which are suspects.
 
         The marks of those who did not stand before are kept.
         """
-        marks = marks_of([x[1] for x in found if not isinstance(x, Fault)])
+        marks = marks_of([x[1] for x in found if not isinstance(x, RecipientFault)])
         repeated = self._seen.add(marks)
         start = 0
         for place in repeated:
@@ -198,14 +198,14 @@ class Ingest:
             made += self._cut(here, everything=True)
         return made
 
-    def _report(self, row: Row, fault: Fault) -> None:
+    def _report(self, row: Row, fault: RecipientFault) -> None:
         if self._invalid < MAX_KEPT:
-            self._problems.append(Problem(row.number, *fault))
+            self._problems.append(BadRow(row.number, *fault))
         self._invalid += 1
 
     def _repeat(self, row: Row) -> None:
         if self._duplicates < MAX_KEPT:
-            self._problems.append(Problem(row.number, DUPLICATE, "The recipient stands in an earlier row, too."))
+            self._problems.append(BadRow(row.number, DUPLICATE, "The recipient stands in an earlier row, too."))
         self._duplicates += 1
 
     def _cut(self, after: Position, *, everything: bool) -> list[PackedChunk]:
@@ -254,14 +254,14 @@ class Ingest:
         return made
 
     def _save(self, position: Position, invalid: int, duplicates: int) -> None:
-        counts = Counts(position.row, self._accepted, invalid, duplicates)
+        counts = ListCounts(position.row, self._accepted, invalid, duplicates)
         marks = position.row - invalid - duplicates
         self._mark = Checkpoint(position, self._number, counts, marks, self._options)
 
-    def _step(self, before: Checkpoint, made: list[PackedChunk]) -> Step:
+    def _step(self, before: Checkpoint, made: list[PackedChunk]) -> UploadStep:
         problems = _kept(self._mark) - _kept(before)
         marks = (self._mark.marks - before.marks) * WIDTH
-        step = Step(tuple(made), tuple(self._problems[:problems]), bytes(self._marks[:marks]), self._mark)
+        step = UploadStep(tuple(made), tuple(self._problems[:problems]), bytes(self._marks[:marks]), self._mark)
         del self._problems[:problems]
         del self._marks[:marks]
         return step

@@ -30,7 +30,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class ListCounts:
     """Of the rows so far: accepted + invalid + (duplicates, if they are dropped) = rows."""
 
     rows: int = 0
@@ -52,7 +52,7 @@ class Checkpoint:
 
     position: Position
     chunk: int
-    counts: Counts
+    counts: ListCounts
     marks: int
     options: Options
 
@@ -71,14 +71,14 @@ class Checkpoint:
         return cls(
             Position(**(at | {"header": tuple(at["header"])})),
             document["chunk"],
-            Counts(**document["counts"]),
+            ListCounts(**document["counts"]),
             document["marks"],
             Options(**document["options"]),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class BadRow:
     """What is reported of a row: its number, 1 for the first below the header, a stable code and a sentence."""
 
     row: int
@@ -102,13 +102,13 @@ class PackedChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class UploadStep:
     """What a block brought: store the chunks, append problems and marks, then save the checkpoint.
 
     Until a chunk is full, its rows bring nothing. `marks`: 8 bytes each, those before `checkpoint.marks`.
     """
 
     chunks: tuple[PackedChunk, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[BadRow, ...]
     marks: bytes
     checkpoint: Checkpoint

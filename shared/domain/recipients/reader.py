@@ -12,14 +12,14 @@ Found = tuple[str, str, str]
 """A recipient: address, key and display as in `chunks.Recipient`. A tuple, since there are millions."""
 
 
-class Fault(NamedTuple):
+class RecipientFault(NamedTuple):
     """Why a cell is no recipient: a stable code and a sentence for people, which does not quote it."""
 
     code: str
     detail: str
 
 
-Read = Callable[[str], Found | Fault]
+Read = Callable[[str], Found | RecipientFault]
 """Reads one cell. Never raises on any string."""
 
 _ATOM: Final = r"[A-Za-z0-9_!#$%&'*+\-/=?^`{|}~]+"
@@ -44,9 +44,9 @@ def reader(channel: str, region: str = "") -> Read:
         raise ValueError(f"no channel {channel!r}")
     phones = PhoneReader(region)
 
-    def read(text: str) -> Found | Fault:
+    def read(text: str) -> Found | RecipientFault:
         found = phones.read(text)
-        return (found.e164, found.e164, "") if isinstance(found, Phone) else Fault(found.code, found.reason)
+        return (found.e164, found.e164, "") if isinstance(found, Phone) else RecipientFault(found.code, found.reason)
 
     return read
 
@@ -57,7 +57,7 @@ class EmailReader:
 
     _domains: dict[str, str] = field(default_factory=dict)
 
-    def read(self, text: str) -> Found | Fault:
+    def read(self, text: str) -> Found | RecipientFault:
         """Read one cell."""
         local, _, domain = text.rpartition("@")
         known = self._domains.get(domain)
@@ -66,7 +66,7 @@ class EmailReader:
             return address, address if local.islower() else f"{local.lower()}@{known}", ""
         found = parse(text)
         if not isinstance(found, Address):
-            return Fault(found.code.value, found.reason)
+            return RecipientFault(found.code.value, found.reason)
         normal = found.address.rpartition("@")[2]
         if domain.isascii() and domain.lower() == normal and len(self._domains) < _MAX_DOMAINS:
             self._domains[domain] = normal

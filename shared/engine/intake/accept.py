@@ -17,7 +17,7 @@ from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.states import COUNT_KEYS, JobState
 from shared.domain.times import DAY_MS
 from shared.engine.intake.schedules import Schedules
-from shared.engine.lane.breaker_cache import Circuits
+from shared.engine.lane.breaker_cache import BreakerCache
 from shared.ports import Clock, Idempotency, Lanes, Mismatch, Records, Replay, Retriable
 
 KEY_LIFE_MS: Final = DAY_MS
@@ -57,7 +57,7 @@ class BatchRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptedJob:
     """The batch is stored; `answer`: the JSON of the 202's body."""
 
     job: Job
@@ -72,7 +72,7 @@ class Acceptor:
         *,
         records: Records,
         lanes: Lanes,
-        circuits: Circuits,
+        circuits: BreakerCache,
         settings: Settings,
         clock: Clock,
         schedules: Schedules | None = None,
@@ -85,7 +85,7 @@ class Acceptor:
         self._clock = clock
         self._schedules = schedules
 
-    def accept(self, request: BatchRequest) -> Accepted | Replay | Mismatch:
+    def accept(self, request: BatchRequest) -> AcceptedJob | Replay | Mismatch:
         """Store a batch and send its pointers.
 
         Concurrency: of two calls with the same idempotency key one wins, and both get its answer.
@@ -123,7 +123,7 @@ class Acceptor:
                 _LOG.warning("pointers not sent", extra={"job": job.id})
         elif self._schedules is not None:
             self._schedules.hint(job)
-        return Accepted(job, answer)
+        return AcceptedJob(job, answer)
 
     def _split(self, request: BatchRequest) -> Sequence[tuple[Recipient, ...]]:
         slowest = min(self._settings.credential(c).rate for c in request.route)

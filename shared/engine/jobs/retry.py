@@ -18,7 +18,7 @@ SLICE: Final = 100
 """Chunks between two records of how far a retry is: about half a second's work."""
 
 
-class Step(Enum):
+class RetryStep(Enum):
     """What came of a step."""
 
     MORE = "more"
@@ -42,27 +42,27 @@ class Retrier:
         """Carry out a job's retry until it is over or `deadline` (Unix seconds) has come; tell whether it is over."""
         while self._clock.now() < deadline:
             step = self.step(job_id)
-            if step is not Step.MORE:
-                return step is Step.OVER
+            if step is not RetryStep.MORE:
+                return step is RetryStep.OVER
         return False
 
-    def step(self, job_id: str) -> Step:
+    def step(self, job_id: str) -> RetryStep:
         """Queue the cells of the next slice of chunks, or, if there is none, make the job READY."""
         job = self._records.job(job_id)
         if job is None or job.retry is None:
-            return Step.OVER
+            return RetryStep.OVER
         if job.retry.next >= job.chunks:
             ended = self._records.change(job, Change.RESUME, int(self._clock.now() * 1000))
-            return Step.OVER if ended.won else Step.MORE
+            return RetryStep.OVER if ended.won else RetryStep.MORE
         some = self._ledgers.read_some(job.id, job.retry.next, SLICE)
         for x in some:
             if x.status is LedgerStatus.BUSY:  # by a pointer that came too late to see that the job had ended
-                return Step.WAIT if self._recovery.take_over(job, x) is None else Step.MORE
+                return RetryStep.WAIT if self._recovery.take_over(job, x) is None else RetryStep.MORE
             new = rules.reopen(x, job.retry.states, job.policy.max_attempts)
             # Only as it was read, and only while this retry is at this place: so one who comes late queues nothing
             # that became unknown since, and nothing under a job that runs.
             if new is not None and not self._records.requeue(x, new, job):
-                return Step.MORE
+                return RetryStep.MORE
         reached = some[-1].chunk + 1 if some else job.chunks
         self._records.set_retry(job, replace(job.retry, next=reached))
-        return Step.MORE
+        return RetryStep.MORE

@@ -16,7 +16,7 @@ from shared.domain.jobs.outcomes import Outcome
 from shared.domain.lanes.breaker import ENOUGH, PROBES, Breaker, BreakerState, Verdict, verdict
 from shared.domain.lanes.health import Health
 from shared.domain.lanes.pacing import Pace
-from shared.engine.lane.breaker_cache import Circuits
+from shared.engine.lane.breaker_cache import BreakerCache
 from shared.ports import Clock, Retriable
 
 CAREFUL: Final = 4
@@ -40,7 +40,7 @@ class _Move(Enum):
     HAND_ON = "hand on"
 
 
-class Gate:
+class Admission:
     """One credential's gate in one process; safe for threads.
 
     Args:
@@ -51,7 +51,7 @@ class Gate:
     """
 
     def __init__(
-        self, credential: str, circuits: Circuits, clock: Clock, renew: Callable[[], bool] = lambda: False
+        self, credential: str, circuits: BreakerCache, clock: Clock, renew: Callable[[], bool] = lambda: False
     ) -> None:
         self._credential = credential
         self._circuits = circuits

@@ -21,7 +21,7 @@ PROBED: Final = 5_000
 _LOG: Final = logging.getLogger(__name__)
 
 
-class Circuits:
+class BreakerCache:
     """The breakers as one process sees them; safe for threads."""
 
     def __init__(self, *, breakers: Breakers, clock: Clock, rng: random.Random) -> None:

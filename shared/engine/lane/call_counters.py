@@ -40,7 +40,7 @@ class Count:
         self.slots += slots if begun else 0
 
 
-class Tally:
+class CallCounters:
     """The counts of all leases of a worker; safe for threads."""
 
     def __init__(self) -> None:

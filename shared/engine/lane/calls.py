@@ -51,13 +51,13 @@ class Calls:
         self.provider = provider
         self.stepwise = provider if self._wire is not None and isinstance(provider, Stepwise) else None
 
-    def lease(self, size: int) -> "Turn":
+    def lease(self, size: int) -> "LeaseCalls":
         """Return the calls of one lease, at most `size` at once, for a `with`: leaving it waits for all of them."""
         wire = self._wire() if self._wire is not None and self.stepwise is not None else None
-        return Turn(self, self._pool(size), wire)
+        return LeaseCalls(self, self._pool(size), wire)
 
 
-class Turn:
+class LeaseCalls:
     """The calls of one lease; for the lease's thread alone."""
 
     def __init__(self, calls: Calls, pool: Pool, wire: Wire | None) -> None:

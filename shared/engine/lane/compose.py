@@ -29,7 +29,7 @@ _UNSENDABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class CannotCompose:
     """Why a recipient's message cannot be made; `code`: stable, in snake_case."""
 
     code: str
@@ -45,7 +45,7 @@ class Made:
         size: characters of bodies and attachments: what a call keeps in memory.
     """
 
-    content: Content | Fault
+    content: Content | CannotCompose
     slots: int
     size: int
 
@@ -75,7 +75,7 @@ class Composition:
         try:
             self._texts = _Texts.of(job, content) if content.merge else None
         except InvalidTemplateError:  # what was stored was checked; its derived text may have become too long
-            self.shared = Made(Fault("invalid_template"), 0, 0)
+            self.shared = Made(CannotCompose("invalid_template"), 0, 0)
             return
         if self._links is None and not (self._texts and self._texts.variables):
             self.shared = self._made(content if self._texts is None else self._texts.render(content, {}))
@@ -94,7 +94,7 @@ class Composition:
             try:
                 values[UNSUBSCRIBE_URL] = link = self._link(self._links, recipient)
             except ValueError:  # no address that was checked; a row of another making concerns itself alone
-                return self._made(Fault("invalid_recipient"))
+                return self._made(CannotCompose("invalid_recipient"))
             added = one_click(link)
         if self._texts is None:
             return self._made(replace(self.content, headers=(*self.content.headers, *added)))
@@ -104,8 +104,8 @@ class Composition:
         job = self._job
         return self.content.unsubscribe + links.sign(Unsubscription(job.account, recipient.key, job.id, job.test))
 
-    def _made(self, content: Content | Fault) -> Made:
-        if isinstance(content, Fault):
+    def _made(self, content: Content | CannotCompose) -> Made:
+        if isinstance(content, CannotCompose):
             return Made(content, 0, 0)
         slots = sms.segments(content.text).count if self._job.channel == "sms" else 1
         return Made(content, slots, len(content.html) + len(content.text) + self._files)
@@ -138,23 +138,23 @@ class _Texts:
 
     def render(
         self, content: Content, values: dict[str, str], added: tuple[tuple[str, str], ...] = ()
-    ) -> Content | Fault:
+    ) -> Content | CannotCompose:
         if RECIPIENT in self.variables and not values.get(RECIPIENT):
-            return Fault("no_recipient")
+            return CannotCompose("no_recipient")
         for name in self.kept:
             if _UNSENDABLE.search(values.get(name, "")):
-                return Fault("control_character")
+                return CannotCompose("control_character")
         subject, html, text = self.subject.render(values), self.html.render(values), self.text.render(values)
         if self.channel == "email" and not subject.strip():
-            return Fault("subject_missing")  # SendGrid refuses it, spam filters mark it
+            return CannotCompose("subject_missing")  # SendGrid refuses it, spam filters mark it
         if len(subject) > MAX_SUBJECT:
-            return Fault("subject_too_long")
+            return CannotCompose("subject_too_long")
         if not html.strip() and not text.strip():
-            return Fault("empty_message")
+            return CannotCompose("empty_message")
         if self.channel == "sms" and len(text) > MAX_SMS:
-            return Fault("sms_too_long")
+            return CannotCompose("sms_too_long")
         if _bytes(html, text) > MAX_MESSAGE:
-            return Fault("message_too_large")
+            return CannotCompose("message_too_large")
         c = content  # `dataclasses.replace` takes three times as long
         headers = (*c.headers, *added) if added else c.headers
         return Content(

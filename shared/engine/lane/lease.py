@@ -27,7 +27,7 @@ from shared.domain.lanes.lease_hints import Hint
 from shared.domain.lanes.pacing import Pace
 from shared.domain.recipients.suppressions import Reach
 from shared.engine.lane.call_counters import Count
-from shared.engine.lane.compose import Composition, Fault, Made
+from shared.engine.lane.compose import CannotCompose, Composition, Made
 
 MAX_SIZE: Final = 16 * 1024 * 1024
 """Characters of the messages of one window that were made for a recipient each: they are in memory all at once, some
@@ -38,7 +38,7 @@ A_TURN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class ProviderCall:
     """Recipients of one provider call. `slots`: what the call takes of the pacer's."""
 
     indices: Sequence[int]
@@ -52,11 +52,11 @@ class Parcel:
         """
         return rate.lull(self.slots - len(self.indices) + 1)
 
-    def smaller(self, indices: Sequence[int]) -> "list[Parcel]":
+    def smaller(self, indices: Sequence[int]) -> "list[ProviderCall]":
         """Return the calls for recipients that it did not send to: they alone, or two halves if that is all of them."""
         n = len(indices)
         middle = n if n < len(self.indices) else (n + 1) // 2
-        return [Parcel(part, self.content, len(part)) for part in (indices[:middle], indices[middle:]) if part]
+        return [ProviderCall(part, self.content, len(part)) for part in (indices[:middle], indices[middle:]) if part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Lease:
             count, slots, lull = count + 1, slots + made.slots, pause
         return Wanted(count, slots + lull, lull)
 
-    def parcels(self, claimed: Sequence[int], rate: Pace) -> list[Parcel]:
+    def parcels(self, claimed: Sequence[int], rate: Pace) -> list[ProviderCall]:
         """Return the calls that a claimed window takes; who cannot be sent anything is settled at once, without one.
 
         Raises:
@@ -142,17 +142,17 @@ class Lease:
         if shared is not None and shared.slots == 1 and isinstance(shared.content, Content):
             c = min(rate.per_call, self.ledger.per_call or rate.per_call)
             groups = [claimed[i : i + c] for i in range(0, len(claimed), c)]
-            return [Parcel(group, shared.content, len(group)) for group in groups]
+            return [ProviderCall(group, shared.content, len(group)) for group in groups]
         try:
             made = [(index, self._message(index)) for index in claimed]
         finally:
             self._made.clear()
         out = []
         for index, message in made:
-            if isinstance(message.content, Fault):
+            if isinstance(message.content, CannotCompose):
                 self.settle(index, Rejected(message.content.code, permanent=True), 0.0)
             else:
-                out.append(Parcel((index,), message.content, message.slots))
+                out.append(ProviderCall((index,), message.content, message.slots))
         return out
 
     def _message(self, index: int) -> Made:
@@ -181,7 +181,7 @@ class Lease:
         elif isinstance(outcome, NotStarted):
             self.requeued.append(index)
 
-    def divide(self, parcel: Parcel, outcomes: Sequence[Outcome], now: float) -> list[Parcel]:
+    def divide(self, parcel: ProviderCall, outcomes: Sequence[Outcome], now: float) -> list[ProviderCall]:
         """Take in what came of a call at `now`; returns the smaller calls for those whom it did not send to.
 
         A call settles somebody or is divided, so that n recipients take less than 2n calls, whoever is to blame.
@@ -220,7 +220,7 @@ class Lease:
         draw = zlib.crc32(f"{x.job}-{x.chunk}-{x.epoch}".encode()) / 2**32
         return draw * others * rate.period / A_TURN
 
-    def requeue(self, parcels: Sequence[Parcel]) -> None:
+    def requeue(self, parcels: Sequence[ProviderCall]) -> None:
         """Queue again the recipients of calls that were never begun."""
         self.requeued.extend(index for parcel in parcels for index in parcel.indices)
 

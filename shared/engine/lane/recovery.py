@@ -16,7 +16,7 @@ from shared.domain.jobs.passes import Passing, Past
 from shared.domain.jobs.states import ACTIVE, Cell
 from shared.domain.lanes import backoff
 from shared.domain.recipients.suppressions import Reach
-from shared.engine.lane.breaker_cache import Circuits
+from shared.engine.lane.breaker_cache import BreakerCache
 from shared.ports import Clock, Lanes, LedgerStore, Records
 
 PROMPT_ROUNDS: Final = 32
@@ -37,7 +37,7 @@ class Recovery:
         records: Records,
         ledgers: LedgerStore,
         lanes: Lanes,
-        circuits: Circuits,
+        circuits: BreakerCache,
         clock: Clock,
         rng: random.Random,
     ) -> None:

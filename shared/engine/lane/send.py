@@ -20,16 +20,16 @@ from shared.domain.lanes.backoff import MAX_QUEUE_DELAY
 from shared.domain.lanes.lease_hints import Hint
 from shared.domain.lanes.pacing import HORIZON, OWN_WAIT, Pace, Slots, pace
 from shared.domain.recipients.suppressions import Reach, reaches
-from shared.engine.lane.admission import Gate
-from shared.engine.lane.breaker_cache import Circuits
-from shared.engine.lane.call_counters import Count, Tally
-from shared.engine.lane.calls import Calls, Turn
+from shared.engine.lane.admission import Admission
+from shared.engine.lane.breaker_cache import BreakerCache
+from shared.engine.lane.call_counters import CallCounters, Count
+from shared.engine.lane.calls import Calls, LeaseCalls
 from shared.engine.lane.compose import Composition
 from shared.engine.lane.lease import Lease, Wanted
 from shared.engine.lane.recovery import Recovery
-from shared.engine.lane.slots import PATIENCE, Booking, Lead, patience
+from shared.engine.lane.slots import PATIENCE, LatencyEstimate, SlotClient, patience
 from shared.engine.lane.window import Window
-from shared.engine.pool import Crew, Pool
+from shared.engine.pool import Pool, ThreadPool
 from shared.engine.suppression.suppressed import SLACK_MS, Suppressed
 from shared.ports import Clock, Lanes, LedgerStore, Links, Loaded, Pacer, Provider, Records, Sized, Wire
 
@@ -53,7 +53,7 @@ KEPT_CONTENTS: Final = 8
 _LOG: Final = logging.getLogger(__name__)
 
 
-class Did(Enum):
+class PointerResult(Enum):
     """What came of a pointer."""
 
     SENT = "sent"
@@ -75,7 +75,7 @@ class Sender:
         provider: Provider,
         credential: Credential,
         recovery: Recovery,
-        circuits: Circuits,
+        circuits: BreakerCache,
         clock: Clock,
         lease_margin: float,
         call_timeout: float = CALL_TIMEOUT,
@@ -91,21 +91,21 @@ class Sender:
         self._credential = credential
         self._leases = LEASES * (credential.workers + credential.express_workers)
         self._recovery = recovery
-        self._gate = Gate(credential.id, circuits, clock, self._renewed)
+        self._gate = Admission(credential.id, circuits, clock, self._renewed)
         self._renew = renew
         self._clock = clock
         self._lease_margin = lease_margin
         self._call_timeout = call_timeout
-        self._calls = Calls(provider, clock, call_timeout, pool or Crew(), wire)
-        self._booking = Booking(pacer, credential.id, clock)
-        self._prepare = Lead()
+        self._calls = Calls(provider, clock, call_timeout, pool or ThreadPool(), wire)
+        self._booking = SlotClient(pacer, credential.id, clock)
+        self._prepare = LatencyEstimate()
         self._lag = 0.0
         """Seconds that answers take at the end of a window, of late. Threads may write at once; the last word wins."""
         self._links = links
         self._compositions: dict[str, Composition] = {}
         self._resting: dict[str, None] = {}
         self._suppressed = Suppressed(records, clock)
-        self._tally = Tally()
+        self._tally = CallCounters()
 
     def use(self, provider: Provider) -> None:
         """Call the same service under another key from now on, in the leases that run, too."""
@@ -118,7 +118,7 @@ class Sender:
             self.use(provider)
         return provider is not None
 
-    def work(self, job_id: str, number: int, *, owner: str, deadline: float) -> Did:
+    def work(self, job_id: str, number: int, *, owner: str, deadline: float) -> PointerResult:
         """Serve one pointer to the end of its chunk, or of the time.
 
         Args:
@@ -132,19 +132,19 @@ class Sender:
                 pointer is to be delivered again.
         """
         if job_id in self._resting and self._rests(job_id):
-            return Did.NOTHING
+            return PointerResult.NOTHING
         ledger = self._start(job_id, number, owner, deadline)
-        if isinstance(ledger, Did):
+        if isinstance(ledger, PointerResult):
             return ledger
         lease = self._load(ledger)
         if lease is None:
-            return Did.NOTHING  # the job's items have reached the end of their retention
+            return PointerResult.NOTHING  # the job's items have reached the end of their retention
         lease.end = ledger.until / 1000 - self._lease_margin
         try:
             with self._calls.lease(self._threads()) as turn, self._booking.place() as place:
                 lease.hint = Hint(place, job_id, number, ledger.epoch)
                 if not self._windows(lease, turn, deadline):
-                    return Did.NOTHING
+                    return PointerResult.NOTHING
         except Exception:
             self._salvage(lease)
             raise
@@ -153,7 +153,7 @@ class Sender:
         self._release(lease)
         if lease.job.state not in ACTIVE:
             self._rest(job_id)
-        return Did.SENT
+        return PointerResult.SENT
 
     def _load(self, ledger: Ledger) -> Lease | None:
         """Read what a lease works on; None if it has gone. If that fails nothing was begun, and the lease is ended."""
@@ -204,7 +204,7 @@ class Sender:
 
     # L1
 
-    def _start(self, job: str, number: int, owner: str, deadline: float) -> Ledger | Did:
+    def _start(self, job: str, number: int, owner: str, deadline: float) -> Ledger | PointerResult:
         for _ in range(2):
             now = self._clock.now()
             end = min(deadline, now + PATIENCE + patience(pace(self._credential.rate, 1), self._leases))
@@ -219,23 +219,23 @@ class Sender:
             if isinstance(got, Ledger):
                 return got
             if got is None:
-                return Did.NOTHING
+                return PointerResult.NOTHING
             if isinstance(got, NotDue):
                 return self._postpone(job, number, got.not_before / 1000 - now)
             self._take_over(got)
-        return Did.NOTHING
+        return PointerResult.NOTHING
 
-    def _postpone(self, job_id: str, number: int, delay: float) -> Did:
+    def _postpone(self, job_id: str, number: int, delay: float) -> PointerResult:
         job = self._records.job(job_id)
         if job is None:
-            return Did.NOTHING
+            return PointerResult.NOTHING
         self._lanes[self._credential.id].send(
             [pointer(job_id, number)],
             delay=min(max(0.0, delay), MAX_QUEUE_DELAY),
             group=job.account,
             express=job.express,
         )
-        return Did.POSTPONED
+        return PointerResult.POSTPONED
 
     def _take_over(self, expired: Expired) -> None:
         job = self._records.job(expired.ledger.job)
@@ -244,7 +244,7 @@ class Sender:
 
     # L2
 
-    def _windows(self, lease: Lease, turn: Turn, deadline: float) -> bool:
+    def _windows(self, lease: Lease, turn: LeaseCalls, deadline: float) -> bool:
         """Work through windows until the lease should end; False if it was lost to a takeover."""
         last, began = deadline - MARGIN, self._clock.now()
         while True:

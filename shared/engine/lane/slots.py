@@ -28,7 +28,7 @@ def patience(rate: Pace, leases: int) -> float:
     return max(PATIENCE, HORIZON + leases * rate.window * rate.spacing)
 
 
-class Lead:
+class LatencyEstimate:
     """How long something takes here: quick to grow, slow to shrink, so that slots are seldom missed.
 
     Threads may learn at once; the last word wins, which is as good as any.
@@ -43,7 +43,7 @@ class Lead:
         self.seconds = min(MAX_LEAD, max(wanted, 0.9 * self.seconds + 0.1 * wanted))
 
 
-class Booking:
+class SlotClient:
     """One credential's slots as one process asks for them; safe for threads.
 
     Attributes:
@@ -54,7 +54,7 @@ class Booking:
         self._pacer = pacer
         self._credential = credential
         self._clock = clock
-        self._lead = Lead()
+        self._lead = LatencyEstimate()
         self._process = uuid4().hex[:6]
         self._numbers = count()
         self._free: list[str] = []

@@ -5,10 +5,10 @@ from functools import partial
 
 from shared.domain.jobs.outcomes import Outcome
 from shared.domain.lanes.pacing import Pace, Slots
-from shared.engine.lane.admission import FULL, SHUT, Gate
-from shared.engine.lane.calls import Turn
-from shared.engine.lane.lease import Lease, Parcel
-from shared.engine.lane.slots import Booking
+from shared.engine.lane.admission import FULL, SHUT, Admission
+from shared.engine.lane.calls import LeaseCalls
+from shared.engine.lane.lease import Lease, ProviderCall
+from shared.engine.lane.slots import SlotClient
 from shared.engine.lane.targets import target
 from shared.engine.pool import Pending
 from shared.ports import Clock
@@ -34,11 +34,11 @@ class Window:
     def __init__(
         self,
         lease: Lease,
-        turn: Turn,
+        turn: LeaseCalls,
         rate: Pace,
         *,
-        gate: Gate,
-        booking: Booking,
+        gate: Admission,
+        booking: SlotClient,
         clock: Clock,
         deadline: float,
         call_timeout: float,
@@ -54,7 +54,7 @@ class Window:
         self.lag = 0.0
         self._fault: Exception | None = None
 
-    def call(self, parcels: Sequence[Parcel], slots: Slots) -> None:
+    def call(self, parcels: Sequence[ProviderCall], slots: Slots) -> None:
         """Call the provider once for each parcel, each at its slot; all calls have ended.
 
         Raises:
@@ -88,7 +88,7 @@ class Window:
             if slots.count == 0:
                 return lease.requeue(waiting)
 
-    def _round(self, parcels: Sequence[Parcel], slots: Slots) -> list[Parcel]:
+    def _round(self, parcels: Sequence[ProviderCall], slots: Slots) -> list[ProviderCall]:
         """Start each call at its slot and wait for all; returns those whose slots were missed, so burned.
 
         In place of a call that was refused as a whole it returns smaller ones.
@@ -97,8 +97,8 @@ class Window:
         begins. `empty` counts the slots of this reservation that hold nothing: a message that counts as several needs
         some before it.
         """
-        begun: list[tuple[Parcel, Pending[list[Outcome] | None]]] = []
-        missed: list[Parcel] = []
+        begun: list[tuple[ProviderCall, Pending[list[Outcome] | None]]] = []
+        missed: list[ProviderCall] = []
         position = empty = 0
         last, late = slots.first, self._rate.late
         for n, parcel in enumerate(parcels):
@@ -140,7 +140,7 @@ class Window:
         self.lag = max(self.lag, self._clock.now() - last)
         return missed
 
-    def _begin(self, parcel: Parcel, ticket: int, latest: float) -> Pending[list[Outcome] | None]:
+    def _begin(self, parcel: ProviderCall, ticket: int, latest: float) -> Pending[list[Outcome] | None]:
         lease = self._lease
         return self._turn.begin(
             parcel.content,
@@ -163,7 +163,7 @@ class Window:
             self._fault = self._fault or fault
 
 
-def slots_for(parcels: Sequence[Parcel], rate: Pace) -> int:
+def slots_for(parcels: Sequence[ProviderCall], rate: Pace) -> int:
     """Return the slots to reserve for calls that wait: for as many of them as fit a second, at least for the first."""
     slots = lull = 0
     for parcel in parcels:

@@ -19,7 +19,7 @@ from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Policy
 from shared.domain.lists.ingest import Ingest, Skips
 from shared.domain.lists.rows import Position
-from shared.domain.lists.uploads import Options, PackedChunk, Step
+from shared.domain.lists.uploads import Options, PackedChunk, UploadStep
 from shared.domain.recipients.hashes import WIDTH
 from shared.domain.recipients.reader import reader
 from shared.domain.recipients.suppressions import reaches
@@ -37,7 +37,7 @@ MAX_STARTS: Final = 12
 _LOG: Final = logging.getLogger(__name__)
 
 
-class Did(StrEnum):
+class IngestResult(StrEnum):
     """What became of an invocation."""
 
     NOTHING = "nothing"
@@ -92,7 +92,7 @@ class Ingestion:
     clock: Clock
     lease_margin: float = LEASE_MARGIN
 
-    def work(self, campaign: str, upload: str, *, owner: str, deadline: float) -> Did:
+    def work(self, campaign: str, upload: str, *, owner: str, deadline: float) -> IngestResult:
         """Read a list until its end or nearly until `deadline` (Unix seconds); then another invocation goes on.
 
         Concurrency: one lease at a time; a second invocation returns at once.
@@ -109,9 +109,9 @@ class Ingestion:
         found = self.uploads.get(campaign, upload)
         now = self.clock.now()
         if found is None or found.state not in UNREAD:
-            return Did.NOTHING
+            return IngestResult.NOTHING
         if found.until > now * 1000:
-            return Did.HELD
+            return IngestResult.HELD
         held = found.changed(
             state=UploadState.READING,
             owner=owner,
@@ -119,7 +119,7 @@ class Ingestion:
             starts=found.starts + 1,
         )
         if not self.uploads.save(found, held):
-            return Did.HELD
+            return IngestResult.HELD
         lease = _Lease(self, held, stop=deadline - min(LAST_SECONDS, (deadline - now) / 4))
         try:
             return lease.run()
@@ -145,7 +145,7 @@ class _Lease:
         whose = campaign.namespace if campaign is not None else held.account
         return Unwanted(self._parts.records, whose, heeded)
 
-    def run(self) -> Did:
+    def run(self) -> IngestResult:
         """Read until the end, or until there is no time left."""
         held = self.held
         if held.starts > MAX_STARTS:
@@ -170,7 +170,7 @@ class _Lease:
         size = chunking.chunk_size(chunking.MAX_RECIPIENTS, 1, rate)
         return Options(held.channel, held.region, held.drop_duplicates, size)
 
-    def _read(self, options: Options) -> Did:
+    def _read(self, options: Options) -> IngestResult:
         held, mark = self.held, self.held.checkpoint
         marks = self._marks.load(mark.marks) if mark else ()
         rows = Ingest(options, mark, marks, skips=self._skips)
@@ -180,19 +180,19 @@ class _Lease:
             if rows.fault:
                 break
             if not self._save(step):
-                return Did.LOST
+                return IngestResult.LOST
             if self._parts.clock.now() > self._stop and not self.held.starts:  # else the next would begin here again
                 return self._hand_over()
         step = rows.finish()
         if rows.fault:
             return self._fail(rows.fault.code, rows.fault.detail)
         if not self._save(step):
-            return Did.LOST
+            return IngestResult.LOST
         if not step.checkpoint.counts.accepted:
             return self._fail(Code.NO_VALID_ROWS)
-        return self._end(Did.READY, state=UploadState.READY, columns=rows.header)
+        return self._end(IngestResult.READY, state=UploadState.READY, columns=rows.header)
 
-    def _save(self, step: Step) -> bool:
+    def _save(self, step: UploadStep) -> bool:
         """Store what a step brought, then the checkpoint; False if the lease is lost."""
         held = self.held
         if step.checkpoint.position == (held.checkpoint.position if held.checkpoint else Position()):
@@ -227,23 +227,23 @@ class _Lease:
             ttl=held.ttl,
         )
 
-    def _hand_over(self) -> Did:
+    def _hand_over(self) -> IngestResult:
         if not self.wait(seconds=0):
-            return Did.LOST
+            return IngestResult.LOST
         self._parts.queue.send([ingest(self.held.campaign, self.held.id)])
-        return Did.HANDED_OVER
+        return IngestResult.HANDED_OVER
 
     def wait(self, *, seconds: float) -> bool:
         """Give the lease back; nobody is to take it for some seconds. False if it is lost."""
         until = round((self._parts.clock.now() + seconds) * 1000) if seconds else 0
         return self._parts.uploads.save(self.held, self.held.changed(owner="", until=until))
 
-    def _fail(self, code: str, detail: str = "") -> Did:
+    def _fail(self, code: str, detail: str = "") -> IngestResult:
         sentence = detail or _DETAILS[Code(code)]
         _LOG.warning("list cannot be used", extra={"upload": self.held.id, "code": str(code)})
-        return self._end(Did.FAILED, state=UploadState.FAILED, code=str(code), detail=sentence)
+        return self._end(IngestResult.FAILED, state=UploadState.FAILED, code=str(code), detail=sentence)
 
-    def _end(self, did: Did, **changes: Any) -> Did:
+    def _end(self, did: IngestResult, **changes: Any) -> IngestResult:
         """Write the upload's end, and free its campaign."""
         parts, held = self._parts, self.held
         while True:
@@ -254,20 +254,20 @@ class _Lease:
                 return self._forsake(now)
             if campaign.uploading != held.id:
                 if parts.uploads.get(held.campaign, held.id) != held:
-                    return Did.LOST
+                    return IngestResult.LOST
                 raise LookupError(f"campaign {held.campaign} does not wait for upload {held.id}")
             if parts.uploads.end(held, ended, campaign, _freed(campaign, ended, now)):
                 return did
             if parts.uploads.get(held.campaign, held.id) != held:
-                return Did.LOST  # else the campaign alone has moved on
+                return IngestResult.LOST  # else the campaign alone has moved on
 
-    def _forsake(self, now: int) -> Did:
+    def _forsake(self, now: int) -> IngestResult:
         """End an upload whose campaign was removed past its lock, as with its account: nobody will send it."""
         code = Code.CAMPAIGN_GONE
         ended = self.held.changed(
             owner="", until=0, finished_at=now, state=UploadState.FAILED, code=code.value, detail=_DETAILS[code]
         )
-        return Did.FAILED if self._parts.uploads.save(self.held, ended) else Did.LOST
+        return IngestResult.FAILED if self._parts.uploads.save(self.held, ended) else IngestResult.LOST
 
 
 def _freed(campaign: Campaign, ended: Upload, now: int) -> Campaign:

@@ -19,8 +19,8 @@ from shared.domain.jobs.states import Cell
 from shared.domain.lanes.pacing import pace
 from shared.domain.lanes.switches import AS_DECLARED
 from shared.domain.recipients.suppressions import reaches
-from shared.engine.lane.breaker_cache import Circuits
-from shared.engine.lane.compose import Composition, Fault
+from shared.engine.lane.breaker_cache import BreakerCache
+from shared.engine.lane.compose import CannotCompose, Composition
 from shared.engine.lane.send import CALL_TIMEOUT, MARGIN
 from shared.engine.lane.targets import target
 from shared.engine.outcome.track import Tracker
@@ -56,7 +56,7 @@ class Resolution:
         pacer: Pacer,
         provider: Provider,
         credential: Credential,
-        circuits: Circuits,
+        circuits: BreakerCache,
         clock: Clock,
         call_timeout: float = CALL_TIMEOUT,
         links: Links | None = None,
@@ -124,7 +124,7 @@ class Resolution:
             if now - at > provider.resolves_within:
                 continue
             sent = composition.of(chunk.recipients[index]).content
-            if isinstance(sent, Fault):
+            if isinstance(sent, CannotCompose):
                 continue  # no call was ever made, and none can be
             control = self._leave_to_ask(job, last, resends=provider.resends)
             if control is None:

@@ -22,7 +22,7 @@ from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import ERASED
 from shared.domain.times import DAY_MS
-from shared.engine.reports.message_log import LogLine, Logs
+from shared.engine.reports.message_log import LogLine, MessageLog
 from shared.ports import Clock, Exports, FileChanged, Multipart, Queue, Records, Retriable
 
 PART: Final = 8 * 1024 * 1024
@@ -99,7 +99,7 @@ def begin(export: str, account: str, jobs: Sequence[Job], now: int, version: int
     )
 
 
-class Did(StrEnum):
+class ExportResult(StrEnum):
     """What became of an invocation."""
 
     NOTHING = "nothing"
@@ -120,12 +120,12 @@ class Exporter:
     exports: Exports
     multipart: Multipart
     records: Records
-    logs: Logs
+    logs: MessageLog
     queue: Queue
     clock: Clock
     part: int = PART
 
-    def work(self, export: str, *, owner: str, deadline: float) -> Did:
+    def work(self, export: str, *, owner: str, deadline: float) -> ExportResult:
         """Make an export to its end or nearly until `deadline` (Unix seconds); then another invocation goes on.
 
         Args:
@@ -139,12 +139,12 @@ class Exporter:
         found = self.exports.get(export)
         now = self.clock.now()
         if found is None or found.state is not ExportState.PREPARING:
-            return Did.NOTHING
+            return ExportResult.NOTHING
         if found.owner and found.until > now * 1000:
-            return Did.HELD
+            return ExportResult.HELD
         held = found.changed(owner=owner, until=int(now * 1000) + LEASE_MS)
         if not self.exports.save(found, held):
-            return Did.HELD
+            return ExportResult.HELD
         run = _Run(self, held, stop=deadline - min(MARGIN_S, (deadline - now) / 4))
         if held.upload and now * 1000 - held.begun_at > UPLOAD_MS:
             return run.anew()
@@ -171,7 +171,7 @@ class _Run:
         self._stop = stop
         self.held = held
 
-    def work(self) -> Did:
+    def work(self) -> ExportResult:
         """Go on from the checkpoint."""
         try:
             if not self.held.upload:
@@ -183,19 +183,19 @@ class _Run:
             self._parts.multipart.complete(held.blob, held.upload, held.parts)
             self._save(state=ExportState.READY, finished_at=self._now(), owner="", until=0)
         except _Lost:
-            return Did.LOST
+            return ExportResult.LOST
         except _Gone:
             return self._give_up()
-        return Did.READY
+        return ExportResult.READY
 
-    def anew(self) -> Did:
+    def anew(self) -> ExportResult:
         """Have the file made from its beginning, under another name."""
         now = self._now()
         try:
             self._save(run=new_id(now), begun_at=now, job=0, chunk=0, done=0, rows=0, columns=(), upload="", parts=())
             return self._hand_over()
         except _Lost:
-            return Did.LOST
+            return ExportResult.LOST
 
     def _write(self) -> bool:
         """Write part after part; False if the time was over before the last."""
@@ -264,17 +264,17 @@ class _Run:
             raise _Lost
         self.held = new
 
-    def _hand_over(self) -> Did:
+    def _hand_over(self) -> ExportResult:
         self._save(owner="")
         self._parts.queue.send([message(self.held.id)])
-        return Did.HANDED_OVER
+        return ExportResult.HANDED_OVER
 
-    def _give_up(self) -> Did:
+    def _give_up(self) -> ExportResult:
         try:
             self._save(state=ExportState.FAILED, finished_at=self._now(), owner="", until=0)
         except _Lost:
-            return Did.LOST
-        return Did.FAILED
+            return ExportResult.LOST
+        return ExportResult.FAILED
 
     def _now(self) -> int:
         return int(self._parts.clock.now() * 1000)

@@ -1,4 +1,4 @@
-"""Logs and live counts, put together from chunk (who), ledger cell (state) and details (when, through whom)."""
+"""MessageLog and live counts, put together from chunk (who), ledger cell (state) and details (when, through whom)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -116,7 +116,7 @@ PAGE_CHUNKS: Final = 20
 """Chunks that one filtered page reads at the most; a page may be short and still carry a cursor."""
 
 
-class Logs:
+class MessageLog:
     """Reads what became of a job's messages."""
 
     def __init__(

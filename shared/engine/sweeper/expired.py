@@ -25,7 +25,7 @@ CROWDED: Final = MOST - 4
 _LOG: Final = logging.getLogger(__name__)
 
 
-class Expired:
+class ExpiredLeases:
     """Takes over leases that ran out.
 
     Args:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from shared.engine.pool import Pool
-from shared.engine.walks import Look, Run, Tally, Walk
+from shared.engine.walks import Look, Run, Walk, WalkCounts
 from shared.engine.walks.progress import Progress
 from shared.ports import Bookmarks, Clock
 
@@ -77,7 +77,7 @@ class Sweeper:
         now = int(self._clock.now() * 1000)
         noted = self._bookmarks.load()
         self._noted_at = self._clock.now()
-        tally, faults = Tally(), list[Exception]()
+        tally, faults = WalkCounts(), list[Exception]()
         notes, unfinished, stuck = dict[str, str](), list[str](), None
         for i, walk in enumerate(self._walks):
             began = self._clock.now()

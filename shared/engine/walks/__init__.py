@@ -14,7 +14,7 @@ from shared.engine.walks.progress import Progress
 _LOG = logging.getLogger(__name__)
 
 
-class Tally:
+class WalkCounts:
     """What the looks of one run did, by name; safe for threads."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Run:
     now: int
     deadline: float
     progress: Progress
-    tally: Tally
+    tally: WalkCounts
     faults: list[Exception] = field(default_factory=list)
     stuck: tuple[str, ...] | None = None
 

@@ -9,7 +9,7 @@ from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import binary, n, number, s, text, update
 from shared.domain.campaigns.campaign import UNREAD, Campaign, Message, Upload, UploadState
-from shared.domain.lists.uploads import Checkpoint, Problem
+from shared.domain.lists.uploads import BadRow, Checkpoint
 from shared.ports import Listed
 
 _TEST: Final = {False: "campaigns", True: "testcampaigns"}
@@ -150,7 +150,7 @@ def upload_update(table: str, old: Upload, new: Upload) -> Item:
     return _swap(table, keys.upload(old.campaign, old.id), _upload_fields(old), _upload_fields(new))
 
 
-def problems_item(x: Upload, index: int, problems: Sequence[Problem]) -> Item:
+def problems_item(x: Upload, index: int, problems: Sequence[BadRow]) -> Item:
     """Return the item of one step's problems; `version` is that of the upload as its writer held it."""
     rows = [[p.row, p.code, p.detail] for p in problems]
     packed = zlib.compress(json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode(), 6)
@@ -158,9 +158,9 @@ def problems_item(x: Upload, index: int, problems: Sequence[Problem]) -> Item:
     return {**key, "rows": {"B": packed}, "version": n(x.version), "ttl": n(x.ttl)}
 
 
-def problems(item: Mapping[str, Any]) -> list[Problem]:
+def problems(item: Mapping[str, Any]) -> list[BadRow]:
     """Read one step's problems."""
-    return [Problem(*row) for row in json.loads(zlib.decompress(binary(item, "rows")))]
+    return [BadRow(*row) for row in json.loads(zlib.decompress(binary(item, "rows")))]
 
 
 def _texts(values: Sequence[str]) -> Item:

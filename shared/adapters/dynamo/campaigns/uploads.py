@@ -11,7 +11,7 @@ from shared.adapters.dynamo.codec import ledger_item, n, s
 from shared.contracts import INDEX_OPEN
 from shared.domain.campaigns.campaign import Campaign, Upload
 from shared.domain.jobs.ledger import Ledger
-from shared.domain.lists.uploads import PackedChunk, Problem
+from shared.domain.lists.uploads import BadRow, PackedChunk
 
 TRANSACTION: Final = 100
 """Ledgers written at once: what DynamoDB takes."""
@@ -102,7 +102,7 @@ class DynamoUploads:
             else:
                 return
 
-    def note(self, upload: Upload, number: int, problems: Sequence[Problem]) -> None:
+    def note(self, upload: Upload, number: int, problems: Sequence[BadRow]) -> None:
         """Store the problems of one step."""
         item = campaign_codec.problems_item(upload, number, problems)
         try:
@@ -110,7 +110,7 @@ class DynamoUploads:
         except ConditionFailed:
             return  # ours, whose answer was lost, or that of a later lease
 
-    def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[Problem], int]:
+    def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[BadRow], int]:
         """Return problems by row; there are at most some thousands of an upload, so all are read."""
         items = self._db.partition(self._records, keys.campaign_pk(upload.campaign), keys.problems_prefix(upload.id))
         found = [p for item in islice(items, upload.problems) for p in campaign_codec.problems(item)]

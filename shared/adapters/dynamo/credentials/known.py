@@ -7,7 +7,7 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.domain.jobs.job import SHARDS
 
 
-class Roster:
+class KnownCredentials:
     """A set in the table `ops` that only grows.
 
     Args:
@@ -41,7 +41,7 @@ class OpenSlots:
     Jobs of campaigns stand under their credential, also when that is declared no more.
     """
 
-    def __init__(self, roster: Roster, declared: Sequence[str]) -> None:
+    def __init__(self, roster: KnownCredentials, declared: Sequence[str]) -> None:
         self._roster = roster
         self._declared = declared
         self._known: list[str] = []

@@ -44,7 +44,7 @@ TRIES: Final = 5
 
 
 @dataclass(slots=True)
-class Report:
+class ErasureReport:
     """What was found, by kind, and what was done with it.
 
     Attributes:
@@ -92,7 +92,7 @@ class Eraser:
         self._names = {key, raw or key}
         self._key = key
         self._dry = dry
-        self.report = Report()
+        self.report = ErasureReport()
 
     def size(self) -> int:
         """Return the bytes of the table, as DynamoDB last counted them (every six hours)."""
@@ -160,7 +160,7 @@ class Eraser:
             request["ExclusiveStartKey"] = after
 
     def _unread(self, lists: set[str]) -> None:
-        """Report lists whose chunks may have come behind the scan, unless that is said of them already."""
+        """ErasureReport lists whose chunks may have come behind the scan, unless that is said of them already."""
         for name in sorted(x for x in lists if not any(x in sentence for sentence in self.report.kept)):
             self.report.kept.append(f"The list {name} was being read meanwhile and may name the person: erase again.")
 
