@@ -74,9 +74,9 @@ ACCOUNTS: Final = (
     Mutant(
         "a suspended account resumes its jobs",
         4,
-        "functions/api/jobs/routes.py",
-        "if call.services.accounts.suspended(call.key.account):",
-        "if call.services.accounts.get(call.key.account) is None:",
+        "shared/engine/intake/intake.py",
+        "if self._senders.suspended(account):",
+        "if not account:",
         f"{JOBS}::test_a_suspended_account_reads_and_stops_but_starts_nothing",
     ),
     Mutant(
@@ -123,7 +123,7 @@ ACCOUNTS: Final = (
         "a retry is not told",
         9,
         "shared/adapters/dynamo/jobs/records.py",
-        "changed = self._change_with(job, update, journal.puts(self._db, self._records, event))",
+        "changed = self._change_with(job, update, audit.puts(self._db, self._records, event))",
         "changed = self._changed(update)",
         f"{AUDIT}::test_a_retry_is_told_with_its_record[dynamo-None]",
     ),

@@ -164,7 +164,7 @@ SWITCHES: Final = (
         "a switch is moved without an audit entry",
         9,
         "shared/adapters/dynamo/credentials/switchboard.py",
-        '[{"Update": update}, *journal.puts(self._db, self._records, event)]',
+        '[{"Update": update}, *audit.puts(self._db, self._records, event)]',
         '[{"Update": update}]',
         "tests/contracts/test_switches.py::test_each_change_is_audited_once_and_a_repeat_changes_nothing[switch2-*-*-acts2]",
     ),
