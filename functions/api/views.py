@@ -7,15 +7,14 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
 from functions.api.requests import SCOPES
-from shared.adapters.dynamo.accounts.stats import Day
-from shared.adapters.dynamo.recipients.suppressions import Suppression
 from shared.contracts import Settings
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.job import Job, OnAmbiguous, public_counts
 from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import ACTIVE, JobState
 from shared.domain.lanes.switches import AS_DECLARED, Switches
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import Reach, Suppression
+from shared.domain.stats import Day
 from shared.engine.reports.message_log import LiveCounts
 from shared.web.http import Answer
 

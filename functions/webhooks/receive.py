@@ -10,10 +10,9 @@ from typing import Any
 from functions.early import early
 from functions.webhooks.services import Services, build, feedback_messages
 from shared.adapters import logs, metrics
-from shared.adapters.secrets import MalformedSecret
 from shared.contracts import WEBHOOK_PATH
 from shared.metrics import Metric, Service
-from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, Retriable, Sealing
+from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, MalformedSecret, Retriable, Sealing
 
 logger = logs.lines("webhooks")
 

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from shared.adapters.secrets import KEPT_EMPTY, MalformedSecret, Secrets
+from shared.adapters.secrets import KEPT_EMPTY, Secrets
 from shared.domain.content.unsubscribe import Unsubscription, read, sign
 from shared.domain.sealing import Keys, seal, unseal
+from shared.ports import MalformedSecret
 
 T = TypeVar("T")
 

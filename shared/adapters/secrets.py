@@ -13,7 +13,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from shared.adapters.clock import SystemClock
 from shared.adapters.sqs import is_transient
 from shared.contracts import secret_name, unsubscribe_secret_name, webhook_secret_name
-from shared.ports import Clock, Retriable
+from shared.ports import Clock, MalformedSecret, Retriable
 
 if TYPE_CHECKING:
     from types_boto3_secretsmanager import SecretsManagerClient
@@ -25,10 +25,6 @@ KEPT_EMPTY: Final = 15.0
 KEPT_REFUSED: Final = 15.0
 """Seconds: a key that its provider refuses may have been replaced a moment ago; one that is wrong for good is not read
 with each call."""
-
-
-class MalformedSecret(Exception):
-    """A secret that is not a JSON object of texts, or lacks one. The message says whose it is, never the value."""
 
 
 class Secrets:

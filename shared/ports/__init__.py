@@ -17,6 +17,7 @@ from shared.ports.campaigns import (
 )
 from shared.ports.common import (
     Clock,
+    MalformedSecret,
     Retriable,
     Sleep,
 )
@@ -119,6 +120,7 @@ __all__ = [
     "Listed",
     "Lists",
     "Loaded",
+    "MalformedSecret",
     "Mismatch",
     "Multipart",
     "NoTime",

@@ -1,4 +1,4 @@
-"""What all ports share: the fault that is tried again, and time."""
+"""What all ports share: faults, and time."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -6,6 +6,10 @@ from typing import Protocol
 
 class Retriable(Exception):
     """The call did not happen or its effect is not known; repeating it is safe."""
+
+
+class MalformedSecret(Exception):
+    """A secret that is not a JSON object of texts, or lacks one. The message says whose it is, never the value."""
 
 
 class Clock(Protocol):

@@ -4,11 +4,12 @@ from typing import Any
 import pytest
 
 from shared.adapters.links import SecretLinks
-from shared.adapters.secrets import KEPT, KEPT_EMPTY, MalformedSecret, Secrets
+from shared.adapters.secrets import KEPT, KEPT_EMPTY, Secrets
 from shared.bootstrap import Deployment
 from shared.contracts import ENV_API_URL, ENV_SETTINGS, Settings, unsubscribe_secret_name
 from shared.domain.content.unsubscribe import Unsubscription, sign
 from shared.domain.sealing import MIN_KEY, Keys
+from shared.ports import MalformedSecret
 from tests.fakes.clock import FakeClock
 
 OLD, NOW, NEXT = (c * MIN_KEY for c in "onx")

@@ -7,9 +7,9 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from shared.adapters.secrets import KEPT, KEPT_EMPTY, MalformedSecret, Secrets
+from shared.adapters.secrets import KEPT, KEPT_EMPTY, Secrets
 from shared.contracts import secret_name
-from shared.ports import Retriable
+from shared.ports import MalformedSecret, Retriable
 
 
 class SetClock:

@@ -5,10 +5,9 @@ Then: `POST /unsubscribe/{token}/undo` took away any unsubscription of the addre
 
 import pytest
 
-from shared.adapters.dynamo.recipients.suppressions import Suppression
 from shared.domain.audit import Act
 from shared.domain.content.unsubscribe import Unsubscription
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import Reach, Suppression
 from tests.api.conftest import Api, Reply
 from tests.fakes.links import FakeLinks
 

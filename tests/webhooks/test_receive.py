@@ -15,9 +15,8 @@ from functions.api.openapi import WEBHOOK_CODES
 from functions.webhooks import receive
 from functions.webhooks.services import MAX_MESSAGE_BYTES, Services, build, feedback_messages
 from shared import contracts
-from shared.adapters.secrets import MalformedSecret
 from shared.contracts import Credential, Settings, Word, load_feedback
-from shared.ports import POSTED_AT, POSTED_TO, Reading, Retriable
+from shared.ports import POSTED_AT, POSTED_TO, MalformedSecret, Reading, Retriable
 from shared.providers import registry
 from shared.providers._common import REF_ARG
 from shared.providers.sendgrid_events import SIGNATURE_HEADER, TIMESTAMP_HEADER

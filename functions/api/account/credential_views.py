@@ -6,9 +6,9 @@ from typing import Final, Literal
 from pydantic import Field
 
 from functions.api.views import Time, View, at
-from shared.adapters.dynamo.credentials.credentials import CredentialState
 from shared.contracts import Credential
 from shared.domain.lanes.breaker import BreakerState
+from shared.domain.lanes.state import CredentialState
 
 
 class BreakerView(View):

@@ -11,10 +11,8 @@ from typing import Final
 from urllib.parse import parse_qs
 
 from functions.api.call import Visit
-from shared.adapters.dynamo.keys import visit_name
-from shared.adapters.dynamo.recipients.suppressions import Suppression
 from shared.domain.content.unsubscribe import ONE_CLICK, PAGE, Unsubscription
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import Reach, Suppression
 from shared.ports import Retriable
 from shared.web.http import Answer
 from shared.web.pages import BUTTON, FIELD, button, page, quoted
@@ -26,6 +24,11 @@ SHORT: Final = 2000
 TEST: Final = "This link is from a test: nothing was changed, and nothing will be."
 LATE: Final = "To get them again, please ask the sender."
 Step = Callable[[Visit, Unsubscription], Answer]
+
+
+def visit_name(account_id: str, digest: str, method: str) -> str:
+    """Return what names a method of a link: by the sha256 of its token, hex."""
+    return f"{account_id}#{digest[:32]}#{method}"
 
 
 def _step(step: Step) -> Callable[[Visit], Answer]:

@@ -164,11 +164,6 @@ def visits(link: str) -> Key:
     return key(f"{account_pk(account_id)}#VISITS#{rest}", "BUCKET")
 
 
-def visit_name(account_id: str, digest: str, method: str) -> str:
-    """Return what names a method of a link: by the sha256 of its token, hex."""
-    return f"{account_id}#{digest[:32]}#{method}"
-
-
 def trials(namespace: str) -> Key:
     """The bucket of the tests of campaigns by an account's live or test keys."""
     return key(f"{account_pk(namespace)}#TRIALS", "BUCKET")

@@ -1,34 +1,17 @@
 """Daily stats of an account on DynamoDB: sums over the shards that folding adds to."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Dynamo, Item
+from shared.domain.stats import Day
 from shared.ports import Clock
 
 AMOUNTS: Final = ("success", "failure", "queued", "skipped")
 """They add up to the messages accepted on that day."""
 _PROVIDER: Final = "p."
-
-
-@dataclass(frozen=True, slots=True)
-class Day:
-    """One UTC day on which messages were accepted.
-
-    Attributes:
-        day: the day.
-        amounts: by AMOUNTS.
-        channels: channel → amounts.
-        providers: provider → its numbers, as folding names them: tried, accepted, delivered, failed.
-    """
-
-    day: date
-    amounts: Mapping[str, int]
-    channels: Mapping[str, Mapping[str, int]]
-    providers: Mapping[str, Mapping[str, int]]
 
 
 @dataclass(slots=True)

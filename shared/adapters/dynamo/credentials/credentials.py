@@ -1,30 +1,14 @@
 """What is going on at the credentials: slots reserved, switches and breakers, from the table `ops`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.codec import number
 from shared.adapters.dynamo.credentials.switches import switches
-from shared.domain.lanes.breaker import Breaker
-from shared.domain.lanes.switches import AS_DECLARED, Switches
+from shared.domain.lanes.state import CredentialState
 from shared.ports import Clock
-
-
-@dataclass(frozen=True, slots=True)
-class CredentialState:
-    """`ahead`: seconds of slots reserved and not yet past; `switches`: what holds it back; `at`: Unix seconds."""
-
-    breaker: Breaker
-    ahead: float = 0.0
-    switches: Switches = AS_DECLARED
-    at: float = 0.0
-
-    def rate(self, declared: float) -> float:
-        """Return the rate in force: what operators have set, and what its provider's refusals have left of that."""
-        return self.switches.lowered.within(self.switches.within(declared), self.at)
 
 
 class CredentialStates:

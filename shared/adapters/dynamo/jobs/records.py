@@ -10,7 +10,6 @@ from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, It
 from shared.adapters.dynamo.codec import n, s
 from shared.adapters.dynamo.jobs import contents, folding, reservation, transitions
 from shared.adapters.dynamo.recipients import suppressions, watermarks
-from shared.adapters.dynamo.recipients.suppressions import Suppression
 from shared.contracts import INDEX_OPEN
 from shared.domain.audit import Event
 from shared.domain.content.content import Content
@@ -22,7 +21,7 @@ from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Change, JobState, ending
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import Reach, Suppression
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Recent, Replay, Stored
 
 MINUTE_MS: Final = 60_000

@@ -5,7 +5,7 @@ for lists and for senders that ask what is new. Both hold the address itself, si
 """
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from shared.contracts import AUDIT_DAYS
 from shared.domain.audit import RECIPIENT, SYSTEM, Act, Event, audited, person
 from shared.domain.content.unsubscribe import Unsubscription, undoable
 from shared.domain.recipients.addresses import address_hash
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import Reach, Suppression
 from shared.ports import Clock, Recent
 
 BY_KEY: Final = 300
@@ -26,25 +26,6 @@ BY_KEY: Final = 300
 suppressions, up to 1 MB or some 6,000 of them, is read in one call, and only those behind it are looked up."""
 LOG_PAGES: Final = 2
 """Pages of the log, 1 MB or some 4,000 entries each, that are read in one go."""
-
-
-@dataclass(frozen=True, slots=True)
-class Suppression:
-    """A suppressed address, or one that unsubscribed.
-
-    Attributes:
-        address: normalised.
-        reason: `one_click` and `page` of who unsubscribed by a link, by the mailbox provider's button or on the page.
-        at: Unix milliseconds.
-        job: whose message it came from, or empty.
-        channel: by which that went, or empty: of old entries, and of those that no message made.
-    """
-
-    address: str
-    reason: str
-    at: int
-    job: str = ""
-    channel: str = ""
 
 
 def add(db: Dynamo, table: str, reach: Reach, namespace: str, new: Suppression, event: Event | None = None) -> bool:
