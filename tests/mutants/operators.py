@@ -67,7 +67,7 @@ OPERATORS: Final = (
     Mutant(
         "older code refuses settings that it does not know",
         3,
-        "shared/contracts.py",
+        "shared/contracts/settings.py",
         "for name, value in dict(raw).items() if name in names}",
         "for name, value in dict(raw).items()}",
         "tests/contracts/test_formats.py::test_settings_are_read_whichever_version_wrote_them[recorded0]",

@@ -1,0 +1,142 @@
+"""Bodies of the messages in queues."""
+
+import json
+from dataclasses import dataclass, fields
+from typing import Final
+
+from shared.contracts.settings import known_fields
+
+
+def pointer(job: str, chunk: int) -> str:
+    """Return the body of a lane's message."""
+    return json.dumps({"job": job, "chunk": chunk}, separators=(",", ":"))
+
+
+def question(job: str, chunk: int) -> str:
+    """Return the body of a lane's message that has its provider asked about a chunk's messages of unknown fate."""
+    return json.dumps({"job": job, "chunk": chunk, "resolve": True}, separators=(",", ":"))
+
+
+def ingest(campaign: str, upload: str) -> str:
+    """Return the body of a message that has an uploaded list read; a hint, like a pointer."""
+    return json.dumps({"campaign": campaign, "upload": upload}, separators=(",", ":"))
+
+
+def load_ingest(body: str) -> tuple[str, str]:
+    """Read what `ingest` wrote: campaign and upload; ValueError, KeyError or TypeError on anything else."""
+    raw = json.loads(body)
+    campaign, upload = raw["campaign"], raw["upload"]
+    if not (isinstance(campaign, str) and isinstance(upload, str)):
+        raise TypeError("not the ids of a campaign and an upload")
+    return campaign, upload
+
+
+def due(job: str) -> str:
+    """Return the body of a message about a job whose time has come; a hint, like a pointer."""
+    return json.dumps({"job": job}, separators=(",", ":"))
+
+
+def load_due(body: str) -> str:
+    """Read what `due` wrote: the job; ValueError, KeyError or TypeError on anything else."""
+    job = json.loads(body)["job"]
+    if not isinstance(job, str):
+        raise TypeError("not the id of a job")
+    return job
+
+
+LOOK: Final = '{"look":"leases"}'
+"""The body of a message that has leases of dead workers looked for; it comes by the queue of jobs that are due."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waking:
+    """What has all woken that a pause held back, and how far it has come; it comes by the queue of jobs that are due.
+
+    Attributes:
+        credential: what was resumed; or
+        account: this; everything if neither is named.
+        at: when, Unix milliseconds.
+        slot: the partition of the index `open` to go on in; `after`: behind which key.
+        job: the large job that follows there, of which the chunks before `chunk` are woken.
+        link: how many messages the way has taken.
+    """
+
+    credential: str = ""
+    account: str = ""
+    at: int = 0
+    slot: str = ""
+    after: str = ""
+    job: str = ""
+    chunk: int = 0
+    link: int = 1
+
+    def dumps(self) -> str:
+        """Return the body of a message."""
+        return json.dumps({"wake": {f.name: getattr(self, f.name) for f in fields(self)}}, separators=(",", ":"))
+
+    @classmethod
+    def loads(cls, body: str) -> "Waking | None":
+        """Read what `dumps` wrote, of this version or another.
+
+        Returns:
+            None for a message of another kind.
+
+        Raises:
+            ValueError, TypeError: it is none of ours.
+        """
+        raw = json.loads(body)
+        if not (isinstance(raw, dict) and "wake" in raw):
+            return None
+        found = cls(**known_fields(cls, raw["wake"]))
+        if any(type(getattr(found, f.name)) is not type(f.default) for f in fields(cls)):
+            raise TypeError("not a place in the index of open jobs")
+        return found
+
+
+def export(name: str) -> str:
+    """Return the body of a message that has an export made or gone on with; a hint, like a pointer."""
+    return json.dumps({"export": name}, separators=(",", ":"))
+
+
+def load_export(body: str) -> str:
+    """Read what `export` wrote: the export's id; ValueError, KeyError or TypeError on anything else."""
+    name = json.loads(body)["export"]
+    if not isinstance(name, str):
+        raise TypeError("not the id of an export")
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A provider's word about one attempt, normalised; feedback messages carry lists of these.
+
+    Attributes:
+        ref: `job-chunk-index-attempt`.
+        word: a value of `shared.domain.jobs.feedback.WordKind`: accepted, deferred, delivered, bounced, complained,
+            dropped, blocked, failed_temporarily, unsubscribed, resubscribed.
+        at: Unix time in seconds, as the provider says.
+        id: the provider's message id, or empty.
+        code: the provider's code or SMTP status, or empty.
+        detail: the provider's own text, at most 200 characters, addresses removed.
+        secondary: true if the word is about a cc or bcc of the message, not about its recipient.
+    """
+
+    ref: str
+    word: str
+    at: int
+    id: str = ""
+    code: str = ""
+    detail: str = ""
+    secondary: bool = False
+
+
+def dump_feedback(credential_id: str, words: list[Word]) -> str:
+    """Return the body of one feedback message."""
+    rows = [[w.ref, w.word, w.at, w.id, w.code, w.detail, int(w.secondary)] for w in words]
+    return json.dumps({"credential": credential_id, "words": rows}, separators=(",", ":"), ensure_ascii=False)
+
+
+def load_feedback(body: str) -> tuple[str, list[Word]]:
+    """Read what `dump_feedback` wrote; ValueError, KeyError or TypeError on anything else."""
+    raw = json.loads(body)
+    return raw["credential"], [Word(r[0], r[1], r[2], r[3], r[4], r[5], bool(r[6])) for r in raw["words"]]

@@ -1,0 +1,137 @@
+"""Names that functions and infrastructure share: environment, tables, queues, secrets, handlers."""
+
+from typing import Final
+
+ENV_SETTINGS: Final = "POSTHASTE_SETTINGS"
+ENV_RECORDS_TABLE: Final = "POSTHASTE_RECORDS_TABLE"
+ENV_OPS_TABLE: Final = "POSTHASTE_OPS_TABLE"
+ENV_IDENTITIES_TABLE: Final = "POSTHASTE_IDENTITIES_TABLE"
+ENV_AUDIT_TABLE: Final = "POSTHASTE_AUDIT_TABLE"
+ENV_BUCKET: Final = "POSTHASTE_BUCKET"
+ENV_FEEDBACK_QUEUE_URL: Final = "POSTHASTE_FEEDBACK_QUEUE_URL"
+ENV_INGEST_QUEUE_URL: Final = "POSTHASTE_INGEST_QUEUE_URL"
+ENV_DUE_QUEUE_URL: Final = "POSTHASTE_DUE_QUEUE_URL"
+ENV_DUE_QUEUE_ARN: Final = "POSTHASTE_DUE_QUEUE_ARN"
+ENV_SCHEDULER_ROLE_ARN: Final = "POSTHASTE_SCHEDULER_ROLE_ARN"
+"""The role in which EventBridge Scheduler sends to the queue of jobs whose time has come."""
+ENV_EXPORT_QUEUE_URL: Final = "POSTHASTE_EXPORT_QUEUE_URL"
+ENV_LOG_REPORTS_URL: Final = "POSTHASTE_LOG_REPORTS_URL"
+"""The queue with what Lambda reports of stream records that the log function was not given, or that it failed."""
+ENV_LANE_URL_PREFIX: Final = "POSTHASTE_LANE_URL_PREFIX"
+"""A lane's queue URL is this prefix followed by the credential's id."""
+EXPRESS_SUFFIX: Final = "_express"
+"""What is added to a lane's queue URL, or name, to make that of its express queue."""
+ENV_LANE: Final = "POSTHASTE_LANE"
+"""The credential a sender function serves."""
+ENV_API_URL: Final = "POSTHASTE_API_URL"
+"""The API's own address: for links in messages, and for a sender whose provider is told with each where to post."""
+ENV_LEASE_MARGIN: Final = "POSTHASTE_LEASE_MARGIN"
+"""Seconds between a sender's deadline and the end of its lease."""
+
+INDEX_OPEN: Final = "open"
+INDEX_OPEN_PROJECTION: Final = ("not_before", "campaign", "job")
+INDEX_MINE: Final = "mine"
+"""Index `open`: keys `open_pk`, `open_sk`; index `mine`: keys `mine_pk`, `mine_sk`, keys only."""
+
+CONTENTS: Final = "contents/"
+"""Where the bucket has contents that are too large for an item."""
+CONTENT_WAITS: Final = (1, 8, 31, 92, 366)
+"""Days. A large content stands in the folder of the first of these within which its job's time comes, and goes as long
+after that as jobs are kept: a bucket's rules know of a file nothing but its age and its folder."""
+
+TEST_CREDENTIAL: Final = "test"
+"""The built-in credential of test keys: every deployment has its lane, no setting names it."""
+TEST_RATE: Final = 500
+
+MIN_RATE: Final = 0.02
+"""Messages per second, the least that a credential sends: one in 50 s. A sender lives for two minutes and has to wait
+for its slot, and a message that counts as several, or a rate that is raised again, waits for as many of these."""
+
+AUDIT_DAYS: Final = 400
+"""For how long an entry of the audit log is kept, unless cdk.json says so."""
+MIN_JOBS_DAYS: Final = 30
+"""Days that a job is kept at least, whatever the settings say: it may wait, be retried and hear of its messages."""
+FEEDBACK_TIMEOUT: Final = 72 * 3600
+"""Seconds that a provider has by default to say what became of a message: they try to deliver for three days."""
+
+HANDLERS: Final = {
+    "api": "functions.api.handler.handler",
+    "webhooks": "functions.webhooks.receive.handler",
+    "plan": "functions.dispatch.plan.handler",
+    "send": "functions.dispatch.send.handler",
+    "log": "functions.dispatch.log.handler",
+    "track": "functions.dispatch.track.handler",
+    "sweep": "functions.dispatch.sweep.handler",
+    "due": "functions.dispatch.due.handler",
+    "ingest": "functions.dispatch.ingest.handler",
+    "export": "functions.dispatch.export.handler",
+}
+"""Function → handler string.
+
+plan: `records` stream; log: `ops` stream; track: feedback queue; sweep: every minute; due: jobs whose time has come;
+ingest: uploaded lists; export: exports.
+"""
+
+RESUMED: Final = ("credential.resumed", "account.resumed", "account.unsuspended", "deployment.resumed")
+"""Kinds of audit entries whose stream records wake what a pause has kept."""
+HELD_BACK: Final = ("account.paused", "account.suspended")
+"""Kinds of audit entries whose stream records have campaigns give way that hold a credential."""
+PLAN_STREAM_FILTERS: Final = (
+    {"dynamodb": {"NewImage": {"state": {"S": ["READY"]}}}},
+    {"dynamodb": {"NewImage": {"freed": {"N": ["1"]}}}},
+    {"dynamodb": {"NewImage": {"kind": {"S": [*RESUMED, *HELD_BACK]}}}},
+)
+"""`records` stream → plan: a job that is READY (no other item has that `state`), or that has just given back its
+credential; the next write of it takes the mark away; and the audit entry of a resume, or of an account's pause, which
+no write repeats. AWS documents filters of table streams for the key `dynamodb` only; a deletion has no NewImage."""
+LOG_STREAM_FILTER: Final = {
+    "dynamodb": {"NewImage": {"dirty": {"N": ["1"]}, "status": {"S": ["IDLE", "DONE"]}}},
+}
+"""`ops` stream → log: a ledger whose cells changed and that nobody works on."""
+
+POST_PREFIX: Final = "W#"
+"""Begins the partitions of `ops` in which the webhook function remembers posts, and the only ones it writes."""
+WEBHOOK_PATH: Final = "/webhooks/{provider}/{credential_id}"
+
+
+def prefix(stage: str) -> str:
+    """Return the prefix of every physical name that other parts must know, e.g. `posthaste-prod`."""
+    return f"posthaste-{stage}"
+
+
+def lane_queue_name(stage: str, credential_id: str) -> str:
+    """Return the queue name of a credential's lane; its dead-letter queue is this name + `-dlq`."""
+    return f"{prefix(stage)}-lane-{credential_id}"
+
+
+def express_queue_name(stage: str, credential_id: str) -> str:
+    """Return the queue name of a lane's jobs of a few messages; what is dead of it lies with what is dead of the lane.
+
+    No credential's id has an underscore.
+    """
+    return lane_queue_name(stage, credential_id) + EXPRESS_SUFFIX
+
+
+def secret_name(stage: str, credential_id: str) -> str:
+    """Return the Secrets Manager name that holds a credential's secret: a JSON object, created empty."""
+    return f"{prefix(stage)}/credential/{credential_id}"
+
+
+def webhook_secret_name(stage: str, credential_id: str) -> str:
+    """Return the Secrets Manager name of what verifies a credential's webhooks: those fields of its secret alone."""
+    return f"{prefix(stage)}/webhook/{credential_id}"
+
+
+def unsubscribe_secret_name(stage: str) -> str:
+    """Return the Secrets Manager name of what signs unsubscription links: {"current": key, "previous": "key key"}."""
+    return f"{prefix(stage)}/unsubscribe"
+
+
+def configuration_set_name(stage: str, credential_id: str) -> str:
+    """Return the name of the SES configuration set that the stack makes for a credential."""
+    return f"{prefix(stage)}-{credential_id}"
+
+
+def ses_topic_name(stage: str) -> str:
+    """Return the name of the SNS topic to which those configuration sets publish their events."""
+    return f"{prefix(stage)}-ses"

@@ -1,0 +1,158 @@
+"""What `cdk.json` declares, as functions are given it."""
+
+import base64
+import json
+import zlib
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any
+
+from shared.contracts.names import AUDIT_DAYS, FEEDBACK_TIMEOUT, MIN_JOBS_DAYS, TEST_CREDENTIAL, TEST_RATE
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """One provider account as declared in `cdk.json`. `rate`: messages per second; `accounts`: `*` or account ids."""
+
+    id: str
+    provider: str
+    channel: str
+    rate: float
+    base_url: str = ""
+    accounts: tuple[str, ...] = ("*",)
+    workers: int = 2
+    per_call: int = 0
+    """Upper bound of recipients per provider call; 0: the provider's own limit and the rate decide."""
+    region: str = ""
+    """Of an AWS service; empty: the deployment's."""
+    configuration_set: str = ""
+    """SES: what ties a message to its events."""
+    retired: bool = False
+    """Takes nothing new; what was accepted for it is still sent."""
+    headers: tuple[str, ...] = ()
+    """SMTP: names of the headers that clients may set; other providers tell headers from orders."""
+    domains: tuple[str, ...] = ()
+    """SES: the domains that it may send from, their subdomains included; empty: any."""
+    shared: bool = False
+    """Campaigns run side by side, each at its own rate, instead of one after the other."""
+
+    @property
+    def express_workers(self) -> int:
+        """Workers besides, for the express queue alone: as many, since single mails are served by them only."""
+        return self.workers
+
+    def open_to(self, account: str) -> bool:
+        """Tell whether the account may give this credential something to send."""
+        return not self.retired and ("*" in self.accounts or account in self.accounts)
+
+
+class Routing(StrEnum):
+    """How the credentials of a route share the work."""
+
+    SPREAD = "spread"
+    """Chunks begin at each credential in turn."""
+    ORDERED = "ordered"
+    """All chunks begin at the first usable credential; the others are for failover."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The deployment's settings as every function sees them."""
+
+    stage: str
+    credentials: tuple[Credential, ...]
+    routes: dict[str, tuple[str, ...]]
+    public_url: str = ""
+    jobs_days: int = 30
+    feedback_timeout: int = FEEDBACK_TIMEOUT
+    """Seconds after which a message without its provider's word is shown as unacknowledged."""
+    audit_days: int = AUDIT_DAYS
+    """For how long an entry of the audit log is kept."""
+    archive_days: int = 0
+    """For how long the archive of a job is kept; 0: none is made."""
+    routing: dict[str, str] = field(default_factory=dict)
+    """How a channel's route is used, where that is not SPREAD."""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def kept_days(self) -> int:
+        """Days that a job is kept from acceptance, or from the time that it waits for."""
+        return max(MIN_JOBS_DAYS, self.jobs_days)
+
+    def credential(self, credential_id: str) -> Credential:
+        """Return a declared (or the built-in test) credential; KeyError if there is none."""
+        for c in self.credentials:
+            if c.id == credential_id:
+                return c
+        if credential_id == TEST_CREDENTIAL:
+            return Credential(TEST_CREDENTIAL, "test", "any", TEST_RATE)
+        raise KeyError(credential_id)
+
+    def dumps(self) -> str:
+        """Serialise for an environment variable."""
+        plain = json.dumps(
+            {
+                "stage": self.stage,
+                "credentials": [
+                    {
+                        "id": c.id,
+                        "provider": c.provider,
+                        "channel": c.channel,
+                        "rate": c.rate,
+                        "base_url": c.base_url,
+                        "accounts": list(c.accounts),
+                        "workers": c.workers,
+                        "per_call": c.per_call,
+                        **({"region": c.region} if c.region else {}),
+                        **({"configuration_set": c.configuration_set} if c.configuration_set else {}),
+                        **({"retired": True} if c.retired else {}),
+                        **({"headers": list(c.headers)} if c.headers else {}),
+                        **({"domains": list(c.domains)} if c.domains else {}),
+                        **({"shared": True} if c.shared else {}),
+                    }
+                    for c in self.credentials
+                ],
+                "routes": {k: list(v) for k, v in self.routes.items()},
+                **({"routing": self.routing} if self.routing else {}),
+                "public_url": self.public_url,
+                "jobs_days": self.jobs_days,
+                "feedback_timeout": self.feedback_timeout,
+                **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
+                **({"archive_days": self.archive_days} if self.archive_days else {}),
+                "extra": self.extra,
+            },
+            separators=(",", ":"),
+        )
+        if len(plain) <= 1500:  # noqa: PLR2004 - plain text while it leaves ample room in Lambda's 4 KB
+            return plain
+        return "z:" + base64.b64encode(zlib.compress(plain.encode(), 9)).decode()
+
+    @classmethod
+    def loads(cls, text: str) -> "Settings":
+        """Read what `dumps` wrote, of this version or another.
+
+        A deploy changes a function's code and its environment one after the other: unknown fields are passed over, and
+        those that are missing have their defaults.
+        """
+        plain = zlib.decompress(base64.b64decode(text[2:])).decode() if text.startswith("z:") else text
+        raw = known_fields(cls, json.loads(plain))
+        credentials = (known_fields(Credential, c) for c in raw["credentials"])
+        listed = ("accounts", "headers", "domains")
+        return cls(
+            **{
+                **raw,
+                "credentials": tuple(
+                    Credential(**{**c, **{name: tuple(c[name]) for name in listed if name in c}}) for c in credentials
+                ),
+                "routes": {k: tuple(v) for k, v in raw["routes"].items()},
+            }
+        )
+
+
+def known_fields(kind: type[Any], raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that a dataclass has."""
+    names = {f.name for f in fields(kind)}
+    return {name: value for name, value in dict(raw).items() if name in names}
+
+
+# Bodies of queue messages. A pointer is a hint to work on one chunk; a word is a provider's feedback about one attempt.
