@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from infra.grants import WRITE
 from infra.lint import synthesise
 from infra.settings import DeployTarget, read
-from infra.stack import WRITE
 from shared import contracts
 from tests.infra.conftest import LINK_KEYS_ID, SENDERS, TABLES
 from tests.infra.template import Template, listed, target

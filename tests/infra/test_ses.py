@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from infra.grants import SES_BULK, SES_SEND
 from infra.lint import synthesise
 from infra.settings import DeployTarget, SettingsError, read
-from infra.stack import SES_BULK, SES_SEND
 from shared import contracts
 from tests.infra.conftest import SETTINGS
 from tests.infra.template import Template, listed, target, text

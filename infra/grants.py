@@ -1,0 +1,229 @@
+"""What each function may do. Grants are here and nowhere else."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from aws_cdk import ArnFormat, Stack
+from aws_cdk.aws_dynamodb import Table
+
+from infra.functions.dispatch import Dispatch, Feedback
+from infra.functions.exports import Exports
+from infra.functions.function import Function
+from infra.functions.lane import Lane
+from infra.functions.lists import Lists
+from infra.functions.schedules import Schedules
+from infra.resources import encryption
+from infra.resources.storage import EXPORTS, UPLOADS, Storage
+from infra.settings import DeploymentSettings
+from shared import contracts
+
+READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
+CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
+"""Each also within transactions. Nobody scans: only operators' tools do."""
+WRITE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem")
+OLD_PLACES: Final = ("K#*", "ACCOUNTS", "A#*#AUDIT")
+"""Partitions of `records` with API keys, the list of accounts, and audit logs of a stage that is older than the tables
+`identities` and `audit`. Its accounts and senders are in partitions that functions do write, so they count no more once
+they have been moved."""
+CONSUME: Final = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes")
+STREAM: Final = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
+SES_SEND: Final = ("ses:SendEmail", "ses:SendRawEmail", "ses:SendBulkTemplatedEmail")
+"""SES checks the second for a mail with attachments, and the last for each entry of a SendBulkEmail."""
+SES_BULK: Final = "ses:SendBulkEmail"
+"""The only one of them that knows no `ses:FromAddress` (Service Authorization Reference, "Amazon SES v2")."""
+UNBOUND: Final = frozenset({"mailgun"})
+"""Providers whose webhooks' signatures cover no body: each is remembered with the body it came with."""
+LINKED: Final = ("email", "any")
+"""Channels whose messages may have an unsubscription link; `any` is that of the built-in test credential."""
+
+
+class Grants:
+    """Grants each function what it uses.
+
+    Args:
+        stack: whose partition, account and region resources are in.
+        deployment: its settings.
+        storage: tables and bucket.
+    """
+
+    def __init__(self, stack: Stack, deployment: DeploymentSettings, storage: Storage) -> None:
+        self._stack = stack
+        self._deployment = deployment
+        self._storage = storage
+
+    def sender(self, feedback: Feedback, lane: Lane, sender: Function) -> None:
+        """Let a lane's sender work on its queues, and call its provider."""
+        express = contracts.express_queue_name(self._deployment.stage, lane.credential.id)
+        sender.allow(*CONSUME, on=[lane.work.queue.queue_arn, self._stack.format_arn(service="sqs", resource=express)])
+        sender.allow(*READ, *CHANGE, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
+        sender.allow("s3:GetObject", on=self._storage.objects(contracts.CONTENTS))
+        sender.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])  # else a missing object is "access denied"
+        sender.allow("sqs:SendMessage", on=[self._lanes()])
+        if lane.secret is None:
+            sender.allow("sqs:SendMessage", on=[feedback.work.queue.queue_arn])
+        else:
+            own = contracts.secret_name(self._deployment.stage, lane.credential.id)
+            sender.allow("secretsmanager:GetSecretValue", on=[self._secret(f"{own}-??????")])
+        if lane.credential.channel in LINKED:
+            sender.allow("secretsmanager:GetSecretValue", on=[self._link_keys()])
+
+        if lane.credential.provider == "ses":
+            domains = lane.credential.domains
+            places = self._ses(lane.credential)
+            sender.allow(*SES_SEND, on=places, conditions=_from(domains))
+            sender.allow(SES_BULK, on=places)
+
+    def api(self, serve: Function) -> None:
+        """Let the API read and store what accounts own."""
+        tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
+        serve.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=tables)
+        serve.allow("dynamodb:DeleteItem", on=[self._storage.records.table_arn])
+        serve.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
+        serve.allow("dynamodb:PutItem", "dynamodb:Query", on=[self._storage.audit.table_arn])
+        serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN, contracts.INDEX_MINE))
+        serve.allow("s3:GetObject", on=self._storage.objects(UPLOADS, contracts.CONTENTS, EXPORTS))
+        serve.allow("s3:PutObject", on=self._storage.objects(UPLOADS, contracts.CONTENTS))
+        serve.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
+        serve.allow("secretsmanager:GetSecretValue", on=[self._link_keys()])
+        serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
+
+    def webhooks(self, feedback: Feedback, receive: Function) -> None:
+        """Let the webhooks' function pass on what providers post."""
+        if any(c.provider in UNBOUND for c in self._deployment.settings.credentials):
+            receive.allow("dynamodb:PutItem", on=[self._storage.ops.table_arn], partitions=f"{contracts.POST_PREFIX}*")
+        receive.allow("sqs:SendMessage", on=[feedback.work.queue.queue_arn])
+        own = contracts.webhook_secret_name(self._deployment.stage, "*")
+        receive.allow("secretsmanager:GetSecretValue", on=[self._secret(own)])
+
+    def dispatch(self, feedback: Feedback, dispatch: Dispatch) -> None:
+        """Let planner, logger, tracker and sweeper work on jobs."""
+        for function in (dispatch.plan, dispatch.log, dispatch.track, dispatch.sweep):
+            function.allow(*READ, *CHANGE, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
+            function.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
+            function.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
+        for function in (dispatch.plan, dispatch.log, dispatch.sweep):  # of jobs that they stop
+            function.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn])
+        for function in (dispatch.plan, dispatch.sweep):  # whose job is it that starts?
+            function.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
+        contents = self._storage.objects(contracts.CONTENTS)
+        dispatch.sweep.allow("s3:GetObject", "s3:PutObject", on=contents)  # of jobs that are kept longer
+        dispatch.sweep.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
+        self._read_stream(dispatch.plan, self._storage.records)
+        self._read_stream(dispatch.log, self._storage.ops)
+        dispatch.sweep.allow("dynamodb:GetRecords", "dynamodb:GetShardIterator", on=[self._stream(self._storage.ops)])
+        dispatch.sweep.allow(*CONSUME, on=[dispatch.log_dead.queue.queue_arn])
+        dispatch.track.allow(*CONSUME, "sqs:SendMessage", on=[feedback.work.queue.queue_arn])
+        for function, dead in (
+            (dispatch.plan, dispatch.plan_dead),
+            (dispatch.log, dispatch.log_dead),
+            (dispatch.sweep, dispatch.sweep_dead),
+        ):
+            function.allow("sqs:SendMessage", on=[dead.queue.queue_arn])
+
+    def lists(self, lists: Lists, serve: Function, sweep: Function, ingest: Function) -> None:
+        """Let uploaded lists be read into chunks."""
+        queue = lists.work.queue.queue_arn
+        for function in (serve, sweep, ingest):
+            function.allow("sqs:SendMessage", on=[queue])
+        ingest.allow(*CONSUME, on=[queue])
+        tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
+        ingest.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=tables)
+        ingest.allow("s3:GetObject", "s3:PutObject", on=self._storage.objects(UPLOADS))
+        ingest.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
+
+    def schedules(
+        self,
+        schedules: Schedules,
+        serve: Function,
+        due: Function,
+        dispatch: Dispatch,
+    ) -> None:
+        """Let jobs begin at their time."""
+        queue = schedules.work.queue.queue_arn
+        # The emulator judges every schedule as if it were one of the group `default`.
+        group = "default" if self._deployment.local else schedules.name
+        ours = self._stack.format_arn(service="scheduler", resource="schedule", resource_name=f"{group}/*")
+        schedules.allow("sqs:SendMessage", on=[queue, schedules.work.dead.queue.queue_arn])
+        for function in (serve, due):
+            function.allow("scheduler:CreateSchedule", "scheduler:UpdateSchedule", on=[ours])
+            function.allow("iam:PassRole", on=[schedules.role.role_arn])
+        serve.allow("scheduler:DeleteSchedule", on=[ours])
+        for function in (serve, dispatch.plan, dispatch.sweep):
+            function.allow("sqs:SendMessage", on=[queue])
+        due.allow(*CONSUME, "sqs:SendMessage", on=[queue])
+        due.allow(*READ, *CHANGE, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
+        due.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
+        due.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
+        due.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn])
+        due.allow("sqs:SendMessage", on=[self._lanes()])
+
+    def exports(self, exports: Exports, serve: Function, make: Function) -> None:
+        """Let exports be made and fetched."""
+        queue = exports.work.queue.queue_arn
+        serve.allow("sqs:SendMessage", on=[queue])
+        make.allow(*CONSUME, "sqs:SendMessage", on=[queue])
+        make.allow(
+            "dynamodb:GetItem", "dynamodb:Query", on=[self._storage.records.table_arn, self._storage.ops.table_arn]
+        )
+        make.allow("dynamodb:PutItem", on=[self._storage.records.table_arn])
+        make.allow("s3:GetObject", "s3:PutObject", on=self._storage.objects(EXPORTS))
+        make.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
+
+    def refuse_old_places(self, receive: Function) -> None:
+        """Let no function write where identities and audit logs were before they had tables of their own.
+
+        They are read there until they have been moved, and for a rollback they stay there.
+        """
+        for construct in self._stack.node.find_all():
+            if isinstance(construct, Function) and construct is not receive:  # which has no right there at all
+                construct.refuse(*WRITE, on=[self._storage.records.table_arn], partitions=OLD_PLACES)
+
+    def key(self, schedules: Schedules) -> None:
+        """Let everything that reads or writes use the customer's key, where there is one."""
+        if self._deployment.kms_key_arn:
+            for construct in self._stack.node.find_all():
+                if isinstance(construct, Function):
+                    construct.allow(*encryption.USE, on=[self._deployment.kms_key_arn])
+            schedules.allow(*encryption.SEND, on=[self._deployment.kms_key_arn])
+
+    def _indexes(self, *names: str) -> list[str]:
+        return [f"{self._storage.records.table_arn}/index/{name}" for name in names]
+
+    def _read_stream(self, function: Function, table: Table) -> None:
+        function.allow(*STREAM, on=[self._stream(table)])
+        function.allow("dynamodb:ListStreams", on=["*"])
+
+    def _stream(self, table: Table) -> str:
+        if table.table_stream_arn is None:
+            raise ValueError(f"{table.node.path} has no stream")
+        return table.table_stream_arn
+
+    def _lanes(self) -> str:
+        name = contracts.lane_queue_name(self._deployment.stage, "*")
+        return self._stack.format_arn(service="sqs", resource=name)
+
+    def _link_keys(self) -> str:
+        return self._secret(f"{contracts.unsubscribe_secret_name(self._deployment.stage)}-??????")
+
+    def _secret(self, name: str) -> str:
+        return self._stack.format_arn(
+            service="secretsmanager", resource="secret", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
+        )
+
+    def _ses(self, credential: contracts.Credential) -> list[str]:
+        """Return what a sender may send with: identities and one configuration set.
+
+        The identities are those of the credential's domains, or any where it has none: the API checks senders.
+        """
+        identities = [f"identity/{x}" for d in credential.domains for x in (d, f"*@{d}", f"*.{d}")] or ["identity/*"]
+        names = (*identities, "template/*", f"configuration-set/{credential.configuration_set}")
+        return [
+            self._stack.format_arn(service="ses", region=credential.region or None, resource=kind, resource_name=name)
+            for kind, name in (n.split("/") for n in names)
+        ]
+
+
+def _from(domains: Sequence[str]) -> dict[str, Any] | None:
+    """Return the condition that a mail's `From` is of one of these domains or of their subdomains; None: any is."""
+    patterns = [x for d in domains for x in (f"*@{d}", f"*@*.{d}")]
+    return {"StringLike": {"ses:FromAddress": patterns}} if patterns else None
