@@ -32,7 +32,7 @@ RECIPIENTS: Final = (
     Mutant(
         "the holder of one unsubscription link shuts all others of the account",
         11,
-        "shared/adapters/dynamo/keys.py",
+        "functions/api/recipients/unsubscribe.py",
         'return f"{account_id}#{digest[:32]}#{method}"',
         'return f"{account_id}#{method}"',
         "tests/attacks/test_one_link_repeated.py::test_another_recipient_s_click_is_taken_while_one_link_storms[POST]",
