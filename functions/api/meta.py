@@ -7,7 +7,7 @@ from typing import Final
 from shared.web.http import Answer, plain
 from shared.web.routing import Page
 
-_FOLDER: Final = Path(__file__).parent.parent
+_FOLDER: Final = Path(__file__).parent
 
 
 @cache

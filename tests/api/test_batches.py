@@ -268,7 +268,7 @@ def test_an_ordered_route_begins_at_its_first_usable_credential(api: Api) -> Non
 def test_a_retired_credential_takes_nothing_new(api: Api) -> None:
     declared = api.services.settings
     changed = tuple(replace(c, retired=c.id == "one") for c in declared.credentials)
-    object.__setattr__(api.services, "settings", replace(declared, credentials=changed))
+    object.__setattr__(declared, "credentials", changed)
     assert api.batch(route=["one"]).code == "credential_not_found"
     assert api.world.job(api.accepted()).route == ("two",)
 

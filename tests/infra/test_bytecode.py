@@ -130,7 +130,7 @@ def test_the_app_ends_with_that_line(tmp_path: Path) -> None:
     program = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
-from infra import bundling
+from infra.functions import bundling
 bundling.find_uv_bin = lambda: {str(machine.uv)!r}
 import app
 sys.exit(app.main())
