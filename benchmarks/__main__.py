@@ -114,11 +114,12 @@ def main() -> int:
     print(rows.table(found))
     OUT.parent.mkdir(exist_ok=True)
     OUT.write_text(json.dumps([r.document() for r in found], indent=1) + "\n", encoding="utf-8")
-    missed = [r.metric for r in found if r.counted and not r.met]
+    missed = [r.name for r in found if r.counted and not r.met]
     if printed(COST) != cost.markdown(priced):
         missed.append(f"{COST.name} has other figures: python -m benchmarks --counted --docs")
     for name in missed:
         print(f"missed: {name}", file=sys.stderr)
+    print(f"\n{rows.summary(found)}")
     return 1 if missed else 0
 
 

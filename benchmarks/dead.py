@@ -14,8 +14,8 @@ from typing import Any, Final
 from uuid import uuid4
 
 from benchmarks import rows
+from benchmarks.mail import prose, recipients
 from benchmarks.rows import Row, named
-from benchmarks.world import prose, recipients
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential, Settings

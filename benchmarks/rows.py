@@ -1,5 +1,6 @@
-"""One line of the table: a promise of docs/promises.md, its goal, and what was measured."""
+"""One line of the table: what was measured, and its goal."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -33,6 +34,45 @@ MEMORY: Final = "memory of each function"
 UPLOAD: Final = "1,000,000-row upload: CPU time and peak memory"
 SWEEP: Final = "sweeper at 6 ms a call"
 EXPORT: Final = "1,000,000-row export: CPU time and peak memory"
+SHORT: Final[Mapping[str, str]] = {
+    WRITES: "write units per message of a batch",
+    FEEDBACK_WRITES: "write units per event, 100 of one chunk",
+    SCATTERED: "scattered event",
+    SCATTERED_SPEED: "scattered events, ten trackers",
+    ENDING: "large job: last message to LOGGED",
+    CALLS: "AWS calls per message of a batch",
+    COST: "cost per million messages",
+    CAMPAIGN_WRITES: "write units per message of a campaign",
+    CAMPAIGN_CALLS: "AWS calls per message of a campaign",
+    CAMPAIGN_COST: "cost per million messages of a campaign",
+    SPEED: "speed of a worker, one message per call",
+    SPEED_MANY: "speed of a worker, many messages per call",
+    CPU: "CPU per message, sender",
+    CPU_DEPLOYED: "CPU per message, deployed sender",
+    CPU_OWN: "CPU per message, campaign's sender",
+    ONE: "batch of one recipient",
+    FEEDBACK_CPU: "CPU per event, feedback",
+    FAIR: "single mail behind bulk, p95",
+    SHARED: "smaller share of two accounts",
+    LOWERED: "provider that lowered its rate",
+    KILLED: "killed worker",
+    DEAD: "failed calls of a dead provider",
+    STARTS: "start above bare boto3",
+    MEMORY: "memory",
+    UPLOAD: "list of 1,000,000 rows",
+    SWEEP: "sweeper",
+    EXPORT: "export of 1,000,000 rows",
+}
+"""Metric → its name in the table."""
+UNITS: Final[Mapping[str, str]] = {
+    "WRU": "write units",
+    "us": "µs",
+    "/s": "per second",
+    "messages/s": "messages per second",
+}
+"""Unit → as the table shows it."""
+WIDTH: Final = 68
+"""Characters of the longest name in the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +80,7 @@ class Row:
     """A measurement.
 
     Attributes:
-        metric: the promise's name, and after a colon which of its figures.
+        metric: what is measured, and after a colon which of its figures; as in the JSON file.
         value, goal: in `unit`; met if the value is at most the goal (at least, if `more`).
         counted: exact and reproducible, so a miss fails the run; timed rows only report.
     """
@@ -58,11 +98,10 @@ class Row:
         return self.value >= self.goal if self.more else self.value <= self.goal
 
     @property
-    def ratio(self) -> float:
-        """Return how well: 1 is the goal, more is better."""
-        if self.more:
-            return self.value / self.goal
-        return self.goal / self.value if self.value > 0 else float("inf")
+    def name(self) -> str:
+        """Return the name that the table shows."""
+        (metric,) = (m for m in SHORT if self.metric == m or self.metric.startswith(f"{m}: "))
+        return SHORT[metric] + self.metric.removeprefix(metric)
 
     def document(self) -> dict[str, Any]:
         """Return the row as it stands in the JSON file."""
@@ -80,13 +119,27 @@ def named(metric: str, figure: str) -> str:
     return f"{metric}: {figure}"
 
 
+def amount(value: float, unit: str) -> str:
+    """Return a value with its unit, for a person; what a unit has in brackets is left out."""
+    plain = unit.partition(" (")[0]
+    if plain == "$":
+        return f"${value:.2f}"
+    number = f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"  # noqa: PLR2004 - a separator from thousands on
+    return f"{number} {UNITS.get(plain, plain)}".rstrip()
+
+
 def table(rows: list[Row]) -> str:
-    """Return the rows as text."""
-    head = f"{'metric':<112} {'goal':>9} {'result':>10} {'ratio':>6}  met"
-    lines = [head, "-" * len(head)]
+    """Return the rows as text: name, result, goal, and whether it is met."""
+    lines = []
     for r in rows:
-        sign = ">=" if r.more else "<="
-        name = r.metric if len(r.metric) <= 112 else r.metric[:70] + " … " + r.metric[-39:]  # noqa: PLR2004
-        met = "yes" if r.met else ("NO" if r.counted else "no")
-        lines.append(f"{name:<112} {sign}{r.goal:>7g} {r.value:>10.4g} {r.ratio:>5.2f}x  {met}  {r.unit}")
-    return "\n".join(lines)
+        goal = f"{'at least' if r.more else 'at most'} {amount(r.goal, r.unit)}"
+        note = r.unit.partition(" (")[2].rstrip(")")
+        met = "met" if r.met else ("MISSED" if r.counted else "missed (timed: depends on the machine)")
+        lines.append(f"{r.name:<{WIDTH}} {amount(r.value, r.unit):>26}  {goal:<36} {met}{note and f'; {note}'}")
+    head = f"{'measured':<{WIDTH}} {'result':>26}  {'goal':<36} met?"
+    return "\n".join([head, "-" * len(head), *lines])
+
+
+def summary(rows: list[Row]) -> str:
+    """Return how many rows met their goals."""
+    return f"{sum(r.met for r in rows)} of {len(rows)} rows met"

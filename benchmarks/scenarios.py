@@ -5,8 +5,9 @@ import random
 import string
 from typing import Final
 
+from benchmarks.mail import prose, recipients
 from benchmarks.meter import Tally
-from benchmarks.world import ID_BYTES, World, prose, recipients
+from benchmarks.world import ID_BYTES, World
 from shared.contracts import Word
 from shared.domain.lanes.pacing import SHARE, pace
 

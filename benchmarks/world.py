@@ -11,7 +11,6 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from io import StringIO
-from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -21,11 +20,11 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType
 
+from benchmarks.mail import prose
 from benchmarks.meter import RECORDS_INDICES, Meter, Tally
 from benchmarks.sizes import Item
 from shared import contracts
 from shared.adapters.dynamo.accounts.accounts import Accounts
-from shared.adapters.dynamo.homes import Homes
 from shared.contracts import Credential, Settings, Word
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.chunks import Recipient
@@ -34,30 +33,14 @@ from shared.engine.intake.accept import AcceptedJob, Acceptor, BatchRequest
 from shared.engine.lane.calls import Calls
 from shared.ports import Response
 from tests.fakes.clock import FakeClock, FakePool
+from tests.fakes.tables import Tables, create_tables
 
 REGION: Final = "us-east-1"
-RECORDS: Final = "records"
-OPS: Final = "ops"
-IDENTITIES: Final = "identities"
-AUDIT: Final = "audit"
+TABLES: Final = Tables("")
 SENDER_SECONDS: Final = 120
 CALL_SECONDS: Final = 10.0
 ID_BYTES: Final = 60
 """The provider's ids are this long, and random, as the promise says."""
-FIRST_NAMES: Final = ("Maria", "José", "Anna", "Wei", "Fatima", "John", "Olga", "Luca", "Amara", "Noah", "Yuki", "Lena")
-LAST_NAMES: Final = (
-    "Nowak",
-    "García",
-    "Schmidt",
-    "Li",
-    "Haddad",
-    "Okafor",
-    "Rossi",
-    "Sato",
-    "Brown",
-    "Jansen",
-    "Silva",
-)
 
 
 class Wire:
@@ -93,26 +76,6 @@ class Context:
         return SENDER_SECONDS * 1000
 
 
-def prose(count: int) -> str:
-    """Return `count` bytes of a newsletter's HTML, which compresses as mails do."""
-    text = (Path(__file__).parent.parent / "tests/fixtures/newsletter/newsletter.html").read_text(encoding="utf-8")
-    plain = "".join(c for c in text if c.isascii())
-    return (plain * (count // len(plain) + 1))[:count]
-
-
-def recipients(count: int, seed: int = 3) -> tuple[Recipient, ...]:
-    """Return recipients with a name and a value, as a newsletter has them."""
-    source = random.Random(seed)
-    out = []
-    for i in range(count):
-        first, last = source.choice(FIRST_NAMES), source.choice(LAST_NAMES)
-        host = source.choice(("example.com", "example.org", "mail.example.net", "post.example.eu"))
-        address = f"{first}.{last}{source.randrange(10_000)}.{i}@{host}".lower().encode("ascii", "replace").decode()
-        address = address.replace("?", "e")
-        out.append(Recipient(address, address, f"{first} {last}"))
-    return tuple(out)
-
-
 def settings(rate: float, per_call: int) -> Settings:
     """Return a deployment's settings with two credentials on the route, as failover needs them."""
     names = ("sendgrid-main", "sendgrid-second")
@@ -139,7 +102,7 @@ class World:
         self.config = config
         self.wire = Wire()
         self.invocations: dict[str, int] = {}
-        self.meter = Meter(_peek, {RECORDS: RECORDS_INDICES})
+        self.meter = Meter(_peek, {TABLES.records: RECORDS_INDICES})
         self._plain = boto3.Session(region_name=REGION)
         self._make()
         self.deployment = Deployment(os.environ, self.clock)
@@ -164,8 +127,8 @@ class World:
 
     def _make(self) -> None:
         db = self._plain.client("dynamodb")
-        _tables(db)
-        accounts = Accounts(db, RECORDS, self.clock, homes=Homes(IDENTITIES, AUDIT, both=True))
+        create_tables(db, TABLES)
+        accounts = Accounts(db, TABLES.records, self.clock, homes=TABLES.homes)
         self.account = accounts.create_account("Bench", ["example.com"])
         self._key, _ = accounts.create_key(self.account)
         self._sqs = self._plain.client("sqs")
@@ -187,10 +150,10 @@ class World:
             )
         os.environ |= {
             contracts.ENV_SETTINGS: self.config.dumps(),
-            contracts.ENV_RECORDS_TABLE: RECORDS,
-            contracts.ENV_OPS_TABLE: OPS,
-            contracts.ENV_IDENTITIES_TABLE: IDENTITIES,
-            contracts.ENV_AUDIT_TABLE: AUDIT,
+            contracts.ENV_RECORDS_TABLE: TABLES.records,
+            contracts.ENV_OPS_TABLE: TABLES.ops,
+            contracts.ENV_IDENTITIES_TABLE: TABLES.homes.identities,
+            contracts.ENV_AUDIT_TABLE: TABLES.homes.audit,
             contracts.ENV_BUCKET: "bench",
             contracts.ENV_FEEDBACK_QUEUE_URL: self._feedback,
             contracts.ENV_INGEST_QUEUE_URL: self._lists,
@@ -374,34 +337,6 @@ def _peek(table: str, key: Mapping[str, Any]) -> Item | None:
 
 
 def _ledgers() -> list[dict[str, Any]]:
-    parts = list(_backend(OPS).items.values())
+    parts = list(_backend(TABLES.ops).items.values())
     images = [item.to_json()["Attributes"] for part in parts for item in part.values()]
     return sorted((i for i in images if "cells" in i), key=lambda i: (i["pk"]["S"], i["sk"]["S"]))
-
-
-def _tables(client: Any) -> None:
-    strings = ("pk", "sk", "open_pk", "open_sk", "mine_pk", "mine_sk")
-    primary = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
-    indices = [
-        {
-            "IndexName": x.name,
-            "KeySchema": [
-                {"AttributeName": name, "KeyType": kind} for name, kind in zip(x.keys(), ("HASH", "RANGE"), strict=True)
-            ],
-            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(x.projected)}
-            if x.projected
-            else {"ProjectionType": "KEYS_ONLY"},
-        }
-        for x in RECORDS_INDICES
-    ]
-    plain: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
-        (table, ("pk", "sk"), {}) for table in (OPS, IDENTITIES, AUDIT)
-    ]
-    for table, names, more in ((RECORDS, strings, {"GlobalSecondaryIndexes": indices}), *plain):
-        client.create_table(
-            TableName=table,
-            BillingMode="PAY_PER_REQUEST",
-            AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in names],
-            KeySchema=primary,
-            **more,
-        )

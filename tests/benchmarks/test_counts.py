@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.mail import recipients
 from benchmarks.scenarios import rate_of
-from benchmarks.world import recipients, world
+from benchmarks.world import world
 from shared.contracts import Word
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Job

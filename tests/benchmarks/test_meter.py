@@ -7,7 +7,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from benchmarks.meter import Meter, Unmetered
-from benchmarks.world import OPS, RECORDS, World, world
+from benchmarks.world import TABLES, World, world
 
 KB = 1024
 
@@ -42,19 +42,19 @@ def opened(pk: str, **more: Any) -> dict[str, Any]:
 
 
 def test_a_put_costs_the_larger_of_old_and_new(meter: Meter, db: Any) -> None:
-    db.put_item(TableName=OPS, Item=item("put", 2500))
+    db.put_item(TableName=TABLES.ops, Item=item("put", 2500))
     assert meter.take().wru == 3
-    db.put_item(TableName=OPS, Item=item("put", 10))
+    db.put_item(TableName=TABLES.ops, Item=item("put", 10))
     assert meter.take().wru == 3
-    db.put_item(TableName=OPS, Item=item("put", 10))
+    db.put_item(TableName=TABLES.ops, Item=item("put", 10))
     assert meter.take().wru == 1
 
 
 def test_an_update_costs_the_larger_of_before_and_after_not_what_it_changes(meter: Meter, db: Any) -> None:
-    db.put_item(TableName=OPS, Item=item("update", 4000))
+    db.put_item(TableName=TABLES.ops, Item=item("update", 4000))
     meter.take()
     db.update_item(
-        TableName=OPS,
+        TableName=TABLES.ops,
         Key=key("update"),
         UpdateExpression="SET a = :a",
         ExpressionAttributeValues={":a": {"N": "1"}},
@@ -63,28 +63,28 @@ def test_an_update_costs_the_larger_of_before_and_after_not_what_it_changes(mete
 
 
 def test_a_delete_costs_the_item_it_removes(meter: Meter, db: Any) -> None:
-    db.put_item(TableName=OPS, Item=item("delete", 2500))
+    db.put_item(TableName=TABLES.ops, Item=item("delete", 2500))
     meter.take()
-    db.delete_item(TableName=OPS, Key=key("delete"))
+    db.delete_item(TableName=TABLES.ops, Key=key("delete"))
     assert meter.take().wru == 3
-    db.delete_item(TableName=OPS, Key=key("delete"))
+    db.delete_item(TableName=TABLES.ops, Key=key("delete"))
     assert meter.take().wru == 1
 
 
 def test_a_failed_condition_costs_the_item_that_is_there(meter: Meter, db: Any) -> None:
-    db.put_item(TableName=OPS, Item=item("condition", 2500))
+    db.put_item(TableName=TABLES.ops, Item=item("condition", 2500))
     meter.take()
     with pytest.raises(ClientError):
-        db.put_item(TableName=OPS, Item=item("condition"), ConditionExpression="attribute_not_exists(pk)")
+        db.put_item(TableName=TABLES.ops, Item=item("condition"), ConditionExpression="attribute_not_exists(pk)")
     with pytest.raises(ClientError):
-        db.put_item(TableName=OPS, Item=item("nothing"), ConditionExpression="attribute_exists(pk)")
+        db.put_item(TableName=TABLES.ops, Item=item("nothing"), ConditionExpression="attribute_exists(pk)")
     assert meter.take().wru == 3 + 1
 
 
 def test_a_request_that_is_refused_as_such_costs_nothing_but_the_call(meter: Meter, db: Any) -> None:
     with pytest.raises(ClientError):
         db.update_item(
-            TableName=OPS,
+            TableName=TABLES.ops,
             Key=key("refused"),
             UpdateExpression="SET pk = :x",
             ExpressionAttributeValues={":x": {"S": "y"}},
@@ -96,8 +96,8 @@ def test_a_request_that_is_refused_as_such_costs_nothing_but_the_call(meter: Met
 def test_a_transaction_doubles_the_tables_and_not_the_indices(meter: Meter, db: Any) -> None:
     db.transact_write_items(
         TransactItems=[
-            {"Put": {"TableName": RECORDS, "Item": opened("transaction", data={"B": b"x" * 1500})}},
-            {"Put": {"TableName": OPS, "Item": item("transaction")}},
+            {"Put": {"TableName": TABLES.records, "Item": opened("transaction", data={"B": b"x" * 1500})}},
+            {"Put": {"TableName": TABLES.ops, "Item": item("transaction")}},
         ]
     )
     taken = meter.take()
@@ -107,7 +107,7 @@ def test_a_transaction_doubles_the_tables_and_not_the_indices(meter: Meter, db: 
 
 
 def test_a_cancelled_transaction_is_paid_for(meter: Meter, db: Any) -> None:
-    put = {"TableName": OPS, "Item": item("cancelled"), "ConditionExpression": "attribute_exists(pk)"}
+    put = {"TableName": TABLES.ops, "Item": item("cancelled"), "ConditionExpression": "attribute_exists(pk)"}
     with pytest.raises(ClientError):
         db.transact_write_items(TransactItems=[{"Put": put}])
     assert meter.take().wru == 2
@@ -115,45 +115,45 @@ def test_a_cancelled_transaction_is_paid_for(meter: Meter, db: Any) -> None:
 
 def test_a_batch_costs_each_of_its_items(meter: Meter, db: Any) -> None:
     puts = [{"PutRequest": {"Item": item(f"batch{i}", size)}} for i, size in enumerate((10, 1500, 2500))]
-    db.batch_write_item(RequestItems={OPS: puts})
+    db.batch_write_item(RequestItems={TABLES.ops: puts})
     taken = meter.take()
     assert (taken.wru, taken.aws_calls) == (1 + 2 + 3, 1)
 
 
 def test_an_index_is_written_only_when_its_entry_changes(meter: Meter, db: Any) -> None:
     def units(**names: Any) -> int:
-        db.put_item(TableName=RECORDS, Item=opened("index", **names))
+        db.put_item(TableName=TABLES.records, Item=opened("index", **names))
         return meter.take().writes["records X, index open"]
 
     assert units() == 1
     assert units(data={"B": b"other"}) == 0
     assert units(not_before={"N": "5"}) == 1
     assert units(not_before={"N": "5"}, open_pk={"S": "READY"}) == 2
-    db.update_item(TableName=RECORDS, Key=key("index"), UpdateExpression="REMOVE open_pk, open_sk")
+    db.update_item(TableName=TABLES.records, Key=key("index"), UpdateExpression="REMOVE open_pk, open_sk")
     assert meter.take().writes["records X, index open"] == 1
 
 
 def test_reads_cost_half_if_eventually_consistent_and_one_unit_for_nothing(meter: Meter, db: Any) -> None:
-    db.put_item(TableName=OPS, Item=item("read", 5 * KB))
+    db.put_item(TableName=TABLES.ops, Item=item("read", 5 * KB))
     meter.take()
-    db.get_item(TableName=OPS, Key=key("read"), ConsistentRead=True)
+    db.get_item(TableName=TABLES.ops, Key=key("read"), ConsistentRead=True)
     assert meter.take().rru == 2
-    db.get_item(TableName=OPS, Key=key("read"))
+    db.get_item(TableName=TABLES.ops, Key=key("read"))
     assert meter.take().rru == 1
-    db.get_item(TableName=OPS, Key=key("no such item"), ConsistentRead=True)
+    db.get_item(TableName=TABLES.ops, Key=key("no such item"), ConsistentRead=True)
     assert meter.take().rru == 1
 
 
 def test_a_batch_read_rounds_each_item_and_a_query_their_sum(meter: Meter, db: Any) -> None:
     sizes = (1500, 6500)  # AWS's example: 4 KB + 8 KB, where a query reads 8 KB
     for sk, size in zip("ab", sizes, strict=True):
-        db.put_item(TableName=OPS, Item={**key("pages", sk), "data": {"B": b"x" * size}})
+        db.put_item(TableName=TABLES.ops, Item={**key("pages", sk), "data": {"B": b"x" * size}})
     meter.take()
     keys = [key("pages", "a"), key("pages", "b")]
-    db.batch_get_item(RequestItems={OPS: {"Keys": keys, "ConsistentRead": True}})
+    db.batch_get_item(RequestItems={TABLES.ops: {"Keys": keys, "ConsistentRead": True}})
     assert meter.take().rru == 3
     db.query(
-        TableName=OPS,
+        TableName=TABLES.ops,
         KeyConditionExpression="pk = :pk",
         ExpressionAttributeValues={":pk": {"S": "pages"}},
         ConsistentRead=True,
@@ -162,10 +162,10 @@ def test_a_batch_read_rounds_each_item_and_a_query_their_sum(meter: Meter, db: A
 
 
 def test_a_projection_is_paid_for_by_what_it_reads(meter: Meter, db: Any) -> None:
-    db.put_item(TableName=OPS, Item={**key("projected", "a"), "data": {"B": b"x" * 9 * KB}})
+    db.put_item(TableName=TABLES.ops, Item={**key("projected", "a"), "data": {"B": b"x" * 9 * KB}})
     meter.take()
     db.query(
-        TableName=OPS,
+        TableName=TABLES.ops,
         KeyConditionExpression="pk = :pk",
         ProjectionExpression="sk",
         ExpressionAttributeValues={":pk": {"S": "projected"}},
@@ -176,10 +176,10 @@ def test_a_projection_is_paid_for_by_what_it_reads(meter: Meter, db: Any) -> Non
 
 def test_what_cannot_be_counted_is_refused(meter: Meter, db: Any) -> None:
     with pytest.raises(Unmetered):
-        db.scan(TableName=OPS)
+        db.scan(TableName=TABLES.ops)
     with pytest.raises(Unmetered):
         db.query(
-            TableName=OPS,
+            TableName=TABLES.ops,
             KeyConditionExpression="pk = :pk",
             FilterExpression="attribute_exists(x)",
             ExpressionAttributeValues={":pk": {"S": "pages"}},

@@ -33,19 +33,20 @@ __all__ = ["FakeBlobs", "MotoStores", "Tables", "TappedClient", "create_tables",
 class Tables:
     """The names of the tables of one test."""
 
-    def __init__(self) -> None:
-        unique = uuid.uuid4().hex[:12]
-        self.records = f"records-{unique}"
-        self.ops = f"ops-{unique}"
-        self.homes = Homes(f"identities-{unique}", f"audit-{unique}", both=True)
+    def __init__(self, ending: str | None = None) -> None:
+        """`ending`: of each name; by default drawn."""
+        ending = f"-{uuid.uuid4().hex[:12]}" if ending is None else ending
+        self.records = f"records{ending}"
+        self.ops = f"ops{ending}"
+        self.homes = Homes(f"identities{ending}", f"audit{ending}", both=True)
         """As operators' tools write."""
         self.alone = Homes(self.homes.identities, self.homes.audit)
         """As functions write."""
 
 
-def create_tables(client: Any) -> Tables:
-    """Create all tables with their keys and indices under new names."""
-    tables = Tables()
+def create_tables(client: Any, tables: Tables | None = None) -> Tables:
+    """Create all tables with their keys and indices, by default under new names."""
+    tables = tables or Tables()
     primary = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
     projections: Mapping[str, Any] = {
         INDEX_OPEN: {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(INDEX_OPEN_PROJECTION)},
