@@ -44,7 +44,7 @@ class PosthasteStack(Stack):
         super().__init__(
             scope,
             construct_id,
-            description="Posthaste: e-mail, SMS and voice, each message once",
+            description="Posthaste: e-mail and SMS, each message once",
             termination_protection=deployment.production and deployment.protect,
             synthesizer=CliCredentialsStackSynthesizer() if deployment.local else None,
             suppress_template_indentation=True,  # CloudFormation takes a million bytes

@@ -5,6 +5,7 @@ from typing import Any, Final, cast
 from functions.api.call import Call
 from functions.api.requests import AuditQuery
 from functions.api.views import AuditEntry, AuditPage, moment
+from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import Scope
 from shared.domain.audit import Event
 from shared.domain.namespaces import namespace
@@ -35,7 +36,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="listAudit",
         tag="Audit",
         summary="Who did what, newest first",
-        description="Kept for 400 days. It names keys, jobs and campaigns by their ids, and never an address. Test "
+        description="The deployment's setting `retention.audit_days` decides how long entries are kept, by default "
+        f"{AUDIT_DAYS} days. They name keys, jobs and campaigns by their ids, and never an address. Test "
         "keys read a log of their own: what was done to their jobs, campaigns, suppressions and templates. A live key "
         "reads that one with `test=true`. With `action` a page may be short, even empty, and still carry a cursor.",
         scope=Scope.ADMIN,

@@ -10,7 +10,6 @@ Table `records` (pk, sk):
 | bucket of an unsubscription link, by method | `A#account#VISITS#sha256[:32]#POST / BUCKET` |
 | bucket of an account's tests of campaigns | `A#account#TRIALS / BUCKET` |
 | when was this API key last used? | `USE#sha256 / KEY` |
-| who is this notifier? | `N#username / NOTIFIER` |
 | an account's stats from day to day | `A#account#STATS / 2026-11-20#email#07` |
 | is this address suppressed? list, oldest key first | `A#account#SUP / sha256(address)` |
 | suppressions since a moment | `A#account#SUPLOG / 1790000000000#sha256` |
@@ -202,11 +201,6 @@ def heirs(account_id: str, key_id: str) -> Key:
 def accounts(account_id: str) -> Key:
     """An account's entry in the operators' list."""
     return key("ACCOUNTS", account_id)
-
-
-def notifier(username: str) -> Key:
-    """A notifier."""
-    return key(f"N#{username}", "NOTIFIER")
 
 
 def stats_pk(account_id: str) -> str:
