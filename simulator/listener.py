@@ -8,6 +8,7 @@ uvicorn's protocol class is used without `uvicorn.Server`, which owns its socket
 """
 
 import asyncio
+import logging
 import os
 import socket
 import struct
@@ -22,6 +23,17 @@ HOST: Final = "127.0.0.1"
 BACKLOG: Final = 2048
 KEEP_ALIVE_S: Final = 300
 """Long, so that idle clients do not meet a connection that is just being closed."""
+
+
+class _Ends(logging.Filter):
+    """Drops what uvicorn logs of calls that end with the simulator: a cancelled call is no fault."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a record is about anything else."""
+        return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+
+
+_ENDS: Final = _Ends()
 
 
 class Connection(HttpToolsProtocol):
@@ -65,6 +77,7 @@ class Listener:
 
     def __init__(self, config: Config, port: int = 0) -> None:
         self._config, self._state = config, ServerState()
+        logging.getLogger("uvicorn.error").addFilter(_ENDS)  # once: a logger keeps no filter twice
         self._loop = asyncio.get_running_loop()
         self._holder = _bound(port)
         self.port: int = self._holder.getsockname()[1]

@@ -1,9 +1,6 @@
 """The README's story, as a newcomer follows it: a campaign from its commands, a mail in the inbox, the link in it."""
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -14,6 +11,7 @@ from infra.local import newsletter
 from infra.local.cloud import Cloud
 from infra.local.paths import ROOT
 from tests.deployed.api import Api
+from tests.deployed.shell import checkout, typed
 from tests.fakes.browser import ELEMENT, Browser, browsing
 
 pytestmark = pytest.mark.browser
@@ -39,28 +37,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def folder(cloud: Cloud, tmp_path: Path) -> Path:
-    """A checkout as the README's commands see it: this cloud in `.local`, and the commands in `.venv`."""
-    (tmp_path / ".local").symlink_to(cloud.paths.home)
-    (tmp_path / ".venv").mkdir()
-    (tmp_path / ".venv" / "bin").symlink_to(Path(sys.executable).parent)
-    return tmp_path
-
-
-def typed(commands: str, folder: Path) -> str:
-    """Type commands into a shell; return what they print."""
-    plain = {name: value for name, value in os.environ.items() if not name.startswith(("POSTHASTE_", "AWS_"))}
-    done = subprocess.run(
-        ["sh", "-ec", commands],
-        cwd=folder,
-        env=plain,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    return checkout(cloud, tmp_path)
 
 
 @pytest.mark.promise(11)

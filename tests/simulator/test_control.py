@@ -1,18 +1,21 @@
 """Log paging, statistics, the inbox, the command line."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sendgrid.helpers.eventwebhook import EventWebhook
 
+from infra.local.processes import wait_for
 from simulator import ControlError, Simulator, SimulatorProcess
 from simulator.log import worst_window
-from tests.simulator.conftest import CREDENTIAL, PROVIDER, Send, mail, post
+from tests.simulator.conftest import CREDENTIAL, KEY, PROVIDER, Send, mail, post
 
 
 def test_the_log_is_read_page_by_page(sim: Simulator, send: Send) -> None:
@@ -155,3 +158,14 @@ def test_the_command_ends_with_status_0_on_a_signal_and_2_on_nonsense() -> None:
     done = subprocess.run([*command, "--listen", "nobody/x"], cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "--listen nobody/x" in done.stderr
+
+
+def test_a_call_that_ends_with_the_simulator_leaves_no_traceback(capfd: pytest.CaptureFixture[str]) -> None:
+    with SimulatorProcess("--api-key", f"{PROVIDER}={KEY}") as sim:
+        sim.control.faults(PROVIDER, CREDENTIAL, latency_ms=60_000)
+        with ThreadPoolExecutor(1) as pool:
+            call = pool.submit(post, sim.base_url(PROVIDER, CREDENTIAL), mail("a@example.com"), 60)
+            assert wait_for(lambda: sim.control.stats()["accepted"] == 1, 10)
+            os.kill(sim.pid, signal.SIGTERM)
+            assert isinstance(call.exception(), ConnectionError)
+    assert capfd.readouterr().err == ""

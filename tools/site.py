@@ -1,0 +1,27 @@
+"""The hook of mkdocs.yml: the pages at the top of the repository join those of `docs/`, and links lead to the site."""
+
+from pathlib import Path
+from typing import Any, Final
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from tools.links import TOP, repository_path, rewritten
+
+ROOT: Final = Path(__file__).parents[1]
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add the pages at the top, and files that a page links to."""
+    for top, path in TOP.items():
+        files.append(File.generated(config, path, abs_src_path=str(ROOT / top)))
+    pages = [repository_path(file.src_uri) for file in files.documentation_pages()]
+    more = (rewritten((ROOT / page).read_text("utf-8"), page, ROOT)[1] for page in pages)
+    for name in sorted(set().union(*more)):
+        files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
+    """Return a page's text with links for the site."""
+    return rewritten(markdown, repository_path(page.file.src_uri), ROOT)[0]
