@@ -54,9 +54,11 @@ echo "please simply run whoever, e.g. nobody; a; b!"
 
 | What is wrong with this list of rows | meaning |
 |---|---|
+| what is wrong with this row | a cell that only names something |
 | `please will` | The address is not valid, for example because it has no `@`. |
 
 Use version 2.0 for U.S. numbers. The API returns 409, and all of it rolls back. Search by default; stop by hand.
+The worker checks the deadline just before the call.
 The acronym SQS stands for a queue. The stand-by takes over. The job goes to the next lane.
 """
 

@@ -6,7 +6,7 @@ Fenced code, HTML and front matter are not prose. A code span counts as one word
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from markdown_it import MarkdownIt
@@ -30,12 +30,14 @@ class Sentence:
         text: The sentence as rules read it, with its code hidden.
         shown: The sentence as a reader sees it.
         heading: Whether this is a heading, or a column's name.
+        cell: Whether this is in a row of a table.
     """
 
     line: int
     text: str
     shown: str
-    heading: bool
+    heading: bool = False
+    cell: bool = False
 
     @property
     def words(self) -> int:
@@ -45,7 +47,7 @@ class Sentence:
 
 def of_markdown(page: str, first: int = 1) -> Iterator[Sentence]:
     """Yield the sentences of a Markdown text whose first line has the number `first`."""
-    line, heading = first, False
+    line, heading, cell = first, False, False
     for token in _PARSER.parse(page):
         if token.map:
             line = first + token.map[0]
@@ -53,8 +55,11 @@ def of_markdown(page: str, first: int = 1) -> Iterator[Sentence]:
             heading = True
         elif token.type in {"heading_close", "th_close"}:
             heading = False
+        elif token.type in {"td_open", "td_close"}:
+            cell = token.type == "td_open"
         elif token.type == "inline":
-            yield from _sentences(*_flat(token), line, heading=heading)
+            for sentence in _sentences(*_flat(token), line):
+                yield replace(sentence, heading=heading, cell=cell)
 
 
 def of_openapi(document: str) -> Iterator[Sentence]:
@@ -69,7 +74,7 @@ def of_openapi(document: str) -> Iterator[Sentence]:
             seen.add(found[1])
             line = document.count("\n", 0, found.start(1)) + 1
             for sentence in of_markdown(json.loads(found[1])):
-                yield Sentence(line, sentence.text, sentence.shown, sentence.heading)
+                yield replace(sentence, line=line)
 
 
 def _flat(inline: Token) -> tuple[str, str]:
@@ -88,11 +93,11 @@ def _flat(inline: Token) -> tuple[str, str]:
     return text, shown
 
 
-def _sentences(text: str, shown: str, line: int, *, heading: bool) -> Iterator[Sentence]:
+def _sentences(text: str, shown: str, line: int) -> Iterator[Sentence]:
     begin = 0
     ends = [found.end() for found in _END.finditer(text) if not _ABBREVIATION.search(text[: found.end()])]
     for end in [*ends, len(text)]:
         if text[begin:end].strip():
             at = line + text.count("\n", 0, begin)
-            yield Sentence(at, " ".join(text[begin:end].split()), " ".join(shown[begin:end].split()), heading)
+            yield Sentence(at, " ".join(text[begin:end].split()), " ".join(shown[begin:end].split()))
         begin = end

@@ -61,7 +61,11 @@ RULES: Final = (
     _rule("future", r"\b(?:will|won't|shall)\b|'ll\b", "use the present tense"),
     _rule("please", r"\bplease\b", "leave it out"),
     _rule("latin", r"\b(?:e\.g|i\.e|etc|viz|cf|et al|vs)\.|\bvice versa\b|\bper se\b", "write it in English"),
-    _rule("easy", r"\b(?:simply|easily|just|obviously|of course|merely)\b", "leave it out"),
+    _rule(
+        "easy",
+        r"\b(?:simply|easily|just(?! (?:before|after|below|above|now|read|seen|made)\b)|obviously|of course|merely)\b",
+        "leave it out",
+    ),
     _rule("in-order-to", r"\bin order (?:to|that)\b", "write “to”"),
     _rule("and-or", r"\band/or\b", "write “a, b, or both”"),
     _rule("exclamation", r"\w!(?=\s|$|[\"')])", "end the sentence with a full stop"),
@@ -110,9 +114,14 @@ def findings(sentence: Sentence) -> Iterator[Finding]:
         yield Finding(sentence.line, "length", f"{sentence.words} words, at most {LONGEST}: {_cut(sentence.shown)}")
     for rule in RULES:
         found = rule.phrase.search(sentence.text)
-        if found and not (sentence.heading and rule.name == "headless-who"):
+        if found and not (rule.name == "headless-who" and _names(sentence)):
             shown = sentence.shown[found.start() : found.end()].strip()
             yield Finding(sentence.line, rule.name, f"“{_cut(shown)}”: {rule.instead}")
+
+
+def _names(sentence: Sentence) -> bool:
+    """Tell whether a text only names something: a heading, or a cell that is no sentence."""
+    return sentence.heading or (sentence.cell and not sentence.text.endswith("."))
 
 
 def _cut(text: str) -> str:
