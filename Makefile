@@ -128,7 +128,7 @@ browser: ## install the browser that the page tests use (Debian, Ubuntu)
 		apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null; }
 
 docs: setup ## build the site of the pages into .local/docs; a broken link or a page in no menu fails
-	@PYTHONPATH=. $(PY) -m mkdocs build --quiet --clean
+	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(PY) -m mkdocs build --clean
 	@echo "open .local/docs/index.html, or run: $(PY) -m http.server -d .local/docs"
 
 openapi: setup ## regenerate functions/api/openapi.json

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 TOUR = re.findall(r"^\| [^|]+ \| `([^`]+)` \| `(\w+)` \|$", PAGE, re.MULTILINE)
-NAMED = sorted({path.rstrip("*") for path in re.findall(r"`((?:[\w.-]+/)+[\w.-]*|\.ci/run)`", PAGE)})
+NAMED = sorted({path.rstrip("*") for path in re.findall(r"`((?!\.local/)(?:[\w.-]+/)+[\w.-]*|\.ci/run)`", PAGE)})
 
 
 @pytest.mark.parametrize(("file", "name"), TOUR)
