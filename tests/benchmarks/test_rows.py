@@ -16,7 +16,7 @@ def test_a_row_has_its_name_result_and_goal_with_their_units() -> None:
     shown = table(
         [
             Row(named(rows.WRITES, "window 50"), 0.13861, 0.2, "WRU", counted=True),
-            Row(rows.SPEED, 3119.6, 3000, "messages/s", more=True),
+            Row(rows.SPEED_MANY, 5119.6, 5000, "messages/s", more=True),
             Row(rows.FEEDBACK_CPU, 120, 100, "us"),
             Row(named(rows.COST, "batched feedback"), 0.414, 0.4, "$", counted=True),
             Row(rows.CPU, 199.4, 250, "us (221 as measured)"),
@@ -25,7 +25,10 @@ def test_a_row_has_its_name_result_and_goal_with_their_units() -> None:
     ).splitlines()[2:]
     assert [" | ".join(part.strip() for part in line.split("  ") if part) for line in shown] == [
         "write units per message of a batch: window 50 | 0.1386 write units | at most 0.2 write units | met",
-        "speed of a worker, one message per call | 3,120 messages per second | at least 3,000 messages per second | met",
+        (
+            "speed of a worker, many messages per call | 5,120 messages per second | at least 5,000 messages per second"
+            " | met"
+        ),
         "CPU per event, feedback | 120 µs | at most 100 µs | missed (timed: depends on the machine)",
         "cost per million messages: batched feedback | $0.41 | at most $0.40 | MISSED",
         "CPU per message, sender | 199.4 µs | at most 250 µs | met; 221 as measured",
