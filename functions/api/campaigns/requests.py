@@ -2,13 +2,17 @@
 
 from typing import Annotated, Final, Literal
 
-from pydantic import ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic import ConfigDict, Discriminator, Field, StringConstraints, Tag, WithJsonSchema, model_validator
 
 from functions.api.requests import LINE, Input, Line, Moment, Query, Text
+from shared.engine.intake import routes
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)]
 Id = Annotated[str, Field(min_length=1, max_length=64)]
-Channel = Literal["email", "sms", "voice"]
+Channel = Annotated[
+    Literal["email", "sms", "voice"], WithJsonSchema({"type": "string", "enum": sorted(routes.AVAILABLE)})
+]
+"""The document has the channels that there are; another one that is planned is `channel_unavailable`."""
 MAX_PARAMS: Final = 64
 MIN_RATE: Final = 0.1
 """Messages per second. A slower campaign's slots are so long on its credential's clock that batches, also those of
