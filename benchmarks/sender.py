@@ -33,7 +33,7 @@ from shared.adapters.dynamo.credentials.pacer import DynamoPacer
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.http.transport import HttpClient
-from shared.adapters.http.wire import Wire
+from shared.adapters.http.wire import HttpWire
 from shared.contracts import Credential, Settings
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.details import Detail
@@ -111,7 +111,7 @@ def run(messages: int, per_call: int, distance: float, *, campaign: bool = False
             circuits=circuits,
             clock=clock,
             lease_margin=30,
-            wire=partial(Wire, http),
+            wire=partial(HttpWire, http),
             links=FakeLinks(),
         )
         acceptor = Acceptor(records=records, lanes=lanes, circuits=circuits, settings=settings, clock=clock)

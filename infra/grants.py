@@ -7,11 +7,11 @@ from aws_cdk import ArnFormat, Stack
 from aws_cdk.aws_dynamodb import Table
 
 from infra.functions.dispatch import Dispatch, Feedback
-from infra.functions.exports import Exports
+from infra.functions.exports import ExportsConstruct
 from infra.functions.function import Function
-from infra.functions.lane import Lane
-from infra.functions.lists import Lists
-from infra.functions.schedules import Schedules
+from infra.functions.lane import LaneConstruct
+from infra.functions.lists import ListsConstruct
+from infra.functions.schedules import SchedulesConstruct
 from infra.resources import encryption
 from infra.resources.storage import EXPORTS, UPLOADS, Storage
 from infra.settings import DeploymentSettings
@@ -51,7 +51,7 @@ class Grants:
         self._deployment = deployment
         self._storage = storage
 
-    def sender(self, feedback: Feedback, lane: Lane, sender: Function) -> None:
+    def sender(self, feedback: Feedback, lane: LaneConstruct, sender: Function) -> None:
         """Let a lane's sender work on its queues, and call its provider."""
         express = contracts.express_queue_name(self._deployment.stage, lane.credential.id)
         sender.allow(*CONSUME, on=[lane.work.queue.queue_arn, self._stack.format_arn(service="sqs", resource=express)])
@@ -120,7 +120,7 @@ class Grants:
         ):
             function.allow("sqs:SendMessage", on=[dead.queue.queue_arn])
 
-    def lists(self, lists: Lists, serve: Function, sweep: Function, ingest: Function) -> None:
+    def lists(self, lists: ListsConstruct, serve: Function, sweep: Function, ingest: Function) -> None:
         """Let uploaded lists be read into chunks."""
         queue = lists.work.queue.queue_arn
         for function in (serve, sweep, ingest):
@@ -133,7 +133,7 @@ class Grants:
 
     def schedules(
         self,
-        schedules: Schedules,
+        schedules: SchedulesConstruct,
         serve: Function,
         due: Function,
         dispatch: Dispatch,
@@ -157,7 +157,7 @@ class Grants:
         due.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn])
         due.allow("sqs:SendMessage", on=[self._lanes()])
 
-    def exports(self, exports: Exports, serve: Function, make: Function) -> None:
+    def exports(self, exports: ExportsConstruct, serve: Function, make: Function) -> None:
         """Let exports be made and fetched."""
         queue = exports.work.queue.queue_arn
         serve.allow("sqs:SendMessage", on=[queue])
@@ -178,7 +178,7 @@ class Grants:
             if isinstance(construct, Function) and construct is not receive:  # which has no right there at all
                 construct.refuse(*WRITE, on=[self._storage.records.table_arn], partitions=OLD_PLACES)
 
-    def key(self, schedules: Schedules) -> None:
+    def key(self, schedules: SchedulesConstruct) -> None:
         """Let everything that reads or writes use the customer's key, where there is one."""
         if self._deployment.kms_key_arn:
             for construct in self._stack.node.find_all():

@@ -8,7 +8,7 @@ from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 from constructs import IConstruct
 
 from infra.functions.function import Function
-from infra.functions.lane import Lane
+from infra.functions.lane import LaneConstruct
 from infra.functions.links import LinkKeys
 from infra.monitoring.dashboard import Monitoring
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
@@ -125,7 +125,7 @@ def check(stack: Stack, *, deployment: DeploymentSettings) -> None:
         match construct:
             case Function():
                 _acknowledge(construct, FUNCTION)
-            case Lane():
+            case LaneConstruct():
                 _acknowledge(construct, LANE)
             case Monitoring():
                 _acknowledge(construct, ALARMS)

@@ -60,7 +60,7 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class Credential(_Model):
+class CredentialFields(_Model):
     """One of `credentials`, whose secret lives elsewhere."""
 
     id: str
@@ -147,7 +147,7 @@ class Posthaste(_Model):
     """All of `posthaste`."""
 
     stage: str
-    credentials: list[Credential]
+    credentials: list[CredentialFields]
     routes: dict[Channel, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
     routing: dict[Channel, Literal["spread", "ordered"]] = Field(default_factory=dict)
     retention: Retention = Field(default_factory=Retention)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from aws_cdk import RemovalPolicy
 from pydantic import ValidationError
 
-from infra.schema import MAX_BACKUPS, MIN_WORKERS, RELAY, Credential, Posthaste
+from infra.schema import MAX_BACKUPS, MIN_WORKERS, RELAY, CredentialFields, Posthaste
 from shared import contracts
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -237,7 +237,7 @@ def _switch(name: str, value: str) -> bool:
     return value == "on"
 
 
-def _configuration_set(stage: str, credential: Credential) -> str:
+def _configuration_set(stage: str, credential: CredentialFields) -> str:
     """Return the configuration set of an SES credential: the one it names, or the one that the stack makes for it."""
     if credential.provider != "ses":
         return ""

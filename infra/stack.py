@@ -18,12 +18,12 @@ from constructs import Construct
 from infra.functions import bundling
 from infra.functions.api import Api
 from infra.functions.dispatch import Dispatch, Feedback
-from infra.functions.exports import Exports
+from infra.functions.exports import ExportsConstruct
 from infra.functions.function import Function
-from infra.functions.lane import Lane
+from infra.functions.lane import LaneConstruct
 from infra.functions.links import LinkKeys
-from infra.functions.lists import Lists
-from infra.functions.schedules import Schedules
+from infra.functions.lists import ListsConstruct
+from infra.functions.schedules import SchedulesConstruct
 from infra.functions.webhooks import Webhooks
 from infra.grants import Grants
 from infra.monitoring.dashboard import Monitoring
@@ -52,9 +52,9 @@ class PosthasteStack(Stack):
         code = bundling.asset(deployment.target, bytecode=deployment.bytecode)
         storage = Storage(self, "Storage", deployment=deployment)
         feedback = Feedback(self, "Feedback", deployment=deployment)
-        schedules = Schedules(self, "Schedules", deployment=deployment)
-        exports = Exports(self, "Exports", deployment=deployment)
-        lists = Lists(self, "Lists", deployment=deployment)
+        schedules = SchedulesConstruct(self, "Schedules", deployment=deployment)
+        exports = ExportsConstruct(self, "Exports", deployment=deployment)
+        lists = ListsConstruct(self, "Lists", deployment=deployment)
         LinkKeys(self, "LinkKeys", deployment=deployment)
         self._homes: dict[str, tuple[Construct, Code]] = {"": (self, code)}
         lanes = [self._lane(deployment, c) for c in deployment.credentials]
@@ -133,7 +133,7 @@ class PosthasteStack(Stack):
 
             nag.check(self, deployment=deployment)
 
-    def _lane(self, deployment: DeploymentSettings, credential: contracts.Credential) -> Lane:
+    def _lane(self, deployment: DeploymentSettings, credential: contracts.Credential) -> LaneConstruct:
         """Create a lane in its stack, which comes with its first lane. Names do not depend on where it stands."""
         name = deployment.stacks.get(credential.id, "")
         if name not in self._homes:
@@ -148,10 +148,10 @@ class PosthasteStack(Stack):
                 bundling.asset(deployment.target, bytecode=deployment.bytecode),
             )  # an asset is of one stack
         home, code = self._homes[name]
-        return Lane(home, f"Lane-{credential.id}", deployment=deployment, code=code, credential=credential)
+        return LaneConstruct(home, f"Lane-{credential.id}", deployment=deployment, code=code, credential=credential)
 
     def _express(
-        self, deployment: DeploymentSettings, lanes: Sequence[Lane], senders: Sequence[Function]
+        self, deployment: DeploymentSettings, lanes: Sequence[LaneConstruct], senders: Sequence[Function]
     ) -> list[ExpressQueue]:
         """Create the lanes' express queues, on AWS in a nested stack of their own.
 
@@ -168,7 +168,7 @@ class PosthasteStack(Stack):
         return [lane.express(home, sender) for lane, sender in zip(lanes, senders, strict=True)]
 
     def _environment(
-        self, deployment: DeploymentSettings, storage: Storage, feedback: Feedback, test: Lane
+        self, deployment: DeploymentSettings, storage: Storage, feedback: Feedback, test: LaneConstruct
     ) -> Mapping[str, str]:
         name = contracts.lane_queue_name(deployment.stage, "")
         # Taken from a real queue's URL, whose host differs between AWS, its partitions and the local cloud.

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from shared.bootstrap import Deployment, Lane
+from shared.bootstrap import Deployment, SendingLane
 from shared.bootstrap import lane as build_lane
 
 
@@ -13,7 +13,7 @@ def deployment() -> Deployment:
 
 
 @cache
-def lane() -> Lane:
+def lane() -> SendingLane:
     """Return the lane that this function serves."""
     return build_lane(deployment())
 

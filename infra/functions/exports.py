@@ -18,7 +18,7 @@ MEMORY_MB: Final = 1769
 WORKERS: Final = 2
 
 
-class Exports(Construct):
+class ExportsConstruct(Construct):
     """The queue of exports."""
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:

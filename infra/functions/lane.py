@@ -25,7 +25,7 @@ FAST_MB: Final = 1024
 bursts. A slow lane's workers mostly wait for slots, and waiting is billed by memory."""
 
 
-class Lane(Construct):
+class LaneConstruct(Construct):
     """Queues, dead-letter queue, sender and secret of one credential."""
 
     def __init__(

@@ -22,7 +22,7 @@ WORKERS: Final = {DeployTarget.AWS: 5, DeployTarget.LOCAL: 2}
 """Lists read at once; others wait in the queue. They share the tables' write capacity with the senders."""
 
 
-class Lists(Construct):
+class ListsConstruct(Construct):
     """The queue of uploaded lists."""
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:

@@ -22,7 +22,7 @@ WORKERS: Final = 4
 Two suffice for that; a waking after a resume occupies one for 20 seconds at a time, and must keep no job waiting."""
 
 
-class Schedules(Construct):
+class SchedulesConstruct(Construct):
     """The group of schedules, the queue that they send to, and the role in which they do."""
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:

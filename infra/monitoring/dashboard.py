@@ -26,7 +26,7 @@ from constructs import Construct
 from infra.functions.api import Api
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.function import Function
-from infra.functions.lane import Lane
+from infra.functions.lane import LaneConstruct
 from infra.monitoring import alarms
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
 from infra.settings import DeploymentSettings
@@ -50,7 +50,7 @@ class Monitoring(Construct):
         construct_id: str,
         *,
         deployment: DeploymentSettings,
-        lanes: Sequence[Lane],
+        lanes: Sequence[LaneConstruct],
         express: Sequence[ExpressQueue],
         feedback: Feedback,
         dispatch: Dispatch,
@@ -66,7 +66,7 @@ class Monitoring(Construct):
         special = {feedback.work, *(lane.work for lane in lanes)}
         others = [c for c in everything if isinstance(c, WorkQueue) and c not in special]
         functions = [c for c in everything if isinstance(c, Function)]
-        senders = [f for f in functions if isinstance(f.node.scope, Lane)]
+        senders = [f for f in functions if isinstance(f.node.scope, LaneConstruct)]
         watches = [
             *alarms.lanes(self._lanes),
             *alarms.queues(feedback.work, others),

@@ -10,7 +10,7 @@ from shared.bootstrap.deployment import Deployment
 from shared.contracts import Credential
 
 if TYPE_CHECKING:
-    from shared.adapters.http.wire import Wire
+    from shared.adapters.http.wire import HttpWire
     from shared.adapters.smtp.transport import SmtpClient
     from shared.engine.lane.send import Sender
     from shared.engine.outcome.resolve import Resolution
@@ -21,7 +21,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Lane:
+class SendingLane:
     """What serves one credential; its provider is made again when the secret has changed."""
 
     deployment: Deployment
@@ -156,12 +156,12 @@ class Lane:
             self._smtp = SmtpClient(self.deployment.clock)
         return self._smtp
 
-    def _wire(self) -> "Wire":
-        from shared.adapters.http.wire import Wire  # noqa: PLC0415
+    def _wire(self) -> "HttpWire":
+        from shared.adapters.http.wire import HttpWire  # noqa: PLC0415
 
-        return Wire(self._transport())
+        return HttpWire(self._transport())
 
 
-def lane(deployment: Deployment) -> Lane:
+def lane(deployment: Deployment) -> SendingLane:
     """Return the lane that this function serves."""
-    return Lane(deployment, deployment.settings.credential(deployment.env[contracts.ENV_LANE]))
+    return SendingLane(deployment, deployment.settings.credential(deployment.env[contracts.ENV_LANE]))

@@ -81,11 +81,11 @@ from shared.ports.transports import (
     Interrupted,
     NoTime,
     NotSent,
-    Request,
     Response,
     Smtp,
     Unfit,
     Wire,
+    WireRequest,
 )
 
 __all__ = [
@@ -135,7 +135,6 @@ __all__ = [
     "Replay",
     "Report",
     "Reports",
-    "Request",
     "Resolver",
     "Response",
     "Retriable",
@@ -157,4 +156,5 @@ __all__ = [
     "Uploads",
     "WebhookReader",
     "Wire",
+    "WireRequest",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar, runtime_checkable
 
 from shared.ports.common import Clock
-from shared.ports.transports import Http, Request, Response
+from shared.ports.transports import Http, Response, WireRequest
 
 if TYPE_CHECKING:
     from shared.contracts import Word
@@ -83,7 +83,7 @@ class Resolver(Protocol):
         ...
 
 
-Steps = Generator[Request, Response, T]
+Steps = Generator[WireRequest, Response, T]
 """A call that lets another make its one request: the answer, or what `Http.request` raises, comes back to it."""
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from shared.domain.jobs.queue import Expired, NotDue
     from shared.domain.jobs.states import Cell
     from shared.domain.lanes.breaker import Breaker
-    from shared.domain.lanes.lease_hints import Hint
+    from shared.domain.lanes.lease_hints import LeaseHint
     from shared.domain.lanes.pacing import Pace, Slots
     from shared.domain.lanes.switches import Hold, Lowered
 
@@ -113,7 +113,7 @@ class Pacer(Protocol):
         lead: float,
         until: float = inf,
         job: str = "",
-        hint: Hint | None = None,
+        hint: LeaseHint | None = None,
     ) -> Slots:
         """Reserve k slots and return them; waits while the credential is reserved further ahead than `pace` allows.
 
@@ -153,11 +153,11 @@ class Pacer(Protocol):
 class Hints(Protocol):
     """Where leases were last seen, as the pacer noted it."""
 
-    def read(self, credentials: Sequence[str]) -> list[tuple[str, Hint]]:
+    def read(self, credentials: Sequence[str]) -> list[tuple[str, LeaseHint]]:
         """Return the hints of some credentials, each with its credential; consistently."""
         ...
 
-    def forget(self, credential: str, hint: Hint) -> None:
+    def forget(self, credential: str, hint: LeaseHint) -> None:
         """Remove a hint, unless its worker has noted another since."""
         ...
 

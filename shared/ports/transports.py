@@ -67,7 +67,7 @@ class Smtp(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class WireRequest:
     """A request of a provider call; see `Http.request`."""
 
     method: str
@@ -80,7 +80,7 @@ class Request:
 class Wire(Protocol):
     """Makes many requests at a time, for one thread and by it: answers are read while it waits here."""
 
-    def begin(self, request: Request, done: Callable[[Response | AnswerLost], None]) -> bool:
+    def begin(self, request: WireRequest, done: Callable[[Response | AnswerLost], None]) -> bool:
         """Write a request on a connection that is open; False, and nothing has happened, if there is none to trust.
 
         `done` gets the answer, once, during a later wait; it must not raise. Raises what `Http.request` does if

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.outcomes import NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
-from shared.ports import AnswerLost, Http, NoTime, NotSent, Request, Response, Steps, Target
+from shared.ports import AnswerLost, Http, NoTime, NotSent, Response, Steps, Target, WireRequest
 
 REF_ARG: Final = "posthaste_ref"
 TO_ARG: Final = "posthaste_to"
@@ -209,7 +209,7 @@ def ask(
 ) -> Steps[Response | Outcome]:
     """Ask for the one request of a call; an outcome if there is no answer."""
     try:
-        return (yield Request(method, url, {**STANDARD, **headers}, body, deadline))
+        return (yield WireRequest(method, url, {**STANDARD, **headers}, body, deadline))
     except NoTime:
         return NotStarted()
     except NotSent as error:

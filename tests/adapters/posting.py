@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from shared.adapters.http.transport import Body, HttpClient, parse
-from shared.adapters.http.wire import Wire
-from shared.ports import AnswerLost, Request, Response
+from shared.adapters.http.wire import HttpWire
+from shared.ports import AnswerLost, Response, WireRequest
 from tests.adapters.servers import Conversation
 
 BODY = b'{"hello":1}'
@@ -15,8 +15,8 @@ class WiredClient(HttpClient):
 
     def request(self, method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: float) -> Response:
         answers: list[Response | AnswerLost] = []
-        with Wire(self) as wire:
-            asked = Request(method, url, headers, body, deadline)
+        with HttpWire(self) as wire:
+            asked = WireRequest(method, url, headers, body, deadline)
             if not wire.begin(asked, answers.append):
                 origin = parse(url)[0]
                 connection = self._connect(origin, deadline)

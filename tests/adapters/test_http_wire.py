@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from shared.adapters.http.transport import IDLE_SECONDS, HttpClient, Origin
-from shared.adapters.http.wire import Wire
-from shared.ports import AnswerLost, NoTime, Request, Response
+from shared.adapters.http.wire import HttpWire
+from shared.ports import AnswerLost, NoTime, Response, WireRequest
 from tests import certificates
 from tests.adapters.servers import OK, Conversation, Server, answering, serving
 from tests.fakes.shifted import ShiftedClock
@@ -25,8 +25,8 @@ def client(clock: ShiftedClock) -> Iterator[HttpClient]:
     made.close()
 
 
-def request(client: HttpClient, server: Server, body: bytes = b"{}", seconds: float = 10) -> Request:
-    return Request("POST", server.url, {}, body, client.now() + seconds)
+def request(client: HttpClient, server: Server, body: bytes = b"{}", seconds: float = 10) -> WireRequest:
+    return WireRequest("POST", server.url, {}, body, client.now() + seconds)
 
 
 def connect(client: HttpClient, server: Server, count: int = 1) -> Origin:
@@ -62,7 +62,7 @@ def test_two_hundred_at_a_time_by_one_thread(client: HttpClient, clock: ShiftedC
     answers: Answers = []
     with serving(talk) as server, clock.stopped():
         connect(client, server, 200)
-        with Wire(client) as wire:
+        with HttpWire(client) as wire:
             for n in range(200):
                 assert wire.begin(request(client, server, b"%d" % n), answers.append)
             wire.join()
@@ -72,7 +72,7 @@ def test_two_hundred_at_a_time_by_one_thread(client: HttpClient, clock: ShiftedC
 
 
 def test_it_opens_no_connection(client: HttpClient) -> None:
-    with serving() as server, Wire(client) as wire:
+    with serving() as server, HttpWire(client) as wire:
         assert not wire.begin(request(client, server), nobody)
     assert server.connections == 0
 
@@ -81,7 +81,7 @@ def test_what_is_answered_meanwhile_frees_its_connection(client: HttpClient) -> 
     answers: Answers = []
     with serving() as server:
         connect(client, server)
-        with Wire(client) as wire:
+        with HttpWire(client) as wire:
             for n in range(1, 6):
                 assert wire.begin(request(client, server), answers.append)
                 assert len(answers) < n
@@ -98,7 +98,7 @@ def test_a_rest_ends_when_it_should(client: HttpClient) -> None:
 
     with serving(talk) as server:
         connect(client, server)
-        wire = Wire(client)
+        wire = HttpWire(client)
         assert wire.begin(request(client, server), lambda _answer: None)
         for seconds in (0.0, 0.0004, 0.0031, 0.02):
             begun = client.now()
@@ -119,7 +119,7 @@ def test_leaving_waits_for_every_answer(client: HttpClient) -> None:
         c.say(OK)
 
     def lease() -> None:
-        with Wire(client) as wire:
+        with HttpWire(client) as wire:
             wire.begin(request(client, server), answers.append)
 
     with serving(talk) as server:
@@ -146,7 +146,7 @@ def test_a_connection_that_the_server_closed_is_not_used(client: HttpClient, *, 
     answers: Answers = []
     with serving(talk) as server:
         connect(client, server)
-        with Wire(client) as wire:
+        with HttpWire(client) as wire:
             assert wire.begin(request(client, server), answers.append)
             wire.join()
             close.set()
@@ -160,7 +160,7 @@ def test_a_connection_idle_for_long_is_not_trusted(client: HttpClient, clock: Sh
     answers: Answers = []
     with serving() as server:
         connect(client, server)
-        with Wire(client) as wire:
+        with HttpWire(client) as wire:
             assert wire.begin(request(client, server), answers.append)
             wire.join()
             clock.ahead += IDLE_SECONDS + 1
@@ -171,7 +171,7 @@ def test_a_connection_idle_for_long_is_not_trusted(client: HttpClient, clock: Sh
 def test_no_time_is_told_at_once_and_the_connection_stays(client: HttpClient) -> None:
     with serving() as server:
         connect(client, server)
-        with Wire(client) as wire, pytest.raises(NoTime):
+        with HttpWire(client) as wire, pytest.raises(NoTime):
             wire.begin(request(client, server, seconds=0), nobody)
         assert idle(client) == 1
     assert server.requests == []
@@ -189,7 +189,7 @@ def test_an_answer_that_came_in_time_counts_however_late_it_is_read(client: Http
     answers: Answers = []
     with serving(talk) as server:
         connect(client, server)
-        with Wire(client) as wire:
+        with HttpWire(client) as wire:
             assert wire.begin(request(client, server), answers.append)
             assert said.wait(10)
             assert wait_for_bytes(wire)
@@ -197,7 +197,7 @@ def test_an_answer_that_came_in_time_counts_however_late_it_is_read(client: Http
         assert statuses(answers) == [202]
 
 
-def wait_for_bytes(wire: Wire) -> bool:
+def wait_for_bytes(wire: HttpWire) -> bool:
     """Tell, without reading them, that the answer's bytes are here."""
     return bool(wire._selector.select(10))
 
@@ -216,7 +216,7 @@ def test_each_call_has_its_own_deadline(client: HttpClient, clock: ShiftedClock)
     quick: Answers = []
     with serving(talk) as server:
         connect(client, server, 2)
-        with clock.stopped(), Wire(client) as wire:
+        with clock.stopped(), HttpWire(client) as wire:
             assert wire.begin(request(client, server, b"slow", seconds=0.2), slow.append)
             assert wire.begin(request(client, server, b"quick"), quick.append)
         assert (statuses(slow), statuses(quick)) == (["read_timeout"], [202])
@@ -242,7 +242,7 @@ def test_a_request_that_the_socket_takes_in_pieces_arrives_whole(client: HttpCli
     answers: Answers = []
     with serving(talk) as server:
         narrow(client, connect(client, server))
-        with Wire(client) as wire:
+        with HttpWire(client) as wire:
             assert wire.begin(request(client, server, body), answers.append)
             ((_, exchange),) = wire._open.values()
             assert len(exchange.rest), "nothing was left to write: the test shows nothing"
@@ -259,7 +259,7 @@ def test_a_server_that_does_not_read_is_an_answer_lost(client: HttpClient, clock
     answers: Answers = []
     with serving(talk) as server:
         narrow(client, connect(client, server))
-        with Wire(client) as wire, clock.stopped():
+        with HttpWire(client) as wire, clock.stopped():
             assert wire.begin(request(client, server, b"x" * 65_000, seconds=0.2), answers.append)
         assert statuses(answers) in (["write_timeout"], ["read_timeout"])
         assert idle(client) == 0
@@ -268,7 +268,7 @@ def test_a_server_that_does_not_read_is_an_answer_lost(client: HttpClient, clock
 def test_a_long_body_is_left_to_a_thread(client: HttpClient) -> None:
     with serving() as server:
         connect(client, server)
-        with Wire(client) as wire:
+        with HttpWire(client) as wire:
             assert not wire.begin(request(client, server, b"x" * 70_000), nobody)
         assert idle(client) == 1
 
@@ -281,7 +281,7 @@ def test_tls(client: HttpClient, tmp_path: Path) -> None:
     with serving(context=certificates.serving(certificate)) as server:
         first = request(trusting, server)
         trusting.request(first.method, first.url, headers={}, body=b"", deadline=first.deadline)
-        with Wire(trusting) as wire:
+        with HttpWire(trusting) as wire:
             for _ in range(5):
                 assert wire.begin(request(trusting, server, body), answers.append)
                 wire.join()

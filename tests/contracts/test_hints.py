@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from shared.adapters.dynamo import keys
-from shared.domain.lanes.lease_hints import MOST, Hint, read
+from shared.domain.lanes.lease_hints import MOST, LeaseHint, read
 from shared.domain.lanes.pacing import pace
 from tests.fakes.clock import FakeClock
 from tests.fakes.stores import Stores
@@ -15,8 +15,8 @@ JOB = "01m3250v00zhcd1k6nr9vcr8rt"
 PACE = pace(100, 1)
 
 
-def hint(worker: str = "aaaaaa0", chunk: int = 7, epoch: int = 3) -> Hint:
-    return Hint(worker, JOB, chunk, epoch)
+def hint(worker: str = "aaaaaa0", chunk: int = 7, epoch: int = 3) -> LeaseHint:
+    return LeaseHint(worker, JOB, chunk, epoch)
 
 
 def test_a_reservation_notes_the_lease_that_it_is_for(stores: Stores) -> None:
@@ -66,7 +66,7 @@ def test_the_slots_of_a_credential_with_all_its_hints_take_one_write_unit(moto_d
 
     stores = MotoStores(moto_dynamo, clock)
     for worker in range(MOST):
-        stores.pacer.reserve("one" * 10, 1, PACE, lead=0, hint=Hint(f"{worker:06}0", JOB, 20_000, 1000))
+        stores.pacer.reserve("one" * 10, 1, PACE, lead=0, hint=LeaseHint(f"{worker:06}0", JOB, 20_000, 1000))
     item = moto_dynamo.get_item(TableName=stores.tables.ops, Key=keys.pacer("one" * 10))["Item"]
     assert item_size(item) <= 1024 - 200, "what operators set stands there, too, and other clocks"
 
@@ -75,4 +75,4 @@ def test_the_slots_of_a_credential_with_all_its_hints_take_one_write_unit(moto_d
 def test_what_is_no_hint_is_passed_over(text: str) -> None:
     assert read("at_worker", text) is None
     assert read("tat", "job-1-1") is None
-    assert read("at_worker", "job-1-1") == Hint("worker", "job", 1, 1)
+    assert read("at_worker", "job-1-1") == LeaseHint("worker", "job", 1, 1)

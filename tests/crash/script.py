@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from shared import contracts
 from shared.adapters.clock import SystemClock
-from shared.bootstrap import Deployment, Lane
+from shared.bootstrap import Deployment, SendingLane
 from shared.contracts import Credential, Settings, Word
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.chunks import Recipient
@@ -109,7 +109,7 @@ class Process:
         self.d = Deployment(place.env, clock)
         base = f"{place.simulator}/sendgrid/{CREDENTIAL}"
         fast = Credential(CREDENTIAL, "sendgrid", "email", 500, base, per_call=place.shape.per_call)
-        self.lane = Lane(self.d, fast)
+        self.lane = SendingLane(self.d, fast)
         slow = Credential(CREDENTIAL, "sendgrid", "email", place.shape.per_chunk / 30, base)
         chunky = Settings("crash", (slow,), {"email": (CREDENTIAL,)})
         self.acceptor = ListAcceptor(

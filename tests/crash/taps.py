@@ -8,7 +8,7 @@ from typing import Any, Final
 from botocore.client import BaseClient
 
 from shared.adapters.http.transport import HttpClient
-from shared.adapters.http.wire import Wire
+from shared.adapters.http.wire import HttpWire
 
 KILLED: Final = 73
 """Exit status of a process that died at its point."""
@@ -58,7 +58,7 @@ def install(tap: Tap) -> None:
         tap.called()
         return answer
 
-    begin: Any = Wire.begin
+    begin: Any = HttpWire.begin
 
     def begun(self: Any, request: Any, done: Any) -> Any:
         def told(answer: Any) -> None:
@@ -71,4 +71,4 @@ def install(tap: Tap) -> None:
 
     BaseClient._make_api_call = aws_call  # type: ignore[attr-defined]
     HttpClient.request = http_call  # type: ignore[method-assign]
-    Wire.begin = begun  # type: ignore[method-assign]
+    HttpWire.begin = begun  # type: ignore[method-assign]

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shared.domain.content.plain_text import plain_text, text_template
-from shared.domain.content.templates import FaultCode, InvalidTemplateError, Kind, Template
+from shared.domain.content.templates import FaultCode, InvalidTemplateError, Template, TemplateKind
 
 MAIL = """<!DOCTYPE html>
 <html><head><title>News</title><style>@media x{.a{color:red}}</style>
@@ -29,8 +29,8 @@ Yours,<br>Ann<br/><br>P.S. <a href="https://x.test/">x.test</a> or <a href="mail
 
 
 def test_a_whole_mail() -> None:
-    template = text_template(Template.parse(MAIL, Kind.HTML))
-    assert template.kind is Kind.TEXT
+    template = text_template(Template.parse(MAIL, TemplateKind.HTML))
+    assert template.kind is TemplateKind.TEXT
     assert template.variables == ("id", "first_name")
     assert template.text == (
         "Ann's shop | In the browser (https://x.test/view/{{ id }})\n\n"
@@ -127,7 +127,7 @@ def test_text_of(html: str, text: str) -> None:
     ],
 )
 def test_placeholders_and_nothing_else_are_placeholders(html: str, text: str) -> None:
-    assert text_template(Template.parse(html, Kind.HTML)).text == text
+    assert text_template(Template.parse(html, TemplateKind.HTML)).text == text
 
 
 TAGS = "<p> </p> <li> <ul> </ul> <ol> <td> <tr> <br> <b> </b> <pre> </pre> <hr> <script> </script> <head> </head> <svg>"
@@ -144,7 +144,7 @@ DOCUMENTS = st.lists(WORDS, max_size=25).map("".join)
 @example(f"<img alt='&#{'0' * 5000};'>&#{'0' * 5000}65;")
 def test_every_html_template_gives_a_text_template(html: str) -> None:
     try:
-        template = Template.parse(html, Kind.HTML)
+        template = Template.parse(html, TemplateKind.HTML)
     except InvalidTemplateError:
         return
     text = text_template(template)
@@ -192,5 +192,5 @@ def test_time_is_linear(unit: str) -> None:
 
 def test_a_text_that_grew_too_large_is_refused() -> None:
     with pytest.raises(InvalidTemplateError) as caught:
-        text_template(Template.parse("<hr>" * 250_000, Kind.HTML))
+        text_template(Template.parse("<hr>" * 250_000, TemplateKind.HTML))
     assert [f.code for f in caught.value.faults] == [FaultCode.TOO_LARGE]

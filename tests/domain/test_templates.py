@@ -18,9 +18,9 @@ from shared.domain.content.templates import (
     Changes,
     FaultCode,
     InvalidTemplateError,
-    Kind,
     Template,
     TemplateFault,
+    TemplateKind,
     changes,
     variables,
 )
@@ -31,13 +31,13 @@ LITERALS = st.text(st.characters(exclude_characters="{}\0", exclude_categories=[
 VALUES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 
 
-def faults(text: str, kind: Kind = Kind.TEXT) -> tuple[TemplateFault, ...]:
+def faults(text: str, kind: TemplateKind = TemplateKind.TEXT) -> tuple[TemplateFault, ...]:
     with pytest.raises(InvalidTemplateError) as caught:
         Template.parse(text, kind)
     return caught.value.faults
 
 
-def codes(text: str, kind: Kind = Kind.TEXT) -> list[tuple[str, int]]:
+def codes(text: str, kind: TemplateKind = TemplateKind.TEXT) -> list[tuple[str, int]]:
     return [(f.code.value, f.offset) for f in faults(text, kind)]
 
 
@@ -86,9 +86,9 @@ def codes(text: str, kind: Kind = Kind.TEXT) -> list[tuple[str, int]]:
         ("a\ufdd0", [("control_character", 1)]),
     ],
 )
-@pytest.mark.parametrize("kind", Kind)
-def test_refused_with_its_code_and_place(text: str, expected: list[tuple[str, int]], kind: Kind) -> None:
-    if kind is Kind.SUBJECT:
+@pytest.mark.parametrize("kind", TemplateKind)
+def test_refused_with_its_code_and_place(text: str, expected: list[tuple[str, int]], kind: TemplateKind) -> None:
+    if kind is TemplateKind.SUBJECT:
         text = re.sub(r"[\t\r\n]", " ", text)
     assert codes(text, kind) == expected
     assert codes("Dear all, " + text, kind) == [(code, offset + 10) for code, offset in expected]
@@ -114,7 +114,7 @@ def test_refused_with_its_code_and_place(text: str, expected: list[tuple[str, in
     ],
 )
 def test_variables_in_order_of_first_appearance(text: str, names: tuple[str, ...]) -> None:
-    template = Template.parse(text, Kind.TEXT)
+    template = Template.parse(text, TemplateKind.TEXT)
     assert template.variables == names
     rendered = template.render({n: f"<{n}>" for n in names})
     assert rendered == re.sub(r"\{\{\s*(\w+)\s*\}\}", lambda m: f"<{m[1].lower()}>", text)
@@ -133,27 +133,27 @@ def test_the_error_names_the_first_fault_and_shows_no_text() -> None:
     with pytest.raises(
         InvalidTemplateError, match=r"^line 2, column 4: A name has only .* here is '\.' \(U\+002E\)\.$"
     ):
-        Template.parse("a\nbc {{secret.b}} {{}}", Kind.TEXT)
-    assert "secret" not in repr(Template.parse("secret", Kind.TEXT))
+        Template.parse("a\nbc {{secret.b}} {{}}", TemplateKind.TEXT)
+    assert "secret" not in repr(Template.parse("secret", TemplateKind.TEXT))
 
 
 @pytest.mark.parametrize("character", ["\n", "\r", "\t", "\0", "\x7f", "\x85", "\u2028", "\u2029"])
 def test_a_subject_is_one_line(character: str) -> None:
-    assert codes(f"ab{character}c", Kind.SUBJECT) == [("control_character", 2)]
+    assert codes(f"ab{character}c", TemplateKind.SUBJECT) == [("control_character", 2)]
     if character != "\0":
-        assert Template.parse(f"ab{character}c", Kind.SMS).render({}) == f"ab{character}c"
+        assert Template.parse(f"ab{character}c", TemplateKind.SMS).render({}) == f"ab{character}c"
 
 
 def test_limits() -> None:
     full = "é" * (MAX_BYTES // 2)
-    assert Template.parse(full, Kind.TEXT).render({}) == full
+    assert Template.parse(full, TemplateKind.TEXT).render({}) == full
     assert codes(full + "{{") == [("too_large", MAX_BYTES // 2)]
     assert codes("a" + full) == [("too_large", MAX_BYTES // 2)]
     names = [f"{{{{v{i}}}}}" for i in range(MAX_VARIABLES)]
-    assert len(Template.parse("".join(names), Kind.TEXT).variables) == MAX_VARIABLES
-    assert Template.parse("".join([*names, "{{V0}}"]), Kind.TEXT).render({"v0": "x"}) == "xx"
+    assert len(Template.parse("".join(names), TemplateKind.TEXT).variables) == MAX_VARIABLES
+    assert Template.parse("".join([*names, "{{V0}}"]), TemplateKind.TEXT).render({"v0": "x"}) == "xx"
     assert codes("".join([*names, "{{v}}"])) == [("too_many_variables", sum(map(len, names)))]
-    assert Template.parse("{{a}}" * MAX_PLACEHOLDERS, Kind.TEXT).render({"a": "b"}) == "b" * MAX_PLACEHOLDERS
+    assert Template.parse("{{a}}" * MAX_PLACEHOLDERS, TemplateKind.TEXT).render({"a": "b"}) == "b" * MAX_PLACEHOLDERS
     assert codes("{{a}}" * (MAX_PLACEHOLDERS + 5)) == [("too_many_placeholders", 5 * MAX_PLACEHOLDERS)]
 
 
@@ -167,7 +167,7 @@ def test_faults_are_bounded_and_by_place() -> None:
 def test_reading_is_linear(unit: str) -> None:
     began = time.process_time()
     try:
-        Template.parse("{{" + unit * (MAX_BYTES // len(unit) - 2), Kind.TEXT)
+        Template.parse("{{" + unit * (MAX_BYTES // len(unit) - 2), TemplateKind.TEXT)
     except InvalidTemplateError as error:
         assert error.faults[0].offset == 0  # noqa: PT017 - any of them may refuse or not; the time is what matters
     assert time.process_time() - began < 5
@@ -178,12 +178,12 @@ def test_rendering_puts_each_value_in_its_place(
     parts: list[tuple[str, str, str, str]], tail: str, data: st.DataObject
 ) -> None:
     text = "".join(f"{literal}{{{{{a}{name}{b}}}}}" for literal, name, a, b in parts) + tail
-    template = Template.parse(text, Kind.TEXT)
+    template = Template.parse(text, TemplateKind.TEXT)
     assert template.variables == tuple(dict.fromkeys(name.lower() for _, name, _, _ in parts))
     values = data.draw(st.fixed_dictionaries({"recipient": VALUES}, optional=dict.fromkeys(template.variables, VALUES)))
     expected = "".join(literal + values.get(name.lower(), "") for literal, name, _, _ in parts) + tail
     assert template.render(values) == expected
-    assert Template.parse(text, Kind.SMS).render(values) == expected
+    assert Template.parse(text, TemplateKind.SMS).render(values) == expected
 
 
 @given(st.text("{}ax._ #", max_size=30))
@@ -191,7 +191,7 @@ def test_rendering_puts_each_value_in_its_place(
 @example("{{{a}}")
 def test_every_text_is_either_refused_or_has_no_braces_left_to_wonder_about(text: str) -> None:
     try:
-        template = Template.parse(text, Kind.TEXT)
+        template = Template.parse(text, TemplateKind.TEXT)
     except InvalidTemplateError as error:
         assert all(text[f.offset] in "{}" for f in error.faults)  # noqa: PT017 - both outcomes are legitimate
         assert any(pair in text for pair in ("{{", "}}"))
@@ -207,11 +207,11 @@ def test_every_text_is_either_refused_or_has_no_braces_left_to_wonder_about(text
 
 @given(VALUES)
 def test_a_value_is_not_read_again(value: str) -> None:
-    assert Template.parse("{{a}}{{b}}", Kind.TEXT).render({"a": "{{b}}", "b": value}) == "{{b}}" + value
+    assert Template.parse("{{a}}{{b}}", TemplateKind.TEXT).render({"a": "{{b}}", "b": value}) == "{{b}}" + value
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_a_missing_value_is_nothing_but_the_recipient_is_never_missing(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", TemplateKind)
+def test_a_missing_value_is_nothing_but_the_recipient_is_never_missing(kind: TemplateKind) -> None:
     template = Template.parse("[{{a}}{{recipient}}]", kind)
     assert template.render({"recipient": "r", "b": "ignored"}) == "[r]"
     assert template.render({"recipient": "r", "a": ""}) == "[r]"
@@ -248,7 +248,7 @@ class _Tags(HTMLParser):
 def test_a_value_opens_no_tag_and_ends_no_attribute(value: str) -> None:
     assume("\r" not in value)
     assume("\0" not in value)
-    template = Template.parse("<p title=\"{{v}}\" lang='{{v}}'>{{v}}</p>", Kind.HTML)
+    template = Template.parse("<p title=\"{{v}}\" lang='{{v}}'>{{v}}</p>", TemplateKind.HTML)
     rendered = template.render({"v": value})
     parser = _Tags()
     parser.feed(rendered)
@@ -260,9 +260,9 @@ def test_a_value_opens_no_tag_and_ends_no_attribute(value: str) -> None:
 def test_escaping_by_kind() -> None:
     value = "<b a=\"c\" d='e'>&amp;</b>"
     escaped = "&lt;b a=&quot;c&quot; d=&#x27;e&#x27;&gt;&amp;amp;&lt;/b&gt;"
-    for kind in Kind:
+    for kind in TemplateKind:
         rendered = Template.parse("<i>{{v}}</i>&{{v}}", kind).render({"v": value})
-        shown = escaped if kind is Kind.HTML else value
+        shown = escaped if kind is TemplateKind.HTML else value
         assert rendered == f"<i>{shown}</i>&{shown}"
 
 
@@ -279,26 +279,26 @@ def test_escaping_by_kind() -> None:
     ],
 )
 def test_a_value_stays_in_the_line(value: str, shown: str) -> None:
-    assert Template.parse("Hi {{v}}!", Kind.SUBJECT).render({"v": value}) == f"Hi {shown}!"
+    assert Template.parse("Hi {{v}}!", TemplateKind.SUBJECT).render({"v": value}) == f"Hi {shown}!"
 
 
 @given(st.text(max_size=30))
 def test_no_value_opens_a_header(value: str) -> None:
-    rendered = Template.parse("Hi {{v}}", Kind.SUBJECT).render({"v": value})
+    rendered = Template.parse("Hi {{v}}", TemplateKind.SUBJECT).render({"v": value})
     assert len(rendered.splitlines()) == 1
     assert not re.search(r"[\x00-\x1f\x7f-\x9f]", rendered)
     rendered.encode()  # no lone surrogate either
 
 
 def test_equal_by_text_and_kind() -> None:
-    assert Template.parse("{{a}}", Kind.TEXT) == Template.parse("{{a}}", Kind.TEXT)
-    assert Template.parse("{{a}}", Kind.TEXT) != Template.parse("{{a}}", Kind.HTML)
-    assert Template.parse("{{a}}", Kind.TEXT) != Template.parse("{{A}}", Kind.TEXT)
+    assert Template.parse("{{a}}", TemplateKind.TEXT) == Template.parse("{{a}}", TemplateKind.TEXT)
+    assert Template.parse("{{a}}", TemplateKind.TEXT) != Template.parse("{{a}}", TemplateKind.HTML)
+    assert Template.parse("{{a}}", TemplateKind.TEXT) != Template.parse("{{A}}", TemplateKind.TEXT)
 
 
 def test_what_a_changed_template_asks_of_a_list() -> None:
     def t(*texts: str) -> list[Template]:
-        return [Template.parse(text, Kind.TEXT) for text in texts]
+        return [Template.parse(text, TemplateKind.TEXT) for text in texts]
 
     assert variables(t("{{b}}{{a}}", "{{A}}{{c}}")) == ("b", "a", "c")
     columns = ["recipient", " A ", "b"]

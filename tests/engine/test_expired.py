@@ -8,7 +8,7 @@ import pytest
 from shared import contracts
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import Cell
-from shared.domain.lanes.lease_hints import MOST, Hint
+from shared.domain.lanes.lease_hints import MOST, LeaseHint
 from shared.domain.lanes.pacing import pace
 from shared.engine.lane.send import CALL_TIMEOUT
 from shared.engine.lane.slots import PATIENCE
@@ -146,7 +146,7 @@ def test_hints_of_ended_leases_are_read_once_and_forgotten_in_the_end(world: Wor
 def test_hints_of_the_dead_leave_room_for_those_of_the_living(world: World) -> None:
     """Each worker that dies leaves a hint; they must not fill the item, or the next one's lease is found too late."""
     for n in range(2 * MOST):
-        world.stores.pacer.reserve("one", 1, pace(RATE, 1), lead=0, hint=Hint(f"dead{n}", "0" * 26, n, 1))
+        world.stores.pacer.reserve("one", 1, pace(RATE, 1), lead=0, hint=LeaseHint(f"dead{n}", "0" * 26, n, 1))
         for _ in range(2):
             world.expired.look()
         assert len(world.stores.hints.read(["one"])) <= CROWDED
@@ -169,6 +169,6 @@ def test_a_hint_at_a_job_that_has_gone_is_passed_over(world: World) -> None:
     job = killed(world, 150)
     world.clock.sleep(LEASE_MARGIN + PATIENCE + CALL_TIMEOUT + 1)
     world.stores.expire(job)
-    world.stores.pacer.reserve("one", 1, pace(RATE, 1), lead=0, hint=Hint("gone0", "0" * 26, 3, 1))
+    world.stores.pacer.reserve("one", 1, pace(RATE, 1), lead=0, hint=LeaseHint("gone0", "0" * 26, 3, 1))
     assert world.expired.look() == 0
     assert replace(world.ledgers.read_all(job)[0]).status is LedgerStatus.BUSY

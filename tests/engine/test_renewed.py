@@ -9,7 +9,7 @@ import pytest
 
 from shared import contracts
 from shared.adapters.secrets import KEPT, Secrets
-from shared.bootstrap.sending import Lane
+from shared.bootstrap.sending import SendingLane
 from shared.contracts import Credential
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Outcome
@@ -62,7 +62,7 @@ class Account:
         )
         monkeypatch.setattr(registry, "provider", lambda _name: self.made)
         monkeypatch.setattr(engine, "Crew", lambda: FakePool)
-        self.lane = Lane(deployment, declared)
+        self.lane = SendingLane(deployment, declared)
 
     def made(self, needs: registry.Needs) -> Any:
         """Return the provider under a key."""

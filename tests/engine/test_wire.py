@@ -11,7 +11,7 @@ from shared.domain.lanes.pacing import pace
 from shared.engine.lane.calls import Calls
 from shared.engine.lane.send import PointerResult, Sender
 from shared.engine.lane.slots import LEAD
-from shared.ports import Request, Steps, Target
+from shared.ports import Steps, Target, WireRequest
 from tests.engine.pace import worst_second
 from tests.fakes.clock import FakePool
 from tests.fakes.faults import Crash
@@ -118,12 +118,12 @@ class Twice(SteppedProvider):
 
     def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
         yield from super().steps(content, targets, deadline=deadline)
-        yield Request("POST", "again", {}, b"", deadline)
+        yield WireRequest("POST", "again", {}, b"", deadline)
         return []
 
 
 class Unwritable(FakeWire):
-    def begin(self, request: Request, done: Done) -> bool:
+    def begin(self, request: WireRequest, done: Done) -> bool:
         raise ValueError("not a URL")
 
 
@@ -132,7 +132,7 @@ class Judge(SteppedProvider):
 
     def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
         try:
-            yield Request("POST", "bad url", {}, b"", deadline)
+            yield WireRequest("POST", "bad url", {}, b"", deadline)
         except ValueError:
             return [REFUSED]
         return []

@@ -11,7 +11,7 @@ from itertools import count
 from math import inf
 from typing import Any
 
-from shared.domain.lanes.lease_hints import MOST, Hint
+from shared.domain.lanes.lease_hints import MOST, LeaseHint
 from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, WRONG, Pace, Slots, own_clock
 from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Lowered, Switches
 from shared.ports import Clock, Retriable
@@ -211,12 +211,12 @@ class FakePacer:
         tap: Tap | None = None,
         tat: dict[Any, int] | None = None,
         switches: dict[str, Switches] | None = None,
-        hints: dict[tuple[str, str], Hint] | None = None,
+        hints: dict[tuple[str, str], LeaseHint] | None = None,
         judge: Clock | None = None,
     ) -> None:
         self.tat: dict[Any, int] = {} if tat is None else tat
         self.switches: dict[str, Switches] = {} if switches is None else switches
-        self.hints: dict[tuple[str, str], Hint] = {} if hints is None else hints
+        self.hints: dict[tuple[str, str], LeaseHint] = {} if hints is None else hints
         self.writes = [0, 0]
         self._skew = 0.0
         self.judge = judge
@@ -233,7 +233,7 @@ class FakePacer:
         lead: float,
         until: float = inf,
         job: str = "",
-        hint: Hint | None = None,
+        hint: LeaseHint | None = None,
     ) -> Slots:
         own = (credential, own_clock(job)) if pace.period else None
         cost, turn = round(k * pace.spacing * 1_000_000), round(pace.turn(k) * 1_000_000)
@@ -298,7 +298,7 @@ class FakePacer:
         pace: Pace,
         own: tuple[str, str] | None,
         turn: int,
-        hint: Hint | None,
+        hint: LeaseHint | None,
     ) -> int | Switches | None:
         with self._lock:
             found = self.switches.get(credential, AS_DECLARED)
@@ -327,7 +327,7 @@ class FakePacer:
                 self.tat[x] = now + round(pace.guard * 1_000_000)
         return bool(ahead)
 
-    def _note(self, credential: str, hint: Hint) -> None:
+    def _note(self, credential: str, hint: LeaseHint) -> None:
         there = sum(c == credential for c, _ in self.hints)
         if (credential, hint.worker) in self.hints or there < MOST:
             self.hints[credential, hint.worker] = hint
@@ -340,12 +340,12 @@ class FakeHints:
         self._hints = pacer.hints
         self._tap = tap or Tap()
 
-    def read(self, credentials: Sequence[str]) -> list[tuple[str, Hint]]:
+    def read(self, credentials: Sequence[str]) -> list[tuple[str, LeaseHint]]:
         return self._tap(
             "hints.read", lambda: [(c, hint) for (c, _), hint in sorted(self._hints.items()) if c in credentials]
         )
 
-    def forget(self, credential: str, hint: Hint) -> None:
+    def forget(self, credential: str, hint: LeaseHint) -> None:
         def remove() -> None:
             if self._hints.get((credential, hint.worker)) == hint:
                 del self._hints[credential, hint.worker]

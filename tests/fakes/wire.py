@@ -7,7 +7,7 @@ from typing import Self
 
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Outcome
-from shared.ports import AnswerLost, NoTime, Request, Response, Steps, Target
+from shared.ports import AnswerLost, NoTime, Response, Steps, Target, WireRequest
 from tests.fakes.clock import FakeClock
 from tests.fakes.provider import FakeProvider
 
@@ -31,14 +31,14 @@ class SteppedProvider(FakeProvider):
         self.spoil(targets)
         name = targets[0].ref
         self._asked[name] = targets
-        yield Request("POST", name, {}, b"", deadline)
+        yield WireRequest("POST", name, {}, b"", deadline)
         outcomes = self._outcomes.pop(name)
         fault = next((o for o in outcomes if isinstance(o, Exception)), None)
         if fault is not None:
             raise fault
         return [o for o in outcomes if not isinstance(o, Exception)]
 
-    def arrive(self, request: Request) -> None:
+    def arrive(self, request: WireRequest) -> None:
         """Take a request."""
         self._outcomes[request.url] = self._take(self._asked.pop(request.url), self._clock.now())
 
@@ -61,7 +61,7 @@ class FakeWire:
         self._provider = provider
         self._open: deque[tuple[float, Done]] = deque()
 
-    def begin(self, request: Request, done: Done) -> bool:
+    def begin(self, request: WireRequest, done: Done) -> bool:
         if self.cold and (self.begun + self.refused) % self.cold == 0:
             self.refused += 1
             return False

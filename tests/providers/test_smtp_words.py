@@ -7,7 +7,7 @@ import pytest
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
 from shared.adapters.smtp.transport import SmtpClient
-from shared.bootstrap import Deployment, Lane
+from shared.bootstrap import Deployment, SendingLane
 from shared.contracts import ENV_SETTINGS, Credential, Settings
 from shared.domain.content.smtp import Reply, SmtpStep
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
@@ -145,7 +145,7 @@ def test_a_lane_relays_and_keeps_its_connections_when_the_secret_changes() -> No
     with RelayServer(auth=True) as server:
         declared = Credential("relay", "smtp", "email", 10, f"smtp+plain://127.0.0.1:{server.port}")
         settings = Settings("test", (declared,), {"email": (declared.id,)})
-        served = Lane(Deployment({ENV_SETTINGS: settings.dumps()}), declared)
+        served = SendingLane(Deployment({ENV_SETTINGS: settings.dumps()}), declared)
         for n, secret in enumerate([SECRET, {**SECRET, "password": "wrong"}, SECRET]):
             made = served._provider(secret)
             assert isinstance(made, SmtpRelay)

@@ -17,7 +17,7 @@ from typing import Final, Self
 
 from shared.adapters.http.answer import WireAnswer
 from shared.adapters.http.transport import IDLE_SECONDS, JOIN, RECV, Connection, HttpClient, Origin, head_of, parse
-from shared.ports import AnswerLost, NoTime, Request, Response
+from shared.ports import AnswerLost, NoTime, Response, WireRequest
 
 FRESH: Final = 0.001
 """Seconds for which the idle connections count as looked at: a close takes longer on its way."""
@@ -87,7 +87,7 @@ class _Exchange:
         self._done(self._failure or self._reader.response)
 
 
-class Wire:
+class HttpWire:
     """Implements `ports.Wire` over a client's connections, which it gives back at its end. For one thread."""
 
     def __init__(self, client: HttpClient) -> None:
@@ -100,7 +100,7 @@ class Wire:
         self._soonest = float("inf")
         self._looked = 0.0
 
-    def begin(self, request: Request, done: Callable[[Response | AnswerLost], None]) -> bool:
+    def begin(self, request: WireRequest, done: Callable[[Response | AnswerLost], None]) -> bool:
         """Write a request on a connection that is open; False, and nothing was written, if there is none to trust.
 
         False also for bodies too long to be copied. `done` is called with the answer once, while this thread rests.

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from shared.domain.content.content import Mailbox
-from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, Kind, Template, variables
+from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, Template, TemplateKind, variables
 from shared.domain.lists.uploads import Checkpoint
 from shared.domain.namespaces import namespace
 
@@ -50,8 +50,8 @@ class Message:
             templates.InvalidTemplateError: one of them is refused; those of a stored message are not.
         """
         if channel != "email":
-            return (Template.parse(self.body, Kind.SMS if channel == "sms" else Kind.TEXT),)
-        parts = ((self.subject, Kind.SUBJECT), (self.body, Kind.HTML), (self.text, Kind.TEXT))
+            return (Template.parse(self.body, TemplateKind.SMS if channel == "sms" else TemplateKind.TEXT),)
+        parts = ((self.subject, TemplateKind.SUBJECT), (self.body, TemplateKind.HTML), (self.text, TemplateKind.TEXT))
         return tuple(Template.parse(text, kind) for text, kind in parts if text)
 
     def missing(self, channel: str, columns: Iterable[str], *, unsubscribe: bool) -> tuple[str, ...]:

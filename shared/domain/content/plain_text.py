@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from html import unescape
 from typing import Final
 
-from shared.domain.content.templates import Kind, Template
+from shared.domain.content.templates import Template, TemplateKind
 
 _OPEN: Final = re.compile(r"<(?:!--|[!?]|/?+[A-Za-z]|/[^A-Za-z])")
 """Where something other than text begins; any other `<` is text."""
@@ -72,7 +72,7 @@ def text_template(html: Template) -> Template:
     """
     marked = html.render({name: f"{_BEGIN}{name}{_END}" for name in html.variables})
     apart = _JOINED.sub(lambda m: f"{m[0]} ", plain_text(marked))
-    return Template.parse(_MARKED.sub(r"{{ \1 }}", apart), Kind.TEXT)
+    return Template.parse(_MARKED.sub(r"{{ \1 }}", apart), TemplateKind.TEXT)
 
 
 def plain_text(html: str) -> str:

@@ -7,7 +7,7 @@ and a mail that shows them is a mistake that a million people read. Names are AS
 case, which other scripts do not agree about. Single braces are text, and `}}` is if it closes two of them, as at the
 end of a media query or of JSON. docs/templates.md is for those who write templates.
 
-A value is data, never markup: rendered text is not read again, and a value is made safe for where it goes (`Kind`).
+A value is data, never markup: rendered text is not read again, and a value is made safe for its place (`TemplateKind`).
 """
 
 import re
@@ -50,7 +50,7 @@ _NOT_IN_LINE_RUN: Final = re.compile(_NOT_IN_LINE.pattern + "++")
 _MARKUP: Final = re.compile("[&<>\"']")
 
 
-class Kind(StrEnum):
+class TemplateKind(StrEnum):
     """Where a template's text goes, which decides what is done to values."""
 
     HTML = "html"
@@ -127,11 +127,11 @@ def _in_html(value: str) -> str:
     return escape(value) if _MARKUP.search(value) else value
 
 
-_SAFE: Final[Mapping[Kind, Callable[[str], str] | None]] = {
-    Kind.HTML: _in_html,
-    Kind.TEXT: None,
-    Kind.SUBJECT: _in_line,
-    Kind.SMS: None,
+_SAFE: Final[Mapping[TemplateKind, Callable[[str], str] | None]] = {
+    TemplateKind.HTML: _in_html,
+    TemplateKind.TEXT: None,
+    TemplateKind.SUBJECT: _in_line,
+    TemplateKind.SMS: None,
 }
 
 
@@ -146,7 +146,7 @@ class Template:
     """
 
     text: str = field(repr=False)
-    kind: Kind
+    kind: TemplateKind
     variables: tuple[str, ...] = field(compare=False)
     _frame: tuple[str, ...] = field(compare=False, repr=False)
     """Literals, and an empty string wherever a value goes."""
@@ -154,7 +154,7 @@ class Template:
     """Index in the frame and name of each value."""
 
     @classmethod
-    def parse(cls, text: str, kind: Kind) -> "Template":
+    def parse(cls, text: str, kind: TemplateKind) -> "Template":
         """Check and compile a template; linear in its length.
 
         Args:
@@ -167,7 +167,7 @@ class Template:
         reader = _Reader(text)
         if not reader.too_large():
             reader.read()
-            reader.controls(_NOT_IN_LINE if kind is Kind.SUBJECT else _UNSTORABLE)
+            reader.controls(_NOT_IN_LINE if kind is TemplateKind.SUBJECT else _UNSTORABLE)
         if reader.found:
             raise InvalidTemplateError(reader.faults())
         slots = tuple((i, name) for i, name in enumerate(reader.names) if name)

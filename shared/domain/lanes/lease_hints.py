@@ -14,7 +14,7 @@ MOST: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
+class LeaseHint:
     """A lease as it was when it last reserved slots. `worker`: a process and its lease, as no other is called."""
 
     worker: str
@@ -31,10 +31,10 @@ class Hint:
         return f"{self.job}-{self.chunk}-{self.epoch}"
 
 
-def read(name: str, text: str) -> Hint | None:
+def read(name: str, text: str) -> LeaseHint | None:
     """Read a hint; None if it is none that this version can read."""
     job, _, rest = text.partition("-")
     chunk, _, epoch = rest.partition("-")
     if not name.startswith(PREFIX) or not (job and chunk.isdecimal() and epoch.isdecimal()):
         return None
-    return Hint(name.removeprefix(PREFIX), job, int(chunk), int(epoch))
+    return LeaseHint(name.removeprefix(PREFIX), job, int(chunk), int(epoch))

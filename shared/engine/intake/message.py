@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from shared.domain.campaigns.campaign import MAX_PACKED, Message
 from shared.domain.content.plain_text import text_template
-from shared.domain.content.templates import InvalidTemplateError, Kind, Template
+from shared.domain.content.templates import InvalidTemplateError, Template, TemplateKind
 from shared.domain.recipients.addresses import Address
 from shared.engine.intake.addresses import address_of, mailbox
 from shared.engine.intake.declined import Decline, FieldFault, invalid
@@ -67,14 +67,14 @@ def _short(draft: Draft, prefix: str) -> Message:
 
 
 def _check_templates(message: Message, channel: str, prefix: str) -> None:
-    kinds: Mapping[str, Kind] = {"body": Kind.SMS}
+    kinds: Mapping[str, TemplateKind] = {"body": TemplateKind.SMS}
     if channel == EMAIL:
-        kinds = {"subject": Kind.SUBJECT, "body": Kind.HTML, "text": Kind.TEXT}
+        kinds = {"subject": TemplateKind.SUBJECT, "body": TemplateKind.HTML, "text": TemplateKind.TEXT}
     faults: list[FieldFault] = []
     for name, kind in kinds.items():
         try:
             template = Template.parse(getattr(message, name), kind)
-            if kind is Kind.HTML and not message.text:
+            if kind is TemplateKind.HTML and not message.text:
                 text_template(template)  # what is derived may be too large, too
         except InvalidTemplateError as error:
             faults += [

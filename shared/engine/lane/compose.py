@@ -12,7 +12,14 @@ from typing import Final
 from shared.domain.content import sms
 from shared.domain.content.content import Content
 from shared.domain.content.plain_text import text_template
-from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, InvalidTemplateError, Kind, Template, variables
+from shared.domain.content.templates import (
+    RECIPIENT,
+    UNSUBSCRIBE_URL,
+    InvalidTemplateError,
+    Template,
+    TemplateKind,
+    variables,
+)
 from shared.domain.content.unsubscribe import Unsubscription
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
@@ -129,9 +136,9 @@ class _Texts:
 
     @classmethod
     def of(cls, job: Job, content: Content) -> "_Texts":
-        kind = Kind.SMS if job.channel == "sms" else Kind.TEXT
-        subject = Template.parse(content.subject, Kind.SUBJECT)
-        html = Template.parse(content.html, Kind.HTML)
+        kind = TemplateKind.SMS if job.channel == "sms" else TemplateKind.TEXT
+        subject = Template.parse(content.subject, TemplateKind.SUBJECT)
+        html = Template.parse(content.html, TemplateKind.HTML)
         text = text_template(html) if content.html and not content.text else Template.parse(content.text, kind)
         bodies = variables((html, text))
         return cls(job.channel, subject, html, text, variables((subject, html, text)), bodies)

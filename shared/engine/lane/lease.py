@@ -23,7 +23,7 @@ from shared.domain.jobs.outcomes import (
     Unknown,
 )
 from shared.domain.jobs.states import Cell
-from shared.domain.lanes.lease_hints import Hint
+from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import Pace
 from shared.domain.recipients.suppressions import Reach
 from shared.engine.lane.call_counters import Count
@@ -102,7 +102,7 @@ class Lease:
     """When addresses of the account were last suppressed, and unsubscribed, as that look has surely seen."""
     end: float = 0.0
     """Unix seconds by which the next window is to be claimed, or the lease to be ended: it runs out a margin later."""
-    hint: Hint | None = None
+    hint: LeaseHint | None = None
     """What says where it is, for who looks for the leases of dead workers."""
     count: Count = field(default_factory=Count)
     """What the calls of all its windows came to."""

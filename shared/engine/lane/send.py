@@ -17,7 +17,7 @@ from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.queue import Expired, NotDue
 from shared.domain.jobs.states import ACTIVE, Cell, Change, JobState
 from shared.domain.lanes.backoff import MAX_QUEUE_DELAY
-from shared.domain.lanes.lease_hints import Hint
+from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import HORIZON, OWN_WAIT, Pace, Slots, pace
 from shared.domain.recipients.suppressions import Reach, reaches
 from shared.engine.lane.admission import Admission
@@ -142,7 +142,7 @@ class Sender:
         lease.end = ledger.until / 1000 - self._lease_margin
         try:
             with self._calls.lease(self._threads()) as turn, self._booking.place() as place:
-                lease.hint = Hint(place, job_id, number, ledger.epoch)
+                lease.hint = LeaseHint(place, job_id, number, ledger.epoch)
                 if not self._windows(lease, turn, deadline):
                     return PointerResult.NOTHING
         except Exception:

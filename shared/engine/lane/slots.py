@@ -10,7 +10,7 @@ from typing import Final
 from uuid import uuid4
 
 from shared.domain.jobs.outcomes import Outcome, Throttled
-from shared.domain.lanes.lease_hints import Hint
+from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import HORIZON, Pace, Slots
 from shared.domain.lanes.switches import AS_DECLARED
 from shared.ports import Clock, Pacer, Retriable
@@ -107,7 +107,7 @@ class SlotClient:
         return self.switches.lowered.until > rate.lowered.until
 
     def reserve(
-        self, wanted: int, rate: Pace, *, ahead: float, until: float, job: str, hint: Hint | None = None
+        self, wanted: int, rate: Pace, *, ahead: float, until: float, job: str, hint: LeaseHint | None = None
     ) -> Slots:
         """Reserve slots, the first no sooner than `ahead` seconds after the reservation's answer is here.
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from shared import contracts
 from shared.domain.jobs.ledger import LedgerStatus
-from shared.domain.lanes.lease_hints import MOST, Hint
+from shared.domain.lanes.lease_hints import MOST, LeaseHint
 from shared.engine.lane.recovery import Recovery
 from shared.ports import Clock, Hints, LedgerStore, Queue, Records
 
@@ -56,7 +56,7 @@ class ExpiredLeases:
         self._credentials = credentials
         self._clock = clock
         self._queue = queue
-        self._over: dict[tuple[str, Hint], float] = {}
+        self._over: dict[tuple[str, LeaseHint], float] = {}
         """Hints whose lease has ended, and since when that is known here: these need no more reads."""
 
     def begin(self) -> int:
@@ -92,7 +92,7 @@ class ExpiredLeases:
             raise faults[0]
         return taken
 
-    def _end(self, credential: str, hint: Hint) -> bool:
+    def _end(self, credential: str, hint: LeaseHint) -> bool:
         """Take a lease over if it ran out; notes if it has ended."""
         now = self._clock.now()
         ledger = self._ledgers.read(hint.job, hint.chunk)

@@ -6,7 +6,7 @@ from typing import Any
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo
 from shared.domain.lanes import lease_hints
-from shared.domain.lanes.lease_hints import MOST, PREFIX, Hint
+from shared.domain.lanes.lease_hints import MOST, PREFIX, LeaseHint
 
 
 class Notes:
@@ -15,7 +15,7 @@ class Notes:
     def __init__(self) -> None:
         self._there: dict[str, frozenset[str]] = {}
 
-    def has_room(self, credential: str, hint: Hint) -> bool:
+    def has_room(self, credential: str, hint: LeaseHint) -> bool:
         """Tell whether a hint may be written, by what the item held when it was last seen."""
         there = self._there.get(credential, frozenset())
         return hint.name in there or len(there) < MOST
@@ -32,13 +32,13 @@ class DynamoHints:
         self._db = dynamo
         self._table = table
 
-    def read(self, credentials: Sequence[str]) -> list[tuple[str, Hint]]:
+    def read(self, credentials: Sequence[str]) -> list[tuple[str, LeaseHint]]:
         """Return the hints of some credentials, each with its credential."""
         items = self._db.batch_get(self._table, [keys.pacer(c) for c in credentials])
         of = {keys.pacer(c)["pk"]["S"]: c for c in credentials}
         return [(of[item["pk"]["S"]], hint) for item in items for hint in _hints(item)]
 
-    def forget(self, credential: str, hint: Hint) -> None:
+    def forget(self, credential: str, hint: LeaseHint) -> None:
         """Remove a hint, unless its worker has written another since."""
         try:
             self._db.call(
@@ -54,7 +54,7 @@ class DynamoHints:
             return
 
 
-def _hints(item: Mapping[str, Any]) -> Iterator[Hint]:
+def _hints(item: Mapping[str, Any]) -> Iterator[LeaseHint]:
     for name in sorted(item):
         hint = lease_hints.read(name, item[name].get("S", ""))
         if hint is not None:

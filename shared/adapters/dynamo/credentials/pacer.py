@@ -18,7 +18,7 @@ from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s
 from shared.adapters.dynamo.credentials.lease_hints import Notes
 from shared.adapters.dynamo.credentials.switches import lowered_of, rate_of, switches
-from shared.domain.lanes.lease_hints import Hint
+from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, WRONG, Pace, Slots, own_clock
 from shared.domain.lanes.switches import Lowered
 from shared.ports import Clock, Retriable
@@ -54,7 +54,7 @@ class _Wish:
     cost: int
     own: str
     turn: int
-    hint: Hint | None
+    hint: LeaseHint | None
 
 
 class DynamoPacer:
@@ -101,7 +101,7 @@ class DynamoPacer:
         lead: float,
         until: float = inf,
         job: str = "",
-        hint: Hint | None = None,
+        hint: LeaseHint | None = None,
     ) -> Slots:
         """Reserve k slots; waits while the credential is reserved too far ahead. A lost answer wastes slots."""
         idle = not self._behind.get(credential, False)
@@ -154,7 +154,7 @@ class DynamoPacer:
         return told
 
     def _wish(
-        self, credential: str, k: int, pace: Pace, lead: float, waited: float, job: str, hint: Hint | None
+        self, credential: str, k: int, pace: Pace, lead: float, waited: float, job: str, hint: LeaseHint | None
     ) -> _Wish:
         asked = round((self._clock.now() + lead) * _MICRO)
         return _Wish(
