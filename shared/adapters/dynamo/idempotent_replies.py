@@ -1,4 +1,4 @@
-"""IdempotentReplies already given under an idempotency key, for requests that would no longer be valid if made anew."""
+"""Answers already given under an idempotency key, for requests that would no longer be valid if made anew."""
 
 from typing import Any
 

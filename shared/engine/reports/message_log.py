@@ -1,4 +1,4 @@
-"""MessageLog and live counts, put together from chunk (who), ledger cell (state) and details (when, through whom)."""
+"""Message logs and live counts, put together from chunk (who), ledger cell (state) and details (when, through whom)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

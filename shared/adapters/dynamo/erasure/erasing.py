@@ -160,7 +160,7 @@ class Eraser:
             request["ExclusiveStartKey"] = after
 
     def _unread(self, lists: set[str]) -> None:
-        """ErasureReport lists whose chunks may have come behind the scan, unless that is said of them already."""
+        """Report lists whose chunks may have come behind the scan, unless that is said of them already."""
         for name in sorted(x for x in lists if not any(x in sentence for sentence in self.report.kept)):
             self.report.kept.append(f"The list {name} was being read meanwhile and may name the person: erase again.")
 
