@@ -145,7 +145,7 @@ def test_every_promise_has_a_test_and_every_test_a_promise() -> None:
 
 def test_every_setting_is_on_their_page() -> None:
     named = set(SPAN.findall(prose(ROOT / "docs" / "settings.md")))
-    told = {"Posthaste": "", "Credential": "", "Retention": "retention."}
+    told = {"Posthaste": "", "CredentialFields": "", "Retention": "retention."}
     fields = [
         told[group.name] + line.target.id
         for group in ast.parse(read(ROOT / "infra" / "schema.py")).body
