@@ -61,7 +61,7 @@ class Account:
             secrets=Secrets(self.manager, "dev", world.clock),  # type: ignore[arg-type]
         )
         monkeypatch.setattr(registry, "provider", lambda _name: self.made)
-        monkeypatch.setattr(engine, "Crew", lambda: FakePool)
+        monkeypatch.setattr(engine, "ThreadPool", lambda: FakePool)
         self.lane = SendingLane(deployment, declared)
 
     def made(self, needs: registry.Needs) -> Any:
