@@ -45,7 +45,7 @@ from shared.engine.outcome.track import Tracker
 from shared.engine.pool import ThreadPool
 from shared.providers import registry
 from shared.providers._common import REF_ARG
-from shared.providers.sendgrid_events import SIGNATURE_HEADER, TIMESTAMP_HEADER
+from shared.providers.sendgrid.events import SIGNATURE_HEADER, TIMESTAMP_HEADER
 from tests.fakes.clock import FakeClock
 from tests.fakes.world import World
 

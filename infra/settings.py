@@ -119,16 +119,16 @@ def workers(rate: float) -> int:
 
 
 def providers() -> list[str]:
-    """Return the providers a credential may name: the files in `shared/providers` that define `PROVIDER`.
+    """Return the providers a credential may name: the packages in `shared/providers` whose `send` defines `PROVIDER`.
 
     They are read, not imported: infra knows of the functions' code only the contracts. `test` is built in.
     """
     found = []
-    for file in (ROOT / "shared" / "providers").glob("[a-z]*.py"):
+    for file in (ROOT / "shared" / "providers").glob("[a-z]*/send.py"):
         body = ast.parse(file.read_text(encoding="utf-8")).body
         targets = [t for s in body for t in (s.targets if isinstance(s, ast.Assign) else [getattr(s, "target", None)])]
         if any(isinstance(t, ast.Name) and t.id == "PROVIDER" for t in targets):
-            found.append(file.stem.replace("_", "-"))
+            found.append(file.parent.name.replace("_", "-"))
     return sorted(set(found) - {contracts.TEST_CREDENTIAL})
 
 

@@ -83,7 +83,7 @@ def _read(settings: Settings, body: str) -> tuple[str, list[Word]]:
     try:
         return load_feedback(body)
     except KeyError:
-        from shared.providers.ses_events import from_topic  # noqa: PLC0415 - only deployments with SES need it
+        from shared.providers.ses.events import from_topic  # noqa: PLC0415 - only deployments with SES need it
 
         credential, some = from_topic(body)
         known = any(c.id == credential and c.provider == "ses" for c in settings.credentials)

@@ -1,6 +1,6 @@
-"""Which provider is served by which file: `shared.providers.<name>`, loaded when it is first asked for.
+"""Which provider is served by which package: `shared.providers.<name>`, loaded when it is first asked for.
 
-A provider's file exposes `PROVIDER`, a factory; `WEBHOOKS`, a factory or None; `SECRET`, the fields of its
+Its module `send` exposes `PROVIDER`, a factory; `WEBHOOKS`, a factory or None; `SECRET`, the fields of its
 credentials' secrets; and `RESOLVES` if it can be asked what became of a message.
 """
 
@@ -85,12 +85,13 @@ WebhooksFactory = Callable[[], WebhookReader]
 def _find(name: str, attribute: str) -> object:
     if _NAME.fullmatch(name) is None:
         raise KeyError(name)
-    path = f"{__package__}.{name.replace('-', '_')}"
+    package = f"{__package__}.{name.replace('-', '_')}"
+    path = f"{package}.send"
     try:
         module = import_module(path)
     except ModuleNotFoundError as error:
-        if error.name != path:
-            raise  # the provider's file is there and lacks something
+        if error.name not in (package, path):
+            raise  # the provider's module is there and lacks something
         raise KeyError(name) from None
     found: object = getattr(module, attribute, None)
     if found is None:

@@ -17,10 +17,10 @@ from shared.domain.jobs.outcomes import Outcome, Rejected
 from shared.domain.lanes.breaker import BreakerState
 from shared.ports import Provider, Response, Target
 from shared.providers import registry
-from shared.providers.mailgun import Mailgun
-from shared.providers.resend import Resend
-from shared.providers.sendgrid import SendGrid
-from shared.providers.smtp import SmtpRelay
+from shared.providers.mailgun.send import Mailgun
+from shared.providers.resend.send import Resend
+from shared.providers.sendgrid.send import SendGrid
+from shared.providers.smtp.send import SmtpRelay
 from tests.engine.failing import breaker
 from tests.fakes.world import World, credential
 from tests.providers.contract import target
@@ -164,7 +164,7 @@ PROVIDERS: Final[Mapping[str, tuple[Callable[[str], Provider], ...]]] = {
 
 def test_every_provider_is_attacked() -> None:
     folder = Path(registry.__file__).parent
-    with_replies = {x.stem for x in folder.glob("*.py") if "PROVIDER: Final" in x.read_text("utf-8")}
+    with_replies = {x.parent.name for x in folder.glob("*/send.py") if "PROVIDER: Final" in x.read_text("utf-8")}
     assert set(PROVIDERS) == with_replies - {"test"}
 
 

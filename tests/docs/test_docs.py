@@ -19,7 +19,7 @@ from functions.api.openapi import WEBHOOK_CODES
 from shared.adapters.dynamo.accounts.accounts import TEST_SHARE
 from shared.adapters.dynamo.accounts.buckets import BURST, RATE
 from shared.domain.accounts import Scope
-from shared.providers.test import FATES, NUMBERS
+from shared.providers.test.send import FATES, NUMBERS
 from shared.web.problems import CODES
 from tests.mutants.catalogue import MUTANTS
 
@@ -37,7 +37,7 @@ WORD = re.compile(r"[a-z][a-z-]*")
 
 OF_CODE = re.compile(r"(?<![\w/.])docs/(?:adr/[0-9]{4}\b[a-z-]*|[a-z/-]+\.md)")
 COMMAND = re.compile(r"(?:^|\. |bin/)posthaste ([^|#]*)")
-EXAMPLES = {"shared/providers/example_mail.py"}
+EXAMPLES = {"shared/providers/example_mail/send.py"}
 """What docs/adding-a-provider.md has its reader write."""
 
 

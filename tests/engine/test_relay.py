@@ -8,7 +8,7 @@ import pytest
 
 from shared.adapters.smtp.transport import SmtpClient
 from shared.domain.jobs.states import JobState
-from shared.providers.smtp import SmtpRelay
+from shared.providers.smtp.send import SmtpRelay
 from tests.fakes.world import World, credential
 from tests.providers.relay import PASSWORD, USER, Faults, RelayServer
 

@@ -5,7 +5,7 @@ from typing import Final
 from tests.mutants.mutant import Mutant
 
 LEASE: Final = "shared/engine/lane/lease.py"
-SENDGRID: Final = "shared/providers/sendgrid.py"
+SENDGRID: Final = "shared/providers/sendgrid/send.py"
 
 PROVIDERS: Final = (
     Mutant(
@@ -61,7 +61,7 @@ PROVIDERS: Final = (
     Mutant(
         "absence is proof before events have settled",
         1,
-        "shared/providers/mailgun_lookup.py",
+        "shared/providers/mailgun/lookup.py",
         'return Unknown("too_early") if isinstance(found, Absent) and now - at < SETTLED else found',
         "return found",
         "tests/providers/test_mailgun_lookup.py::test_absence_is_proof_only_when_events_have_settled",
@@ -69,7 +69,7 @@ PROVIDERS: Final = (
     Mutant(
         "what Mailgun's logs do not show was never taken",
         1,
-        "shared/providers/mailgun_lookup.py",
+        "shared/providers/mailgun/lookup.py",
         "    if isinstance(found, Accepted):\n        return found\n",
         '    if isinstance(found, Accepted):\n        return found\n    if found == Unknown("not_found"):\n'
         "        return Absent()\n",
@@ -78,7 +78,7 @@ PROVIDERS: Final = (
     Mutant(
         "what SendGrid's logs do not show was never taken",
         1,
-        "shared/providers/sendgrid_lookup.py",
+        "shared/providers/sendgrid/lookup.py",
         'return Unknown("not_found")',
         "from shared.domain.jobs.outcomes import Absent\n\n    return Absent()",
         "tests/providers/test_sendgrid_lookup.py::test_nothing_ever_proves_absence[3600.0]",
@@ -86,7 +86,7 @@ PROVIDERS: Final = (
     Mutant(
         "Resend's key without the attempt",
         1,
-        "shared/providers/resend.py",
+        "shared/providers/resend/send.py",
         '"Idempotency-Key": target.ref}',
         '"Idempotency-Key": target.ref.rpartition("-")[0]}',
         "tests/providers/test_resend_simulated.py::test_a_new_attempt_is_never_answered_for_an_older_one",
@@ -126,7 +126,7 @@ PROVIDERS: Final = (
     Mutant(
         "a relay gets every header",
         9,
-        "shared/providers/smtp.py",
+        "shared/providers/smtp/send.py",
         "if any(name.lower() not in allowed for name, _ in content.headers):",
         "if any(name.lower() not in allowed for name, _ in content.headers[:0]):",
         "tests/attacks/test_headers_that_instruct_relays.py"
@@ -144,7 +144,7 @@ PROVIDERS: Final = (
     Mutant(
         "signature check skipped: SendGrid",
         9,
-        "shared/providers/sendgrid_events.py",
+        "shared/providers/sendgrid/events.py",
         "if not any(_holds(key, signature, signed) for key in known):",
         "if not (signed and known):",
         "tests/providers/test_sendgrid_events.py::test_several_keys_while_they_are_rotated",
@@ -152,7 +152,7 @@ PROVIDERS: Final = (
     Mutant(
         "signature check skipped: Mailgun",
         9,
-        "shared/providers/mailgun_events.py",
+        "shared/providers/mailgun/events.py",
         "if not sum([hmac.compare_digest(ours, theirs) for ours in made for theirs in signatures]):",
         "if not made:",
         "tests/providers/test_mailgun_events.py::test_several_keys_while_they_are_changed",
@@ -177,7 +177,7 @@ PROVIDERS: Final = (
     Mutant(
         "a post that makes no sense is taken",
         10,
-        "shared/providers/sendgrid_events.py",
+        "shared/providers/sendgrid/events.py",
         '            raise BadEvents("not_an_array_of_objects")\n',
         "            events = []\n",
         "tests/providers/test_sendgrid_events.py::test_a_body_that_is_not_an_array_of_objects[[1]]",

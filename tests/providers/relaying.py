@@ -8,7 +8,7 @@ from shared.adapters.smtp.transport import SmtpClient
 from shared.domain.content.smtp import Mail, Relay, Reply, Tls
 from shared.domain.jobs.outcomes import Outcome
 from shared.ports import Target
-from shared.providers.smtp import SmtpRelay
+from shared.providers.smtp.send import SmtpRelay
 from tests.providers.contract import CONTENT, target
 from tests.providers.relay import PASSWORD, USER
 

@@ -12,7 +12,7 @@ from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Outcome, Rejected
 from shared.ports import Response, Target
 from shared.providers.registry import AwsAccount, AwsKeys
-from shared.providers.ses import Ses
+from shared.providers.ses.send import Ses
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, FakeHttp, Fixed
 

@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 from shared.contracts import Word, dump_feedback, load_feedback
 from shared.ports import Fetching, Response
 from shared.providers._common import REF_ARG
-from shared.providers.ses_events import CREDENTIAL_ARG, SesWebhooks, from_topic
+from shared.providers.ses.events import CREDENTIAL_ARG, SesWebhooks, from_topic
 from tests.providers.contract import JOB
 from tests.providers.fakes import FakeHttp, Fixed
 

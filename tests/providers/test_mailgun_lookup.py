@@ -11,8 +11,8 @@ from shared.adapters.http.transport import HttpClient
 from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response
 from shared.providers._common import REF_ARG
-from shared.providers.mailgun import Mailgun
-from shared.providers.mailgun_lookup import LIMIT, MAX_PAGES, RESOLVES_WITHIN, SETTLED
+from shared.providers.mailgun.lookup import LIMIT, MAX_PAGES, RESOLVES_WITHIN, SETTLED
+from shared.providers.mailgun.send import Mailgun
 from simulator.run import Simulator
 from tests.providers.contract import CONTENT, FAR, target
 from tests.providers.fakes import NOW, FakeHttp, Fixed

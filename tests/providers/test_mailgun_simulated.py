@@ -11,8 +11,8 @@ from shared.adapters.http.transport import HttpClient
 from shared.domain.content.content import Mailbox
 from shared.domain.jobs.outcomes import Accepted, Rejected
 from shared.ports import Target
-from shared.providers.mailgun import Mailgun
-from shared.providers.mailgun_events import MailgunWebhooks
+from shared.providers.mailgun.events import MailgunWebhooks
+from shared.providers.mailgun.send import Mailgun
 from simulator.run import Simulator
 from tests.providers.contract import CONTENT, FAR, JOB, send_apart, target
 from tests.providers.hooks import Hook

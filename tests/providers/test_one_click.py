@@ -20,7 +20,7 @@ from shared.engine.lane.compose import Composition
 from shared.ports import Http, Provider, Response
 from shared.providers import registry
 from shared.providers.registry import Needs
-from shared.providers.smtp import SmtpRelay
+from shared.providers.smtp.send import SmtpRelay
 from simulator.run import Simulator
 from tests.fakes.links import FakeLinks
 from tests.fakes.world import World

@@ -6,17 +6,17 @@ import pytest
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
 from shared.providers import registry
-from shared.providers.mailgun import Mailgun
-from shared.providers.mailgun_events import MailgunWebhooks
+from shared.providers.mailgun.events import MailgunWebhooks
+from shared.providers.mailgun.send import Mailgun
 from shared.providers.registry import Needs
-from shared.providers.resend import Resend
-from shared.providers.resend_events import ResendWebhooks
-from shared.providers.sendgrid import SendGrid
-from shared.providers.sendgrid_events import SendGridWebhooks
-from shared.providers.ses import Ses
-from shared.providers.ses_events import SesWebhooks
-from shared.providers.twilio import Twilio
-from shared.providers.twilio_events import TwilioWebhooks
+from shared.providers.resend.events import ResendWebhooks
+from shared.providers.resend.send import Resend
+from shared.providers.sendgrid.events import SendGridWebhooks
+from shared.providers.sendgrid.send import SendGrid
+from shared.providers.ses.events import SesWebhooks
+from shared.providers.ses.send import Ses
+from shared.providers.twilio.events import TwilioWebhooks
+from shared.providers.twilio.send import Twilio
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ def test_only_what_is_asked_for_is_loaded() -> None:
         "print(sorted(m for m in sys.modules if m.startswith('shared.providers.') or m == 'cryptography'))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert found.strip() == "['shared.providers.registry', 'shared.providers.test']"
+    assert found.strip() == "['shared.providers.registry', 'shared.providers.test', 'shared.providers.test.send']"

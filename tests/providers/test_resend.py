@@ -11,7 +11,7 @@ from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response, Target
 from shared.providers._common import JOIN, REF_ARG, TO_ARG, digest
-from shared.providers.resend import RESOLVES_WITHIN, Resend
+from shared.providers.resend.send import RESOLVES_WITHIN, Resend
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, Fixed
 from tests.providers.fakes import FakeHttp as Transport

@@ -15,7 +15,7 @@ from shared.contracts import Word, dump_feedback, load_feedback
 from shared.domain.jobs.feedback import WordKind
 from shared.ports import BadEvents, BadSignature
 from shared.providers._common import MAX_AHEAD, REF_ARG, TO_ARG, digest
-from shared.providers.resend_events import MAX_AGE, ResendWebhooks
+from shared.providers.resend.events import MAX_AGE, ResendWebhooks
 from tests.providers.contract import JOB, check_reading
 from tests.providers.test_sendgrid_events import JSON
 

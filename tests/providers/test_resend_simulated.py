@@ -10,8 +10,8 @@ from shared.adapters.http.transport import HttpClient
 from shared.domain.content.content import Mailbox
 from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Unknown
 from shared.ports import Target
-from shared.providers.resend import Resend
-from shared.providers.resend_events import ResendWebhooks
+from shared.providers.resend.events import ResendWebhooks
+from shared.providers.resend.send import Resend
 from simulator.run import Simulator
 from tests.providers.contract import CONTENT, FAR, target
 from tests.providers.hooks import Hook

@@ -32,7 +32,7 @@ from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response, Target
 from shared.providers._common import JOIN, REF_ARG, STANDARD, TO_ARG, digest
-from shared.providers.sendgrid import SendGrid
+from shared.providers.sendgrid.send import SendGrid
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, Fixed
 from tests.providers.fakes import FakeHttp as Transport

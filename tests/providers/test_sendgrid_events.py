@@ -13,7 +13,7 @@ from shared.contracts import Word, dump_feedback, load_feedback
 from shared.domain.jobs.feedback import WordKind
 from shared.ports import BadEvents, BadSignature
 from shared.providers._common import MAX_AHEAD, REF_ARG, TO_ARG, digest
-from shared.providers.sendgrid_events import MAX_AGE, SIGNATURE_HEADER, TIMESTAMP_HEADER, SendGridWebhooks
+from shared.providers.sendgrid.events import MAX_AGE, SIGNATURE_HEADER, TIMESTAMP_HEADER, SendGridWebhooks
 from tests.providers.contract import JOB, check_reading
 
 NOW = 1_790_000_000

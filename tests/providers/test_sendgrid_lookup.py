@@ -7,8 +7,8 @@ import pytest
 from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
 from shared.ports import AnswerLost, NotSent, Response
 from shared.providers._common import REF_ARG
-from shared.providers.sendgrid import SendGrid
-from shared.providers.sendgrid_lookup import MAX_READ, RESOLVES_WITHIN
+from shared.providers.sendgrid.lookup import MAX_READ, RESOLVES_WITHIN
+from shared.providers.sendgrid.send import SendGrid
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, Fixed
 from tests.providers.test_mailgun_lookup import Pages

@@ -5,8 +5,8 @@ import json
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
 from shared.domain.jobs.outcomes import Accepted, NotTogether, Rejected
-from shared.providers.sendgrid import SendGrid
-from shared.providers.sendgrid_events import SendGridWebhooks
+from shared.providers.sendgrid.events import SendGridWebhooks
+from shared.providers.sendgrid.send import SendGrid
 from simulator.run import Simulator
 from tests.providers.contract import CONTENT, FAR, target
 

@@ -16,10 +16,10 @@ from shared.ports import Provider, Sized, Target
 from shared.providers import registry
 from shared.providers._common import JOIN, REF_ARG, STANDARD, TO_ARG, digest
 from shared.providers.registry import AwsAccount, AwsKeys, Needs
-from shared.providers.ses import MAX_INLINE, PER_CALL
-from shared.providers.ses_events import CREDENTIAL_ARG
-from shared.providers.ses_request import literal
-from simulator.ses import render
+from shared.providers.ses.events import CREDENTIAL_ARG
+from shared.providers.ses.request import literal
+from shared.providers.ses.send import MAX_INLINE, PER_CALL
+from simulator.vendors.ses import render
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, FakeHttp, Fixed
 from tests.providers.ses_calls import DECLARED, ID, KEYS, ROLE, TAKEN, down, request_of, ses, tags

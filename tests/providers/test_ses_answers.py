@@ -7,7 +7,7 @@ import pytest
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response
 from shared.providers._common import BATCH_REFUSED
-from shared.providers.ses import ENTRIES, ERRORS
+from shared.providers.ses.send import ENTRIES, ERRORS
 from tests.providers.ses_calls import ID, SHAPES, TAKEN, down, outcomes_of, results
 
 # The answer

@@ -9,7 +9,7 @@ from shared.contracts import Word
 from shared.domain.jobs.feedback import WordKind
 from shared.ports import BadEvents, Reading
 from shared.providers._common import REF_ARG, TO_ARG, digest
-from shared.providers.ses_events import CREDENTIAL_ARG, VALIDATION, SesWebhooks, from_topic
+from shared.providers.ses.events import CREDENTIAL_ARG, VALIDATION, SesWebhooks, from_topic
 from tests.providers.contract import check_reading
 from tests.providers.ses_posts import NOW, REF, bounce, delivery, event, iso, post, words
 from tests.providers.test_sendgrid_events import JSON

@@ -16,7 +16,7 @@ from shared.domain.jobs.outcomes import Accepted, Rejected, Throttled
 from shared.ports import Provider, Target
 from shared.providers import registry
 from shared.providers.registry import Needs
-from shared.providers.ses_events import SesWebhooks, from_topic
+from shared.providers.ses.events import SesWebhooks, from_topic
 from simulator.run import Simulator
 from tests.providers.contract import CONTENT, FAR, send_apart, target
 from tests.providers.hooks import Hook

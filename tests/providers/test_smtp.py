@@ -15,7 +15,7 @@ from shared.domain.content.smtp import Reply, SmtpStep, Tls
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Target
-from shared.providers.smtp import PAUSE, SmtpRelay
+from shared.providers.smtp.send import PAUSE, SmtpRelay
 from tests.fakes.shifted import ShiftedClock
 from tests.providers.contract import CONTENT, FAR, NEAR, target
 from tests.providers.fakes import NOW, Fixed

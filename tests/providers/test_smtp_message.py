@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.domain.content.content import Attachment, Content, Mailbox
-from shared.providers.smtp_message import Unsendable, common, mailbox, message_id, own
+from shared.providers.smtp.message import Unsendable, common, mailbox, message_id, own
 
 REF = "0123456789abcdefghjkmnpqrs-0-0-1"
 NOW = 1_790_000_000.7

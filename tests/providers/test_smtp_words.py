@@ -14,7 +14,7 @@ from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected,
 from shared.ports import AnswerLost, Interrupted, NoTime, NotSent, Unfit
 from shared.providers import registry
 from shared.providers.registry import Needs
-from shared.providers.smtp import PAUSE, UNAUTHORIZED, SmtpRelay, judged, queue_id
+from shared.providers.smtp.send import PAUSE, UNAUTHORIZED, SmtpRelay, judged, queue_id
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, Fixed
 from tests.providers.relay import RelayServer

@@ -5,7 +5,7 @@ import pytest
 from shared.contracts import load_feedback
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Unknown
 from shared.ports import Retriable
-from shared.providers import test as under_test
+from shared.providers.test import send as under_test
 from tests.providers.contract import CONTENT, target
 
 

@@ -18,7 +18,7 @@ from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected,
 from shared.ports import AnswerLost, NoTime, NotSent, Response
 from shared.providers import registry
 from shared.providers.registry import Needs
-from shared.providers.twilio import MAX_BODY, REFUSALS, THROTTLED, Twilio
+from shared.providers.twilio.send import MAX_BODY, REFUSALS, THROTTLED, Twilio
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, Fixed
 from tests.providers.fakes import FakeHttp as Transport

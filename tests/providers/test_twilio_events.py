@@ -13,7 +13,7 @@ from shared.contracts import Word, dump_feedback, load_feedback
 from shared.domain.jobs.feedback import HARD, SOFT, WordKind, join, state_of
 from shared.domain.jobs.states import Cell
 from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature
-from shared.providers.twilio_events import CODES, STATUSES, TwilioWebhooks
+from shared.providers.twilio.events import CODES, STATUSES, TwilioWebhooks
 from tests.providers.contract import JOB, check_reading
 
 NOW = 1_790_000_000

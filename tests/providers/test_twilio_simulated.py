@@ -14,7 +14,7 @@ from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected
 from shared.ports import Target
 from shared.providers import registry
-from shared.providers.twilio import Twilio
+from shared.providers.twilio.send import Twilio
 from simulator.run import Simulator
 from tests.fakes.clock import FakeClock
 from tests.fakes.queues import FakeQueue

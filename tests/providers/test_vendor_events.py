@@ -11,9 +11,9 @@ import pytest
 
 from shared.domain.jobs.feedback import WordKind
 from shared.providers._common import REF_ARG
-from shared.providers.resend_events import EVENTS, ResendWebhooks
+from shared.providers.resend.events import EVENTS, ResendWebhooks
 from simulator.model import Content
-from simulator.resend import DETAILS, Mail, Resend
+from simulator.vendors.resend import DETAILS, Mail, Resend
 from tests.providers.contract import target
 from tests.providers.test_vendor_documents import FOLDER, faults
 

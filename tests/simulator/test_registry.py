@@ -4,23 +4,22 @@ from pathlib import Path
 
 import pytest
 
-import simulator
-from simulator import SimulatorProcess
+from simulator import SimulatorProcess, vendors
 from simulator.registry import providers
 
 
 def test_every_file_that_names_a_provider_is_one() -> None:
-    folder = Path(simulator.__file__).parent
+    folder = Path(vendors.__file__).parent
     naming = {f.stem for f in folder.glob("*.py") if "\nPROVIDER: Final = " in f.read_text()}
     assert {"mailgun", "resend", "sendgrid"} <= naming
-    assert {make.__module__.partition(".")[2] for make in providers().values()} == naming
+    assert {make.__module__.rpartition(".")[2] for make in providers().values()} == naming
     assert list(providers()) == sorted(providers())
 
 
-def test_a_new_file_is_found_without_being_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_module_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = "class Pigeon:\n    name = 'pigeon'\n\n\nPROVIDER = Pigeon\n"
     (tmp_path / "pigeon_for_this_test.py").write_text(source)
-    monkeypatch.setattr(simulator, "__path__", [*simulator.__path__, str(tmp_path)])
+    monkeypatch.setattr(vendors, "__path__", [*vendors.__path__, str(tmp_path)])
     providers.cache_clear()
     try:
         assert set(providers()) > {"pigeon", "sendgrid"}

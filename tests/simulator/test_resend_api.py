@@ -16,7 +16,7 @@ from standardwebhooks.webhooks import Webhook
 from simulator import ControlError, Simulator
 from simulator.log import AcceptedRows, Log
 from simulator.model import Context, Request
-from simulator.resend import KEY_SECONDS, Resend
+from simulator.vendors.resend import KEY_SECONDS, Resend
 from tests.simulator.conftest import STANDARD, Answer, Target
 
 PROVIDER, CREDENTIAL = "resend", "main"

@@ -13,7 +13,7 @@ from botocore.session import get_session
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from simulator import Simulator
-from simulator.ses import SECRET_KEY, Ses
+from simulator.vendors.ses import SECRET_KEY, Ses
 from tests.simulator.conftest import post
 
 CREDENTIAL = "main"

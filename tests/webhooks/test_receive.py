@@ -19,7 +19,7 @@ from shared.contracts import Credential, Settings, Word, load_feedback
 from shared.ports import POSTED_AT, POSTED_TO, MalformedSecret, Reading, Retriable
 from shared.providers import registry
 from shared.providers._common import REF_ARG
-from shared.providers.sendgrid_events import SIGNATURE_HEADER, TIMESTAMP_HEADER
+from shared.providers.sendgrid.events import SIGNATURE_HEADER, TIMESTAMP_HEADER
 from tests.providers.contract import JOB
 from tests.providers.test_sendgrid_events import NOW, OTHER, SECRET, event, signed
 

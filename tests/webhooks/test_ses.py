@@ -12,7 +12,7 @@ from shared import contracts
 from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential, Settings, load_feedback
 from shared.ports import NotSent, Response
-from shared.providers.ses_events import SesWebhooks
+from shared.providers.ses.events import SesWebhooks
 from tests.providers.fakes import FakeHttp, Fixed
 from tests.providers.ses_posts import KEY, PINNED, SECRET, confirmation, pem, post
 from tests.webhooks.test_receive import Clock, Queue

@@ -33,8 +33,8 @@ from shared.providers._common import (
     wait,
 )
 from shared.providers.registry import Needs, SecretField
-from shared.providers.sendgrid_events import SendGridWebhooks
-from shared.providers.sendgrid_lookup import RESOLVES_WITHIN, look_up
+from shared.providers.sendgrid.events import SendGridWebhooks
+from shared.providers.sendgrid.lookup import RESOLVES_WITHIN, look_up
 
 BASE_URL: Final = "https://api.sendgrid.com"
 """`https://api.eu.sendgrid.com` for subusers in the EU."""

@@ -32,8 +32,8 @@ from botocore.validate import ParamValidator
 from simulator.keys import self_signed
 from simulator.mail import valid
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
-from simulator.ses_events import WORDS, event
-from simulator.sns import REGION, TOPIC, notification, publish
+from simulator.vendors.ses_events import WORDS, event
+from simulator.vendors.sns import REGION, TOPIC, notification, publish
 
 SECRET_KEY: Final = "simulator-secret-access-key"  # noqa: S105 - of an account that does not exist
 MAX_BODY: Final = 53 * 2**20

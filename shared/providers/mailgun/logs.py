@@ -17,7 +17,7 @@ from typing import Any, Final
 from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
 from shared.ports import Http, Response
 from shared.providers._common import REF_ARG, clean, doubt, exchange, fault
-from shared.providers.mailgun_events import MAX_MESSAGE_ID
+from shared.providers.mailgun.events import MAX_MESSAGE_ID
 
 PATH: Final = "/v1/analytics/logs"
 LIMIT: Final = 100

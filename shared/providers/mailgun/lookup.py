@@ -20,8 +20,8 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Unknown
 from shared.ports import Http, Response, Target
 from shared.providers._common import REF_ARG, clean, doubt, exchange, fault
-from shared.providers.mailgun_events import MAX_MESSAGE_ID
-from shared.providers.mailgun_logs import search
+from shared.providers.mailgun.events import MAX_MESSAGE_ID
+from shared.providers.mailgun.logs import search
 
 RESOLVES_WITHIN: Final = 23 * 3600.0
 """Seconds. The least that Mailgun keeps events is a day (accounts without a plan)."""

@@ -16,7 +16,7 @@ from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Rejected
 from shared.ports import Target
 from shared.providers._common import REF_ARG, SMTPUTF8, TO_ARG, clean, copies, digest, in_ascii
-from shared.providers.ses_events import CREDENTIAL_ARG
+from shared.providers.ses.events import CREDENTIAL_ARG
 
 if TYPE_CHECKING:
     from hashlib import _Hash

@@ -39,7 +39,7 @@ from shared.providers._common import (
     wait,
 )
 from shared.providers.registry import Needs, SecretField
-from shared.providers.resend_events import ResendWebhooks
+from shared.providers.resend.events import ResendWebhooks
 
 BASE_URL: Final = "https://api.resend.com"
 RESOLVES_WITHIN: Final = 23 * 3600.0

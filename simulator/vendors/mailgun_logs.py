@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-from simulator.mailgun_log import REF_VARIABLES
 from simulator.model import Context, Reply, Request
+from simulator.vendors.mailgun_events import REF_VARIABLES
 
 PATH: Final = "/v1/analytics/logs"
 MAX_ITEMS: Final = 100

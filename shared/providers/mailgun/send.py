@@ -42,8 +42,8 @@ from shared.providers._common import (
     spread,
     wait,
 )
-from shared.providers.mailgun_events import MAX_MESSAGE_ID, MailgunWebhooks
-from shared.providers.mailgun_lookup import RESOLVES_WITHIN, look_up
+from shared.providers.mailgun.events import MAX_MESSAGE_ID, MailgunWebhooks
+from shared.providers.mailgun.lookup import RESOLVES_WITHIN, look_up
 from shared.providers.registry import Needs, SecretField
 
 BASE_URL: Final = "https://api.mailgun.net"

@@ -35,8 +35,8 @@ from shared.providers._common import (
 )
 from shared.providers._sigv4 import Signer
 from shared.providers.registry import AwsKeys, Needs, SecretField
-from shared.providers.ses_events import SesWebhooks
-from shared.providers.ses_request import bulk, entries, entry, simple
+from shared.providers.ses.events import SesWebhooks
+from shared.providers.ses.request import bulk, entries, entry, simple
 
 PER_CALL: Final = 50
 """Entries of one SendBulkEmail."""

@@ -25,10 +25,10 @@ from pydantic_core import from_json
 from simulator import forms
 from simulator.forms import Form
 from simulator.mail import render, valid
-from simulator.mailgun_log import REF_VARIABLES, events
-from simulator.mailgun_logs import PATH as LOGS_PATH
-from simulator.mailgun_logs import logs
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
+from simulator.vendors.mailgun_events import REF_VARIABLES, events
+from simulator.vendors.mailgun_logs import PATH as LOGS_PATH
+from simulator.vendors.mailgun_logs import logs
 
 JSON_TYPE: Final = [(b"content-type", b"application/json")]
 DOMAIN: Final = "mg.posthaste.example"

@@ -13,10 +13,10 @@ from typing import Any, Final
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from simulator import sendgrid_logs
 from simulator.keys import p256, spki
 from simulator.model import Answer, Context, Message, Mode, Reply, Request
-from simulator.sendgrid_mail import Wrong, error, messages
+from simulator.vendors import sendgrid_logs
+from simulator.vendors.sendgrid_mail import Wrong, error, messages
 
 MAX_BODY: Final = 30 * 2**20
 WORDS: Final = {

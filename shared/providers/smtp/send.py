@@ -19,7 +19,7 @@ from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected,
 from shared.ports import AnswerLost, Clock, NoTime, NotSent, Smtp, Target, Unfit
 from shared.providers._common import MAX_ID, ErrorRule, PerContent, copies, own_words, wait
 from shared.providers.registry import Needs, SecretField
-from shared.providers.smtp_message import Unsendable, common, message_id, own
+from shared.providers.smtp.message import Unsendable, common, message_id, own
 
 SCHEMES: Final[Mapping[str, tuple[Tls, int]]] = {
     "smtp": (Tls.STARTTLS, 587),

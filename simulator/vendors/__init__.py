@@ -1,0 +1,1 @@
+"""The simulated vendors, one module each, found by their `PROVIDER`."""
