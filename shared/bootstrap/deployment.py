@@ -1,41 +1,26 @@
-"""The parts of one deployment."""
+"""The parts of one deployment: the core, and each use case with what it needs."""
 
-import os
-import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shared import contracts
-from shared.adapters.aws import Aws
-from shared.adapters.clock import SystemClock
-from shared.adapters.dynamo.client import CONFIG, Dynamo
-from shared.adapters.dynamo.homes import Homes
-from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
-from shared.adapters.dynamo.jobs.records import DynamoRecords
-from shared.contracts import Settings
-from shared.ports import Clock
+from shared.bootstrap.core import Core
 
 if TYPE_CHECKING:
     from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
     from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
     from shared.adapters.dynamo.credentials.known import OpenSlots
-    from shared.adapters.dynamo.credentials.pacer import DynamoPacer
     from shared.adapters.dynamo.jobs.exports import DynamoExports
-    from shared.adapters.links import SecretLinks
     from shared.adapters.reports import StreamReports
-    from shared.adapters.s3.blobs import S3Blobs
     from shared.adapters.s3.files import S3Files
-    from shared.adapters.secrets import Secrets
-    from shared.adapters.sqs import SqsLanes, SqsQueue
+    from shared.adapters.sqs import SqsQueue
     from shared.engine.intake.schedules import Schedules
     from shared.engine.jobs.due import Due
     from shared.engine.jobs.plan import Planner
     from shared.engine.jobs.retry import Retrier
     from shared.engine.jobs.turns import Turns
     from shared.engine.jobs.wake import Waker
-    from shared.engine.lane.breaker_cache import BreakerCache
-    from shared.engine.lane.recovery import Recovery
     from shared.engine.lists.ingest import Ingestion
     from shared.engine.lists.uploading import Uploading
     from shared.engine.outcome.fold import Logger
@@ -47,163 +32,8 @@ if TYPE_CHECKING:
     from shared.engine.walks import Walk
 
 
-class Deployment:
-    """The parts of one deployment, each made when first asked for; one per process.
-
-    Args:
-        env: environment with the names of `shared.contracts`.
-        clock: time.
-    """
-
-    def __init__(self, env: Mapping[str, str] | None = None, clock: Clock | None = None) -> None:
-        self.env = os.environ if env is None else env
-        self.clock: Clock = clock or SystemClock()
-        self.rng = random.Random()  # noqa: S311 - jitter
-
-    @cached_property
-    def settings(self) -> Settings:
-        """The deployment's settings."""
-        return Settings.loads(self.env[contracts.ENV_SETTINGS])
-
-    @property
-    def records_table(self) -> str:
-        """The name of the table `records`."""
-        return self.env[contracts.ENV_RECORDS_TABLE]
-
-    @property
-    def ops_table(self) -> str:
-        """The name of the table `ops`."""
-        return self.env[contracts.ENV_OPS_TABLE]
-
-    @cached_property
-    def aws(self) -> Aws:
-        """What makes AWS clients."""
-        return Aws()
-
-    @cached_property
-    def dynamo(self) -> Dynamo:
-        """DynamoDB."""
-        return Dynamo(
-            self.aws.client("dynamodb", CONFIG),
-            sleep=self.clock.sleep,
-            audit_days=self.settings.audit_days,
-            homes=self.homes,
-        )
-
-    @property
-    def homes(self) -> Homes:
-        """Where identities and the audit log are; code is deployed a moment before the variables that name them."""
-        return Homes(
-            identities=self.env.get(contracts.ENV_IDENTITIES_TABLE, ""),
-            audit=self.env.get(contracts.ENV_AUDIT_TABLE, ""),
-        )
-
-    @cached_property
-    def ledgers(self) -> DynamoLedgers:
-        """The ledger store."""
-        return DynamoLedgers(self.dynamo, self.ops_table)
-
-    @cached_property
-    def blobs(self) -> "S3Blobs":
-        """Large contents."""
-        from shared.adapters.s3.blobs import S3Blobs  # noqa: PLC0415
-
-        return S3Blobs(lambda: self.aws.client("s3"), self.env.get(contracts.ENV_BUCKET, ""))
-
-    @cached_property
-    def records(self) -> DynamoRecords:
-        """Jobs, chunks, contents and details."""
-        return DynamoRecords(
-            self.dynamo,
-            records=self.records_table,
-            ops=self.ops_table,
-            blobs=self.blobs,
-            archive=self._archive,
-        )
-
-    @cached_property
-    def sqs(self) -> Any:
-        """The SQS client; most invocations of most functions never send anything."""
-        return self.aws.later("sqs")
-
-    @cached_property
-    def lanes(self) -> "SqsLanes":
-        """The lanes' queues."""
-        from shared.adapters.sqs import SqsLanes  # noqa: PLC0415
-
-        return SqsLanes(self.sqs, self.env[contracts.ENV_LANE_URL_PREFIX], self._served, self.clock)
-
-    @property
-    def _served(self) -> list[str]:
-        """The credentials that have a lane: those declared, and that of test keys."""
-        return [*(c.id for c in self.settings.credentials), contracts.TEST_CREDENTIAL]
-
-    def _queue(self, variable: str) -> "SqsQueue":
-        """Return the queue whose URL stands in a variable of the environment."""
-        from shared.adapters.sqs import SqsQueue  # noqa: PLC0415
-
-        return SqsQueue(self.sqs, self.env[variable], self.clock)
-
-    @cached_property
-    def feedback(self) -> "SqsQueue":
-        """The feedback queue."""
-        return self._queue(contracts.ENV_FEEDBACK_QUEUE_URL)
-
-    @cached_property
-    def pacer(self) -> "DynamoPacer":
-        """The credentials' slots."""
-        from shared.adapters.dynamo.client import answered_at  # noqa: PLC0415
-        from shared.adapters.dynamo.credentials.pacer import DynamoPacer  # noqa: PLC0415
-
-        judge = answered_at if type(self.clock) is SystemClock else None  # one that was given differs on purpose
-        return DynamoPacer(self.dynamo, self.ops_table, self.clock, answered=judge)
-
-    @cached_property
-    def secretsmanager(self) -> Any:
-        """The client of Secrets Manager; it is made when first used."""
-        return self.aws.later("secretsmanager")
-
-    @cached_property
-    def secrets(self) -> "Secrets":
-        """The credentials' secrets, and what signs links."""
-        from shared.adapters.secrets import Secrets  # noqa: PLC0415
-
-        return Secrets(self.secretsmanager, self.settings.stage, self.clock)
-
-    @cached_property
-    def links(self) -> "SecretLinks":
-        """What signs unsubscription links."""
-        from shared.adapters.links import SecretLinks  # noqa: PLC0415
-
-        return SecretLinks(self.secrets)
-
-    @property
-    def address(self) -> str:
-        """The API's public address, without a slash at its end; empty where it is not known."""
-        return self.settings.public_url or self.env.get(contracts.ENV_API_URL, "")
-
-    @cached_property
-    def circuits(self) -> "BreakerCache":
-        """The credentials' circuit breakers."""
-        from shared.adapters.dynamo.credentials.breakers import DynamoBreakers  # noqa: PLC0415
-        from shared.engine.lane.breaker_cache import BreakerCache  # noqa: PLC0415
-
-        breakers = DynamoBreakers(self.dynamo, self.ops_table)
-        return BreakerCache(breakers=breakers, clock=self.clock, rng=self.rng)
-
-    @cached_property
-    def recovery(self) -> "Recovery":
-        """Takeover of what a crash left."""
-        from shared.engine.lane.recovery import Recovery  # noqa: PLC0415
-
-        return Recovery(
-            records=self.records,
-            ledgers=self.ledgers,
-            lanes=self.lanes,
-            circuits=self.circuits,
-            clock=self.clock,
-            rng=self.rng,
-        )
+class Deployment(Core):
+    """The parts of one deployment, each made when first asked for; one per process."""
 
     @cached_property
     def expired(self) -> "ExpiredLeases":
@@ -216,9 +46,9 @@ class Deployment:
             ledgers=self.ledgers,
             recovery=self.recovery,
             hints=DynamoHints(self.dynamo, self.ops_table),
-            credentials=lambda: self._served,
+            credentials=lambda: self.served,
             clock=self.clock,
-            queue=self._queue(contracts.ENV_DUE_QUEUE_URL),
+            queue=self.queue(contracts.ENV_DUE_QUEUE_URL),
         )
 
     @cached_property
@@ -253,7 +83,7 @@ class Deployment:
             records=self.records,
             agenda=DynamoAgenda(self.dynamo, self.records_table),
             scheduler=scheduler,
-            due_queue=self._queue(contracts.ENV_DUE_QUEUE_URL),
+            due_queue=self.queue(contracts.ENV_DUE_QUEUE_URL),
             clock=self.clock,
         )
 
@@ -288,7 +118,7 @@ class Deployment:
 
     @cached_property
     def _ingest_queue(self) -> "SqsQueue":
-        return self._queue(contracts.ENV_INGEST_QUEUE_URL)
+        return self.queue(contracts.ENV_INGEST_QUEUE_URL)
 
     @cached_property
     def uploading(self) -> "Uploading":
@@ -351,11 +181,6 @@ class Deployment:
             clock=self.clock,
         )
 
-    @property
-    def _archive(self) -> int | None:
-        """After how many milliseconds a job that has ended is archived; None: no job is."""
-        return self.settings.feedback_timeout * 1000 if self.settings.archive_days else None
-
     @cached_property
     def _exports(self) -> "DynamoExports":
         from shared.adapters.dynamo.jobs.exports import DynamoExports  # noqa: PLC0415
@@ -364,7 +189,7 @@ class Deployment:
 
     @cached_property
     def _export_queue(self) -> "SqsQueue":
-        return self._queue(contracts.ENV_EXPORT_QUEUE_URL)
+        return self.queue(contracts.ENV_EXPORT_QUEUE_URL)
 
     @cached_property
     def logger(self) -> "Logger":
@@ -417,7 +242,7 @@ class Deployment:
             planner=self.planner,
             clock=self.clock,
             slots=self._slots.serving,
-            queue=self._queue(contracts.ENV_DUE_QUEUE_URL),
+            queue=self.queue(contracts.ENV_DUE_QUEUE_URL),
             pool=ThreadPool(),
         )
 
@@ -427,14 +252,14 @@ class Deployment:
         from shared.engine.jobs.turns import Turns  # noqa: PLC0415
 
         declared = [c.id for c in self.settings.credentials]
-        return Turns(records=self.records, credentials=lambda: declared, queue=self._queue(contracts.ENV_DUE_QUEUE_URL))
+        return Turns(records=self.records, credentials=lambda: declared, queue=self.queue(contracts.ENV_DUE_QUEUE_URL))
 
     @cached_property
     def _slots(self) -> "OpenSlots":
         """Every partition of the index `open` that has jobs."""
         from shared.adapters.dynamo.credentials.known import KnownCredentials, OpenSlots  # noqa: PLC0415
 
-        return OpenSlots(KnownCredentials(self.dynamo, self.ops_table), self._served)
+        return OpenSlots(KnownCredentials(self.dynamo, self.ops_table), self.served)
 
     @property
     def walks(self) -> "list[Walk]":
@@ -467,8 +292,8 @@ class Deployment:
         ]
         if contracts.ENV_LOG_REPORTS_URL in self.env:
             walks.append(simple("dropped", 10, Dropped(self._reports, self.logger).walk))
-        if self._archive is not None:
-            archiver = Archiver(self.records, self._exports, self._export_queue, self.clock, self._archive)
+        if self.archive_after is not None:
+            archiver = Archiver(self.records, self._exports, self._export_queue, self.clock, self.archive_after)
             walks.append(simple("archive", 10, archiver.walk))
         return [*walks, Walk("jobs", 75, jobs.looks, jobs.ended)]
 
@@ -476,7 +301,7 @@ class Deployment:
         """Tell whether a credential's provider can be asked what became of a message."""
         from shared.providers import registry  # noqa: PLC0415
 
-        return credential in self._served and registry.resolves(self.settings.credential(credential).provider)
+        return credential in self.served and registry.resolves(self.settings.credential(credential).provider)
 
     @cached_property
     def sweeper(self) -> "Sweeper":
