@@ -4,29 +4,27 @@ All numbers stand here. What CloudWatch cannot do decides the shapes: an alarm's
 search, so that lanes and queues are watched in groups; all its metrics have one period.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from aws_cdk import Duration
 from aws_cdk.aws_apigatewayv2 import HttpApi
-from aws_cdk.aws_cloudwatch import ComparisonOperator, IMetric, MathExpression, Metric, TreatMissingData
+from aws_cdk.aws_cloudwatch import ComparisonOperator, IMetric, TreatMissingData
 from aws_cdk.aws_sqs import Queue
 
 from infra.functions.function import Function
+from infra.monitoring import figures
+from infra.monitoring.figures import FIVE_MINUTES, HOUR, MINUTE, QUARTER, Pair
 from infra.resources.queue import ExpressQueue, WorkQueue
 from infra.schema import RELAY
-from infra.settings import DeploymentSettings
 from shared import metrics
 
 T = TypeVar("T")
 
 MAX_METRICS: Final = 10
 """Of one alarm's expression."""
-MINUTE: Final = 60
-FIVE_MINUTES: Final = 300
-QUARTER: Final = 900
-HOUR: Final = 3600
+
 LANE_AGE: Final = 1200
 """Seconds that a pointer may wait in a lane where nobody takes any. A delayed one is as old as 900 by design."""
 QUEUE_AGE: Final = 1800
@@ -75,46 +73,20 @@ class Watch:
     missing: TreatMissingData = TreatMissingData.NOT_BREACHING
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A channel and a provider of it, in a stage. `rate`: messages a second, of all their `credentials` together."""
-
-    stage: str
-    channel: str
-    provider: str
-    rate: float
-    credentials: int = 1
-
-    def metric(self, service: metrics.Service, name: metrics.Metric, seconds: int, *, statistic: str = "Sum") -> Metric:
-        """Return the sum of one of our figures, or another statistic of it."""
-        return ours(
-            self.stage, service, name, seconds, statistic=statistic, channel=self.channel, provider=self.provider
-        )
-
-
-def pairs(deployment: DeploymentSettings) -> list[Pair]:
-    """Return the channels and providers of the declared credentials; not the test one, which fails by order."""
-    rates: dict[tuple[str, str], list[float]] = {}
-    for c in deployment.settings.credentials:
-        rates.setdefault((c.channel, c.provider), []).append(c.rate)
-    stage = deployment.stage
-    return [Pair(stage, channel, provider, sum(some), len(some)) for (channel, provider), some in sorted(rates.items())]
-
-
 def lanes(work: Sequence[WorkQueue | ExpressQueue]) -> Iterable[Watch]:
     """Watch the lanes' queues: pointers wait, and nobody takes any."""
     for n, group in enumerate(_groups(work, MAX_METRICS // 2), start=1):
         using: dict[str, IMetric] = {}
         terms = []
         for i, lane in enumerate(group):
-            using[f"age{i}"] = age(lane.queue)
-            using[f"done{i}"] = _queue(lane.queue, "NumberOfMessagesDeleted", "Sum")
+            using[f"age{i}"] = figures.age(lane.queue)
+            using[f"done{i}"] = figures.of_queue(lane.queue, "NumberOfMessagesDeleted", "Sum")
             terms.append(f"IF(FILL(age{i}, 0) > {LANE_AGE} AND FILL(done{i}, 0) < 1, 1, 0)")
         yield Watch(
             f"lane-stalled-{n}",
             "lane-stalled",
             "In one of these lanes messages have waited for 20 minutes while no worker took any.",
-            _math(" + ".join(terms), using, FIVE_MINUTES),
+            figures.expression_of(" + ".join(terms), using, FIVE_MINUTES),
             0,
             periods=3,
         )
@@ -126,7 +98,7 @@ def queues(feedback: WorkQueue, others: Sequence[WorkQueue]) -> Iterable[Watch]:
         "feedback-age",
         "feedback-age",
         "Providers' words have waited in the feedback queue for half an hour: states shown to clients are old.",
-        age(feedback.queue),
+        figures.age(feedback.queue),
         QUEUE_AGE,
         periods=3,
     )
@@ -135,7 +107,7 @@ def queues(feedback: WorkQueue, others: Sequence[WorkQueue]) -> Iterable[Watch]:
             f"queue-age-{n}",
             "queue-age",
             "Jobs whose time has come, uploads or exports have waited in their queue for half an hour.",
-            together("MAX", [age(q.queue) for q in group], FIVE_MINUTES),
+            figures.together("MAX", [figures.age(q.queue) for q in group], FIVE_MINUTES),
             QUEUE_AGE,
             periods=3,
         )
@@ -148,7 +120,7 @@ def dead(letters: Sequence[Queue]) -> Iterable[Watch]:
             f"dead-letters-{n}",
             "dead-letters",
             "Something failed five times and lies in a dead-letter queue, where it waits for somebody to look at it.",
-            together("SUM", [depth(q) for q in group], FIVE_MINUTES),
+            figures.together("SUM", [figures.depth(q) for q in group], FIVE_MINUTES),
             0,
         )
 
@@ -161,7 +133,7 @@ def sending(found: Sequence[Pair]) -> Iterable[Watch]:
             f"breaker-open-{n}",
             "breaker-open",
             "A provider refused the account or failed several times in a row, and is left alone but for probes.",
-            together("SUM", opened, FIVE_MINUTES),
+            figures.together("SUM", opened, FIVE_MINUTES),
             0,
             periods=3,
             breaching=1,
@@ -178,28 +150,9 @@ def _unknown(pair: Pair) -> Watch:
         f"unknown-share-{pair.channel}-{pair.provider}",
         "unknown-share",
         f"Of over {UNKNOWN_SHARE} % of the messages given to this provider nobody knows whether it has them.",
-        unknown_share([pair], QUARTER, least=UNKNOWN_LEAST),
+        figures.unknown_share([pair], QUARTER, least=UNKNOWN_LEAST),
         UNKNOWN_SHARE,
     )
-
-
-def unknown_share(found: Sequence[Pair], seconds: int, *, least: int = 1) -> MathExpression:
-    """Return the percentage of messages sent whose fate is not known; 0 if they are fewer than `least`."""
-    names = {
-        "accepted": metrics.Metric.ACCEPTED,
-        "refused": metrics.Metric.REFUSED,
-        "throttled": metrics.Metric.THROTTLED,
-        "unknown": metrics.Metric.UNKNOWN,
-    }
-    using = {
-        f"{name}{i}": pair.metric(metrics.Service.SEND, metric, seconds)
-        for i, pair in enumerate(found)
-        for name, metric in names.items()
-    }
-    whole = ", ".join(f"FILL({name}, 0)" for name in using)
-    unknown = ", ".join(f"FILL({name}, 0)" for name in using if name.startswith("unknown"))
-    part = f"SUM([{unknown}])"
-    return _math(f"IF({part} >= {least}, 100 * {part} / SUM([{whole}]), 0)", using, seconds)
 
 
 def _rate(pair: Pair) -> Watch:
@@ -207,18 +160,9 @@ def _rate(pair: Pair) -> Watch:
         f"above-rate-{pair.channel}-{pair.provider}",
         "above-rate",
         "This provider was sent more than all its credentials' declared rates allow.",
-        rate_share(pair, QUARTER, spare=SLOTS_AT_ONCE.get(pair.channel, 1) * pair.credentials),
+        figures.rate_share(pair, QUARTER, spare=SLOTS_AT_ONCE.get(pair.channel, 1) * pair.credentials),
         RATE_SHARE,
     )
-
-
-def rate_share(pair: Pair, seconds: int, *, spare: int = 0) -> MathExpression:
-    """Return what was sent to a provider in percent of what its credentials' rates allow, `spare` slots left out."""
-    slots = pair.metric(metrics.Service.SEND, metrics.Metric.SLOTS, seconds)
-    name = f"slots_{pair.channel}_{pair.provider}".replace("-", "_")  # unique within a widget
-    sent = f"(FILL({name}, 0) - {spare})" if spare else f"FILL({name}, 0)"
-    allowed = f"{seconds * pair.rate:.4f}"  # metric math is not said to know exponents
-    return _math(f"100 * {sent} / {allowed}", {name: slots}, seconds)
 
 
 def _silent(pair: Pair) -> Watch:
@@ -227,7 +171,7 @@ def _silent(pair: Pair) -> Watch:
         f"unacknowledged-{pair.channel}-{pair.provider}",
         "unacknowledged",
         "In two of the last six hours this provider did not tell what became of most of the messages that it took.",
-        _math(
+        figures.expression_of(
             f"IF({accepted} >= {SILENT_LEAST}, 100 * ({accepted} - {final}) / {accepted}, 0)",
             {
                 "accepted": pair.metric(metrics.Service.SEND, metrics.Metric.ACCEPTED, HOUR),
@@ -250,7 +194,7 @@ def webhooks(found: Sequence[Pair]) -> Iterable[Watch]:
             f"bad-webhooks-{n}",
             "bad-webhooks",
             "Webhook posts are refused as their signature or body does not hold: feedback may be lost.",
-            together("SUM", posts, QUARTER),
+            figures.together("SUM", posts, QUARTER),
             BAD_POSTS,
             periods=2,
         )
@@ -263,7 +207,7 @@ def sweeper(stage: str) -> Iterable[Watch]:
         "sweeper-silent",
         "The sweeper has not ended a run in five minutes: nothing that was lost on the way is found again.",
         # Filled, since an alarm looks for what is missing two periods further back than it has.
-        together("SUM", [ours(stage, metrics.Service.SWEEP, metrics.Metric.SWEPT, MINUTE)], MINUTE),
+        figures.together("SUM", [figures.ours(stage, metrics.Service.SWEEP, metrics.Metric.SWEPT, MINUTE)], MINUTE),
         1,
         comparison=ComparisonOperator.LESS_THAN_THRESHOLD,
         periods=5,
@@ -273,7 +217,7 @@ def sweeper(stage: str) -> Iterable[Watch]:
         "sweep-incomplete",
         "sweep-incomplete",
         "For five minutes no run of the sweeper has seen all that there is: what is lost on the way is found late.",
-        ours(stage, metrics.Service.SWEEP, metrics.Metric.SWEEP_INCOMPLETE, MINUTE, statistic="Maximum"),
+        figures.ours(stage, metrics.Service.SWEEP, metrics.Metric.SWEEP_INCOMPLETE, MINUTE, statistic="Maximum"),
         0,
         periods=5,
     )
@@ -281,7 +225,7 @@ def sweeper(stage: str) -> Iterable[Watch]:
         "jobs-stuck",
         "jobs-stuck",
         "Jobs that should go on have not moved for over two hours, and no retry, pause or queue explains it.",
-        ours(stage, metrics.Service.SWEEP, metrics.Metric.STUCK, FIVE_MINUTES, statistic="Maximum"),
+        figures.ours(stage, metrics.Service.SWEEP, metrics.Metric.STUCK, FIVE_MINUTES, statistic="Maximum"),
         0,
         periods=3,
     )
@@ -293,7 +237,7 @@ def lists(stage: str) -> Iterable[Watch]:
         "ingest-failures",
         "ingest-failures",
         "Uploaded lists could not be read several times within an hour, for faults that are not theirs.",
-        ours(stage, metrics.Service.INGEST, metrics.Metric.INGEST_FAILED, HOUR),
+        figures.ours(stage, metrics.Service.INGEST, metrics.Metric.INGEST_FAILED, HOUR),
         INGEST_FAILURES,
     )
 
@@ -310,7 +254,7 @@ def functions(senders: Sequence[Function], others: Sequence[Function]) -> Iterab
             f"errors-{kind}-{counts[kind]}",
             "function-errors",
             "A function fails or runs out of time or memory, in two of the last three five minutes.",
-            together("SUM", [_lambda(f, "Errors", "Sum") for f in group], FIVE_MINUTES),
+            figures.together("SUM", [figures.of_function(f, "Errors", "Sum") for f in group], FIVE_MINUTES),
             0,
             periods=3,
             breaching=2,
@@ -319,7 +263,7 @@ def functions(senders: Sequence[Function], others: Sequence[Function]) -> Iterab
             f"throttles-{kind}-{counts[kind]}",
             "function-throttles",
             "Lambda has refused to run functions for a quarter of an hour: the account's concurrency is used up.",
-            together("SUM", [_lambda(f, "Throttles", "Sum") for f in group], FIVE_MINUTES),
+            figures.together("SUM", [figures.of_function(f, "Throttles", "Sum") for f in group], FIVE_MINUTES),
             0,
             periods=3,
         )
@@ -331,7 +275,7 @@ def streams(readers: Sequence[Function]) -> Iterable[Watch]:
         "stream-lag",
         "stream-lag",
         "A table's stream is read over a minute late: jobs start late and their counts are old.",
-        together("MAX", [_lambda(f, "IteratorAge", "Maximum") for f in readers], FIVE_MINUTES),
+        figures.together("MAX", [figures.of_function(f, "IteratorAge", "Maximum") for f in readers], FIVE_MINUTES),
         STREAM_LAG_MS,
         periods=2,
     )
@@ -348,53 +292,6 @@ def api(http: HttpApi) -> Iterable[Watch]:
         periods=3,
         breaching=2,
     )
-
-
-def age(queue: Queue) -> Metric:
-    """Return the age in seconds of a queue's oldest message."""
-    return _queue(queue, "ApproximateAgeOfOldestMessage", "Maximum")
-
-
-def depth(queue: Queue) -> Metric:
-    """Return the number of messages of a queue."""
-    return _queue(queue, "ApproximateNumberOfMessagesVisible", "Maximum")
-
-
-def ours(
-    stage: str,
-    service: metrics.Service,
-    name: metrics.Metric,
-    seconds: int,
-    *,
-    statistic: str = "Sum",
-    **dimensions: str,
-) -> Metric:
-    """Return one of our figures."""
-    return Metric(
-        namespace=metrics.NAMESPACE,
-        metric_name=name.value,
-        dimensions_map={"stage": stage, "service": service.value, **dimensions},
-        statistic=statistic,
-        period=Duration.seconds(seconds),
-    )
-
-
-def together(function: str, found: Sequence[IMetric], seconds: int) -> MathExpression:
-    """Return SUM or MAX of metrics, each 0 where it has no data. An alarm's may be ten, a widget's five hundred."""
-    using = {f"m{i}": metric for i, metric in enumerate(found)}
-    return _math(f"{function}([{', '.join(f'FILL({name}, 0)' for name in using)}])", using, seconds)
-
-
-def _queue(queue: Queue, name: str, statistic: str) -> Metric:
-    return queue.metric(name, statistic=statistic, period=Duration.seconds(FIVE_MINUTES))
-
-
-def _lambda(function: Function, name: str, statistic: str) -> Metric:
-    return function.function.metric(name, statistic=statistic, period=Duration.seconds(FIVE_MINUTES))
-
-
-def _math(expression: str, using: Mapping[str, IMetric], seconds: int) -> MathExpression:
-    return MathExpression(expression=expression, using_metrics=using, period=Duration.seconds(seconds), label="")
 
 
 def _groups(items: Sequence[T], size: int) -> list[Sequence[T]]:

@@ -27,7 +27,7 @@ from infra.functions.api import Api
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.function import Function
 from infra.functions.lane import LaneConstruct
-from infra.monitoring import alarms
+from infra.monitoring import alarms, figures
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
 from infra.settings import DeploymentSettings
 from shared import contracts, metrics
@@ -58,7 +58,7 @@ class Monitoring(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._deployment = deployment
-        self._pairs = alarms.pairs(deployment)
+        self._pairs = figures.pairs(deployment)
         self._lanes: Sequence[WorkQueue | ExpressQueue] = [*(lane.work for lane in lanes), *express]
         self.topic = self._topic()
         everything = Stack.of(self).node.find_all()
@@ -144,10 +144,10 @@ class Monitoring(Construct):
 
     def _dashboard(self, letters: Sequence[Queue], queues: Sequence[WorkQueue]) -> None:
         """Create the dashboard: its first row says whether mail is flowing, the others where it does not."""
-        minute, five, quarter = alarms.MINUTE, alarms.FIVE_MINUTES, alarms.QUARTER
+        minute, five, quarter = figures.MINUTE, figures.FIVE_MINUTES, figures.QUARTER
         name = metrics.Metric
-        ages = [alarms.age(lane.queue) for lane in self._lanes]
-        depths = [alarms.depth(q) for q in letters]
+        ages = [figures.age(lane.queue) for lane in self._lanes]
+        depths = [figures.depth(q) for q in letters]
         board = Dashboard(
             self,
             "Dashboard",
@@ -156,23 +156,23 @@ class Monitoring(Construct):
             period_override=PeriodOverride.INHERIT,
         )
         board.add_widgets(
-            _value("Accepted per minute", alarms.together("SUM", self._by_provider(name.ACCEPTED, minute), minute)),
-            _value("Oldest message of a lane (s)", alarms.together("MAX", ages, five)),
-            _value("Dead letters", alarms.together("SUM", depths, five)),
-            _value("Breakers opened", alarms.together("SUM", self._by_provider(name.BREAKER_OPENED, five), five)),
-            _value("Unknown (%)", alarms.unknown_share(self._pairs, quarter)),
+            _value("Accepted per minute", figures.together("SUM", self._by_provider(name.ACCEPTED, minute), minute)),
+            _value("Oldest message of a lane (s)", figures.together("MAX", ages, five)),
+            _value("Dead letters", figures.together("SUM", depths, five)),
+            _value("Breakers opened", figures.together("SUM", self._by_provider(name.BREAKER_OPENED, five), five)),
+            _value("Unknown (%)", figures.unknown_share(self._pairs, quarter)),
         )
         board.add_widgets(AlarmStatusWidget(title="Alarms", alarms=self.alarms, width=WIDTH, height=4))
         board.add_widgets(
             _graph("Accepted", self._by_provider(name.ACCEPTED, minute)),
             _graph(
-                "Sent, in percent of the declared rates", [_named(p, alarms.rate_share(p, five)) for p in self._pairs]
+                "Sent, in percent of the declared rates", [_named(p, figures.rate_share(p, five)) for p in self._pairs]
             ),
             _graph("Refused, throttled, unknown", [m for n in SORROWS for m in self._by_provider(n, minute)]),
         )
         board.add_widgets(
             _graph("Oldest message of each lane (s)", ages),
-            _graph("Oldest message of the other queues (s)", [alarms.age(q.queue) for q in queues]),
+            _graph("Oldest message of the other queues (s)", [figures.age(q.queue) for q in queues]),
             _graph("Dead letters", depths),
         )
         board.add_widgets(
@@ -180,14 +180,14 @@ class Monitoring(Construct):
             _graph(
                 "Age of stream records (ms)",
                 [
-                    alarms.ours(self._deployment.stage, service, name.RECORD_AGE, minute, statistic="Maximum")
+                    figures.ours(self._deployment.stage, service, name.RECORD_AGE, minute, statistic="Maximum")
                     for service in (metrics.Service.PLAN, metrics.Service.LOG)
                 ],
             ),
             _graph(
                 "What the sweeper mended, what is stuck, and what it did not come to",
                 [
-                    alarms.ours(self._deployment.stage, metrics.Service.SWEEP, n, minute)
+                    figures.ours(self._deployment.stage, metrics.Service.SWEEP, n, minute)
                     for n in (name.TAKEN_OVER, name.REPOINTED, name.STUCK, name.SWEEP_INCOMPLETE)
                 ],
             ),
@@ -210,7 +210,7 @@ class Monitoring(Construct):
         return [p.metric(service, name, seconds).with_(label=f"{p.channel} {p.provider}: {name}") for p in self._pairs]
 
 
-def _named(pair: alarms.Pair, expression: MathExpression) -> IMetric:
+def _named(pair: figures.Pair, expression: MathExpression) -> IMetric:
     return expression.with_(label=f"{pair.channel} {pair.provider}")
 
 

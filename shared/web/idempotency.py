@@ -4,14 +4,12 @@ import hashlib
 import re
 from typing import Any, Final
 
-from shared.domain.times import DAY_MS
+from shared.domain.times import KEY_LIFE_MS
 from shared.ports import Idempotency, Mismatch, Replay
 from shared.web.http import Answer
 from shared.web.problems import Problem
 from shared.web.routing import Call
 
-KEY_LIFE_MS: Final = DAY_MS
-"""How long the answer of a request that sends nothing is kept."""
 _KEY: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?")
 
 

@@ -16,7 +16,7 @@ from shared.domain.lanes.switches import Switch
 from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.turns import LOOKS_S, Turns
 from shared.engine.jobs.wake import Waker
-from shared.engine.lane.send import PointerResult
+from shared.engine.lane.start import PointerResult
 from tests.adapters.test_dynamo_stores import matches
 from tests.fakes.clock import FakeClock
 from tests.fakes.lists import send_list

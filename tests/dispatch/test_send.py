@@ -12,7 +12,7 @@ from functions.dispatch import send, services
 from shared.contracts import Credential, Settings, express_queue_name, lane_queue_name
 from shared.domain.lanes.backoff import REDELIVERIES
 from shared.engine.lane.call_counters import Count
-from shared.engine.lane.send import PointerResult
+from shared.engine.lane.start import PointerResult
 from shared.engine.outcome.resolve import Resolved
 from shared.ports import Retriable
 from tests.fakes.clock import FakeClock

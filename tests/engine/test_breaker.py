@@ -6,7 +6,7 @@ from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Throttled, 
 from shared.domain.jobs.states import Cell, JobState
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.engine.lane.admission import CAREFUL
-from shared.engine.lane.send import PointerResult
+from shared.engine.lane.start import PointerResult
 from shared.ports import Retriable
 from tests.engine.failing import DEAD, DOWN, UNAUTHORIZED, UNREACHED, answers, breaker, calls, serve, starts_at
 from tests.fakes.clock import FakeClock

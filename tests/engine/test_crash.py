@@ -11,7 +11,7 @@ from shared.contracts import pointer
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.outcomes import Rejected, Throttled
 from shared.domain.jobs.states import OPEN, Cell, JobState
-from shared.engine.lane.send import PointerResult
+from shared.engine.lane.start import PointerResult
 from shared.ports import Mismatch, Replay
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Crash, When

@@ -12,7 +12,7 @@ from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.outcomes import NotTogether, Rejected, Throttled
 from shared.domain.jobs.states import Cell
 from shared.domain.lanes.switches import AS_DECLARED, Switches
-from shared.engine.lane.send import PointerResult
+from shared.engine.lane.start import PointerResult
 from tests.fakes.faults import Crash
 from tests.fakes.provider import CollectiveProvider
 from tests.fakes.world import INVOCATION, World, credential

@@ -12,7 +12,7 @@ from shared.domain.content.sms import segments
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import Throttled
 from shared.domain.lanes.pacing import pace
-from shared.engine.lane.send import PointerResult
+from shared.engine.lane.start import PointerResult
 from tests.engine.pace import drain
 from tests.fakes.world import World, credential
 

@@ -9,7 +9,7 @@ from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Rejected, Throttled, Unknown
 from shared.domain.jobs.states import Cell, Change, JobState
 from shared.domain.lanes.pacing import Slots
-from shared.engine.lane.send import PointerResult
+from shared.engine.lane.start import PointerResult
 from tests.fakes.provider import Script, Swallowed
 from tests.fakes.world import ACCOUNT, INVOCATION, World, credential
 

@@ -7,7 +7,7 @@ import pytest
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import Cell, JobState
 from shared.domain.lanes.switches import AS_DECLARED, Switch, Switches
-from shared.engine.lane.send import PointerResult
+from shared.engine.lane.start import PointerResult
 from shared.engine.outcome.resolve import Resolved
 from shared.engine.walks.pointing import RESUMED_MS
 from tests.engine.pace import worst_second

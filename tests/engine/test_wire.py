@@ -9,8 +9,9 @@ from shared.domain.jobs.outcomes import Outcome, Rejected, Unknown
 from shared.domain.jobs.states import Cell
 from shared.domain.lanes.pacing import pace
 from shared.engine.lane.calls import Calls
-from shared.engine.lane.send import PointerResult, Sender
+from shared.engine.lane.send import Sender
 from shared.engine.lane.slots import LEAD
+from shared.engine.lane.start import PointerResult
 from shared.ports import Steps, Target, WireRequest
 from tests.engine.pace import worst_second
 from tests.fakes.clock import FakePool

@@ -32,7 +32,8 @@ from shared.engine.jobs.retry import Retrier
 from shared.engine.jobs.wake import SECONDS, Waker
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.recovery import Recovery
-from shared.engine.lane.send import PointerResult, Sender
+from shared.engine.lane.send import Sender
+from shared.engine.lane.start import PointerResult
 from shared.engine.outcome.fold import Folded, Logger
 from shared.engine.outcome.resolve import Resolution, Resolved
 from shared.engine.outcome.track import LATER, Tracked, Tracker

@@ -14,7 +14,7 @@ from typer.main import get_command
 
 from cli.main import app
 from infra.lint import context, synthesise
-from infra.monitoring import alarms
+from infra.monitoring import alarms, figures
 from infra.resources.queue import WorkQueue
 from infra.settings import ROOT, read
 from infra.stack import PosthasteStack
@@ -221,15 +221,15 @@ def test_what_alarms_cost_is_as_documented(aws: Template) -> None:
 
 
 def test_rates_of_a_provider_s_credentials_add_up() -> None:
-    (pair,) = alarms.pairs(deployment())
-    assert pair == alarms.Pair("dev", "email", "sendgrid", 2660.0, credentials=3)
+    (pair,) = figures.pairs(deployment())
+    assert pair == figures.Pair("dev", "email", "sendgrid", 2660.0, credentials=3)
 
 
 @pytest.mark.parametrize(("channel", "segments"), [("email", 1), ("sms", 24)])
 @pytest.mark.parametrize("rate", [0.02, 0.05, 1, 500])
 def test_the_slowest_credentials_at_their_rate_are_no_alarm(channel: str, segments: int, rate: float) -> None:
     """A sender tells of two minutes at its end: in a quarter of an hour it tells of 17 minutes, both ends included."""
-    watches = alarms.sending([alarms.Pair("dev", channel, "x", 2 * rate, credentials=2)])
+    watches = alarms.sending([figures.Pair("dev", channel, "x", 2 * rate, credentials=2)])
     (watch,) = [w for w in watches if w.runbook == "above-rate"]
     assert isinstance(watch.metric, MathExpression)
 

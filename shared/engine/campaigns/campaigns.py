@@ -18,8 +18,7 @@ from shared.domain.content.content import Content
 from shared.domain.content.sms import segments
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
-from shared.domain.times import DAY_MS
-from shared.engine.intake.accept import KEY_LIFE_MS
+from shared.domain.times import DAY_MS, KEY_LIFE_MS
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.control import RETRY_AFTER, JobControl, NotNow, Resumed
 from shared.engine.jobs.plan import Planner

@@ -15,13 +15,11 @@ from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.job import Job, Policy, first_credential
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.states import COUNT_KEYS, JobState
-from shared.domain.times import DAY_MS
+from shared.domain.times import DAY_MS, KEY_LIFE_MS
 from shared.engine.intake.schedules import Schedules
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.ports import Clock, Idempotency, Lanes, Mismatch, Records, Replay, Retriable
 
-KEY_LIFE_MS: Final = DAY_MS
-"""How long an idempotency key is kept past the last scheduled send."""
 _LOG: Final = logging.getLogger(__name__)
 
 

@@ -7,16 +7,13 @@ ended before anything else is written. The crash of a worker leaves at most that
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from enum import Enum
 from typing import Final
 
-from shared.contracts import Credential, pointer
+from shared.contracts import Credential
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
-from shared.domain.jobs.queue import Expired, NotDue
 from shared.domain.jobs.states import ACTIVE, Cell, Change, JobState
-from shared.domain.lanes.backoff import MAX_QUEUE_DELAY
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import HORIZON, OWN_WAIT, Pace, Slots, pace
 from shared.domain.recipients.suppressions import Reach, reaches
@@ -27,7 +24,8 @@ from shared.engine.lane.calls import Calls, LeaseCalls
 from shared.engine.lane.compose import Composition
 from shared.engine.lane.lease import Lease, Wanted
 from shared.engine.lane.recovery import Recovery
-from shared.engine.lane.slots import PATIENCE, LatencyEstimate, SlotClient, patience
+from shared.engine.lane.slots import LatencyEstimate, SlotClient, patience
+from shared.engine.lane.start import PointerResult, Starter
 from shared.engine.lane.window import Window
 from shared.engine.pool import Pool, ThreadPool
 from shared.engine.suppression.suppressed import SLACK_MS, Suppressed
@@ -46,20 +44,10 @@ LOOK_AGAIN: Final = 15.0
 many bounce, somebody is all the time."""
 OWN_LEASE: Final = OWN_WAIT + HORIZON
 """Seconds until which a lease of a job with a rate of its own may begin windows, plus the 2 s that slots are ahead."""
-KEPT_JOBS: Final = 64
-"""Jobs kept in memory that were stopped a moment ago."""
+
 KEPT_CONTENTS: Final = 8
 """Contents kept in memory: a few jobs share a lane at a time, and a content can be megabytes."""
 _LOG: Final = logging.getLogger(__name__)
-
-
-class PointerResult(Enum):
-    """What came of a pointer."""
-
-    SENT = "sent"
-    """The lease ended, whatever is left of the chunk."""
-    POSTPONED = "postponed"
-    NOTHING = "nothing"
 
 
 class Sender:
@@ -86,7 +74,6 @@ class Sender:
     ) -> None:
         self._records = records
         self._ledgers = ledgers
-        self._lanes = lanes
         self._provider = provider
         self._credential = credential
         self._leases = LEASES * (credential.workers + credential.express_workers)
@@ -99,11 +86,20 @@ class Sender:
         self._calls = Calls(provider, clock, call_timeout, pool or ThreadPool(), wire)
         self._booking = SlotClient(pacer, credential.id, clock)
         self._prepare = LatencyEstimate()
+        self._starter = Starter(
+            records=records,
+            ledgers=ledgers,
+            lanes=lanes,
+            credential=credential,
+            recovery=recovery,
+            clock=clock,
+            leases=self._leases,
+            lease_margin=lease_margin,
+        )
         self._lag = 0.0
         """Seconds that answers take at the end of a window, of late. Threads may write at once; the last word wins."""
         self._links = links
         self._compositions: dict[str, Composition] = {}
-        self._resting: dict[str, None] = {}
         self._suppressed = Suppressed(records, clock)
         self._tally = CallCounters()
 
@@ -131,9 +127,7 @@ class Sender:
             Exception: any fault of a store. What is known of calls is written all the same where that can be; the
                 pointer is to be delivered again.
         """
-        if job_id in self._resting and self._rests(job_id):
-            return PointerResult.NOTHING
-        ledger = self._start(job_id, number, owner, deadline)
+        ledger = self._starter.start(job_id, number, owner=owner, deadline=deadline)
         if isinstance(ledger, PointerResult):
             return ledger
         lease = self._load(ledger)
@@ -145,14 +139,14 @@ class Sender:
                 lease.hint = LeaseHint(place, job_id, number, ledger.epoch)
                 if not self._windows(lease, turn, deadline):
                     return PointerResult.NOTHING
-        except Exception:
+        except Exception:  # any fault, raised again once what is known of the lease is written
             self._salvage(lease)
             raise
         finally:
             self._tally.include(lease.count)
         self._release(lease)
         if lease.job.state not in ACTIVE:
-            self._rest(job_id)
+            self._starter.rest(job_id)
         return PointerResult.SENT
 
     def _load(self, ledger: Ledger) -> Lease | None:
@@ -162,7 +156,7 @@ class Sender:
             kept = self._compositions.get(job)
             loaded = self._records.load(job, number, content=kept is None, lane=self._credential.id)
             composition = kept or self._keep(loaded)
-        except Exception:
+        except Exception:  # any fault, raised again
             if ledger.having(Cell.QUEUED):  # so that no next pass is begun, which would take the job's route
                 self._ledgers.send_cancel(ledger, (), (), self._recovery.passing(()))
             raise
@@ -184,63 +178,9 @@ class Sender:
         if released is not None and released.lane != self._credential.id:
             self._recovery.point(lease.job, released)
 
-    def _rest(self, job: str) -> None:
-        """Remember a job that was stopped: hundreds of its pointers may still come."""
-        if len(self._resting) >= KEPT_JOBS:
-            self._resting.pop(next(iter(self._resting)), None)
-        self._resting[job] = None
-
-    def _rests(self, job_id: str) -> bool:
-        """Look whether a job that was not active still is not; without a lease, which would keep it from its end."""
-        job = self._records.job(job_id)
-        if job is None or job.state not in ACTIVE:
-            return True
-        self._resting.pop(job_id, None)
-        return False
-
     def said(self) -> Count:
         """Return what the provider said to the calls of leases that ended since this was last asked."""
         return self._tally.take()
-
-    # L1
-
-    def _start(self, job: str, number: int, owner: str, deadline: float) -> Ledger | PointerResult:
-        for _ in range(2):
-            now = self._clock.now()
-            end = min(deadline, now + PATIENCE + patience(pace(self._credential.rate, 1), self._leases))
-            got = self._ledgers.send_start(
-                job,
-                number,
-                lane=self._credential.id,
-                owner=owner,
-                now=int(now * 1000),
-                until=int((end + self._lease_margin) * 1000),
-            )
-            if isinstance(got, Ledger):
-                return got
-            if got is None:
-                return PointerResult.NOTHING
-            if isinstance(got, NotDue):
-                return self._postpone(job, number, got.not_before / 1000 - now)
-            self._take_over(got)
-        return PointerResult.NOTHING
-
-    def _postpone(self, job_id: str, number: int, delay: float) -> PointerResult:
-        job = self._records.job(job_id)
-        if job is None:
-            return PointerResult.NOTHING
-        self._lanes[self._credential.id].send(
-            [pointer(job_id, number)],
-            delay=min(max(0.0, delay), MAX_QUEUE_DELAY),
-            group=job.account,
-            express=job.express,
-        )
-        return PointerResult.POSTPONED
-
-    def _take_over(self, expired: Expired) -> None:
-        job = self._records.job(expired.ledger.job)
-        if job is not None:
-            self._recovery.take_over(job, expired.ledger)
 
     # L2
 
@@ -287,7 +227,7 @@ class Sender:
             self._prepare.learn(self._clock.now() - woken)
             try:
                 parcels = lease.parcels(indices, rate)
-            except Exception:
+            except Exception:  # any fault, raised again
                 lease.requeued.extend(indices)  # none was begun
                 raise
             window = Window(

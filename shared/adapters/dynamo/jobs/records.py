@@ -1,44 +1,37 @@
 """Jobs, chunks, contents and details on DynamoDB, and the transactions that tie ledgers and jobs together."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
-from typing import Any, Final
 
 from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
-from shared.adapters.dynamo.codec import n, s
+from shared.adapters.dynamo.codec import n
 from shared.adapters.dynamo.jobs import contents, folding, reservation, transitions
+from shared.adapters.dynamo.jobs.open_index import OpenIndex
 from shared.adapters.dynamo.recipients import suppressions, watermarks
-from shared.contracts import INDEX_OPEN
 from shared.domain.audit import Event
 from shared.domain.content.content import Content
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail, FeedbackDetail
-from shared.domain.jobs.job import SHARDS, Job, RetryRequest, add_figures, shard_of
+from shared.domain.jobs.job import Job, RetryRequest, add_figures
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Change, JobState, ending
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.suppressions import Reach, Suppression
-from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Recent, Replay, Stored
-
-MINUTE_MS: Final = 60_000
-REMOVED: Final = " REMOVE open_pk, open_sk"
+from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, Recent, Replay, Stored
 
 
-class DynamoRecords:
+class DynamoRecords(OpenIndex):
     """`ports.Records` over the two tables and the bucket. `archive`: milliseconds as of `transitions.place`."""
 
     def __init__(
         self, dynamo: Dynamo, *, records: str, ops: str, blobs: contents.Blobs, archive: int | None = None
     ) -> None:
-        self._db = dynamo
-        self._records = records
+        super().__init__(dynamo, records=records, archive=archive)
         self._ops = ops
         self._blobs = blobs
-        self._archive = archive
         self._noted = ("", 0, Reach.ALL)
         """Account, moment (Unix ms) and reach of the latest suppression that this process has noted."""
 
@@ -128,27 +121,6 @@ class DynamoRecords:
         stored = contents.unpack(next(iter(items.values()), chunk), self._blobs) if content else None
         return Loaded(codec.job(found), codec.chunk(chunk), stored, breaker)
 
-    def open_jobs(self, slots: Iterable[str], *, after: str = "") -> Iterable[OpenJob]:
-        """Walk the index of open jobs, oldest first within each slot; eventually consistent, so a hint."""
-        further = " AND open_sk > :after" if after else ""
-        beside = {":after": s(after)} if after else {}
-        for slot in slots:
-            for item in self._db.query(
-                self._records,
-                IndexName=INDEX_OPEN,
-                KeyConditionExpression="open_pk = :pk" + further,
-                ExpressionAttributeValues={":pk": s(slot), **beside},
-            ):
-                created_at, _, job_id = item["open_sk"]["S"].partition("#")
-                yield OpenJob(
-                    job=job_id,
-                    running="#RUN" in item["open_pk"]["S"],
-                    not_before=codec.number(item, "not_before"),
-                    created_at=int(created_at),
-                    campaign=codec.text(item, "campaign"),
-                    credential=keys.slot_credential(slot),
-                )
-
     def keep_chunk(self, job: str, number: int, until: int) -> None:
         """Keep a chunk and its ledger until a later time."""
         for table, key in ((self._records, keys.chunk(job, number)), (self._ops, keys.ledger(job, number))):
@@ -176,10 +148,6 @@ class DynamoRecords:
         except ConditionFailed:
             return  # it has gone
 
-    def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:
-        """Walk the open jobs that reserve a credential, oldest first: those that run, or those that are READY."""
-        return self.open_jobs([keys.open_slot(credential, 0, running=running)])
-
     def holder(self, credential: str) -> str:
         """Return the campaign whose jobs run on a credential, consistent; empty if no campaign's do."""
         item = self._db.get(self._ops, keys.holder(credential))
@@ -192,62 +160,6 @@ class DynamoRecords:
         there = {x["job"]["S"] for x in self._db.batch_get(self._records, [keys.job(job) for job in jobs])}
         if there < set(jobs):
             self._db.call("update_item", **reservation.without(self._ops, credential, sorted(set(jobs) - there)))
-
-    def doubts(self, now: int) -> Iterable[str]:
-        """Walk the LOGGED jobs with messages of unknown fate about which a provider is to be asked by now."""
-        for shard in _shards(now):
-            for item in self._until(keys.doubt_slot(shard), now):
-                yield item["open_sk"]["S"].partition("#")[2]
-
-    def look_again(self, job: str, at: int | None) -> None:
-        """Ask about a LOGGED job's doubts again at `at`, or no more."""
-        values: Item = {":doubt": s("doubt#")}
-        change = REMOVED
-        if at is not None:
-            change, values[":at"] = ", open_sk = :at", s(keys.aged(at, job))
-        elif self._archive is not None:
-            change, values[":slot"] = ", open_pk = :slot", s(keys.archive_slot(shard_of(job)))
-        self._move(job, change, "begins_with(open_pk, :doubt)", values)
-
-    def unarchived(self, now: int, limit: int) -> Iterable[tuple[str, int]]:
-        """Walk the LOGGED jobs that are to be archived by now, and since when."""
-        for shard in _shards(now):
-            for item in islice(self._until(keys.archive_slot(shard), now, Limit=limit), limit):
-                at, _, job = item["open_sk"]["S"].partition("#")
-                yield job, int(at)
-
-    def archive_again(self, job: str, at: int, later: int | None) -> None:
-        """Archive a job that was found at `at` later, or no more."""
-        values: Item = {":archive": s("archive#"), ":at": s(keys.aged(at, job))}
-        change = REMOVED
-        if later is not None:
-            change, values[":later"] = ", open_sk = :later", s(keys.aged(later, job))
-        self._move(job, change, "begins_with(open_pk, :archive) AND open_sk = :at", values)
-
-    def _until(self, slot: str, now: int, **more: Any) -> Iterable[Item]:
-        """Walk what of a slot of the index `open` is due by now, oldest first."""
-        return self._db.query(
-            self._records,
-            IndexName=INDEX_OPEN,
-            KeyConditionExpression="open_pk = :pk AND open_sk < :end",
-            ExpressionAttributeValues={":pk": s(slot), ":end": s(f"{now + 1:015d}")},
-            **more,
-        )
-
-    def _move(self, job: str, change: str, condition: str, values: Item) -> None:
-        """Change the place in the index `open` of a job that is LOGGED, if it is as expected."""
-        try:
-            self._db.call(
-                "update_item",
-                TableName=self._records,
-                Key=keys.job(job),
-                UpdateExpression="SET version = version + :one" + change,
-                ConditionExpression=f"#state = :logged AND attribute_not_exists(retry) AND {condition}",
-                ExpressionAttributeNames={"#state": "state"},
-                ExpressionAttributeValues={":one": n(1), ":logged": s(JobState.LOGGED.value), **values},
-            )
-        except ConditionFailed:
-            return  # its owner or feedback has reopened it
 
     # Details
 
@@ -426,9 +338,3 @@ class DynamoRecords:
     def suppressed_since(self, namespace: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
         """Return what the log of suppressions says from a moment on, up to some thousand entries."""
         return suppressions.since(self._db, self._records, reach, namespace, since)
-
-
-def _shards(now: int) -> Iterable[int]:
-    """Walk the shards, each minute from another on: whoever does not come to the end leaves out others each time."""
-    first = now // MINUTE_MS
-    return ((first + i) % SHARDS for i in range(SHARDS))

@@ -1,0 +1,122 @@
+"""The figures that alarms and the dashboard look at: metrics of queues, functions and ours, and their expressions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from aws_cdk import Duration
+from aws_cdk.aws_cloudwatch import IMetric, MathExpression, Metric
+from aws_cdk.aws_sqs import Queue
+
+from infra.functions.function import Function
+from infra.settings import DeploymentSettings
+from shared import metrics
+
+MINUTE: Final = 60
+FIVE_MINUTES: Final = 300
+QUARTER: Final = 900
+HOUR: Final = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A channel and a provider of it, in a stage. `rate`: messages a second, of all their `credentials` together."""
+
+    stage: str
+    channel: str
+    provider: str
+    rate: float
+    credentials: int = 1
+
+    def metric(self, service: metrics.Service, name: metrics.Metric, seconds: int, *, statistic: str = "Sum") -> Metric:
+        """Return the sum of one of our figures, or another statistic of it."""
+        return ours(
+            self.stage, service, name, seconds, statistic=statistic, channel=self.channel, provider=self.provider
+        )
+
+
+def pairs(deployment: DeploymentSettings) -> list[Pair]:
+    """Return the channels and providers of the declared credentials; not the test one, which fails by order."""
+    rates: dict[tuple[str, str], list[float]] = {}
+    for c in deployment.settings.credentials:
+        rates.setdefault((c.channel, c.provider), []).append(c.rate)
+    stage = deployment.stage
+    return [Pair(stage, channel, provider, sum(some), len(some)) for (channel, provider), some in sorted(rates.items())]
+
+
+def unknown_share(found: Sequence[Pair], seconds: int, *, least: int = 1) -> MathExpression:
+    """Return the percentage of messages sent whose fate is not known; 0 if they are fewer than `least`."""
+    names = {
+        "accepted": metrics.Metric.ACCEPTED,
+        "refused": metrics.Metric.REFUSED,
+        "throttled": metrics.Metric.THROTTLED,
+        "unknown": metrics.Metric.UNKNOWN,
+    }
+    using = {
+        f"{name}{i}": pair.metric(metrics.Service.SEND, metric, seconds)
+        for i, pair in enumerate(found)
+        for name, metric in names.items()
+    }
+    whole = ", ".join(f"FILL({name}, 0)" for name in using)
+    unknown = ", ".join(f"FILL({name}, 0)" for name in using if name.startswith("unknown"))
+    part = f"SUM([{unknown}])"
+    return expression_of(f"IF({part} >= {least}, 100 * {part} / SUM([{whole}]), 0)", using, seconds)
+
+
+def rate_share(pair: Pair, seconds: int, *, spare: int = 0) -> MathExpression:
+    """Return what was sent to a provider in percent of what its credentials' rates allow, `spare` slots left out."""
+    slots = pair.metric(metrics.Service.SEND, metrics.Metric.SLOTS, seconds)
+    name = f"slots_{pair.channel}_{pair.provider}".replace("-", "_")  # unique within a widget
+    sent = f"(FILL({name}, 0) - {spare})" if spare else f"FILL({name}, 0)"
+    allowed = f"{seconds * pair.rate:.4f}"  # metric math is not said to know exponents
+    return expression_of(f"100 * {sent} / {allowed}", {name: slots}, seconds)
+
+
+def age(queue: Queue) -> Metric:
+    """Return the age in seconds of a queue's oldest message."""
+    return of_queue(queue, "ApproximateAgeOfOldestMessage", "Maximum")
+
+
+def depth(queue: Queue) -> Metric:
+    """Return the number of messages of a queue."""
+    return of_queue(queue, "ApproximateNumberOfMessagesVisible", "Maximum")
+
+
+def ours(
+    stage: str,
+    service: metrics.Service,
+    name: metrics.Metric,
+    seconds: int,
+    *,
+    statistic: str = "Sum",
+    **dimensions: str,
+) -> Metric:
+    """Return one of our figures."""
+    return Metric(
+        namespace=metrics.NAMESPACE,
+        metric_name=name.value,
+        dimensions_map={"stage": stage, "service": service.value, **dimensions},
+        statistic=statistic,
+        period=Duration.seconds(seconds),
+    )
+
+
+def together(function: str, found: Sequence[IMetric], seconds: int) -> MathExpression:
+    """Return SUM or MAX of metrics, each 0 where it has no data. An alarm's may be ten, a widget's five hundred."""
+    using = {f"m{i}": metric for i, metric in enumerate(found)}
+    return expression_of(f"{function}([{', '.join(f'FILL({name}, 0)' for name in using)}])", using, seconds)
+
+
+def of_queue(queue: Queue, name: str, statistic: str) -> Metric:
+    """Return one of SQS's metrics of a queue, over five minutes."""
+    return queue.metric(name, statistic=statistic, period=Duration.seconds(FIVE_MINUTES))
+
+
+def of_function(function: Function, name: str, statistic: str) -> Metric:
+    """Return one of Lambda's metrics of a function, over five minutes."""
+    return function.function.metric(name, statistic=statistic, period=Duration.seconds(FIVE_MINUTES))
+
+
+def expression_of(expression: str, using: Mapping[str, IMetric], seconds: int) -> MathExpression:
+    """Return an expression over metrics. `seconds`: its period."""
+    return MathExpression(expression=expression, using_metrics=using, period=Duration.seconds(seconds), label="")

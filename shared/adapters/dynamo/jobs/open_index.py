@@ -1,0 +1,112 @@
+"""The index `open`: jobs that are not LOGGED, LOGGED ones with doubts, and those to be archived."""
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any, Final
+
+from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.codec import n, s
+from shared.contracts import INDEX_OPEN
+from shared.domain.jobs.job import SHARDS, shard_of
+from shared.domain.jobs.states import JobState
+from shared.ports import OpenJob
+
+MINUTE_MS: Final = 60_000
+REMOVED: Final = " REMOVE open_pk, open_sk"
+
+
+class OpenIndex:
+    """The readers and writers of the index `open`. `archive`: milliseconds as of `transitions.place`."""
+
+    def __init__(self, dynamo: Dynamo, *, records: str, archive: int | None = None) -> None:
+        self._db = dynamo
+        self._records = records
+        self._archive = archive
+
+    def open_jobs(self, slots: Iterable[str], *, after: str = "") -> Iterable[OpenJob]:
+        """Walk the index of open jobs, oldest first within each slot; eventually consistent, so a hint."""
+        further = " AND open_sk > :after" if after else ""
+        beside = {":after": s(after)} if after else {}
+        for slot in slots:
+            for item in self._db.query(
+                self._records,
+                IndexName=INDEX_OPEN,
+                KeyConditionExpression="open_pk = :pk" + further,
+                ExpressionAttributeValues={":pk": s(slot), **beside},
+            ):
+                created_at, _, job_id = item["open_sk"]["S"].partition("#")
+                yield OpenJob(
+                    job=job_id,
+                    running="#RUN" in item["open_pk"]["S"],
+                    not_before=codec.number(item, "not_before"),
+                    created_at=int(created_at),
+                    campaign=codec.text(item, "campaign"),
+                    credential=keys.slot_credential(slot),
+                )
+
+    def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:
+        """Walk the open jobs that reserve a credential, oldest first: those that run, or those that are READY."""
+        return self.open_jobs([keys.open_slot(credential, 0, running=running)])
+
+    def doubts(self, now: int) -> Iterable[str]:
+        """Walk the LOGGED jobs with messages of unknown fate about which a provider is to be asked by now."""
+        for shard in _shards(now):
+            for item in self._until(keys.doubt_slot(shard), now):
+                yield item["open_sk"]["S"].partition("#")[2]
+
+    def look_again(self, job: str, at: int | None) -> None:
+        """Ask about a LOGGED job's doubts again at `at`, or no more."""
+        values: Item = {":doubt": s("doubt#")}
+        change = REMOVED
+        if at is not None:
+            change, values[":at"] = ", open_sk = :at", s(keys.aged(at, job))
+        elif self._archive is not None:
+            change, values[":slot"] = ", open_pk = :slot", s(keys.archive_slot(shard_of(job)))
+        self._move(job, change, "begins_with(open_pk, :doubt)", values)
+
+    def unarchived(self, now: int, limit: int) -> Iterable[tuple[str, int]]:
+        """Walk the LOGGED jobs that are to be archived by now, and since when."""
+        for shard in _shards(now):
+            for item in islice(self._until(keys.archive_slot(shard), now, Limit=limit), limit):
+                at, _, job = item["open_sk"]["S"].partition("#")
+                yield job, int(at)
+
+    def archive_again(self, job: str, at: int, later: int | None) -> None:
+        """Archive a job that was found at `at` later, or no more."""
+        values: Item = {":archive": s("archive#"), ":at": s(keys.aged(at, job))}
+        change = REMOVED
+        if later is not None:
+            change, values[":later"] = ", open_sk = :later", s(keys.aged(later, job))
+        self._move(job, change, "begins_with(open_pk, :archive) AND open_sk = :at", values)
+
+    def _until(self, slot: str, now: int, **more: Any) -> Iterable[Item]:
+        """Walk what of a slot of the index `open` is due by now, oldest first."""
+        return self._db.query(
+            self._records,
+            IndexName=INDEX_OPEN,
+            KeyConditionExpression="open_pk = :pk AND open_sk < :end",
+            ExpressionAttributeValues={":pk": s(slot), ":end": s(f"{now + 1:015d}")},
+            **more,
+        )
+
+    def _move(self, job: str, change: str, condition: str, values: Item) -> None:
+        """Change the place in the index `open` of a job that is LOGGED, if it is as expected."""
+        try:
+            self._db.call(
+                "update_item",
+                TableName=self._records,
+                Key=keys.job(job),
+                UpdateExpression="SET version = version + :one" + change,
+                ConditionExpression=f"#state = :logged AND attribute_not_exists(retry) AND {condition}",
+                ExpressionAttributeNames={"#state": "state"},
+                ExpressionAttributeValues={":one": n(1), ":logged": s(JobState.LOGGED.value), **values},
+            )
+        except ConditionFailed:
+            return  # its owner or feedback has reopened it
+
+
+def _shards(now: int) -> Iterable[int]:
+    """Walk the shards, each minute from another on: whoever does not come to the end leaves out others each time."""
+    first = now // MINUTE_MS
+    return ((first + i) % SHARDS for i in range(SHARDS))

@@ -1,0 +1,122 @@
+"""The start of a lease: take the chunk's ledger, take over one whose worker died, or put the pointer off (L1)."""
+
+from enum import Enum
+from typing import Final
+
+from shared.contracts import Credential, pointer
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.queue import Expired, NotDue
+from shared.domain.jobs.states import ACTIVE
+from shared.domain.lanes.backoff import MAX_QUEUE_DELAY
+from shared.domain.lanes.pacing import pace
+from shared.engine.lane.recovery import Recovery
+from shared.engine.lane.slots import PATIENCE, patience
+from shared.ports import Clock, Lanes, LedgerStore, Records
+
+KEPT_JOBS: Final = 64
+"""Jobs kept in memory that were stopped a moment ago."""
+
+
+class PointerResult(Enum):
+    """What came of a pointer."""
+
+    SENT = "sent"
+    """The lease ended, whatever is left of the chunk."""
+    POSTPONED = "postponed"
+    NOTHING = "nothing"
+
+
+class Starter:
+    """Starts the leases of one credential's sender; safe for threads.
+
+    Args:
+        leases: how many leases the credential's workers hold at the most.
+        lease_margin: seconds that a lease is longer than its work.
+    """
+
+    def __init__(
+        self,
+        *,
+        records: Records,
+        ledgers: LedgerStore,
+        lanes: Lanes,
+        credential: Credential,
+        recovery: Recovery,
+        clock: Clock,
+        leases: int,
+        lease_margin: float,
+    ) -> None:
+        self._records = records
+        self._ledgers = ledgers
+        self._lanes = lanes
+        self._credential = credential
+        self._recovery = recovery
+        self._clock = clock
+        self._leases = leases
+        self._lease_margin = lease_margin
+        self._resting: dict[str, None] = {}
+
+    def start(self, job: str, number: int, *, owner: str, deadline: float) -> Ledger | PointerResult:
+        """Start a lease on a chunk (L1).
+
+        Args:
+            job: the job.
+            number: the chunk.
+            owner: unique to this lease.
+            deadline: Unix seconds when the process is frozen or killed.
+
+        Returns:
+            The ledger under the new lease, or what came of the pointer if there is none.
+        """
+        if job in self._resting and self._rests(job):
+            return PointerResult.NOTHING
+        for _ in range(2):
+            now = self._clock.now()
+            end = min(deadline, now + PATIENCE + patience(pace(self._credential.rate, 1), self._leases))
+            got = self._ledgers.send_start(
+                job,
+                number,
+                lane=self._credential.id,
+                owner=owner,
+                now=int(now * 1000),
+                until=int((end + self._lease_margin) * 1000),
+            )
+            if isinstance(got, Ledger):
+                return got
+            if got is None:
+                return PointerResult.NOTHING
+            if isinstance(got, NotDue):
+                return self._postpone(job, number, got.not_before / 1000 - now)
+            self._take_over(got)
+        return PointerResult.NOTHING
+
+    def rest(self, job: str) -> None:
+        """Remember a job that was stopped: hundreds of its pointers may still come."""
+        if len(self._resting) >= KEPT_JOBS:
+            self._resting.pop(next(iter(self._resting)), None)
+        self._resting[job] = None
+
+    def _rests(self, job_id: str) -> bool:
+        """Look whether a job that was not active still is not; without a lease, which would keep it from its end."""
+        job = self._records.job(job_id)
+        if job is None or job.state not in ACTIVE:
+            return True
+        self._resting.pop(job_id, None)
+        return False
+
+    def _postpone(self, job_id: str, number: int, delay: float) -> PointerResult:
+        job = self._records.job(job_id)
+        if job is None:
+            return PointerResult.NOTHING
+        self._lanes[self._credential.id].send(
+            [pointer(job_id, number)],
+            delay=min(max(0.0, delay), MAX_QUEUE_DELAY),
+            group=job.account,
+            express=job.express,
+        )
+        return PointerResult.POSTPONED
+
+    def _take_over(self, expired: Expired) -> None:
+        job = self._records.job(expired.ledger.job)
+        if job is not None:
+            self._recovery.take_over(job, expired.ledger)
