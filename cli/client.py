@@ -66,7 +66,13 @@ class ApiClient:
         return self._call("GET", path + (f"?{urlencode(query)}" if query else ""), b"", {}, again=True)
 
     def pages(self, path: str, query: Mapping[str, str], items: str = "items") -> Iterator[list[dict[str, Any]]]:
-        """Yield what is under `items` of each page; with a filter a page may be empty and still have a next one."""
+        """Yield the items of each page. With a filter, a page may be empty and still have a next one.
+
+        Args:
+            path: the collection's path, as in `/campaigns`.
+            query: filters, and `limit` (items a page).
+            items: the answer's field that holds the items.
+        """
         wanted = dict(query)
         while True:
             page = self.get(path, wanted)
@@ -80,7 +86,13 @@ class ApiClient:
             wanted["cursor"] = str(cursor)
 
     def put(self, path: str, body: bytes, *, key: str) -> dict[str, Any]:
-        """Put a JSON body; `key`: the Idempotency-Key, under which a repeat is harmless."""
+        """Put a JSON body.
+
+        Args:
+            path: the resource's path.
+            body: JSON, as UTF-8.
+            key: the Idempotency-Key; a repeat under the same key is harmless.
+        """
         return self._call("PUT", path, body, {"Content-Type": "application/json", "Idempotency-Key": key}, again=True)
 
     def post(
@@ -227,7 +239,15 @@ def installed_version() -> str:
 
 
 def path_of(collection: str, name: str, rest: str = "") -> str:
-    """Return the path of a resource, whose id stays one part of it; Misused if it cannot be an id."""
+    """Return the path of a resource.
+
+    Raises Misused if the id cannot be one. The id always stays one segment of the path.
+
+    Args:
+        collection: the first segment, as in `campaigns`.
+        name: the resource's id, as the user typed it.
+        rest: what follows the id, from its slash on.
+    """
     if name.strip(".") == "":
         raise Misused("that is not an id")
     return f"/{collection}/{quote(name, safe='')}{rest}"

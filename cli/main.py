@@ -38,7 +38,16 @@ class Commands(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run the command line and exit with its code; `standalone_mode` is as if always set."""
+        """Run the command line and exit with its code.
+
+        Args:
+            args: the words after the program's name; by default those of the process.
+            prog_name: the program's name in help texts.
+            complete_var: the variable that asks for shell completion; by default made from the program's name.
+            standalone_mode: ignored, and always taken as set.
+            windows_expand_args: whether patterns such as `*.csv` are expanded on Windows.
+            **extra: passed to the context of the command.
+        """
         try:
             result = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
             code = result if isinstance(result, int) else ExitCode.OK

@@ -58,7 +58,14 @@ def emit(document: Any) -> None:
 
 
 def table(columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, empty: str, header: bool = True) -> None:
-    """Print aligned columns, never cut, so that the output can be piped; `empty` goes to stderr if there are none."""
+    """Print aligned columns. Nothing is cut, so that the output can be piped.
+
+    Args:
+        columns: names of fields, in their order; `_` is shown as a space.
+        rows: one mapping a line, from the field's name to its value.
+        empty: printed to stderr if there are no rows.
+        header: whether the first line names the columns.
+    """
     if not rows:
         tell(empty)
         return

@@ -52,7 +52,13 @@ class Grants:
         self._storage = storage
 
     def sender(self, feedback: Feedback, lane: LaneConstruct, sender: Function) -> None:
-        """Let a lane's sender work on its queues, and call its provider."""
+        """Let a lane's sender consume its queues and call its provider.
+
+        Args:
+            feedback: the construct with the feedback queue, which a test lane writes to.
+            lane: the construct of the lane's queues, secret and credential.
+            sender: the lane's function.
+        """
         express = contracts.express_queue_name(self._deployment.stage, lane.credential.id)
         sender.allow(*CONSUME, on=[lane.work.queue.queue_arn, self._stack.format_arn(service="sqs", resource=express)])
         sender.allow(*READ, *CHANGE, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
@@ -121,7 +127,14 @@ class Grants:
             function.allow("sqs:SendMessage", on=[dead.queue.queue_arn])
 
     def lists(self, lists: ListsConstruct, serve: Function, sweep: Function, ingest: Function) -> None:
-        """Let uploaded lists be read into chunks."""
+        """Let uploaded lists be read into chunks.
+
+        Args:
+            lists: the construct with the queue of uploaded lists.
+            serve: the API's function.
+            sweep: the sweeper's function.
+            ingest: the function that reads lists.
+        """
         queue = lists.work.queue.queue_arn
         for function in (serve, sweep, ingest):
             function.allow("sqs:SendMessage", on=[queue])
@@ -138,7 +151,14 @@ class Grants:
         due: Function,
         dispatch: Dispatch,
     ) -> None:
-        """Let jobs begin at their time."""
+        """Let jobs begin at their scheduled time.
+
+        Args:
+            schedules: the construct with the schedule group, its role and its queue.
+            serve: the API's function.
+            due: the function that starts scheduled jobs.
+            dispatch: the construct of the planner and the sweeper.
+        """
         queue = schedules.work.queue.queue_arn
         # The emulator judges every schedule as if it were one of the group `default`.
         group = "default" if self._deployment.local else schedules.name
@@ -158,7 +178,13 @@ class Grants:
         due.allow("sqs:SendMessage", on=[self._lanes()])
 
     def exports(self, exports: ExportsConstruct, serve: Function, make: Function) -> None:
-        """Let exports be made and fetched."""
+        """Let exports be made and downloaded.
+
+        Args:
+            exports: the construct with the queue of exports.
+            serve: the API's function.
+            make: the function that writes exports.
+        """
         queue = exports.work.queue.queue_arn
         serve.allow("sqs:SendMessage", on=[queue])
         make.allow(*CONSUME, "sqs:SendMessage", on=[queue])

@@ -41,7 +41,13 @@ def clock(date: str, now: float) -> Finding:
 
 
 def bootstrap(parameter: Mapping[str, Any] | None, account: str, region: str) -> Finding:
-    """Judge the CDK's bootstrap stack by its version parameter (`ssm.get_parameter`), None if there is none."""
+    """Judge the CDK's bootstrap stack by its version parameter.
+
+    Args:
+        parameter: the answer of `ssm.get_parameter`; None if the parameter does not exist.
+        account: the AWS account's twelve digits.
+        region: the AWS region, as in `eu-central-1`.
+    """
     do = f".venv/bin/npx cdk bootstrap aws://{account}/{region}"
     if parameter is None:
         return Finding("bootstrap", Level.ERROR, f"the CDK has no bootstrap stack in {account}, {region}", do)

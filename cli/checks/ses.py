@@ -15,7 +15,13 @@ CONSOLE: Final = "in the SES console"
 
 
 def account(answer: Mapping[str, Any], credentials: Sequence[Credential], region: str) -> list[Finding]:
-    """Judge an account in a region by `sesv2.get_account`; its credentials share one sandbox and one allowance."""
+    """Judge an account in a region by `sesv2.get_account`; its credentials share one sandbox and one allowance.
+
+    Args:
+        answer: the answer of `sesv2.get_account`.
+        credentials: the declared credentials that send through this account and region; rates in messages a second.
+        region: the AWS region, as in `eu-central-1`.
+    """
     name = f"ses {region}"
     found = []
     if not answer.get("ProductionAccessEnabled"):

@@ -31,7 +31,14 @@ def stack(answer: Mapping[str, Any]) -> Finding:
 
 
 def address(url: str, status: int, body: bytes, *, why: str = "") -> Finding:
-    """Judge the API's public address by the answer of `/health`; `why` there was none."""
+    """Judge the API's public address by the answer of `/health`.
+
+    Args:
+        url: the address, without a path.
+        status: the HTTP status; 0 if there was no answer.
+        body: the answer's body.
+        why: why there was no answer; empty if there was one.
+    """
     if why:
         return Finding(
             "address",
@@ -111,7 +118,13 @@ def switches(
 def alarms(
     alarms: Sequence[Mapping[str, Any]], topic: str, subscriptions: Sequence[Mapping[str, Any]]
 ) -> list[Finding]:
-    """Judge the alarms (`cloudwatch.describe_alarms`) and who hears of them (`sns.list_subscriptions_by_topic`)."""
+    """Judge the alarms and their subscriptions.
+
+    Args:
+        alarms: as `cloudwatch.describe_alarms` lists them.
+        topic: the ARN of the topic that every alarm is to notify.
+        subscriptions: as `sns.list_subscriptions_by_topic` lists them.
+    """
     found = []
     if not alarms:
         found.append(Finding("alarms", Level.ERROR, "the stage has no alarms", ".venv/bin/npx cdk deploy"))

@@ -44,7 +44,13 @@ class Desk:
 
 @contextmanager
 def opened(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Desk]:
-    """Yield the deployment's accounts; errors of AWS become one line."""
+    """Yield the deployment's accounts. Errors of AWS become one line.
+
+    Args:
+        ctx: the command's context, with its clock and terminal.
+        stage: the stage's name; empty for the default one.
+        aws: whether AWS is meant even if a local cloud is up.
+    """
     from shared.adapters.dynamo.accounts.accounts import UnknownAccount  # noqa: PLC0415 - loads botocore
 
     found = deployment(stage, aws=aws)

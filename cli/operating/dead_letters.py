@@ -113,7 +113,14 @@ def places(found: OperatedDeployment) -> list[QueuePlace]:
 
 
 def receive(sqs: Any, url: str, *, hold: int, most: int = MAX_ENTRIES) -> list[Letter]:
-    """Receive up to ten messages and hide them for `hold` seconds."""
+    """Receive messages and hide them from other receivers.
+
+    Args:
+        sqs: a boto3 client.
+        url: the queue's URL.
+        hold: seconds for which the messages are hidden.
+        most: the number of messages, at most 10.
+    """
     answer = sqs.receive_message(
         QueueUrl=url,
         MaxNumberOfMessages=min(most, MAX_ENTRIES),
@@ -126,7 +133,13 @@ def receive(sqs: Any, url: str, *, hold: int, most: int = MAX_ENTRIES) -> list[L
 
 
 def give_back(sqs: Any, url: str, receipts: Sequence[str]) -> None:
-    """Let others see messages at once. One whose time was up already is in nobody's hand any more."""
+    """Make messages visible again at once. A message whose hold has expired is visible already.
+
+    Args:
+        sqs: a boto3 client.
+        url: the queue's URL.
+        receipts: receipt handles of received messages, any number.
+    """
     for start in range(0, len(receipts), MAX_ENTRIES):
         entries = [
             {"Id": str(n), "ReceiptHandle": receipt, "VisibilityTimeout": 0}

@@ -182,6 +182,13 @@ def stop_of_key(work: Work, owner: str, key_id: str, clock: Clock, tell_of: Call
     """Stop every open job that a key, just revoked, made or was the last to resume; returns how many that were.
 
     Looks twice, the second time when no process takes the key any more. Repeat it after an interruption.
+
+    Args:
+        work: the stores of the deployment.
+        owner: the account's id.
+        key_id: the id of the revoked key.
+        clock: measures the time until no process uses a cached key any more.
+        tell_of: called with each job that was stopped.
     """
 
     def wanted(job: Job) -> bool:

@@ -47,7 +47,14 @@ def fetch(api: ApiClient, around: Surroundings, *, path: str, target: Path, json
 
 
 def place(out: Path | None, kind: str, name: str, *, replace: bool) -> Path:
-    """Return the file that an export is written to; Misused if it exists and is not to be replaced."""
+    """Return the file that an export is written to. Raises Misused if it exists and is not to be replaced.
+
+    Args:
+        out: the file that the user named; None for a name made of the other two.
+        kind: what is exported, as in `campaign`.
+        name: the id of what is exported.
+        replace: whether an existing file may be replaced.
+    """
     target = out or Path(f"{kind}-{name.replace('/', '_')}.csv")
     if target.is_dir():
         raise Misused(f"{target} is a folder: name a file")

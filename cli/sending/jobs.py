@@ -163,7 +163,13 @@ def _to_include(include: list[str] | None) -> bytes:
 
 
 def told(answer: dict[str, Any], *, json: bool, text: str) -> None:
-    """Print an answer, for programs or for people."""
+    """Print an answer, for programs or for people.
+
+    Args:
+        answer: the API's JSON answer.
+        json: whether the answer is printed as it is, for programs.
+        text: the sentence printed for people otherwise.
+    """
     if json:
         emit(answer)
     else:

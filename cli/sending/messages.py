@@ -25,7 +25,15 @@ TextFile = Annotated[
 
 
 def saying(body: str, *, subject: str, sender: str, reply_to: str, text: Path | None) -> dict[str, str]:
-    """Return a message as POST /campaigns and POST /templates take it; what is not given is left out."""
+    """Return a message as POST /campaigns and POST /templates take it; what is not given is left out.
+
+    Args:
+        body: the text or HTML, with its placeholders.
+        subject: the subject line; empty if not given.
+        sender: the sender's address; empty if not given.
+        reply_to: the address for replies; empty if not given.
+        text: the file with the plain text of an HTML message; None if not given.
+    """
     said = {"body": body, "from": sender, "subject": subject, "reply_to": reply_to}
     if text is not None:
         said["text"] = text_of(text)

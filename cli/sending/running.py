@@ -200,7 +200,13 @@ def show_problems(upload: Mapping[str, Any]) -> None:
 
 
 def show_preview(api: ApiClient, campaign: str, row: int = 1) -> None:
-    """Print what a recipient of a campaign's list would get."""
+    """Print what a recipient of a campaign's list would get.
+
+    Args:
+        api: the API.
+        campaign: the campaign's id.
+        row: the recipient's row in the list, from 1.
+    """
     found = api.get(path_of("campaigns", campaign, "/preview"), {"row": str(row)})
     texts = found.get("sms") or {}
     shown = {"to": found.get("recipient"), **{name: found.get(name) for name in ("from", "reply_to", "subject")}}

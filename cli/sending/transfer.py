@@ -75,7 +75,14 @@ def upload(file: Path, place: Mapping[str, Any], clock: Clock, moved: Moved) -> 
 
 
 def download(url: object, target: Path, clock: Clock, moved: Moved) -> None:
-    """Fetch a file; it appears under its name only when it is complete. A file of that name is replaced."""
+    """Fetch a file. It appears under its name only when it is complete, and replaces a file of that name.
+
+    Args:
+        url: the download URL, as the API returned it; anything but a string with https (or a loopback http) is refused.
+        target: the file to write.
+        clock: waits between tries.
+        moved: called with the bytes read so far and the whole size in bytes, 0 if unknown.
+    """
     source = _trusted(url)
     draft = target.with_name(target.name + ".part")
 

@@ -123,7 +123,13 @@ def asked(read: Callable[[], T], clock: Clock) -> Iterator[T]:
 
 
 def watch(read: Callable[[], JobProgress], show: Screen, clock: Clock) -> JobProgress:
-    """Read until the job is LOGGED, showing each change; return the last reading."""
+    """Read until the job is LOGGED, showing each change; return the last reading.
+
+    Args:
+        read: fetches the job's progress.
+        show: draws it.
+        clock: waits between two readings.
+    """
     shown: JobProgress | None = None
     for progress in asked(read, clock):
         if progress != shown:

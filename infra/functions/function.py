@@ -43,9 +43,12 @@ _NAMED: Final = {"dynamodb:LeadingKeys": "false"}
 
 
 def log_group(scope: Construct, deployment: DeploymentSettings, name: str | None = None) -> LogGroup:
-    """Create the log group `Logs` in a construct. It goes with the stack: logs are no ground truth.
+    """Create the log group `Logs` in a construct. It is deleted with the stack: logs are no ground truth.
 
-    `name`: its physical name; by default CloudFormation makes one.
+    Args:
+        scope: the construct that contains it.
+        deployment: the settings, with the days for which lines are kept.
+        name: its physical name; None lets CloudFormation make one.
     """
     days = RETENTION[deployment.logs_days]
     return LogGroup(scope, "Logs", log_group_name=name, retention=days, removal_policy=RemovalPolicy.DESTROY)
@@ -140,6 +143,11 @@ class Function(Construct):
         """Let the function do these actions on no partition whose key fits one of the patterns, whatever else it may.
 
         The emulator knows no such condition.
+
+        Args:
+            *actions: IAM actions, as in `dynamodb:Query`.
+            on: ARNs of tables.
+            partitions: patterns of partition keys, as in `SECRET#*`.
         """
         if not self._local:
             within = {"ForAnyValue:StringLike": {"dynamodb:LeadingKeys": list(partitions)}}

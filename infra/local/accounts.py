@@ -53,7 +53,13 @@ def address(stacks: Sequence[Stack], port: int) -> str:
 
 
 def people(known: Mapping[str, str], deployment: LocalDeployment, port: int) -> dict[str, str]:
-    """Return the demo account's keys: those already known, else of a new account made by the `posthaste` command."""
+    """Return the demo account's keys: those already known, else of a new account made by the `posthaste` command.
+
+    Args:
+        known: the environment of an earlier start, which may hold the keys.
+        deployment: the local cloud's settings and environment.
+        port: the emulator's port.
+    """
     if all(known.get(name) for name in PEOPLE):
         return {name: known[name] for name in PEOPLE}
     made = posthaste(deployment, port, "account", "create", ACCOUNT, "--sender", SENDER)
@@ -64,7 +70,13 @@ def people(known: Mapping[str, str], deployment: LocalDeployment, port: int) -> 
 
 
 def posthaste(deployment: LocalDeployment, port: int, *arguments: str) -> Any:
-    """Run the `posthaste` command against the local cloud; return the JSON it prints, LocalCloudError if it fails."""
+    """Run the `posthaste` command against the local cloud; return the JSON it prints, LocalCloudError if it fails.
+
+    Args:
+        deployment: the local cloud's settings and environment.
+        port: the emulator's port.
+        *arguments: the words after `posthaste`; `--json` is added.
+    """
     done = subprocess.run(
         [str(Path(sys.executable).parent / "posthaste"), *arguments, "--json"],
         cwd=ROOT,

@@ -107,7 +107,14 @@ def wait(paths: Paths, process: Process) -> None:
 
 
 def wait_until_answers(paths: Paths, process: Process, probe: str, seconds: float) -> None:
-    """Wait until a process answers 200 at a URL; LocalCloudError if it ends or stays silent."""
+    """Wait until a process answers 200 at a URL; LocalCloudError if it ends or stays silent.
+
+    Args:
+        paths: the local cloud's folders.
+        process: the process that is to answer.
+        probe: the URL.
+        seconds: how long to wait.
+    """
 
     def ready() -> bool:
         if not processes.alive(process):
@@ -130,7 +137,15 @@ def direct(
     method: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Any:
-    """Open a URL without any proxy; a body is sent as JSON. Use as a context manager; errors as urllib's."""
+    """Open a URL without any proxy; a body is sent as JSON. Use as a context manager; errors as urllib's.
+
+    Args:
+        target: the URL.
+        timeout: seconds without an answer before it fails.
+        body: sent as JSON; None for no body.
+        method: the HTTP method; None for GET, or POST with a body.
+        headers: added to the content type.
+    """
     data = None if body is None else json.dumps(body).encode()
     wanted = {"Content-Type": "application/json", **(headers or {})}
     request = urllib.request.Request(target, data, wanted, method=method)  # noqa: S310 - our own loopback address

@@ -53,6 +53,13 @@ class SentNewsletter:
 def call(cloud: Cloud, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
     """Call the HTTP API with the demo account's live key and return its JSON.
 
+    Args:
+        cloud: the local cloud's address and environment.
+        method: the HTTP method.
+        path: the path, with its query.
+        body: sent as JSON; None for no body.
+        headers: added to the authorization.
+
     Raises:
         LocalCloudError: an answer that is not 2xx, with the problem's text.
     """
@@ -139,7 +146,12 @@ def _forgive(cloud: Cloud, keys: set[str]) -> None:
 
 
 def watch(cloud: Cloud, sent: SentNewsletter, *, show: Callable[[str], None] = say) -> dict[str, Any]:
-    """Follow a job until nothing is on its way any more; return its last description.
+    """Follow a job until no message is open; return its last description.
+
+    Args:
+        cloud: the local cloud's address and environment.
+        sent: the newsletter's job and the answer that accepted it.
+        show: prints a line for each change.
 
     Raises:
         LocalCloudError: the counts do not add up, or it takes over `WATCH_SECONDS`.

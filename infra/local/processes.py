@@ -72,7 +72,13 @@ def group(pid: int) -> dict[int, str]:
 
 
 def carries(pid: int, name: str, value: str) -> bool:
-    """Tell whether a process was started with a variable of this value; False where that cannot be read."""
+    """Tell whether a process was started with a variable of this value; False where that cannot be read.
+
+    Args:
+        pid: the process.
+        name: the variable's name.
+        value: the value that it was started with.
+    """
     try:
         return f"{name}={value}".encode() in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
@@ -135,6 +141,11 @@ def start(paths: Paths, name: str, command: Sequence[str], environment: Mapping[
 def stop(paths: Paths, process: Process, grace: float = GRACE) -> bool:
     """End a recorded process and its group: SIGTERM to the leader, `grace` seconds, then SIGKILL to who is left.
 
+    Args:
+        paths: the local cloud's folders, with the record of its processes.
+        process: the process as it was recorded.
+        grace: seconds between SIGTERM and SIGKILL, and to wait after it.
+
     Returns:
         Whether anything had to be ended. A pid that now belongs to another process is left alone.
     """
@@ -158,7 +169,13 @@ def stop(paths: Paths, process: Process, grace: float = GRACE) -> bool:
 
 
 def wait_for(condition: Callable[[], bool], seconds: float, pause: float = 0.05) -> bool:
-    """Poll a condition until it holds or the time is up; tell which."""
+    """Poll a condition. Return whether it became true in time.
+
+    Args:
+        condition: checked first, then after each pause.
+        seconds: how long to poll.
+        pause: seconds between two checks.
+    """
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:

@@ -44,6 +44,11 @@ def wait(paths: Paths, process: Process) -> None:
 def introduce(deployment: LocalDeployment, cloud_port: int, simulator_port: int) -> None:
     """Make deployment and simulator know each other: credentials' secrets filled, webhooks aimed at the API.
 
+    Args:
+        deployment: the local cloud's settings and addresses.
+        cloud_port: the emulator's port.
+        simulator_port: the provider simulator's port.
+
     Raises:
         LocalCloudError: a credential names a provider that the simulator does not have.
     """

@@ -91,7 +91,13 @@ class ExpressQueue(Construct):
         self.queue = _queue(self, deployment, key, name, consumer_seconds, dead, RemovalPolicy.DESTROY)
 
     def feed(self, consumer: Function, *, batch: int, concurrency: int) -> None:
-        """Let the lane's function consume the queue, as `WorkQueue.feed` does."""
+        """Let the lane's function consume the queue, as `WorkQueue.feed` does.
+
+        Args:
+            consumer: the lane's function.
+            batch: the most messages per invocation.
+            concurrency: the most invocations at once, at least 2.
+        """
         _feed(self, self.queue, consumer, batch, concurrency, 0)
 
 

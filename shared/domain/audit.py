@@ -128,7 +128,16 @@ def has_address(text: str) -> bool:
 def audited(
     account: str, at: int, name: str, act: str, actor: str, data: Mapping[str, str | int] | None = None
 ) -> Event:
-    """Return an entry of the audit log alone; arguments as of Event, which no phone number may stand in either."""
+    """Return an entry of the audit log only. Raises ValueError if the data holds an address or phone number.
+
+    Args:
+        account: the account's id, or EVERYONE.
+        at: Unix milliseconds.
+        name: the id of what changed.
+        act: what happened, as in `job.stopped`.
+        actor: the API key's id, what `operator` returns, or SYSTEM.
+        data: further fields, by name.
+    """
     if any(map(has_address, map(str, (data or {}).values()))):
         raise ValueError("an event names no address")
     return Event(account, at, name, act, actor, data or {}, logs=(Log.AUDIT,))

@@ -36,15 +36,26 @@ class Keys:
 
 
 def seal(keys: Keys, use: bytes, payload: bytes) -> str:
-    """Return a payload sealed, as base64url. `use`: what it is for; what is sealed for another use is not opened."""
+    """Return a payload sealed, as base64url.
+
+    Args:
+        keys: the deployment's keys; the current one seals.
+        use: what the payload is for. `unseal` opens it for the same use only.
+        payload: the bytes to seal.
+    """
     tag = _tag(keys.current, use, payload)
     return base64.urlsafe_b64encode(tag + _crypt(keys.current, use, tag, payload)).decode().rstrip("=")
 
 
 def unseal(keys: Keys, use: bytes, text: str) -> bytes | None:
-    """Return what was sealed; None unless it is, to the last bit, what one of the keys has sealed for that use.
+    """Return what was sealed. None unless one of the keys has sealed exactly this for that use.
 
-    Never raises on any string. What is compared is compared in constant time.
+    Never raises on any string. Comparisons take constant time.
+
+    Args:
+        keys: the deployment's keys, current and previous.
+        use: what the payload is for.
+        text: base64url, as `seal` returned it.
     """
     if not _TEXT.fullmatch(text) or len(text) % 4 == 1:
         return None

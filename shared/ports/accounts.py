@@ -27,5 +27,11 @@ class SuppressionList(Protocol):
     """Who is not to be sent to."""
 
     def check(self, namespace: str, address_keys: Iterable[str], *, reach: Reach = ...) -> set[str]:
-        """Return those normalised keys that have an entry of a reach in a namespace."""
+        """Return the addresses that have an entry.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            address_keys: normalised addresses.
+            reach: the list to look in.
+        """
         ...

@@ -45,7 +45,13 @@ class Campaigns(Lists, Protocol):
         ...
 
     def save(self, old: Campaign, new: Campaign, *, event: Event | None = None) -> bool:
-        """Write a campaign if it is as read, with an event; False, and nothing is told, if it has moved on."""
+        """Write a campaign if it is unchanged since it was read. False: it has changed, and nothing is written.
+
+        Args:
+            old: the campaign as read.
+            new: the campaign to store.
+            event: kept in the same transaction.
+        """
         ...
 
     def delete(self, campaign: Campaign) -> bool:
@@ -56,6 +62,12 @@ class Campaigns(Lists, Protocol):
         """Return some of the account's campaigns, newest first, and the place to go on from, empty at the end.
 
         One that was just made may be missing for a moment.
+
+        Args:
+            account: the account's id.
+            test: whether those of test keys are meant.
+            after: the place that an earlier page returned; empty for the start.
+            limit: the most campaigns to return.
         """
         ...
 
@@ -72,6 +84,15 @@ class Campaigns(Lists, Protocol):
     ) -> Stored | Replay | Mismatch | None:
         """Turn a list into a job, in one transaction: campaign, upload (SENT), job, the day's stats, event and key.
 
+        Args:
+            old: the campaign as read.
+            new: the campaign with its new job.
+            upload: the list, as read.
+            job: the job to store.
+            content: the job's content.
+            key: the request's idempotency record; None without a key.
+            event: kept in the same transaction.
+
         Returns:
             None if the campaign or the upload has moved on.
         """
@@ -84,13 +105,26 @@ class Templates(Protocol):
     def create(
         self, template: StoredTemplate, key: Idempotency | None, *, event: Event | None = None
     ) -> Stored | Replay | Mismatch:
-        """Store the first version of a new template, with its idempotency record and an event, in one transaction."""
+        """Store the first version of a new template, with its idempotency record and an event, in one transaction.
+
+        Args:
+            template: the template's first version.
+            key: the request's idempotency record; None without a key.
+            event: kept in the same transaction.
+        """
         ...
 
     def put(
         self, old: StoredTemplate, new: StoredTemplate, key: Idempotency | None, *, event: Event | None = None
     ) -> Stored | Replay | Mismatch | None:
-        """Store the next version of a template, and an event; None if `old` is no longer the latest one."""
+        """Store the next version of a template, and an event; None if `old` is no longer the latest one.
+
+        Args:
+            old: the latest version, as read.
+            new: the next version.
+            key: the request's idempotency record; None without a key.
+            event: kept in the same transaction.
+        """
         ...
 
     def get(self, template: str, version: int | None = None) -> StoredTemplate | None:
@@ -101,11 +135,22 @@ class Templates(Protocol):
         """Return some templates of a namespace, newest first, without their messages, and the place to go on from.
 
         One that was just made may be missing for a moment.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            after: the place that an earlier page returned; empty for the start.
+            limit: the most templates to return.
         """
         ...
 
     def versions(self, template: str, *, before: int, limit: int) -> list[StoredTemplate]:
-        """Return versions below `before` (0: from the latest on), the latest first, without their messages."""
+        """Return versions of a template, the latest first, without their messages.
+
+        Args:
+            template: the template's id.
+            before: only versions below this one; 0 for all.
+            limit: the most versions to return.
+        """
         ...
 
     def delete(self, template: StoredTemplate, *, event: Event | None = None) -> bool:
@@ -136,14 +181,27 @@ class Uploads(Protocol):
         ...
 
     def begin(self, old: Campaign, new: Campaign, upload: Upload, queued: Upload) -> bool:
-        """Have a file read: campaign and upload in one transaction; False if one has moved on.
+        """Have a file read, with campaign and upload in one transaction. False: one of them has changed.
 
         From here to `end` the upload is among `unread`.
+
+        Args:
+            old: the campaign as read.
+            new: the campaign to store.
+            upload: the upload as read.
+            queued: the upload to store.
         """
         ...
 
     def end(self, upload: Upload, ended: Upload, campaign: Campaign, freed: Campaign) -> bool:
-        """Note that a file is read, or cannot be used: upload and campaign in one transaction."""
+        """Record that a file is read or cannot be used, with campaign and upload in one transaction.
+
+        Args:
+            upload: the upload as held.
+            ended: the upload to store.
+            campaign: the campaign as read.
+            freed: the campaign to store.
+        """
         ...
 
     def unread(self) -> Iterator[tuple[str, str]]:
@@ -156,17 +214,33 @@ class Uploads(Protocol):
         A chunk that is there already is written again. A ledger is written again only by a later lease of the upload:
         `upload` is as held, and what a lower version of it or the same one wrote is never replaced by it. So a ledger
         that is worked on is safe from whoever comes late, and one of a step that was never counted is made anew.
+
+        Args:
+            upload: the upload as held; its version is that of the lease.
+            chunks: one step's chunks.
+            ledgers: the ledgers of these chunks.
         """
         ...
 
     def note(self, upload: Upload, number: int, problems: Sequence[BadRow]) -> None:
-        """Store the problems of one step; those that a later lease has stored under the number stay."""
+        """Store the problems of one step. Problems that a later lease has stored under the number stay.
+
+        Args:
+            upload: the upload as held.
+            number: the number that the problems are stored under, from 0.
+            problems: the rows that were left out, in the order of the file.
+        """
         ...
 
     def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[BadRow], int]:
-        """Return problems by row, at most `limit` after the first `after`, and where to go on, 0 at the end.
+        """Return problems by row, and the place of the next page, 0 at the end.
 
         Those of a step that is not counted yet are left out.
+
+        Args:
+            upload: the upload.
+            after: how many problems to pass over.
+            limit: the most problems to return.
         """
         ...
 
@@ -187,11 +261,23 @@ class Files(Protocol):
     """Files in the deployment's bucket."""
 
     def place(self, name: str, *, content_type: str, seconds: int) -> tuple[str, Mapping[str, str]]:
-        """Return a URL to which a file may be put for some seconds, and the headers that must go with it."""
+        """Return a URL for uploading a file, and the headers that the upload must carry.
+
+        Args:
+            name: the file's name in the bucket.
+            content_type: the media type; it is one of the headers.
+            seconds: how long the URL is valid.
+        """
         ...
 
     def link(self, name: str, *, filename: str, seconds: int) -> str:
-        """Return a URL from which a file may be fetched for some seconds, to be saved under a name."""
+        """Return a URL for downloading a file.
+
+        Args:
+            name: the file's name in the bucket.
+            filename: the name under which a browser saves it.
+            seconds: how long the URL is valid.
+        """
         ...
 
     def facts(self, name: str) -> FileFacts | None:
@@ -200,6 +286,11 @@ class Files(Protocol):
 
     def read(self, name: str, *, etag: str, start: int) -> Iterator[bytes]:
         """Walk a file's bytes from an offset on, in blocks of up to 1 MB.
+
+        Args:
+            name: the file's name in the bucket.
+            etag: the ETag of the version to read.
+            start: the offset of the first byte.
 
         Raises:
             FileChanged: there is no file with that ETag.

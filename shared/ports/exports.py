@@ -29,11 +29,23 @@ class Multipart(Protocol):
         ...
 
     def put(self, name: str, upload: str, number: int, data: bytes) -> str:
-        """Put a part, counted from 1, in place of one that may be there; returns its ETag."""
+        """Put a part, in place of one that may exist. Return its ETag.
+
+        Args:
+            name: the file's name in the bucket.
+            upload: the id of the multipart upload.
+            number: the part, from 1.
+            data: the part's bytes.
+        """
         ...
 
     def complete(self, name: str, upload: str, etags: Sequence[str]) -> None:
-        """Make the file of its parts; repeating it is safe.
+        """Make the file of its parts. Repeating it is safe.
+
+        Args:
+            name: the file's name in the bucket.
+            upload: the id of the multipart upload.
+            etags: the parts' ETags, in their order.
 
         Raises:
             FileChanged: a part is not the one of this ETag, or all of them have gone.

@@ -17,7 +17,13 @@ class Journal(Protocol):
         ...
 
     def since(self, account: str, log: Log, at: int) -> Iterator[Event]:
-        """Walk an account's events from a moment on (Unix ms), oldest first, consistently."""
+        """Walk an account's events from a moment on, oldest first, consistently.
+
+        Args:
+            account: the account's id.
+            log: the log to read.
+            at: the earliest moment, Unix milliseconds.
+        """
         ...
 
     def page(self, account: str, *, kind: str = "", after: str = "", limit: int) -> tuple[list[Event], str]:

@@ -92,7 +92,13 @@ class Stepwise(Protocol):
     """A provider whose calls are one HTTP request each."""
 
     def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
-        """Call as `Provider.send` does; nothing has happened before the request is asked for."""
+        """Call as `Provider.send` does. Nothing happens before the request is asked for.
+
+        Args:
+            content: what to send.
+            targets: the recipients of the call.
+            deadline: Unix seconds by which the call must have ended.
+        """
         ...
 
 
@@ -122,7 +128,14 @@ class WebhookReader(Protocol):
     """The receiving half of a provider. Header names are lower-case; with them come `POSTED_TO` and `POSTED_AT`."""
 
     def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:
-        """Check the signature over the raw body; raises BadSignature, or Retriable."""
+        """Check the signature over the raw body. Raises BadSignature, or Retriable.
+
+        Args:
+            headers: the request's headers, as the class describes them.
+            body: the bytes as posted.
+            secret: the fields of the credential's secret.
+            now: the present, Unix seconds.
+        """
         ...
 
     def words(self, headers: Mapping[str, str], body: bytes) -> Reading:

@@ -133,7 +133,15 @@ class Records(Protocol):
     def accept(
         self, job: Job, chunks: Sequence[Chunk], ledgers: Sequence[Ledger], content: Content, key: Idempotency | None
     ) -> Stored | Replay | Mismatch:
-        """Store chunks, ledgers and content, then job and idempotency record in one transaction."""
+        """Store chunks, ledgers and content, then job and idempotency record in one transaction.
+
+        Args:
+            job: the new job.
+            chunks: its chunks.
+            ledgers: the ledgers of these chunks.
+            content: what every message has in common.
+            key: the request's idempotency record; None without a key.
+        """
         ...
 
     def job(self, job: str) -> Job | None:
@@ -145,16 +153,24 @@ class Records(Protocol):
         ...
 
     def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
-        """Return the job and whether its account or everything is paused, in one consistent read.
+        """Return the job, and whether its account or everything is paused, in one consistent read.
 
-        `test`: whether suppressions of the account's test keys count. `lane`: whose breaker is read with it.
+        Args:
+            job: the job's id.
+            account: the job's account.
+            test: whether suppressions of the account's test keys count.
+            lane: the credential whose breaker is read with it; empty for none.
         """
         ...
 
     def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
-        """Return what a lease needs, in one consistent read; None when job or chunk have gone.
+        """Return what a lease needs, in one consistent read. None: the job or the chunk no longer exists.
 
-        `content`: false if the caller has it already. `lane`: whose breaker is read with it.
+        Args:
+            job: the job's id.
+            number: the chunk.
+            content: whether the content is read; False if the caller has it.
+            lane: the credential whose breaker is read with it; empty for none.
         """
         ...
 
@@ -171,7 +187,14 @@ class Records(Protocol):
         ...
 
     def detail(self, job: str, chunk: int, epoch: int, seq: int) -> Detail | None:
-        """Return a window detail, consistent."""
+        """Return a window detail, read consistently.
+
+        Args:
+            job: the job's id.
+            chunk: the chunk's number.
+            epoch: the lease's epoch.
+            seq: the window's number within the lease.
+        """
         ...
 
     def put_feedback(self, detail: FeedbackDetail) -> None:
@@ -218,15 +241,25 @@ class Records(Protocol):
 
         Only if the job is LOGGED and the retry on its way still is that of `job`. With one a job is in the index of
         open jobs, as running.
+
+        Args:
+            job: as read.
+            request: the retry; None withdraws it.
+            event: kept in the same transaction.
         """
         ...
 
     def fold(self, ledger: Ledger, job: Job, *, finish: int | None = None) -> tuple[Ledger, Job | None] | None:
-        """Add a ledger's new figures to its job and the day's stats (J2), once; None if the ledger moved on.
+        """Add a ledger's new figures to its job and the day's stats (J2), once. None: the ledger has changed.
 
-        `finish` (Unix ms): end the job in the same transaction, if its version is that of `job`: for a job of one
-        chunk whose ledger is DONE. It becomes SENT if it reserves its credential, else SENT and LOGGED at once. The
-        job is returned only then.
+        The job is returned only if the call ends it. It becomes SENT if it reserves its credential, else SENT and
+        LOGGED at once.
+
+        Args:
+            ledger: as read.
+            job: as read; it ends only if its version is still that one.
+            finish: Unix milliseconds to end the job at, in the same transaction; for a job of one chunk whose ledger is
+                DONE.
         """
         ...
 
@@ -245,6 +278,11 @@ class Records(Protocol):
 
     def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
         """Write a ledger whose cells its owner sends again, if its job is LOGGED, in one transaction (J4).
+
+        Args:
+            old: the ledger as read.
+            new: the ledger to store.
+            job: as read.
 
         Returns:
             False if the ledger has moved on, the job runs, or its retry on its way is not that of `job`.
@@ -287,9 +325,14 @@ class Records(Protocol):
         ...
 
     def archive_again(self, job: str, at: int, later: int | None) -> None:
-        """Have a job that was found due at `at` archived later (Unix ms), or, for None, no more.
+        """Change when a job is archived.
 
-        In another state, or due at another time, it stays as it is: it has been reopened since.
+        A job in another state, or due at another time, stays as it is: it has been reopened since.
+
+        Args:
+            job: the job's id.
+            at: the time it was found due at, Unix milliseconds.
+            later: the new time, Unix milliseconds; None for never.
         """
         ...
 
@@ -298,7 +341,13 @@ class Records(Protocol):
         ...
 
     def keep_chunk(self, job: str, number: int, until: int) -> None:
-        """Keep a chunk and its ledger until a later time (Unix seconds); nothing happens if they have gone."""
+        """Keep a chunk and its ledger longer. Nothing happens if they no longer exist.
+
+        Args:
+            job: the job's id.
+            number: the chunk.
+            until: Unix seconds.
+        """
         ...
 
     def keep_job(self, job: Job, until: int) -> None:
@@ -340,22 +389,47 @@ class Records(Protocol):
         `namespace`: whose they are, an account's live keys' or its test keys'.
         `job`: whose message it came from, if that is known. `channel`: by which that message went: a number that no
         text reaches may well answer calls. It is kept with the entry, and nothing heeds it yet.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            key: the normalised address.
+            reason: why, as in `hard_bounce`.
+            now: Unix milliseconds.
+            reach: the list to add it to.
+            job: the job whose message was the cause; empty for none.
+            channel: the channel of that message; empty for none.
         """
         ...
 
     def allow(self, namespace: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
-        """Take an address from them; False if it was not there, or for another reason than the one given."""
+        """Remove an address from a list. False: it was not there, or for another reason.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            key: the normalised address.
+            reach: the list to remove it from.
+            reason: the only reason for which it is removed; empty for any.
+        """
         ...
 
     def suppressed(
         self, namespace: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
     ) -> dict[str, Reach]:
-        """Return which of the addresses, given as normalised keys, are suppressed or have unsubscribed; consistent.
+        """Return which addresses are suppressed or have unsubscribed, read consistently. `ALL` wins over other lists.
 
-        Who is both is suppressed.
+        Args:
+            namespace: the account, or its test keys' namespace.
+            addresses: normalised addresses.
+            reaches: the lists to look in.
         """
         ...
 
     def suppressed_since(self, namespace: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
-        """Return what was suppressed from `since` (Unix ms) on, oldest first, as far as one go reads; consistent."""
+        """Return what was suppressed from a moment on, oldest first, as far as one page goes, read consistently.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            since: the earliest moment, Unix milliseconds.
+            reach: the list to read.
+        """
         ...

@@ -32,9 +32,13 @@ class Agenda(Protocol):
     """An account's jobs by the time that they wait for. A place in it says nothing: the job itself tells."""
 
     def note(self, account: str, job: str, at: int, *, test: bool = False) -> None:
-        """Write down that a job waits for a time, Unix milliseconds; repeating it is safe. It goes after that time.
+        """Record that a job waits for a time. Repeating it is safe. The entry expires after that time.
 
-        `test`: it is of a test key, so it has a place among those of test keys, too.
+        Args:
+            account: the account's id.
+            job: the job's id.
+            at: the time, Unix milliseconds.
+            test: whether a test key made the job; it is then listed among those of test keys as well.
         """
         ...
 

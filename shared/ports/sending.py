@@ -24,7 +24,13 @@ class Queue(Protocol):
     """A queue of messages."""
 
     def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "") -> None:
-        """Send messages, delayed by up to 900 s. `group`: fair share among groups."""
+        """Send messages.
+
+        Args:
+            bodies: the messages, any number.
+            delay: seconds until they are visible, at most 900.
+            group: the group for fair shares; empty for none.
+        """
         ...
 
     def is_empty(self) -> bool:
@@ -61,7 +67,14 @@ class Lane(Protocol):
     """A lane's two queues: that of jobs of a few messages, and that of all others."""
 
     def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "", express: bool = False) -> None:
-        """Send messages to one of them, delayed by up to 900 s. `group`: fair share among groups."""
+        """Send messages to one of the two queues.
+
+        Args:
+            bodies: the messages, any number.
+            delay: seconds until they are visible, at most 900.
+            group: the group for fair shares; empty for none.
+            express: whether the queue for jobs of a few messages is meant.
+        """
         ...
 
     def is_empty(self, *, express: bool | None = None) -> bool:
@@ -138,10 +151,14 @@ class Pacer(Protocol):
         ...
 
     def lower(self, credential: str, lowered: Lowered, past: Lowered) -> Lowered:
-        """Store what a provider's refusal has left of the rate, by one write; returns what is stored then.
+        """Store what a provider's refusal has left of the rate, in one write; return what is stored then.
 
-        `past`: what was known when the refused call had its slots. Something newer is left as it is, so that a rate is
-        lowered once, however many calls were on their way.
+        A newer value stays, so that a rate is lowered once, however many calls were under way.
+
+        Args:
+            credential: the credential's id.
+            lowered: the lowered rate.
+            past: what was known when the refused call had its slots.
         """
         ...
 
@@ -214,7 +231,13 @@ class LedgerStore(Protocol):
         ...
 
     def read_some(self, job: str, first: int, count: int) -> list[Ledger]:
-        """Return up to `count` of the job's ledgers from number `first` on, consistent, by number."""
+        """Return some of the job's ledgers by number, read consistently.
+
+        Args:
+            job: the job's id.
+            first: the number of the first chunk.
+            count: the most ledgers to return.
+        """
         ...
 
     def read(self, job: str, chunk: int) -> Ledger | None:
@@ -228,7 +251,16 @@ class LedgerStore(Protocol):
     def send_start(
         self, job: str, chunk: int, *, lane: str, owner: str, now: int, until: int
     ) -> Ledger | NotDue | Expired | None:
-        """Lease a chunk (L1)."""
+        """Lease a chunk (L1).
+
+        Args:
+            job: the job's id.
+            chunk: the chunk's number.
+            lane: the credential whose lane asks.
+            owner: unique to this lease.
+            now: Unix milliseconds.
+            until: Unix milliseconds at which the lease runs out.
+        """
         ...
 
     def claim(
@@ -241,25 +273,49 @@ class LedgerStore(Protocol):
         suppressed: Collection[int] = (),
         until: int = 0,
     ) -> tuple[Ledger, list[int]] | None:
-        """Merge the last window's results and claim the next k recipients (L2); None if the lease is not ours.
+        """Merge the last window's results and claim the next recipients (L2). None: the lease is lost.
 
-        `suppressed`: indices that are skipped if they wait; `until`: Unix milliseconds at which the lease runs out from
-        now on, 0: as before.
+        Args:
+            held: the ledger as held.
+            results: the outcomes of the last window.
+            k: the most recipients to claim.
+            route: the job's credentials, in their order.
+            suppressed: indices of recipients that are skipped if they wait.
+            until: Unix milliseconds at which the lease runs out from now on; 0 leaves it.
         """
         ...
 
     def send_done(self, held: Ledger, results: Sequence[Entry], passing: Passing) -> Ledger | None:
-        """End a lease whose results settle all that is left (L4)."""
+        """End a lease whose results settle all that is left (L4).
+
+        Args:
+            held: the ledger as held.
+            results: the outcomes of the last window.
+            passing: what decides on the next pass.
+        """
         ...
 
     def send_cancel(
         self, held: Ledger, results: Sequence[Entry], requeued: Sequence[int], passing: Passing
     ) -> Ledger | None:
-        """End a lease with work left: time, stop, pause or throttling (L4)."""
+        """End a lease with work left: time, stop, pause or throttling (L4).
+
+        Args:
+            held: the ledger as held.
+            results: the outcomes of the last window.
+            requeued: indices of claimed recipients that no call was begun for.
+            passing: what decides on the next pass.
+        """
         ...
 
     def take_over(self, expired: Ledger, proof: Mapping[int, Entry], passing: Passing) -> Ledger | None:
-        """End a lease that ran out (L5); None if another was faster."""
+        """End a lease that ran out (L5). None: another worker was faster.
+
+        Args:
+            expired: the ledger as read.
+            proof: the recorded outcomes of the lease's last window, by index.
+            passing: what decides on the next pass.
+        """
         ...
 
     def join(
@@ -272,20 +328,45 @@ class LedgerStore(Protocol):
         credential: str,
         known: Ledger | None = None,
     ) -> Ledger | None:
-        """Join feedback (F); the ledger as it is afterwards, None if there is none.
+        """Join feedback (F); return the ledger as it is afterwards, None if there is none.
 
-        `known`: as it was read after the words were said; then it is not read again.
+        Args:
+            job: the job's id.
+            chunk: the chunk's number.
+            words: events as (index, attempt, state).
+            route: the job's credentials, in their order.
+            credential: the credential whose provider sent the events.
+            known: the ledger as read after the events came in, so that it is not read again; None reads it.
         """
         ...
 
     def disprove(self, job: str, chunk: int, attempts: Iterable[tuple[int, int]]) -> Ledger | None:
-        """Give up doubtful attempts `(index, attempt)` that were proven absent and may not be made again (Resolve)."""
+        """Give up doubtful attempts that were proven absent and may not be made again (Resolve).
+
+        Args:
+            job: the job's id.
+            chunk: the chunk's number.
+            attempts: the attempts as (index, attempt).
+        """
         ...
 
     def drop(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
-        """Skip recipients that still wait."""
+        """Skip recipients that still wait.
+
+        Args:
+            job: the job's id.
+            chunk: the chunk's number.
+            indices: places of recipients within the chunk.
+        """
         ...
 
     def reschedule(self, job: str, chunk: int, *, not_before: int, lane: str) -> Ledger | None:
-        """Move an idle chunk to another time or lane."""
+        """Move an idle chunk to another time or lane.
+
+        Args:
+            job: the job's id.
+            chunk: the chunk's number.
+            not_before: Unix milliseconds before which no lease starts.
+            lane: the credential whose lane takes it.
+        """
         ...

@@ -38,10 +38,14 @@ class Http(Protocol):
     def request(
         self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
     ) -> Response:
-        """Make one request and return the answer, whatever its status; raises NotSent or AnswerLost.
+        """Make one request and return the answer, whatever its status. Raises NotSent or AnswerLost.
 
-        `body`: whole, or in parts, so that hundreds of requests in flight share one copy of a long part.
-        `deadline`: Unix seconds; checked just before connecting, and the whole exchange ends by then.
+        Args:
+            method: the HTTP method.
+            url: the absolute URL.
+            headers: the request's headers.
+            body: whole, or in parts, so that hundreds of requests in flight share one copy of a long part.
+            deadline: Unix seconds; checked just before connecting, and the whole exchange ends by then.
         """
         ...
 
@@ -58,10 +62,14 @@ class Smtp(Protocol):
     """A transport that makes each SMTP transaction exactly once."""
 
     def submit(self, relay: Relay, mail: Mail, *, deadline: float) -> Reply:
-        """Make one transaction and return the reply that decided it; raises NotSent or AnswerLost.
+        """Make one transaction and return the reply that decided it. Raises NotSent or AnswerLost.
 
         AnswerLost only if something of the end of the message was written: without it no server takes a message.
-        `deadline`: Unix seconds; checked just before connecting, and the whole exchange ends by then.
+
+        Args:
+            relay: the server and how to authenticate.
+            mail: the envelope and the message.
+            deadline: Unix seconds; checked just before connecting, and the whole exchange ends by then.
         """
         ...
 

@@ -26,7 +26,12 @@ class Callers(Protocol):
 
 
 def authenticate(request: Request, accounts: Callers, scope: Scope) -> ApiKey:
-    """Return the caller's key, having taken a token from the request bucket of its account's keys of its kind.
+    """Return the caller's key, and take a token from the request bucket of its account's keys of its kind.
+
+    Args:
+        request: the request, with its Authorization header.
+        accounts: finds keys and counts requests.
+        scope: what the operation needs.
 
     Raises:
         Problem: unauthorized, rate_limited, missing_scope.

@@ -58,7 +58,13 @@ def repeated(found: Replay | Mismatch, status: int) -> Answer:
 
 
 def repeat_or_raise(call: Call[Any, Any, Any], status: int, problem: Problem) -> Answer:
-    """Return the first answer of a request that was valid then, whatever it is now; else raise the Problem."""
+    """Return the first answer of a request that was valid then; else raise the problem.
+
+    Args:
+        call: the request, with its Idempotency-Key.
+        status: the HTTP status of the first answer.
+        problem: what is wrong with the request now.
+    """
     found = earlier(call, status)
     if found is None:
         raise problem

@@ -86,7 +86,14 @@ class Route(Generic[Q, B]):
         return parameters(self.path)
 
     def answer(self, request: Request, services: object, key: ApiKey, path: Mapping[str, str]) -> Answer:
-        """Validate and call the handler."""
+        """Validate the request and call the handler.
+
+        Args:
+            request: the request.
+            services: what the handler works with.
+            key: the caller's API key.
+            path: the values of the path's parameters, by name.
+        """
         query = _query(self.query, request)
         return self.handler(Call(request, services, key, path, query, self._body(request)))
 

@@ -36,7 +36,13 @@ def create(call: Call[Nothing, NewBatch]) -> Answer:
 
 
 def asked(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> SendRequest:
-    """Return what a batch asks to have sent; `key`, `fingerprint`: of its idempotency."""
+    """Return the send request that a batch makes.
+
+    Args:
+        call: the request, already validated.
+        key: the request's Idempotency-Key; empty if there is none.
+        fingerprint: the hash of the request's body, compared when the key is repeated.
+    """
     body = call.body
     attachments = (Attachment(a.filename, a.content_type, a.data, a.content_id) for a in body.attachments or ())
     return SendRequest(

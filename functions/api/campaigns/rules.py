@@ -28,7 +28,13 @@ def owned(call: Call[Any, Any]) -> Campaign:
 
 
 def owned_template(call: Call[Any, Any], name: str, version: int | None = None) -> StoredTemplate:
-    """Return a stored template, by default its latest version; Problem not_found unless it is of the caller's kind."""
+    """Return a stored template. Raises the problem `not_found` unless it belongs to the caller's kind of key.
+
+    Args:
+        call: the request.
+        name: the template's id, as the client gave it.
+        version: the version, from 1; None for the latest.
+    """
     store = call.services.campaigns().templates
     found = store.get(name) if is_id(name) else None
     if found is not None and version is not None and version != found.version:
@@ -98,7 +104,15 @@ class _Chosen(Protocol):
 
 
 def chosen(call: Call[Any, Any], channel: str, given: _Chosen) -> StoredTemplate | None:
-    """Return the stored template that a request names; Problem not_found, or that it is of another channel."""
+    """Return the stored template that a request names, None if it names none.
+
+    Raises the problem `not_found`, or `invalid` if the template is of another channel.
+
+    Args:
+        call: the request.
+        channel: the channel of the campaign, as in `email`.
+        given: the part of the body with `template_id` and `template_version`.
+    """
     if given.template_id is None:
         return None
     found = owned_template(call, given.template_id, given.template_version)

@@ -75,7 +75,14 @@ class MessagePage(View):
 
 
 def stats_view(campaign: Campaign, state: str, jobs: Sequence[JobView], now_ms: int) -> CampaignStats:
-    """Return the sums over a campaign's jobs; every amount adds up to the total, as those of each job do."""
+    """Return the sums over a campaign's jobs; every amount adds up to the total, as those of each job do.
+
+    Args:
+        campaign: the campaign.
+        state: the campaign's state as clients see it.
+        jobs: its jobs as clients see them.
+        now_ms: the present, Unix milliseconds.
+    """
     tallies: dict[str, Tally] = {}
     for tally in (t for job in jobs for t in job.route):
         known = tallies.get(tally.credential_id)

@@ -37,7 +37,13 @@ TRIAL_SECONDS: Final = 60
 
 
 def trials(dynamo: Dynamo, table: str, clock: Clock) -> Buckets:
-    """Return the accounts' allowance of tests, counted exactly, whichever process is asked."""
+    """Return the accounts' allowance of test messages, counted across all processes.
+
+    Args:
+        dynamo: a DynamoDB client.
+        table: the name of the table that holds the buckets.
+        clock: refills them.
+    """
     return Buckets(dynamo, table, clock, rate=1 / TRIAL_SECONDS, burst=TRIALS, block=1, key=keys.trials)
 
 

@@ -92,7 +92,15 @@ def campaign(call: Call[Nothing, Nothing]) -> Answer:
 
 
 def route(path: str, name: str, tag: str, handler: Handler, *problems: str) -> AnyRoute:
-    """Return the operation under a path, e.g. `/batches/{id}`; `problems`: codes that it alone has."""
+    """Return the export operation of a path.
+
+    Args:
+        path: the resource's path, as in `/batches/{id}`.
+        name: the end of the operation's id, as in `Batch`.
+        tag: the section of the API's description.
+        handler: answers the request.
+        *problems: codes of problems that only this operation has.
+    """
     return Route(
         method="GET",
         path=f"{path}/export",

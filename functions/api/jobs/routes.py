@@ -154,7 +154,14 @@ def not_now(found: NotNow) -> Problem:
 
 
 def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRoute, ...]:
-    """Return the operations on one job under a path, e.g. `/batches/{id}`."""
+    """Return the operations on one job under a path, e.g. `/batches/{id}`.
+
+    Args:
+        path: the resource's path, as in `/batches/{id}`.
+        name: the end of each operation's id, as in `Batch`.
+        tag: the section of the API's description.
+        kind: the job's kind that the path is for; None for any.
+    """
     problems = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired")
     return (
         Route(

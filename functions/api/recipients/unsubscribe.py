@@ -27,7 +27,13 @@ Step = Callable[[Visit, Unsubscription], Answer]
 
 
 def visit_name(account_id: str, digest: str, method: str) -> str:
-    """Return what names a method of a link: by the sha256 of its token, hex."""
+    """Return the name of a link's bucket for one method.
+
+    Args:
+        account_id: the account's id.
+        digest: the sha256 of the link's token, hex.
+        method: the HTTP method.
+    """
     return f"{account_id}#{digest[:32]}#{method}"
 
 

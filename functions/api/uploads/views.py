@@ -64,7 +64,15 @@ class UploadView(View):
 def upload_view(
     x: Upload, campaign: Campaign, now_ms: int, errors: Sequence[BadRow] = (), next_cursor: str | None = None
 ) -> UploadView:
-    """Return a list on its way as clients see it."""
+    """Return an uploaded list as clients see it.
+
+    Args:
+        x: the list.
+        campaign: the campaign it belongs to.
+        now_ms: the present, Unix milliseconds.
+        errors: the rows with problems that this page shows, in the order of the file.
+        next_cursor: the cursor of the next page of problems; None at the end.
+    """
     counts = x.checkpoint.counts if x.checkpoint else None
     return UploadView(
         upload_id=x.id,

@@ -55,9 +55,12 @@ class Message:
         return tuple(Template.parse(text, kind) for text, kind in parts if text)
 
     def missing(self, channel: str, columns: Iterable[str], *, unsubscribe: bool) -> tuple[str, ...]:
-        """Return its variables that are no column of a list, in the order of their appearance.
+        """Return the variables that no column fills, in the order of their appearance.
 
-        `unsubscribe`: an unsubscription is offered, so that its link needs no column.
+        Args:
+            channel: the campaign's channel.
+            columns: the list's columns, as its header names them.
+            unsubscribe: whether the campaign offers to unsubscribe, so that the link needs no column.
         """
         there = {c.strip().lower() for c in columns} | {RECIPIENT} | ({UNSUBSCRIBE_URL} if unsubscribe else set())
         return tuple(v for v in variables(self.templates(channel)) if v not in there)

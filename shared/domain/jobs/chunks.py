@@ -38,7 +38,13 @@ class Chunk:
 
 
 def chunk_size(total: int, route_length: int, slowest_rate: float) -> int:
-    """Return how many recipients a chunk takes: every credential of the route gets work, none for over 30 s."""
+    """Return how many recipients a chunk holds. Every credential gets work, and none for over 30 s.
+
+    Args:
+        total: the job's recipients.
+        route_length: the number of credentials on the route.
+        slowest_rate: the lowest rate on the route, messages a second.
+    """
     spread = math.ceil(total / route_length)
     return max(1, min(MAX_RECIPIENTS, spread, max(1, math.floor(MAX_SECONDS * slowest_rate))))
 
@@ -66,7 +72,15 @@ def row_weight(row: list[Any]) -> int:
 
 
 def row_of(address: str, key: str, display: str, skip: str, values: dict[str, str]) -> list[Any]:
-    """Return a recipient as it stands in a chunk's JSON."""
+    """Return a recipient as a row of a chunk's JSON, without empty values at its end.
+
+    Args:
+        address: the address to send to.
+        key: the normalised address.
+        display: the name shown with the address; empty for none.
+        skip: why the recipient is skipped; empty if it is not.
+        values: the recipient's values, by variable.
+    """
     row: list[Any] = [address, "" if key == address else key, display, skip, values]
     while row and not row[-1]:
         row.pop()

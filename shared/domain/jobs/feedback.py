@@ -56,10 +56,16 @@ def state_of(word: WordKind) -> Cell | None:
 
 
 def join(cell: Cell, cell_attempt: int, state: Cell, attempt: int) -> Cell:
-    """Join a word about `attempt` into a cell that is at `cell_attempt`.
+    """Join an event into a cell.
 
-    The result does not depend on the order or repetition of words: the higher rank wins on the same attempt, and only
-    DELIVERED counts for an earlier one (the recipient has the message, whatever came of later attempts).
+    The result does not depend on the order or repetition of events: the higher rank wins on the same attempt, and only
+    DELIVERED counts for an earlier one, because the recipient has the message then.
+
+    Args:
+        cell: the cell's state.
+        cell_attempt: the attempt that the cell is at.
+        state: what the event reports.
+        attempt: the attempt that the event is about.
     """
     if cell is Cell.SKIPPED:
         return cell

@@ -169,7 +169,13 @@ def shard_of(job_id: str) -> int:
 
 
 def first_credential(job_id: str, chunk: int, route: Sequence[str]) -> str:
-    """Return where a chunk starts: round robin over the route, from a place that differs by job."""
+    """Return the credential that a chunk starts with: round robin over the route, from a place that differs by job.
+
+    Args:
+        job_id: the job's id.
+        chunk: the chunk's number.
+        route: the job's credentials, in their order.
+    """
     return route[(zlib.crc32(job_id.encode()) + chunk) % len(route)]
 
 
@@ -184,7 +190,14 @@ def public_counts(counts: Mapping[str, int]) -> dict[str, int]:
 def add_figures(
     counts: Mapping[str, int], by: Mapping[str, tuple[int, ...]], route: Sequence[str], delta: Sequence[int]
 ) -> tuple[dict[str, int], dict[str, tuple[int, ...]]]:
-    """Add a ledger's delta (as `ledger.figures` orders it) to a job's counts and per-credential numbers."""
+    """Add a ledger's delta to a job's counts and per-credential numbers.
+
+    Args:
+        counts: the job's counts, by name.
+        by: each credential's numbers, as `BY_KEYS` orders them.
+        route: the job's credentials, in their order.
+        delta: changes, as `ledger.figures` orders them.
+    """
     n = len(COUNT_KEYS)
     new_counts = {k: counts[k] + d for k, d in zip(COUNT_KEYS, delta[:n], strict=True)}
     new_by = {}

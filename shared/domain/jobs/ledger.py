@@ -101,7 +101,18 @@ _OPEN: Final = frozenset(int(s) for s in OPEN)
 def create(
     *, job: str, chunk: int, skipped: Iterable[int], size: int, lane: str, route: Sequence[str], limit: int, ttl: int
 ) -> Ledger:
-    """Return the ledger of a new chunk of `size` recipients; its first histogram counts as folded already."""
+    """Return the ledger of a new chunk. Its first histogram counts as folded already.
+
+    Args:
+        job: the job's id.
+        chunk: the chunk's number.
+        skipped: places of recipients that are never sent to.
+        size: the chunk's recipients.
+        lane: the credential that starts.
+        route: the job's credentials, in their order.
+        limit: the most attempts for a recipient.
+        ttl: Unix seconds when DynamoDB deletes it.
+    """
     cells = bytearray([Cell.QUEUED] * size)
     for i in skipped:
         cells[i] = Cell.SKIPPED
@@ -150,7 +161,15 @@ def _route_index(route: Sequence[str], credential: str) -> int:
 
 
 def acquire(ledger: Ledger, *, lane: str, owner: str, now: int, until: int) -> Ledger | None:
-    """Lease the chunk to `owner` if it is idle, on this lane and due."""
+    """Lease the chunk if it is idle, on this lane and due. None otherwise.
+
+    Args:
+        ledger: as read.
+        lane: the credential whose lane asks.
+        owner: unique to this lease.
+        now: Unix milliseconds.
+        until: Unix milliseconds at which the lease runs out.
+    """
     if ledger.status is not LedgerStatus.IDLE or ledger.lane != lane or ledger.not_before > now:
         return None
     return replace(
@@ -178,6 +197,15 @@ def claim(
 
     Those with the fewest attempts come first: else the same recipients would be every probe of a long outage and use
     up their attempts. The lease runs out at `until` from now on, 0: as before.
+
+    Args:
+        ledger: as held.
+        results: the outcomes of the last window.
+        k: the most recipients to claim.
+        route: the job's credentials, in their order.
+        at_lane: the credential that holds the lease.
+        suppressed: places of recipients that are skipped if they wait.
+        until: Unix milliseconds at which the lease runs out from now on; 0 leaves it.
 
     Returns:
         The next ledger and the claimed indices; their attempt is in the new cells.
@@ -289,9 +317,15 @@ def give_up(ledger: Ledger, *, route: Sequence[str]) -> Ledger:
 def join_words(
     ledger: Ledger, words: Iterable[tuple[int, int, Cell]], *, route: Sequence[str], credential: str
 ) -> Ledger | None:
-    """Join words `(index, attempt, state)` of one credential by rank; None if no cell changes.
+    """Join events of one credential by rank. None if no cell changes.
 
     A DONE ledger stays DONE, also with RETRY cells: `passes.reopen` starts their pass.
+
+    Args:
+        ledger: as read.
+        words: events as (index, attempt, state).
+        route: the job's credentials, in their order.
+        credential: the credential whose provider sent the events.
     """
     cells = bytearray(ledger.cells)
     accepted = delivered = failed = 0
@@ -312,7 +346,13 @@ def join_words(
 
 
 def disprove(ledger: Ledger, attempts: Iterable[tuple[int, int]], state: Cell) -> Ledger | None:
-    """Give UNKNOWN cells whose attempt `(index, attempt)` was proven absent a state: RETRY, or DROPPED if not again."""
+    """Give a state to UNKNOWN cells whose attempt was proven absent. None if no cell changes.
+
+    Args:
+        ledger: as read.
+        attempts: the attempts as (index, attempt).
+        state: RETRY, or DROPPED if the attempt may not be made again.
+    """
     cells = bytearray(ledger.cells)
     for index, attempt in attempts:
         if cells[index] == attempt << 4 | Cell.UNKNOWN:
@@ -333,6 +373,11 @@ def reopen(ledger: Ledger, states: Iterable[Cell], max_attempts: int) -> Ledger 
     """Put cells of the given states back to QUEUED for the owner's retry; None if there are none or it is BUSY.
 
     A cell that has used all fifteen attempts an attempt number can count stays as it is.
+
+    Args:
+        ledger: as read.
+        states: the states to send again.
+        max_attempts: the attempts that a recipient may have in this retry.
     """
     indices = [i for i in ledger.having(*states) if ledger.cells[i] >> 4 < MAX_ATTEMPTS]
     if ledger.status is LedgerStatus.BUSY or not indices:

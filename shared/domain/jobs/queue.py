@@ -86,7 +86,13 @@ class LedgerQueue(ABC):
         return self._list(job)
 
     def read_some(self, job: str, first: int, count: int) -> list[Ledger]:
-        """Return up to `count` ledgers of a job from number `first` on."""
+        """Return up to `count` ledgers of a job from number `first` on.
+
+        Args:
+            job: the job's id.
+            first: the number of the first chunk.
+            count: the most ledgers to return.
+        """
         return self._list_some(job, first, count)
 
     def list_queue(self, job: str) -> list[Ledger]:
@@ -106,7 +112,16 @@ class LedgerQueue(ABC):
     def send_start(
         self, job: str, chunk: int, *, lane: str, owner: str, now: int, until: int
     ) -> Ledger | NotDue | Expired | None:
-        """Lease a chunk (L1). None: it is not this lane's, is done, is held by a live lease, or has gone."""
+        """Lease a chunk (L1). None: it is not this lane's, is done, is held by a live lease, or has gone.
+
+        Args:
+            job: the job's id.
+            chunk: the chunk's number.
+            lane: the credential whose lane asks.
+            owner: unique to this lease.
+            now: Unix milliseconds.
+            until: Unix milliseconds at which the lease runs out.
+        """
         won, found = self._lease(job, chunk, lane, owner, now, until)
         if won or found is None:
             return found
@@ -128,11 +143,17 @@ class LedgerQueue(ABC):
         suppressed: Collection[int] = (),
         until: int = 0,
     ) -> tuple[Ledger, list[int]] | None:
-        """Merge the last window's results and claim the next k recipients (L2); None if the lease is lost.
+        """Merge the last window's results and claim the next recipients (L2). None: the lease is lost.
 
-        Those waiting that are `suppressed` are skipped; the lease runs out at `until`, if that is given.
+        After a lost lease the results are merged like late feedback.
 
-        A lost lease merges the results as a late word before it returns.
+        Args:
+            held: the ledger as held.
+            results: the outcomes of the last window.
+            k: the most recipients to claim.
+            route: the job's credentials, in their order.
+            suppressed: indices of recipients that are skipped if they wait.
+            until: Unix milliseconds at which the lease runs out from now on; 0 leaves it.
         """
         current = held
         while True:
@@ -154,7 +175,14 @@ class LedgerQueue(ABC):
     def release(
         self, held: Ledger, results: Sequence[Entry], requeued: Sequence[int], passing: Passing
     ) -> Ledger | None:
-        """End the lease with the last results (L4): to DONE, or to IDLE for the next pass, time or worker."""
+        """End the lease with the last results (L4): to DONE, or to IDLE for the next pass, time or worker.
+
+        Args:
+            held: the ledger as held.
+            results: the outcomes of the last window.
+            requeued: indices of claimed recipients that no call was begun for.
+            passing: what decides on the next pass.
+        """
         current = held
         while True:
             if not current.held_by(held.owner, held.epoch):
@@ -180,17 +208,36 @@ class LedgerQueue(ABC):
             current = found
 
     def send_done(self, held: Ledger, results: Sequence[Entry], passing: Passing) -> Ledger | None:
-        """End a lease whose window settles all that is left (L4)."""
+        """End a lease whose window settles all that is left (L4).
+
+        Args:
+            held: the ledger as held.
+            results: the outcomes of the last window.
+            passing: what decides on the next pass.
+        """
         return self.release(held, results, (), passing)
 
     def send_cancel(
         self, held: Ledger, results: Sequence[Entry], requeued: Sequence[int], passing: Passing
     ) -> Ledger | None:
-        """End a lease with work left: time, stop, pause, or a provider that asks to wait (L4)."""
+        """End a lease with work left: time, stop, pause, or a provider that asks to wait (L4).
+
+        Args:
+            held: the ledger as held.
+            results: the outcomes of the last window.
+            requeued: indices of claimed recipients that no call was begun for.
+            passing: what decides on the next pass.
+        """
         return self.release(held, results, requeued, passing)
 
     def take_over(self, expired: Ledger, proof: Mapping[int, Entry], passing: Passing) -> Ledger | None:
-        """End a lease that ran out (L5); None if it has ended or moved on meanwhile."""
+        """End a lease that ran out (L5). None: it has ended or changed meanwhile.
+
+        Args:
+            expired: the ledger as read.
+            proof: the recorded outcomes of the lease's last window, by index.
+            passing: what decides on the next pass.
+        """
         current: Ledger | None = expired
         while current is not None and current.epoch == expired.epoch and current.seq == expired.seq:
             new = passes.take_over(current, proof, passing)
@@ -212,7 +259,16 @@ class LedgerQueue(ABC):
         credential: str,
         known: Ledger | None = None,
     ) -> Ledger | None:
-        """Join feedback (F); the ledger as it is afterwards, None if there is none. `known`: as it was read."""
+        """Join feedback (F); return the ledger as it is afterwards, None if there is none.
+
+        Args:
+            job: the job's id.
+            chunk: the chunk's number.
+            words: events as (index, attempt, state).
+            route: the job's credentials, in their order.
+            credential: the credential whose provider sent the events.
+            known: the ledger as read after the events came in, so that it is not read again; None reads it.
+        """
 
         def joined(x: Ledger) -> Ledger | None:
             return rules.join_words(x, words, route=route, credential=credential)
@@ -220,17 +276,36 @@ class LedgerQueue(ABC):
         return self._change(job, chunk, joined, known)
 
     def disprove(self, job: str, chunk: int, attempts: Iterable[tuple[int, int]]) -> Ledger | None:
-        """Give up doubtful attempts that were proven absent and may not be made again (Resolve)."""
+        """Give up doubtful attempts that were proven absent and may not be made again (Resolve).
+
+        Args:
+            job: the job's id.
+            chunk: the chunk's number.
+            attempts: the attempts as (index, attempt).
+        """
         wanted = tuple(attempts)
         return self._change(job, chunk, lambda x: rules.disprove(x, wanted, Cell.DROPPED))
 
     def drop(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
-        """Skip recipients that still wait."""
+        """Skip recipients that still wait.
+
+        Args:
+            job: the job's id.
+            chunk: the chunk's number.
+            indices: places of recipients within the chunk.
+        """
         wanted = tuple(indices)
         return self._change(job, chunk, lambda x: rules.drop(x, wanted))
 
     def reschedule(self, job: str, chunk: int, *, not_before: int, lane: str) -> Ledger | None:
-        """Move an idle chunk to another time or lane."""
+        """Move an idle chunk to another time or lane.
+
+        Args:
+            job: the job's id.
+            chunk: the chunk's number.
+            not_before: Unix milliseconds before which no lease starts.
+            lane: the credential whose lane takes it.
+        """
 
         def move(x: Ledger) -> Ledger | None:
             if x.status is not LedgerStatus.IDLE or (x.not_before, x.lane) == (not_before, lane):

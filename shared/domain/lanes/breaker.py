@@ -107,7 +107,13 @@ def opened(
 
 
 def probing(breaker: Breaker, *, owner: str, now: int) -> Breaker | None:
-    """Hand the probes to the lease of `owner`; None if it is not the time, or there is nothing to be probed."""
+    """Hand the probes to a lease. None: it is not the time, or nothing is to be probed.
+
+    Args:
+        breaker: as read.
+        owner: the lease.
+        now: Unix milliseconds.
+    """
     if breaker.closed or breaker.probe_at > now:
         return None
     return replace(
@@ -121,9 +127,15 @@ def probing(breaker: Breaker, *, owner: str, now: int) -> Breaker | None:
 
 
 def handed_on(breaker: Breaker, *, owner: str, successes: int, now: int) -> Breaker | None:
-    """Let the next lease go on with the probes, after a window of `owner` decided nothing; None if they are not its.
+    """Let the next lease continue the probes, after a window decided nothing. None: they are not its owner's.
 
     A chunk of one recipient can give one probe only, and a slow credential one in minutes.
+
+    Args:
+        breaker: as read.
+        owner: the lease that holds the probes.
+        successes: probes that have succeeded so far.
+        now: Unix milliseconds.
     """
     if not breaker.probed_by(owner):
         return None
@@ -131,7 +143,15 @@ def handed_on(breaker: Breaker, *, owner: str, successes: int, now: int) -> Brea
 
 
 def reopened(breaker: Breaker, *, owner: str, reason: str, now: int, jitter: float) -> Breaker | None:
-    """Open the breaker again after a probe failed, for twice as long; None if they are not (any more) its probes."""
+    """Open the breaker again after a probe failed, for twice as long. None: the probes are not the owner's.
+
+    Args:
+        breaker: as read.
+        owner: the lease that holds the probes.
+        reason: why the probe failed.
+        now: Unix milliseconds.
+        jitter: -1 to 1.
+    """
     if not breaker.probed_by(owner):
         return None
     out = replace(breaker, reason=reason, version=breaker.version + 1)
@@ -139,7 +159,13 @@ def reopened(breaker: Breaker, *, owner: str, reason: str, now: int, jitter: flo
 
 
 def closed(breaker: Breaker, *, owner: str, now: int) -> Breaker | None:
-    """Close the breaker after the probes of `owner` succeeded; None if they are not (any more) its probes."""
+    """Close the breaker after its probes succeeded. None: the probes are not the owner's.
+
+    Args:
+        breaker: as read.
+        owner: the lease that holds the probes.
+        now: Unix milliseconds.
+    """
     if not breaker.probed_by(owner):
         return None
     return replace(

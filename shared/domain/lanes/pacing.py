@@ -147,7 +147,13 @@ class Pace:
         return self.lowered.rate > 0 and self.lowered.within(self.declared, now) >= self.declared
 
     def refused(self, now: float, wait: float, *, gently: bool = False) -> Lowered:
-        """Return what is left of the rate after its provider refused a call at this pace, for `wait` seconds."""
+        """Return what is left of the rate after the provider refused a call at this pace.
+
+        Args:
+            now: the present, Unix seconds.
+            wait: seconds that the provider asked to wait.
+            gently: whether the rate is lowered by little, however soon after another refusal.
+        """
         soon = self.lowered.until > 0 and now - self.lowered.until / 1000 < SOON
         least = max(MIN_RATE, LEAST * self.declared)
         left = max(least, self.rate * (STEEP if soon and not gently else GENTLE))
