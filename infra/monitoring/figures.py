@@ -29,7 +29,14 @@ class Pair:
     credentials: int = 1
 
     def metric(self, service: metrics.Service, name: metrics.Metric, seconds: int, *, statistic: str = "Sum") -> Metric:
-        """Return the sum of one of our figures, or another statistic of it."""
+        """Return the sum of one of our figures, or another statistic of it.
+
+        Args:
+            service: the service that writes the metric.
+            name: the metric.
+            seconds: the period.
+            statistic: a CloudWatch statistic, as in `Sum` or `p99`.
+        """
         return ours(
             self.stage, service, name, seconds, statistic=statistic, channel=self.channel, provider=self.provider
         )
@@ -45,7 +52,13 @@ def pairs(deployment: DeploymentSettings) -> list[Pair]:
 
 
 def unknown_share(found: Sequence[Pair], seconds: int, *, least: int = 1) -> MathExpression:
-    """Return the percentage of messages sent whose fate is not known; 0 if they are fewer than `least`."""
+    """Return the percentage of sent messages whose outcome is unknown.
+
+    Args:
+        found: the channel and provider pairs to add up.
+        seconds: the period.
+        least: the number of messages below which the result is 0.
+    """
     names = {
         "accepted": metrics.Metric.ACCEPTED,
         "refused": metrics.Metric.REFUSED,
@@ -64,7 +77,13 @@ def unknown_share(found: Sequence[Pair], seconds: int, *, least: int = 1) -> Mat
 
 
 def rate_share(pair: Pair, seconds: int, *, spare: int = 0) -> MathExpression:
-    """Return what was sent to a provider in percent of what its credentials' rates allow, `spare` slots left out."""
+    """Return the messages sent to a provider as a percentage of what its credentials' rates allow.
+
+    Args:
+        pair: the channel and provider, with the sum of the rates (messages a second).
+        seconds: the period.
+        spare: slots that are not counted.
+    """
     slots = pair.metric(metrics.Service.SEND, metrics.Metric.SLOTS, seconds)
     name = f"slots_{pair.channel}_{pair.provider}".replace("-", "_")  # unique within a widget
     sent = f"(FILL({name}, 0) - {spare})" if spare else f"FILL({name}, 0)"
@@ -91,7 +110,16 @@ def ours(
     statistic: str = "Sum",
     **dimensions: str,
 ) -> Metric:
-    """Return one of our figures."""
+    """Return one of Posthaste's own metrics.
+
+    Args:
+        stage: the stage's name.
+        service: the service that writes the metric.
+        name: the metric.
+        seconds: the period.
+        statistic: a CloudWatch statistic, as in `Sum` or `p99`.
+        **dimensions: further dimensions, by name.
+    """
     return Metric(
         namespace=metrics.NAMESPACE,
         metric_name=name.value,
@@ -102,7 +130,13 @@ def ours(
 
 
 def together(function: str, found: Sequence[IMetric], seconds: int) -> MathExpression:
-    """Return SUM or MAX of metrics, each 0 where it has no data. An alarm's may be ten, a widget's five hundred."""
+    """Return the SUM or MAX of metrics, each 0 where it has no data.
+
+    Args:
+        function: `SUM` or `MAX`.
+        found: the metrics, at most 10 for an alarm and 500 for a widget.
+        seconds: the period.
+    """
     using = {f"m{i}": metric for i, metric in enumerate(found)}
     return expression_of(f"{function}([{', '.join(f'FILL({name}, 0)' for name in using)}])", using, seconds)
 

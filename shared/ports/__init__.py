@@ -51,7 +51,6 @@ from shared.ports.records import (
     Loaded,
     Mismatch,
     OpenJob,
-    Recent,
     Records,
     Replay,
     Stored,
@@ -75,6 +74,7 @@ from shared.ports.sending import (
     Reports,
 )
 from shared.ports.standings import Standings
+from shared.ports.suppressing import Recent, SuppressionRecords
 from shared.ports.transports import (
     AnswerLost,
     Http,
@@ -150,6 +150,7 @@ __all__ = [
     "Stepwise",
     "Stored",
     "SuppressionList",
+    "SuppressionRecords",
     "Target",
     "Templates",
     "Unfit",

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
-from shared.domain.recipients.suppressions import Reach
+from shared.ports.suppressing import SuppressionRecords
 
 if TYPE_CHECKING:
     from shared.domain.audit import Event
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shared.domain.jobs.ledger import Ledger
     from shared.domain.jobs.states import Change
     from shared.domain.lanes.breaker import Breaker
+    from shared.domain.recipients.suppressions import Reach
 
 
 FOLDS: Final = 50
@@ -88,14 +89,6 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class Recent:
-    """Suppressions since a moment. `digests`: SHA-256 of the keys, hex; `reached`: Unix ms to go on from, or None."""
-
-    digests: Sequence[str]
-    reached: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class OpenJob:
     """An entry of the index of open jobs.
 
@@ -127,7 +120,7 @@ class Changed:
     held_by: str = ""
 
 
-class Records(Protocol):
+class Records(SuppressionRecords, Protocol):
     """Jobs, chunks, contents and details, and the transactions that tie ledgers and jobs together."""
 
     def accept(
@@ -371,65 +364,4 @@ class Records(Protocol):
 
     def clear(self, credential: str) -> None:
         """Take jobs that have gone, their retention over before their end, from those that hold a credential."""
-        ...
-
-    def suppress(
-        self,
-        namespace: str,
-        key: str,
-        reason: str,
-        now: int,
-        *,
-        reach: Reach = Reach.ALL,
-        job: str = "",
-        channel: str = "",
-    ) -> None:
-        """Add an address to the suppressions, or to those who unsubscribed; an existing entry stays.
-
-        `namespace`: whose they are, an account's live keys' or its test keys'.
-        `job`: whose message it came from, if that is known. `channel`: by which that message went: a number that no
-        text reaches may well answer calls. It is kept with the entry, and nothing heeds it yet.
-
-        Args:
-            namespace: the account, or its test keys' namespace.
-            key: the normalised address.
-            reason: why, as in `hard_bounce`.
-            now: Unix milliseconds.
-            reach: the list to add it to.
-            job: the job whose message was the cause; empty for none.
-            channel: the channel of that message; empty for none.
-        """
-        ...
-
-    def allow(self, namespace: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
-        """Remove an address from a list. False: it was not there, or for another reason.
-
-        Args:
-            namespace: the account, or its test keys' namespace.
-            key: the normalised address.
-            reach: the list to remove it from.
-            reason: the only reason for which it is removed; empty for any.
-        """
-        ...
-
-    def suppressed(
-        self, namespace: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
-    ) -> dict[str, Reach]:
-        """Return which addresses are suppressed or have unsubscribed, read consistently. `ALL` wins over other lists.
-
-        Args:
-            namespace: the account, or its test keys' namespace.
-            addresses: normalised addresses.
-            reaches: the lists to look in.
-        """
-        ...
-
-    def suppressed_since(self, namespace: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
-        """Return what was suppressed from a moment on, oldest first, as far as one page goes, read consistently.
-
-        Args:
-            namespace: the account, or its test keys' namespace.
-            since: the earliest moment, Unix milliseconds.
-            reach: the list to read.
-        """
         ...

@@ -1,0 +1,80 @@
+"""The suppressions as the engine reads and writes them, beside a job's records."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from shared.domain.recipients.suppressions import Reach
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """Suppressions since a moment. `digests`: SHA-256 of the keys, hex; `reached`: Unix ms to go on from, or None."""
+
+    digests: Sequence[str]
+    reached: int | None
+
+
+class SuppressionRecords(Protocol):
+    """Who is suppressed or has unsubscribed, by namespace: that of an account's live keys, or of its test keys."""
+
+    def suppress(
+        self,
+        namespace: str,
+        key: str,
+        reason: str,
+        now: int,
+        *,
+        reach: Reach = Reach.ALL,
+        job: str = "",
+        channel: str = "",
+    ) -> None:
+        """Add an address to the suppressions, or to those who unsubscribed; an existing entry stays.
+
+        The channel is stored and not used yet: a number that no text reaches may still answer calls.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            key: the normalised address.
+            reason: why, as in `hard_bounce`.
+            now: Unix milliseconds.
+            reach: the list to add it to.
+            job: the job whose message was the cause; empty for none.
+            channel: the channel of that message; empty for none.
+        """
+        ...
+
+    def allow(self, namespace: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
+        """Remove an address from a list. False: it was not there, or for another reason.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            key: the normalised address.
+            reach: the list to remove it from.
+            reason: the only reason for which it is removed; empty for any.
+        """
+        ...
+
+    def suppressed(
+        self, namespace: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
+    ) -> dict[str, Reach]:
+        """Return which addresses are suppressed or have unsubscribed, read consistently. `ALL` wins over other lists.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            addresses: normalised addresses.
+            reaches: the lists to look in.
+        """
+        ...
+
+    def suppressed_since(self, namespace: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
+        """Return what was suppressed from a moment on, oldest first, as far as one page goes, read consistently.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            since: the earliest moment, Unix milliseconds.
+            reach: the list to read.
+        """
+        ...
