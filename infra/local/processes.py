@@ -17,21 +17,23 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+import psutil
+
 from infra.local.console import LocalCloudError
 from infra.local.paths import ENV_LOCAL, ROOT, Paths
 
 GRACE: Final = 5.0
 """Seconds between SIGTERM and SIGKILL: the emulator needs about one, and hangs now and then."""
 LOOPBACK: Final = "127.0.0.1"
+TICKS: Final = 100
+"""Of the kernel's clock in a second: how exactly it knows a start time."""
 
-_PROC: Final = Path("/proc")
-_STATE, _GROUP, _STARTED = 0, 2, 19  # positions in /proc/<pid>/stat after the command's closing bracket; proc(5)
 _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process as recorded: `started` is the kernel's word for its start time, opaque, equal only for itself."""
+    """One process as recorded: `started` is its start time, opaque, equal only for itself."""
 
     name: str
     pid: int
@@ -45,11 +47,15 @@ def started_at(pid: int) -> str | None:
     if child is not None and child.poll() is not None:
         del _children[pid]
         return None
-    if (_PROC / "self").exists():
-        fields = _stat(pid)
-        return None if fields is None or fields[_STATE] == "Z" else fields[_STARTED]
-    shown = _ps("-o", "stat=,lstart=", "-p", str(pid)).strip()
-    return None if not shown or shown.startswith("Z") else shown.split(None, 1)[1]
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        # Linux keeps it as ticks since the boot, which do not change when the system's clock is set.
+        since = process.create_time() - (psutil.boot_time() if psutil.LINUX else 0)
+        return str(round(since * TICKS))
+    except psutil.NoSuchProcess:
+        return None
 
 
 def alive(process: Process) -> bool:
@@ -59,15 +65,7 @@ def alive(process: Process) -> bool:
 
 def group(pid: int) -> dict[int, str]:
     """Return pid → start time of the living members of a process group."""
-    if (_PROC / "self").exists():
-        found = {}
-        for entry in _PROC.iterdir():
-            fields = _stat(int(entry.name)) if entry.name.isdigit() else None
-            if fields is not None and fields[_STATE] != "Z" and int(fields[_GROUP]) == pid:
-                found[int(entry.name)] = fields[_STARTED]
-        return found
-    rows = (line.split() for line in _ps("-axo", "pid=,pgid=").splitlines())
-    members = [int(member) for member, leader in rows if int(leader) == pid]
+    members = (member for member in psutil.pids() if _group_of(member) == pid)
     return {member: started for member in members if (started := started_at(member)) is not None}
 
 
@@ -80,8 +78,8 @@ def carries(pid: int, name: str, value: str) -> bool:
         value: the value that it was started with.
     """
     try:
-        return f"{name}={value}".encode() in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
-    except OSError:
+        return bool(psutil.Process(pid).environ().get(name) == value)
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
         return False
 
 
@@ -244,17 +242,12 @@ def _signal(pid: int, born: str, number: signal.Signals) -> None:
 
 
 def _marked(pid: int, paths: Paths) -> bool:
-    """Tell whether a process carries this cloud's mark; without /proc the group alone has to do."""
-    return not (_PROC / "self").exists() or carries(pid, ENV_LOCAL, str(paths.home))
+    """Tell whether a process carries this cloud's mark."""
+    return carries(pid, ENV_LOCAL, str(paths.home))
 
 
-def _stat(pid: int) -> list[str] | None:
+def _group_of(pid: int) -> int | None:
     try:
-        text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
+        return os.getpgid(pid)
+    except (ProcessLookupError, PermissionError):
         return None
-    return text.rsplit(")", 1)[1].split()
-
-
-def _ps(*arguments: str) -> str:
-    return subprocess.run(["ps", *arguments], capture_output=True, text=True, check=False).stdout

@@ -11,7 +11,7 @@ import pytest
 
 from infra.local import processes
 from infra.local.console import LocalCloudError
-from infra.local.paths import ENV_LOCAL, Paths
+from infra.local.paths import ENV_LOCAL, ROOT, Paths
 
 SLEEPER = "import signal; print(flush=True); signal.pause()"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); signal.pause()"
@@ -46,6 +46,20 @@ def test_a_process_is_recorded_with_its_start_time_and_stopped(paths: Paths) -> 
     assert processes.stop(paths, process)
     assert not processes.alive(process)
     assert processes.read(paths) == {}
+
+
+def test_a_process_has_the_same_start_time_in_every_command(paths: Paths) -> None:
+    process = begin(paths, SLEEPER)
+    code = f"from infra.local.processes import started_at; print(started_at({process.pid}))"
+    seen = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert seen.stdout.strip() == process.started
+
+
+def test_a_process_that_ended_and_is_not_reaped_is_not_alive() -> None:
+    with subprocess.Popen([sys.executable, "-c", "pass"], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.read() == b""
+        assert processes.wait_for(lambda: processes.started_at(child.pid) is None, 20)
 
 
 def test_a_pid_that_belongs_to_another_process_by_now_is_left_alone(paths: Paths) -> None:
