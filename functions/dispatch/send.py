@@ -54,7 +54,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
 
     failed = []
     did: dict[str, str] = {}
-    with ThreadPoolExecutor(max_workers=len(records), thread_name_prefix="lease") as pool:
+    with ThreadPoolExecutor(max_workers=max(1, len(records)), thread_name_prefix="lease") as pool:
         futures = [(r, pool.submit(serve, r)) for r in records]
         for record, future in futures:
             done = future.result()

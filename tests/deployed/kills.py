@@ -240,6 +240,7 @@ class Range:
         self._watch = watch
         self._lane = lane
         self._window = inside.window(lane)
+        self._workers = inside.lane(lane).workers
         self._rng = random.Random(seed)  # noqa: S311 - where to aim
         self._recipients: dict[str, list[str]] = {}
         self._sizes = sizes
@@ -248,7 +249,8 @@ class Range:
     def run(self, count: int) -> list[Shot]:
         """Fire so many shots and judge each when its job is finished."""
         if self._patient:
-            shots = self._shoot(count, 1)
+            with self._inside.room(self._lane, self._workers):
+                shots = self._shoot(count, 1)
         else:
             before = self._inside.redeliver_after(self._lane, REDELIVER_SECONDS)
             try:
@@ -290,7 +292,7 @@ class Range:
             raise TimeoutError(f"{job}: {seen} of {aim} messages accepted after {AIM_SECONDS} s")
         shot = Shot(self._lane, job, seen, self._inside.kill(self._lane), time.time())
         if self._patient:
-            self._inside.start(self._lane, shot.killed)
+            self._inside.start(self._lane, min(shot.killed, self._workers))
         return shot
 
     def _settle(self, shot: Shot) -> None:

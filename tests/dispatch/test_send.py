@@ -114,6 +114,11 @@ def test_a_pointer_that_fails_comes_again_alone_and_later_each_time(
     assert stage.put_off == {"receipt-a": seconds}
 
 
+def test_a_worker_that_is_started_without_pointers_does_nothing_and_does_not_fail(stage: Stage) -> None:
+    assert run() == []
+    assert (stage.worked, stage.put_off) == ([], {})
+
+
 def test_two_minutes_of_faults_fit_into_the_deliveries() -> None:
     """Five of them, before a pointer is a dead letter (infra/resources/queue.py)."""
     assert len(REDELIVERIES) == 4
