@@ -150,3 +150,8 @@ def report(**batch: Any) -> str:
 def letter(body: str, name: str = "m") -> Letter:
     """A dead message."""
     return Letter(name, body, "r", "", 0, 0, 6, 0, "", "")
+
+
+def problem(status: int, code: str, detail: str, **more: Any) -> Answer:
+    headers = more.pop("headers", {})
+    return Answer({"title": "No", "status": status, "detail": detail, "code": code, **more}, status, headers)

@@ -1,77 +1,19 @@
-import random
-from collections.abc import Sequence
-
 import pytest
 
-from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
-from shared.domain.lanes.breaker import ENOUGH, PROBES, Breaker, BreakerState
+from shared.domain.jobs.outcomes import NotStarted, Outcome, Throttled, Unknown
+from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.lanes.health import FIRST, IDLE, RUN, SPAN
 from shared.domain.lanes.pacing import pace
 from shared.engine.lane.admission import BOUND, CAREFUL, FULL, SHUT, Admission
-from shared.engine.lane.breaker_cache import KEPT, BreakerCache
+from shared.engine.lane.breaker_cache import KEPT
 from shared.ports import Retriable
-from tests.fakes.breakers import FakeBreakers
-from tests.fakes.clock import FakeClock
-from tests.fakes.faults import Tap, When
-
-TAKEN = [Accepted("id")]
-DOWN: list[Outcome] = [Rejected("http_503", permanent=False)]
-REFUSED: list[Outcome] = [Rejected("unauthorized", permanent=False, provider_down=True)]
-SAID: list[Outcome] = [Rejected("relay_denied", permanent=False, provider_down=True, by_text=True)]
-
-
-class Lane:
-    """A credential with its stored breaker, and as many processes as a test likes."""
-
-    def __init__(self) -> None:
-        self.clock = FakeClock()
-        self.tap = Tap()
-        self.breakers = FakeBreakers(self.tap)
-
-    def circuits(self) -> BreakerCache:
-        return BreakerCache(breakers=self.breakers, clock=self.clock, rng=random.Random(0))  # noqa: S311 - jitter
-
-    def gate(self) -> Admission:
-        return Admission("one", self.circuits(), self.clock)
-
-    @property
-    def stored(self) -> Breaker:
-        return self.breakers.of("one")
-
-    def state(self) -> str:
-        """Return the stored state."""
-        return self.stored.state.value
-
-    def due(self) -> None:
-        """Let the time come when the breaker is to be probed."""
-        self.clock.advance(self.stored.probe_at / 1000 - self.clock.now() + 0.001)
+from tests.engine.admitting import DOWN, REFUSED, SAID, TAKEN, Lane, call, end, room
+from tests.fakes.faults import When
 
 
 @pytest.fixture
 def lane() -> Lane:
     return Lane()
-
-
-def room(gate: Admission, owner: str = "me", most: int = 1000) -> list[int]:
-    """Begin calls until no more may begin; returns their tickets."""
-    tickets = []
-    for _ in range(most):
-        ticket = gate.enter(owner)
-        if ticket in (FULL, SHUT):
-            break
-        tickets.append(ticket)
-    return tickets
-
-
-def end(gate: Admission, tickets: list[int], outcomes: Sequence[Outcome], owner: str = "me") -> None:
-    for ticket in tickets:
-        gate.leave(ticket, owner, outcomes)
-
-
-def call(gate: Admission, outcomes: Sequence[Outcome], owner: str = "me", account: str = "") -> None:
-    ticket = gate.enter(owner)
-    assert ticket > 0
-    gate.leave(ticket, owner, outcomes, account=account)
 
 
 def test_few_calls_begin_until_one_succeeds_and_many_after_it(lane: Lane) -> None:
@@ -251,128 +193,6 @@ def test_two_processes_that_open_it_agree(lane: Lane) -> None:
     assert lane.stored.reason == "unauthorized"
     assert lane.stored.version == 1
     assert ours.bars("me")
-
-
-def probing(lane: Lane) -> Admission:
-    gate = lane.gate()
-    call(gate, REFUSED)
-    lane.due()
-    assert not gate.bars("me")
-    assert gate.enter("me") == SHUT  # the probes are to be asked for
-    assert gate.admit("me")
-    return gate
-
-
-def test_probes_are_made_one_after_the_other_by_the_lease_that_has_them(lane: Lane) -> None:
-    gate = probing(lane)
-    assert gate.enter("you") == SHUT
-    assert not gate.admit("you")
-    assert gate.bars("you")
-    tickets = room(gate)
-    assert len(tickets) == 1
-    assert gate.enter("me") == FULL
-    end(gate, tickets, TAKEN)
-    assert lane.state() == "HALF_OPEN"
-    call(gate, TAKEN)
-    assert lane.state() == "CLOSED"
-    assert len(room(gate, "you")) == CAREFUL
-
-
-def test_a_first_probe_that_fails_is_the_last_one(lane: Lane) -> None:
-    gate = probing(lane)
-    call(gate, DOWN)
-    assert gate.enter("me") == SHUT
-    assert (lane.stored.state, lane.stored.delay) == (BreakerState.OPEN, 20_000)
-
-
-def test_a_probe_that_fails_takes_one_success_back(lane: Lane) -> None:
-    gate = probing(lane)
-    call(gate, TAKEN)
-    call(gate, DOWN)
-    call(gate, TAKEN)
-    assert gate.enter("me") == SHUT
-    gate.hand_on("me")
-    assert (lane.state(), lane.stored.successes, lane.stored.prober) == ("HALF_OPEN", 1, "")
-    assert gate.admit("you")
-    call(gate, TAKEN, "you")
-    assert lane.state() == "CLOSED"
-
-
-def test_an_account_refused_while_probing_is_the_last_probe(lane: Lane) -> None:
-    gate = probing(lane)
-    call(gate, TAKEN)
-    call(gate, REFUSED)
-    assert (lane.stored.state, lane.stored.delay) == (BreakerState.OPEN, 20_000)
-
-
-def test_probes_of_leases_of_one_message_close_the_breaker_together(lane: Lane) -> None:
-    gate, other = probing(lane), lane.gate()
-    call(gate, TAKEN)
-    gate.hand_on("me")
-    other.see(lane.stored)
-    assert not other.bars("you")
-    assert other.admit("you")
-    assert gate.enter("me") == SHUT
-    call(other, TAKEN, "you")
-    other.hand_on("you")
-    assert (lane.state(), lane.stored.successes) == ("CLOSED", 0)
-
-
-def test_probes_that_were_not_made_are_handed_on_and_those_that_said_nothing_are_not(lane: Lane) -> None:
-    gate = probing(lane)
-    gate.hand_on("me")
-    assert lane.stored.prober == ""
-    assert gate.admit("you")
-    call(gate, [Throttled(1)], "you")
-    gate.hand_on("you")
-    assert lane.stored.prober == "you"
-
-
-def test_probes_are_bounded_whatever_they_say(lane: Lane) -> None:
-    gate = probing(lane)
-    for _ in range(PROBES):
-        call(gate, [Throttled(1)])
-    assert gate.enter("me") == SHUT
-    assert lane.state() == "HALF_OPEN"
-    assert ENOUGH < PROBES
-
-
-def test_only_one_process_gets_the_probes(lane: Lane) -> None:
-    ours = probing(lane)
-    theirs = lane.gate()
-    theirs.see(lane.stored)
-    assert theirs.bars("them")
-    assert not theirs.admit("them")
-    lane.due()
-    assert theirs.admit("them")
-    call(ours, TAKEN)
-    call(ours, TAKEN)  # too late: they are not its probes any more
-    assert lane.stored.prober == "them"
-    assert ours.enter("me") == SHUT
-
-
-def test_calls_of_before_say_nothing_about_now(lane: Lane) -> None:
-    gate = lane.gate()
-    hung = room(gate, most=2)
-    call(gate, REFUSED)
-    lane.due()
-    assert gate.admit("me")
-    assert gate.enter("me") == FULL  # they are still there
-    end(gate, hung, DOWN)
-    assert lane.state() == "HALF_OPEN"
-    call(gate, TAKEN)
-    call(gate, TAKEN)
-    assert lane.state() == "CLOSED"
-
-
-def test_a_window_of_probes_is_small_and_of_single_recipients(lane: Lane) -> None:
-    usual = pace(1000, 1000)
-    gate = lane.gate()
-    assert gate.narrow(usual) == usual
-    call(gate, REFUSED)
-    narrow = gate.narrow(usual)
-    assert (narrow.per_call, narrow.window, narrow.spacing) == (1, PROBES, usual.spacing)
-    assert gate.narrow(pace(2, 1)).window == 1
 
 
 @pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])

@@ -1,12 +1,10 @@
 """Jobs, chunks, contents and details in memory, and the transactions that tie ledgers and jobs together."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from shared.adapters.dynamo import keys
-from shared.domain.archive import due
 from shared.domain.audit import Event
 from shared.domain.content.content import Content
 from shared.domain.jobs import ledger as rules
@@ -14,35 +12,30 @@ from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.job import Job, RetryRequest, add_figures, stats_of
 from shared.domain.jobs.ledger import BY_KEYS, Ledger
-from shared.domain.jobs.look_ups import LOOKS
 from shared.domain.jobs.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
-from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, OpenJob, Replay, Stored
+from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, Replay, Stored
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.faults import Tap
-from tests.fakes.holders import Holders
 from tests.fakes.journal import FakeJournal
 from tests.fakes.ledgers import FakeLedgers
-from tests.fakes.suppressions import FakeSuppressions
-from tests.fakes.transitions import allowed, slot_of
+from tests.fakes.open_index import FakeOpenIndex
+from tests.fakes.transitions import allowed
 
 
-class FakeRecords(FakeSuppressions):
+class FakeRecords(FakeOpenIndex):
     """`ports.Records` in memory; thread-safe, atomic with the ledgers it is given.
 
     Attributes:
         stats: (account, day, channel, shard) → amounts.
         paused: accounts that an operator paused; an empty name pauses everything.
         journal: the events of all accounts.
-        holders: which campaign holds which credential.
-        archive: milliseconds after which jobs are to be archived; `dues`: which are, and when.
     """
 
     def __init__(self, ledgers: FakeLedgers, tap: Tap | None = None, breakers: FakeBreakers | None = None) -> None:
         tap = tap or Tap()
         super().__init__(ledgers.lock, tap)
-        self.jobs: dict[str, Job] = {}
         self.chunks: dict[tuple[str, int], Chunk] = {}
         self.contents: dict[str, Content] = {}
         self.windows: dict[tuple[str, int, int, int], Detail] = {}
@@ -50,10 +43,6 @@ class FakeRecords(FakeSuppressions):
         self.keys: dict[tuple[str, str], Idempotency] = {}
         self.stats: dict[tuple[str, str, str, int], Counter[str]] = {}
         self.paused: set[str] = set()
-        self.looks: dict[str, int] = {}
-        self.archive: int | None = None
-        self.dues: dict[str, int] = {}
-        self.holders = Holders()
         self._makers: dict[tuple[str, str], str] = {}
         self._ledgers = ledgers
         self._breakers = breakers or FakeBreakers()
@@ -144,11 +133,6 @@ class FakeRecords(FakeSuppressions):
 
         return self._atomic("load", found)
 
-    def open_jobs(self, slots: Iterable[str], *, after: str = "") -> Iterable[OpenJob]:
-        for slot in slots:
-            there = self._atomic("open_jobs", lambda slot=slot: self._open(slot))  # type: ignore[misc]
-            yield from (x for x in there if x.key > after)
-
     def keep_chunk(self, job: str, number: int, until: int) -> None:
         def put() -> None:
             place = (job, number)
@@ -173,76 +157,6 @@ class FakeRecords(FakeSuppressions):
                 self.jobs[job] = replace(self.jobs[job], pointed_at=at, version=self.jobs[job].version + 1)
 
         self._atomic("note_pointed", put)
-
-    def _open(self, slot: str) -> list[OpenJob]:
-        there = [j for j in self.jobs.values() if (j.retry or j.state is not JobState.LOGGED) and slot_of(j) == slot]
-        return [
-            OpenJob(
-                j.id,
-                j.state is not JobState.READY,
-                j.not_before,
-                j.created_at,
-                j.campaign,
-                j.route[0] if j.exclusive else "",
-            )
-            for j in sorted(there, key=lambda j: (j.created_at, j.id))
-        ]
-
-    def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:
-        return self.open_jobs([keys.open_slot(credential, 0, running=running)])
-
-    def holder(self, credential: str) -> str:
-        return self._atomic("holder", lambda: self.holders.of(credential))
-
-    def clear(self, credential: str) -> None:
-        self._atomic("clear", lambda: self.holders.keep(credential, self.jobs))
-
-    def doubts(self, now: int) -> Iterable[str]:
-        def found() -> list[str]:
-            jobs = self.jobs
-            there = [(at, x) for x, at in self.looks.items() if jobs[x].state is JobState.LOGGED and not jobs[x].retry]
-            return [name for at, name in sorted(there) if at <= now]
-
-        yield from self._atomic("doubts", found)
-
-    def look_again(self, job: str, at: int | None) -> None:
-        def put() -> None:
-            if self.jobs[job].state is JobState.LOGGED and self.jobs[job].retry is None and job in self.looks:
-                if at is None:
-                    last = self.looks.pop(job)
-                    if self.archive is not None:
-                        self.dues[job] = last
-                else:
-                    self.looks[job] = at
-
-        self._atomic("look_again", put)
-
-    def _finished(self, job: Job, unknown: int) -> None:
-        """Note a job that is LOGGED now: its doubts are to be asked about, if some of its messages are `unknown`."""
-        self.looks.pop(job.id, None)
-        self.dues.pop(job.id, None)
-        if unknown:
-            self.looks[job.id] = job.finished_at + LOOKS[0] * 1000
-        elif self.archive is not None and not job.test:
-            self.dues[job.id] = due(job, job.finished_at, self.archive)
-
-    def unarchived(self, now: int, limit: int) -> Iterable[tuple[str, int]]:
-        def found() -> list[tuple[str, int]]:
-            there = sorted((at, x) for x, at in self.dues.items() if at <= now and self._rests(x))
-            return [(name, at) for at, name in there][:limit]
-
-        yield from self._atomic("unarchived", found)
-
-    def archive_again(self, job: str, at: int, later: int | None) -> None:
-        def put() -> None:
-            if self._rests(job) and self.dues.get(job) == at:
-                del self.dues[job]
-                self.dues |= {job: later} if later is not None else {}
-
-        self._atomic("archive_again", put)
-
-    def _rests(self, job: str) -> bool:
-        return job in self.jobs and self.jobs[job].state is JobState.LOGGED and self.jobs[job].retry is None
 
     # Details
 

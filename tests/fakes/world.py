@@ -5,56 +5,45 @@ until nothing is left to do but wait for the sweeper; `settle` sweeps too, until
 """
 
 import json
-import random
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from itertools import count
 from typing import Any
 
-from shared.adapters.dynamo import keys
-from shared.contracts import Credential, Settings, Waking, Word
+from shared.contracts import Waking, Word
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.ids import Ref
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.feedback import SOFT
-from shared.domain.jobs.job import SHARDS, Job, Policy
-from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.job import Job, Policy
 from shared.domain.jobs.states import Cell, JobState
 from shared.domain.lanes.backoff import redelivery_delay
 from shared.domain.lanes.switches import Switch
-from shared.engine.intake.accept import AcceptedJob, Acceptor, BatchRequest
-from shared.engine.intake.schedules import Schedules
-from shared.engine.jobs.control import JobControl
-from shared.engine.jobs.plan import Planner
-from shared.engine.jobs.retry import Retrier
-from shared.engine.jobs.wake import SECONDS, Waker
-from shared.engine.lane.breaker_cache import BreakerCache
-from shared.engine.lane.recovery import Recovery
+from shared.engine.intake.accept import AcceptedJob, BatchRequest
+from shared.engine.jobs.wake import SECONDS
 from shared.engine.lane.send import Sender
 from shared.engine.lane.start import PointerResult
-from shared.engine.outcome.fold import Folded, Logger
+from shared.engine.outcome.fold import Folded
 from shared.engine.outcome.resolve import Resolution, Resolved
-from shared.engine.outcome.track import LATER, Tracked, Tracker
-from shared.engine.pool import Pool
-from shared.engine.reports.message_log import MessageLog
-from shared.engine.sweeper.expired import ExpiredLeases
-from shared.engine.sweeper.sweep import Sweeper, Swept
-from shared.engine.walks import Walk
-from shared.engine.walks.doubts import Asking, Doubts
-from shared.engine.walks.jobs import OpenJobs
-from shared.ports import Clock, Links, Pacer, Resolver, Retriable, Wire
-from tests.fakes.clock import FakeClock, FakePool
+from shared.engine.outcome.track import LATER, Tracked
+from shared.engine.sweeper.sweep import Swept
+from shared.ports import Retriable
 from tests.fakes.links import FakeLinks
-from tests.fakes.provider import FakeProvider, Oracle
-from tests.fakes.queues import FakeLanes, FakeQueue, following
-from tests.fakes.schedules import FakeScheduler
-from tests.fakes.standings import FakeStandings
-from tests.fakes.stores import FakeStores, Stores
+from tests.fakes.parts import LEASE_MARGIN, Held, Parts, credential
+from tests.fakes.queues import following
+
+__all__ = [
+    "ACCOUNT",
+    "CONTENT",
+    "INVOCATION",
+    "LEASE_MARGIN",
+    "RECEIVES",
+    "VISIBILITY",
+    "World",
+    "credential",
+    "recipients",
+]
 
 ACCOUNT = "acc_000000000001"
-LEASE_MARGIN = 30.0
 INVOCATION = 120.0
 """Seconds that a sender's invocation lasts at the most."""
 RECEIVES = 5
@@ -72,20 +61,6 @@ def _tried(step: Callable[[], object]) -> bool:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """Words that are looked at again at `due` (Unix seconds)."""
-
-    due: float
-    credential: str
-    words: tuple[Word, ...]
-
-
-def credential(name: str, rate: float = 100, per_call: int = 0) -> Credential:
-    """Return a credential whose provider bears its name."""
-    return Credential(name, name, "email", rate, per_call=per_call)
-
-
 def recipients(n: int, skip: Iterable[int] = ()) -> tuple[Recipient, ...]:
     """Return n recipients; those at the given places are not to be sent to."""
     left_out = frozenset(skip)
@@ -95,170 +70,8 @@ def recipients(n: int, skip: Iterable[int] = ()) -> tuple[Recipient, ...]:
     )
 
 
-class World:
+class World(Parts):
     """A deployment in memory. Everything in it is public: tests look at and touch what they like."""
-
-    def __init__(
-        self,
-        *credentials: Credential,
-        stores: Callable[[FakeClock], Stores] = FakeStores,
-        seed: int = 0,
-        clock: FakeClock | None = None,
-        provider_limit: int = 1,
-        provider: type[FakeProvider] = FakeProvider,
-    ) -> None:
-        declared = credentials or (credential("one"), credential("two"))
-        self.clock = clock or FakeClock()
-        self.settings = Settings("test", declared, {"email": tuple(c.id for c in declared)})
-        self.stores = stores(self.clock)
-        self.tap = self.stores.tap
-        self.ledgers, self.records, self.pacer = self.stores.ledgers, self.stores.records, self.stores.pacer
-        self.lanes = FakeLanes(self.clock, self.tap)
-        self.due_queue = FakeQueue(self.clock, self.tap)
-        self.scheduler = FakeScheduler(self.tap)
-        self.standings = FakeStandings(self.tap)
-        self.oracle = Oracle()
-        self.providers = {
-            c.id: provider(self.clock, self.oracle, name=c.id, per_call=provider_limit, tap=self.tap) for c in declared
-        }
-        self.stream: deque[Ledger] = deque()
-        self.stores.listener = self._streamed
-        self.jobs: list[str] = []
-        self.held: list[_Held] = []
-        self.failed: set[str] = set()
-        """Refs of attempts that a provider took and then gave up."""
-        self._owners = count(1)
-        self._seed = seed
-        self.reboot()
-
-    def reboot(self) -> None:
-        """Start all functions anew: what they knew in memory is gone, what is stored stays."""
-        stores = {"records": self.records, "ledgers": self.ledgers}
-        common: dict[str, Any] = {**stores, "clock": self.clock}
-        self.circuits = self.process()
-        self.recovery = self.recovering(self.circuits)
-        self.expired = ExpiredLeases(
-            recovery=self.recovery,
-            hints=self.stores.hints,
-            credentials=lambda: [c.id for c in self.settings.credentials],
-            queue=self.due_queue,
-            **common,
-        )
-        self.planner = Planner(lanes=self.lanes, standings=self.standings, **common)
-        self.logger = Logger(lists=self.stores.lists, recovery=self.recovery, **common)
-        self.tracker = Tracker(recovery=self.recovery, pool=FakePool, **common)
-        self.retrier = Retrier(recovery=self.recovery, **common)
-        self.schedules = Schedules(
-            records=self.records,
-            agenda=self.stores.agenda,
-            scheduler=self.scheduler,
-            due_queue=self.due_queue,
-            clock=self.clock,
-        )
-        self.control = JobControl(planner=self.planner, retrier=self.retrier, schedules=self.schedules, **common)
-        self.logs = MessageLog(**common)
-        self.acceptor = Acceptor(
-            records=self.records,
-            lanes=self.lanes,
-            circuits=self.circuits,
-            settings=self.settings,
-            clock=self.clock,
-            schedules=self.schedules,
-        )
-        owners = [None, *(c.id for c in self.settings.credentials)]
-        slots = [
-            keys.open_slot(c, shard, running=running)
-            for c in owners
-            for shard in range(SHARDS if c is None else 1)
-            for running in (False, True)
-        ]
-        self.waker = Waker(
-            planner=self.planner,
-            lanes=self.lanes,
-            slots=lambda credential: [x for x in slots if keys.waits_for(x, credential)],
-            queue=self.due_queue,
-            pool=FakePool,
-            **common,
-        )
-        self.sweeper = self.sweeping(slots)
-        self.senders = {c.id: self.sender(c.id) for c in self.settings.credentials}
-
-    def sweeping(self, slots: Sequence[str], *others: Walk) -> Sweeper:
-        """Return a sweeper that walks jobs and doubts."""
-        asking = Asking(self.records, self.lanes, self.answers)
-        jobs = OpenJobs(
-            records=self.records,
-            ledgers=self.ledgers,
-            holds=self.stores.holds,
-            lanes=self.lanes,
-            planner=self.planner,
-            recovery=self.recovery,
-            logger=self.logger,
-            retrier=self.retrier,
-            clock=self.clock,
-            asking=asking,
-            slots=slots,
-        )
-        doubts = Doubts(self.records, self.ledgers, self.clock, asking)
-        walks = [Walk("doubts", 10, doubts.looks), *others, Walk("jobs", 90, jobs.looks, jobs.ended)]
-        return Sweeper(walks=walks, bookmarks=self.stores.bookmarks, clock=self.clock, pool=FakePool)
-
-    def answers(self, credential: str) -> bool:
-        """Tell whether a credential's provider can be asked about doubts."""
-        return isinstance(self.providers[credential], Resolver)
-
-    def process(self) -> BreakerCache:
-        """Return what a new process knows of the breakers."""
-        return BreakerCache(breakers=self.stores.breakers, clock=self.clock, rng=random.Random(self._seed))  # noqa: S311
-
-    def recovering(self, circuits: BreakerCache) -> Recovery:
-        """Return the recovery of a process."""
-        return Recovery(
-            records=self.records,
-            ledgers=self.ledgers,
-            lanes=self.lanes,
-            circuits=circuits,
-            clock=self.clock,
-            rng=random.Random(self._seed),  # noqa: S311 - jitter
-        )
-
-    def sender(
-        self,
-        lane: str,
-        *,
-        clock: Clock | None = None,
-        pacer: Pacer | None = None,
-        circuits: BreakerCache | None = None,
-        pool: Callable[[int], Pool] = FakePool,
-        declared: Credential | None = None,
-        wire: Callable[[], Wire] | None = None,
-        links: Links | None = None,
-    ) -> Sender:
-        """Return a new sender of a lane: a worker with a clock or a credential of its own, if given."""
-        return Sender(
-            records=self.records,
-            ledgers=self.ledgers,
-            pacer=pacer or self.pacer,
-            lanes=self.lanes,
-            provider=self.providers[lane],
-            credential=declared or self.settings.credential(lane),
-            recovery=self.recovery if circuits is None else self.recovering(circuits),
-            circuits=circuits or self.circuits,
-            clock=clock or self.clock,
-            lease_margin=LEASE_MARGIN,
-            pool=pool,
-            wire=wire,
-            links=links or FakeLinks(),
-        )
-
-    def slow_down(self, shortest: float, longest: float) -> None:
-        """Let every call take some seconds, so that workers side by side meet in every way."""
-        rng = random.Random(self._seed)  # noqa: S311 - a network's whims
-        self.tap.delay = lambda: self.clock.sleep(rng.uniform(shortest, longest))
-
-    def _streamed(self, ledger: Ledger) -> None:
-        if ledger.dirty and ledger.status is not LedgerStatus.BUSY:
-            self.stream.append(ledger)
 
     # Steps
 
@@ -374,7 +187,7 @@ class World:
         self.failed |= {w.ref for w in words if w.word in SOFT}
         tracked = self.tracker.track(lane, words)
         if tracked.later:
-            self.held.append(_Held(self.clock.now() + LATER, lane, tracked.later))
+            self.held.append(Held(self.clock.now() + LATER, lane, tracked.later))
         return tracked
 
     def again(self) -> int:

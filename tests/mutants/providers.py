@@ -113,7 +113,7 @@ PROVIDERS: Final = (
         "shared/engine/outcome/resolve.py",
         "lead=0.0, until=last)",
         "lead=0.0)",
-        "tests/engine/test_resolve.py::test_a_question_waits_for_no_slot_beyond_its_time",
+        "tests/engine/test_resolve_pace.py::test_a_question_waits_for_no_slot_beyond_its_time",
     ),
     Mutant(
         "each lease makes the refused call again as it was",

@@ -1,0 +1,108 @@
+"""The index `open` in memory: jobs that are not LOGGED, LOGGED ones with doubts, and those to be archived."""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+
+from shared.adapters.dynamo import keys
+from shared.domain.archive import due
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.look_ups import LOOKS
+from shared.domain.jobs.states import JobState
+from shared.ports import OpenJob
+from tests.fakes.faults import Tap
+from tests.fakes.holders import Holders
+from tests.fakes.suppressions import FakeSuppressions
+from tests.fakes.transitions import slot_of
+
+
+class FakeOpenIndex(FakeSuppressions):
+    """The part of `ports.Records` that reads and writes the index `open`.
+
+    Attributes:
+        looks: the jobs with doubts, and when (Unix ms) a provider is asked about them.
+        archive: milliseconds after which jobs are to be archived; `dues`: which are, and when.
+        holders: which campaign holds which credential.
+    """
+
+    def __init__(self, lock: AbstractContextManager[object], tap: Tap) -> None:
+        super().__init__(lock, tap)
+        self.jobs: dict[str, Job] = {}
+        self.looks: dict[str, int] = {}
+        self.archive: int | None = None
+        self.dues: dict[str, int] = {}
+        self.holders = Holders()
+
+    def open_jobs(self, slots: Iterable[str], *, after: str = "") -> Iterable[OpenJob]:
+        for slot in slots:
+            there = self._atomic("open_jobs", lambda slot=slot: self._open(slot))  # type: ignore[misc]
+            yield from (x for x in there if x.key > after)
+
+    def _open(self, slot: str) -> list[OpenJob]:
+        there = [j for j in self.jobs.values() if (j.retry or j.state is not JobState.LOGGED) and slot_of(j) == slot]
+        return [
+            OpenJob(
+                j.id,
+                j.state is not JobState.READY,
+                j.not_before,
+                j.created_at,
+                j.campaign,
+                j.route[0] if j.exclusive else "",
+            )
+            for j in sorted(there, key=lambda j: (j.created_at, j.id))
+        ]
+
+    def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:
+        return self.open_jobs([keys.open_slot(credential, 0, running=running)])
+
+    def holder(self, credential: str) -> str:
+        return self._atomic("holder", lambda: self.holders.of(credential))
+
+    def clear(self, credential: str) -> None:
+        self._atomic("clear", lambda: self.holders.keep(credential, self.jobs))
+
+    def doubts(self, now: int) -> Iterable[str]:
+        def found() -> list[str]:
+            jobs = self.jobs
+            there = [(at, x) for x, at in self.looks.items() if jobs[x].state is JobState.LOGGED and not jobs[x].retry]
+            return [name for at, name in sorted(there) if at <= now]
+
+        yield from self._atomic("doubts", found)
+
+    def look_again(self, job: str, at: int | None) -> None:
+        def put() -> None:
+            if self.jobs[job].state is JobState.LOGGED and self.jobs[job].retry is None and job in self.looks:
+                if at is None:
+                    last = self.looks.pop(job)
+                    if self.archive is not None:
+                        self.dues[job] = last
+                else:
+                    self.looks[job] = at
+
+        self._atomic("look_again", put)
+
+    def _finished(self, job: Job, unknown: int) -> None:
+        """Note a job that is LOGGED now: its doubts are to be asked about, if some of its messages are `unknown`."""
+        self.looks.pop(job.id, None)
+        self.dues.pop(job.id, None)
+        if unknown:
+            self.looks[job.id] = job.finished_at + LOOKS[0] * 1000
+        elif self.archive is not None and not job.test:
+            self.dues[job.id] = due(job, job.finished_at, self.archive)
+
+    def unarchived(self, now: int, limit: int) -> Iterable[tuple[str, int]]:
+        def found() -> list[tuple[str, int]]:
+            there = sorted((at, x) for x, at in self.dues.items() if at <= now and self._rests(x))
+            return [(name, at) for at, name in there][:limit]
+
+        yield from self._atomic("unarchived", found)
+
+    def archive_again(self, job: str, at: int, later: int | None) -> None:
+        def put() -> None:
+            if self._rests(job) and self.dues.get(job) == at:
+                del self.dues[job]
+                self.dues |= {job: later} if later is not None else {}
+
+        self._atomic("archive_again", put)
+
+    def _rests(self, job: str) -> bool:
+        return job in self.jobs and self.jobs[job].state is JobState.LOGGED and self.jobs[job].retry is None

@@ -1,0 +1,117 @@
+"""Sabotages of promise 3: nothing is lost."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+RESERVATION: Final = "shared/adapters/dynamo/jobs/reservation.py"
+PASSES: Final = "shared/domain/jobs/passes.py"
+TRANSITIONS: Final = "shared/adapters/dynamo/jobs/transitions.py"
+
+LOSSES: Final = (
+    # 3: nothing is lost
+    Mutant(
+        "takeover without a new epoch",
+        3,
+        PASSES,
+        "return replace(release(merged, passing), epoch=ledger.epoch + 1)",
+        "return release(merged, passing)",
+        "tests/engine/test_crash.py::test_late_words_of_a_zombie_are_kept",
+    ),
+    Mutant(
+        "a lost pointer stays lost",
+        3,
+        "shared/engine/walks/jobs.py",
+        'run.tally.add("pointed", send_pointers(self._lanes, job, lost))',
+        'run.tally.add("pointed", send_pointers(self._lanes, job, lost[:0]))',
+        "tests/engine/test_sweep.py::test_a_lost_pointer_is_sent_again",
+    ),
+    Mutant(
+        "a pointer of a slow lane is sent again in each run",
+        3,
+        "shared/engine/walks/pointing.py",
+        "if hours > 0 and since < last + hours * LOST_AFTER_MS:",
+        "if hours > 0:",
+        "tests/engine/test_sweep_scale.py::test_a_lost_pointer_of_a_single_message_costs_two_minutes_in_a_lane_that_is_never_empty",
+    ),
+    Mutant(
+        "the chunks of a job that waits for longer than its retention go",
+        3,
+        "shared/engine/walks/keeping.py",
+        "            if x.ttl < until:",
+        "            if x.ttl > until:",
+        "tests/engine/test_keeping.py::test_what_is_paused_for_months_is_sent_in_the_end",
+    ),
+    Mutant(
+        "each run of the sweeper begins at the start",
+        3,
+        "shared/engine/sweeper/sweep.py",
+        "looks = walk.looks(run, run.progress.after)",
+        'looks = walk.looks(run, "")',
+        "tests/engine/test_sweep_scale.py::test_a_walk_that_fails_takes_nothing_from_the_others_and_goes_on_where_it_was",
+    ),
+    Mutant(
+        "a job whose look has failed waits for the next hour",
+        3,
+        "shared/engine/walks/jobs.py",
+        "                run.progress.leave(entry.job, 0, since)\n            raise",
+        "                pass\n            raise",
+        "tests/engine/test_sweep_scale.py::test_what_could_not_be_looked_at_comes_first_in_the_next_run_with_nothing_missed",
+    ),
+    Mutant(
+        "a finaliser does not see that feedback has reopened",
+        3,
+        TRANSITIONS,
+        'values: Item = {":one": n(1), ":version": n(job.version), ":to": s(target.value)}',
+        'values: Item = {":one": n(int(target is not job.state)), ":version": n(job.version), ":to": s(target.value)}',
+        "tests/contracts/test_reopen.py::test_ledger_and_job_move_together[dynamo-SENDING-SENDING]",
+    ),
+    Mutant(
+        "a plan does not ask who holds the credential",
+        3,
+        RESERVATION,
+        '"attribute_not_exists(jobs) OR holder = :campaign"',
+        '"attribute_not_exists(jobs) OR holder = :campaign OR attribute_exists(jobs)"',
+        "tests/contracts/test_reservation.py::test_a_credential_serves_one_campaign_at_a_time[dynamo]",
+    ),
+    Mutant(
+        "a job that has ended keeps its credential",
+        3,
+        RESERVATION,
+        "if not job.exclusive or change not in (Change.PLAN, Change.LOG, Change.GIVE_WAY):",
+        "if not job.exclusive or change is not Change.PLAN:",
+        "tests/contracts/test_reservation.py::test_jobs_of_one_campaign_share_it_until_the_last_is_logged[dynamo]",
+    ),
+    Mutant(
+        "the youngest campaign goes first",
+        3,
+        "shared/engine/jobs/plan.py",
+        "in sorted(waiting.items()):",
+        "in sorted(waiting.items(), reverse=True):",
+        "tests/engine/test_reservation.py::test_the_oldest_job_starts_and_those_of_its_campaign_with_it",
+    ),
+    Mutant(
+        "what waits for a credential that is declared no more waits for ever",
+        3,
+        "shared/engine/lane/recovery.py",
+        "passing = replace(passing, gone=lambda credential: credential not in self._lanes)",
+        "passing = replace(passing, gone=lambda credential: False)",
+        "tests/engine/test_retired.py::test_what_nobody_else_may_send_ends_and_says_why",
+    ),
+    Mutant(
+        "a sweeper of the former version gives up what waits for a new credential",
+        3,
+        "shared/engine/walks/pointing.py",
+        "return self._now - last > LOST_AFTER_MS and not self.hold(job.account, x.lane).paused",
+        "return not self.hold(job.account, x.lane).paused",
+        "tests/engine/test_retired.py::test_nothing_is_moved_while_a_deployment_may_be_under_way",
+    ),
+    Mutant(
+        "an export goes on a chunk too far after its checkpoint",
+        3,
+        "shared/engine/reports/export.py",
+        "columns, start = self.held.columns, self.held.chunk",
+        "columns, start = self.held.columns, self.held.chunk + bool(self.held.parts)",
+        "tests/engine/test_export.py::test_at_its_time_limit_another_invocation_goes_on_where_it_was",
+    ),
+)

@@ -1,0 +1,198 @@
+"""Sabotages of promises 1 and 2: each message once, and never above a rate."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+GATE: Final = "shared/engine/lane/admission.py"
+LEASE: Final = "shared/engine/lane/lease.py"
+RULES: Final = "shared/domain/jobs/ledger.py"
+PASSES: Final = "shared/domain/jobs/passes.py"
+TRACK: Final = "shared/engine/outcome/track.py"
+TRANSITIONS: Final = "shared/adapters/dynamo/jobs/transitions.py"
+
+ONCE: Final = (
+    # 1: never handed over again while an attempt's fate is not known
+    Mutant(
+        "claim without condition",
+        1,
+        "shared/adapters/dynamo/codec.py",
+        '"ConditionExpression": "#version = :version",',
+        '"ConditionExpression": "#version = :version OR attribute_exists(pk)",',
+        "tests/contracts/test_ledgers.py::test_a_claim_under_a_lost_lease_takes_nothing_and_leaves_its_words[dynamo]",
+    ),
+    Mutant(
+        "a lease is whoever's, as long as there is one",
+        1,
+        RULES,
+        "return self.status is LedgerStatus.BUSY and self.owner == owner and self.epoch == epoch",
+        "return self.status is LedgerStatus.BUSY",
+        "tests/contracts/test_ledgers.py::test_a_lost_lease_moves_nothing_that_another_holds[memory]",
+    ),
+    Mutant(
+        "a live lease is taken over",
+        1,
+        RULES,
+        "return self.status is LedgerStatus.BUSY and self.until < now",
+        "return self.status is LedgerStatus.BUSY",
+        "tests/contracts/test_ledgers.py::test_of_two_takeovers_one_wins[memory]",
+    ),
+    Mutant(
+        "a recorded retry queues a ledger that was written since it was read",
+        1,
+        "shared/engine/jobs/retry.py",
+        "if new is not None and not self._records.requeue(x, new, job):",
+        "again = lambda y: rules.reopen(y, job.retry.states, job.policy.max_attempts)\n"
+        "            if self._ledgers._change(x.job, x.chunk, again) is None:",
+        "tests/engine/test_retry.py::test_one_who_comes_late_queues_nothing_that_became_unknown_since[4]",
+    ),
+    Mutant(
+        "retry of failed takes unknown along",
+        1,
+        "shared/engine/jobs/control.py",
+        '"failed": (Cell.DROPPED,),',
+        '"failed": (Cell.DROPPED, Cell.UNKNOWN),',
+        "tests/engine/test_control.py::test_retry_takes_what_was_given_up_and_nothing_else",
+    ),
+    Mutant(
+        "takeover queues what was claimed",
+        1,
+        RULES,
+        "lost = [Entry(i, ledger.cells[i] >> 4, Kind.UNKNOWN) for i in ledger.having(Cell.CLAIMED)]",
+        "lost = [Entry(i, ledger.cells[i] >> 4, Kind.NOT_SENT) for i in ledger.having(Cell.CLAIMED)]",
+        "tests/engine/test_crash.py::"
+        "test_a_crash_before_the_detail_leaves_the_window_unknown_and_its_log_names_the_provider",
+    ),
+    Mutant(
+        "throttled entry written into the detail",
+        1,
+        LEASE,
+        "        elif isinstance(outcome, Throttled):\n            self.requeued.append(index)\n",
+        "        elif isinstance(outcome, Throttled):\n"
+        "            self.requeued.append(index)\n"
+        "            self.results.append(Entry(index, attempt, Kind.NOT_SENT))\n",
+        "tests/engine/test_send.py::test_what_was_throttled_or_never_begun_uses_its_attempt_again[answer0]",
+    ),
+    Mutant(
+        "a credential that took a message and failed it gets it again",
+        1,
+        PASSES,
+        "closed = self.named if self.failed_later else self.spent",
+        "closed = self.named if self.failed_later else frozenset()",
+        "tests/engine/test_reopen.py::test_a_credential_that_took_and_failed_it_never_gets_it_again",
+    ),
+    Mutant(
+        "what failed later goes to one that has tried it",
+        1,
+        PASSES,
+        "closed = self.named if self.failed_later else self.spent",
+        "closed = self.spent",
+        "tests/engine/test_reopen.py::test_what_failed_later_goes_only_to_one_that_never_tried_it",
+    ),
+    Mutant(
+        "feedback reopens whatever has become of the job",
+        1,
+        TRANSITIONS,
+        'expression, "version = :version", values)',
+        'expression, "version = :version OR attribute_exists(pk)", values)',
+        "tests/contracts/test_reopen.py::test_nothing_moves_if_one_of_them_has_moved_on[dynamo]",
+    ),
+    Mutant(
+        "an attempt that was taken is believed absent",
+        1,
+        RULES,
+        "        if cells[index] == attempt << 4 | Cell.UNKNOWN:\n",
+        "        if cells[index] >> 4 == attempt:\n",
+        "tests/engine/test_resolve.py::test_what_was_asked_and_accepted_meanwhile_is_not_sent_again",
+    ),
+    Mutant(
+        "a deferral counts at once",
+        1,
+        TRACK,
+        ">= job.policy.deferred_after",
+        ">= 0",
+        "tests/engine/test_reopen.py::"
+        "test_a_message_deferred_for_long_is_tried_elsewhere_if_its_owner_wants_that[3599-ends0]",
+    ),
+    Mutant(
+        "the breaker never opens",
+        1,
+        GATE,
+        "if self._tripped or not self._failures:",
+        "if self._tripped or said is not Verdict.FATAL:",
+        "tests/engine/test_breaker.py::test_what_had_not_begun_moves_on_without_an_attempt",
+    ),
+    Mutant(
+        "probes without a bound",
+        1,
+        "shared/domain/lanes/breaker.py",
+        "PROBES: Final = 3\n",
+        "PROBES: Final = 10**6\n",
+        "tests/engine/test_probes.py::test_two_probes_close_the_breaker_and_load_comes_back",
+    ),
+    Mutant(
+        "probes of another lease do not count",
+        3,
+        GATE,
+        "self._score = breaker.successes",
+        "self._score = 0",
+        "tests/engine/test_admission_probes.py::test_probes_of_leases_of_one_message_close_the_breaker_together",
+    ),
+    Mutant(
+        "any failures in a row open the breaker",
+        1,
+        "shared/domain/lanes/health.py",
+        "RUN: Final = 10\n",
+        "RUN: Final = 5\n",
+        "tests/domain/test_health.py::test_one_that_was_alive_is_dead_after_more_in_a_row_or_after_a_while",
+    ),
+    Mutant(
+        "a refused key is not read again",
+        1,
+        GATE,
+        "if said is Verdict.FATAL and self._renewed(ticket):",
+        "if said is Verdict.FATAL and False:",
+        "tests/engine/test_admission.py::test_a_key_that_was_replaced_opens_nothing",
+    ),
+    # 2: never above the rate
+    Mutant(
+        "missed slots are not burned",
+        2,
+        "shared/domain/lanes/pacing.py",
+        "LATE: Final = 0.010\n",
+        "LATE: Final = 3600.0\n",
+        "tests/engine/test_pace.py::test_a_slot_missed_by_more_than_ten_milliseconds_is_burned",
+    ),
+    Mutant(
+        "a thread that starts late calls all the same",
+        2,
+        "shared/engine/lane/calls.py",
+        "            if now > self._latest:\n                return None\n",
+        "",
+        "tests/engine/test_pace.py::test_a_thread_that_starts_late_makes_no_call",
+    ),
+    Mutant(
+        "a wire begins a call late all the same",
+        2,
+        "shared/engine/lane/calls.py",
+        "        if now > self._latest:\n            self._end(None, ())\n",
+        "        if now > self._latest + 60:\n            self._end(None, ())\n",
+        "tests/engine/test_wire.py::test_a_call_whose_slot_has_passed_is_not_begun[0]",
+    ),
+    Mutant(
+        "no headroom for a call's size",
+        2,
+        "shared/domain/lanes/pacing.py",
+        "return min(HEADROOM * rate, (rate + 1 - most) / _STRETCH) if most > 1 else HEADROOM * rate",
+        "return rate if most > 1 else HEADROOM * rate",
+        "tests/engine/test_pace.py::test_four_workers_keep_the_rate[1000-150-3000]",
+    ),
+    Mutant(
+        "no headroom for skewed clocks",
+        2,
+        "shared/domain/lanes/pacing.py",
+        "HEADROOM: Final = 0.97\n",
+        "HEADROOM: Final = 1.0\n",
+        "tests/engine/test_pace.py::test_clocks_that_are_five_milliseconds_off_keep_the_rate[10-600]",
+    ),
+)
