@@ -97,6 +97,6 @@ CAMPAIGNS: Final = (
         "functions/api/campaigns/trials.py",
         "    if wait is not None:\n",
         "    if wait is not None and wait < 0:\n",
-        f"{EDGES}::test_tests_are_no_way_to_send_a_list",
+        "tests/api/test_campaign_tests.py::test_tests_are_no_way_to_send_a_list",
     ),
 )
