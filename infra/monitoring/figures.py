@@ -142,15 +142,33 @@ def together(function: str, found: Sequence[IMetric], seconds: int) -> MathExpre
 
 
 def of_queue(queue: Queue, name: str, statistic: str) -> Metric:
-    """Return one of SQS's metrics of a queue, over five minutes."""
+    """Return one of SQS's metrics of a queue, over five minutes.
+
+    Args:
+        queue: the queue.
+        name: the metric of SQS, as in `ApproximateAgeOfOldestMessage`.
+        statistic: a CloudWatch statistic, as in `Maximum`.
+    """
     return queue.metric(name, statistic=statistic, period=Duration.seconds(FIVE_MINUTES))
 
 
 def of_function(function: Function, name: str, statistic: str) -> Metric:
-    """Return one of Lambda's metrics of a function, over five minutes."""
+    """Return one of Lambda's metrics of a function, over five minutes.
+
+    Args:
+        function: the Lambda function.
+        name: the metric of Lambda, as in `Errors`.
+        statistic: a CloudWatch statistic, as in `Sum`.
+    """
     return function.function.metric(name, statistic=statistic, period=Duration.seconds(FIVE_MINUTES))
 
 
 def expression_of(expression: str, using: Mapping[str, IMetric], seconds: int) -> MathExpression:
-    """Return an expression over metrics. `seconds`: its period."""
+    """Return an expression over metrics. `seconds`: its period.
+
+    Args:
+        expression: CloudWatch metric math.
+        using: the metrics that it names.
+        seconds: the period.
+    """
     return MathExpression(expression=expression, using_metrics=using, period=Duration.seconds(seconds), label="")

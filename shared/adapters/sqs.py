@@ -163,7 +163,14 @@ class SqsLane:
         self._express = express
 
     def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "", express: bool = False) -> None:
-        """Send messages, as `SqsQueue.send` does."""
+        """Send messages, as `SqsQueue.send` does.
+
+        Args:
+            bodies: the messages, any number.
+            delay: seconds until they are visible, at most 900.
+            group: the group for fair shares; empty for none.
+            express: whether the queue for jobs of a few messages is meant.
+        """
         if express:
             try:
                 return self._express.send(bodies, delay=delay, group=group)
@@ -174,7 +181,13 @@ class SqsLane:
         return self._queue.send(bodies, delay=delay, group=group)
 
     def put_off(self, receipt: str, seconds: float, *, express: bool = False) -> None:
-        """Have a message that was received from one of the queues delivered again after some seconds."""
+        """Have a received message delivered again later.
+
+        Args:
+            receipt: the message's receipt handle.
+            seconds: how long it is hidden from now on.
+            express: whether it came from the queue for jobs of a few messages.
+        """
         (self._express if express else self._queue).put_off(receipt, seconds)
 
     def is_empty(self, *, express: bool | None = None) -> bool:
@@ -199,10 +212,23 @@ class Nowhere:
     """The lane of a credential that is declared no more. What is sent there are hints; the sweeper moves the work."""
 
     def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "", express: bool = False) -> None:
-        """Drop messages."""
+        """Drop messages.
+
+        Args:
+            bodies: the messages, any number.
+            delay: seconds until they are visible, at most 900.
+            group: the group for fair shares; empty for none.
+            express: whether the queue for jobs of a few messages is meant.
+        """
 
     def put_off(self, receipt: str, seconds: float, *, express: bool = False) -> None:
-        """Do nothing: what was received from it is gone."""
+        """Do nothing: a message of a missing queue no longer exists.
+
+        Args:
+            receipt: ignored.
+            seconds: ignored.
+            express: ignored.
+        """
 
     def is_empty(self, *, express: bool | None = None) -> bool:  # noqa: ARG002 - as the port has it
         """Return that nothing waits."""

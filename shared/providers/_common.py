@@ -93,7 +93,14 @@ def distinct(targets: Sequence[Target]) -> Sequence[Target]:
 def spread(
     targets: Sequence[Target], called: Sequence[Target], outcomes: list[Outcome], other: Outcome
 ) -> list[Outcome]:
-    """Return one outcome per target in order: those of the call, and `other` for the targets it left out."""
+    """Return one outcome per target, in order.
+
+    Args:
+        targets: all targets.
+        called: those that were in the call.
+        outcomes: one per target of the call.
+        other: the outcome of the targets that were left out.
+    """
     if len(called) == len(targets):
         return outcomes
     by_ref = {t.ref: o for t, o in zip(called, outcomes, strict=True)}
@@ -161,10 +168,15 @@ SMTPUTF8: Final = Rejected("smtputf8_not_supported", permanent=False, about_mess
 
 
 def own_words(text: str, content: Content, targets: Sequence[Target]) -> str:
-    """Return what a provider says in its own words: without addresses, quoted texts, and what the message names.
+    """Return an error text without addresses, quotations, and what the message contains.
 
-    Providers quote what a client wrote, and a client may write what a provider says. A subject without quotes is cut
-    only where the provider speaks of a subject: else the words are its own.
+    Providers quote what a client wrote, and a client may write what a provider says. A subject without quotes is
+    removed only where the text speaks of a subject: otherwise the words are the provider's own.
+
+    Args:
+        text: the provider's text.
+        content: the message.
+        targets: the call's targets.
     """
     boxes = [content.sender, *content.cc, *content.bcc, *([content.reply_to] if content.reply_to else [])]
     for box in (*boxes, *(Mailbox(t.recipient.address, t.recipient.display) for t in targets)):
@@ -200,14 +212,31 @@ divides the call until who is to blame is alone in one; that call's refusal is a
 def exchange(
     http: Http, method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
 ) -> Response | Outcome:
-    """Make one request; an outcome if there is no answer."""
+    """Make one request. Return an outcome if there is no answer.
+
+    Args:
+        http: the transport.
+        method: the HTTP method.
+        url: the absolute URL.
+        headers: headers, added to the standard ones.
+        body: whole or in parts.
+        deadline: Unix seconds by which the exchange must have ended.
+    """
     return perform(http, ask(method, url, headers=headers, body=body, deadline=deadline))
 
 
 def ask(
     method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
 ) -> Steps[Response | Outcome]:
-    """Ask for the one request of a call; an outcome if there is no answer."""
+    """Yield the one request of a call. Return an outcome if there is no answer.
+
+    Args:
+        method: the HTTP method.
+        url: the absolute URL.
+        headers: headers, added to the standard ones.
+        body: whole or in parts.
+        deadline: Unix seconds by which the exchange must have ended.
+    """
     try:
         return (yield WireRequest(method, url, {**STANDARD, **headers}, body, deadline))
     except NoTime:
@@ -264,7 +293,13 @@ def doubt(outcome: Outcome) -> Unknown:
 
 
 def wait(after: str, now: float, *, otherwise: float = 0.0) -> float:
-    """Return the seconds to wait, within bounds. `after`: Retry-After, a number or a date; empty: `otherwise`."""
+    """Return the seconds to wait, within bounds.
+
+    Args:
+        after: the header Retry-After, a number or a date; empty if there is none.
+        now: Unix seconds.
+        otherwise: seconds if there is no header.
+    """
     seconds = otherwise
     if after.isascii() and after.isdigit():
         seconds = float(after[:9])

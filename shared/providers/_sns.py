@@ -57,6 +57,12 @@ class SnsWebhooks:
     def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:  # noqa: ARG002 - of the port
         """Check topic, age and RSA signature (version 1: SHA-1, version 2: SHA-256) of a post.
 
+        Args:
+            headers: the request's headers, lower-case, with `POSTED_TO` and `POSTED_AT`.
+            body: the bytes as posted.
+            secret: the fields of the credential's secret.
+            now: the present, Unix seconds.
+
         Raises:
             BadSignature: `no_topic`, `unsigned`, `foreign_topic`, `too_old`, `too_new`, `foreign_certificate`,
                 `no_certificate` or `wrong_signature`.

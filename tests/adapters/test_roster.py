@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.known import KnownCredentials, OpenSlots
 from tests.fakes.tables import create_tables
@@ -23,7 +23,7 @@ def test_jobs_of_credentials_that_have_gone_are_walked_and_nothing_is_asked_befo
     assert moto_dynamo.get_item(TableName=tables.ops, Key=keys.roster())["Item"]["ids"]["SS"] == ["old"]
     walked = list(slots)
     assert walked == list(slots)
-    assert {keys.open_slot("old", 0, running=False), keys.open_slot("main", 0, running=True)} < set(walked)
+    assert {indices.open_slot("old", 0, running=False), indices.open_slot("main", 0, running=True)} < set(walked)
     assert len(set(walked)) == len(walked)
     waits = slots.serving("main")
     assert sorted(waits) == sorted(x for x in walked if x == "main#RUN" or x.startswith("shared#RUN#"))

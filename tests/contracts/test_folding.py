@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import indices
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.states import Cell, Change, JobState
@@ -83,7 +83,7 @@ def test_the_fold_of_the_only_chunk_ends_the_job(
     assert done[1] == job(stores, parts)
     assert (done[1].state, done[1].version, done[1].quiet) == (state, 2, True)
     assert done[1].finished_at == (clock.ms + 7 if state is JobState.LOGGED else 0)
-    slot = keys.open_slot("one" if campaign else None, parts.job.shard, running=True)
+    slot = indices.open_slot("one" if campaign else None, parts.job.shard, running=True)
     assert len(list(stores.records.open_jobs([slot]))) == (state is JobState.SENT)
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import indices
 from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
 from shared.domain.jobs.job import OnAmbiguous, Policy
 from shared.domain.jobs.ledger import LedgerStatus
@@ -226,7 +226,7 @@ def test_planning_ends_a_stop_and_its_reason_stays(stores: Stores, clock: FakeCl
 def test_an_open_job_is_in_the_index_until_it_is_logged(stores: Stores, clock: FakeClock) -> None:
     parts = Parts(clock, state=JobState.READY, planned_at=0)
     parts.store(stores)
-    slots = [keys.open_slot(None, parts.job.shard, running=running) for running in (False, True)]
+    slots = [indices.open_slot(None, parts.job.shard, running=running) for running in (False, True)]
 
     def entries() -> list[OpenJob]:
         return list(stores.records.open_jobs(slots))
@@ -259,10 +259,10 @@ def test_open_jobs_come_oldest_first_and_campaigns_under_their_credential(stores
         parts.job = replace(parts.job, created_at=clock.ms + minute * 60_000)
         parts.store(stores)
         made.append((parts.job.created_at, parts.job.id))
-    found = list(stores.records.open_jobs([keys.open_slot("one", 0, running=False)]))
+    found = list(stores.records.open_jobs([indices.open_slot("one", 0, running=False)]))
     assert [(x.created_at, x.job) for x in found] == sorted(made)
     assert {(x.campaign, x.credential, x.not_before) for x in found} == {("spring", "one", clock.ms + 5)}
-    assert list(stores.records.open_jobs([keys.open_slot("two", 0, running=False)])) == []
+    assert list(stores.records.open_jobs([indices.open_slot("two", 0, running=False)])) == []
 
 
 # Details
@@ -329,7 +329,7 @@ def test_open_jobs_are_walked_on_from_behind_an_entry(stores: Stores, clock: Fak
         parts.store(stores)
         made.append(parts.job.id)
         clock.advance(1)
-    slot = keys.open_slot("one", 0, running=True)
+    slot = indices.open_slot("one", 0, running=True)
     first, *others = stores.records.open_jobs([slot])
     assert [first.job, *(x.job for x in others)] == made
     assert list(stores.records.open_jobs([slot], after=first.key)) == others

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import indices
 from shared.domain.jobs.job import Job, RetryRequest
 from shared.domain.jobs.states import COUNT_KEYS, Cell, Change, JobState
 from shared.ports import OpenJob
@@ -30,7 +30,7 @@ def logged(stores: Stores, clock: FakeClock, unknown: int = 0) -> Job:
 
 
 def entries(stores: Stores, job: Job) -> list[OpenJob]:
-    slots = [keys.open_slot(None, job.shard, running=running) for running in (False, True)]
+    slots = [indices.open_slot(None, job.shard, running=running) for running in (False, True)]
     return list(stores.records.open_jobs(slots))
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shared.adapters.dynamo import codec
 from shared.domain.jobs import ledger as rules
-from shared.domain.jobs import passes
+from shared.domain.jobs import passes, retries
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.passes import LONG_WAIT, THROTTLED
@@ -286,14 +286,14 @@ def test_a_fold_carries_the_difference_once() -> None:
 
 def test_a_retry_reopens_the_wanted_cells_at_the_first_lane() -> None:
     x = ledger((D, 2), (U, 1), (F, 1), (S, 1), lane="three", first_lane="two", tried=(0,), rounds=2)
-    out = rules.reopen(replace(x, status=LedgerStatus.DONE), (D,), 6)
+    out = retries.reopen(replace(x, status=LedgerStatus.DONE), (D,), 6)
     assert out is not None
     assert states(out) == [Q, U, F, S]
     assert (out.lane, out.tried, out.rounds, out.limit, out.retries) == ("two", (), 0, 8, 1)
     assert out.status is LedgerStatus.IDLE
-    assert rules.reopen(x, (Cell.BOUNCED,), 6) is None
-    assert rules.reopen(replace(x, status=LedgerStatus.BUSY), (D,), 6) is None
-    assert rules.reopen(ledger((D, 15)), (D,), 6) is None
+    assert retries.reopen(x, (Cell.BOUNCED,), 6) is None
+    assert retries.reopen(replace(x, status=LedgerStatus.BUSY), (D,), 6) is None
+    assert retries.reopen(ledger((D, 15)), (D,), 6) is None
 
 
 @given(
@@ -304,7 +304,7 @@ def test_a_retry_reopens_the_wanted_cells_at_the_first_lane() -> None:
 def test_whatever_a_retry_queues_can_be_claimed(cells: list[tuple[Cell, int]], limit: int, max_attempts: int) -> None:
     """A cell that waits for an attempt it may not have would keep its job open, and its lane busy, for ever."""
     x = ledger(*(c for c in cells if c[0] is not Q or c[1] < limit), limit=limit)
-    out = rules.reopen(x, (D,), max_attempts)
+    out = retries.reopen(x, (D,), max_attempts)
     if out is not None:
         queued = out.having(Q)
         assert rules.claim(out, [], 500, route=ROUTE, at_lane="one")[1] == queued
@@ -355,7 +355,7 @@ def apply(x: Ledger, operation: Any, now: int) -> Ledger | None:
         "expire": lambda: passes.take_over(x, {e.index: e for e in entries[: index + 1]}, passing(now)),
         "word": lambda: rules.join_words(x, [(index, attempt, word)], route=ROUTE, credential="two"),
         "late": lambda: rules.merge(x, [Entry(index, attempt, kind)], holder=False, route=ROUTE, at_lane="one"),
-        "reopen": lambda: rules.reopen(x, (D,), 6),
+        "reopen": lambda: retries.reopen(x, (D,), 6),
         "drop": lambda: rules.drop(x, [index]),
     }
     return does[name]() if name in does else None

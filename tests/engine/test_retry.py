@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from shared.domain.jobs import chunks as chunking
-from shared.domain.jobs import ledger as rules
+from shared.domain.jobs import retries
 from shared.domain.jobs.job import RetryRequest
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.outcomes import Rejected, Unknown
@@ -244,7 +244,7 @@ def test_a_ledger_that_a_worker_holds_is_waited_for(world: World) -> None:
     ledger = world.ledgers.read(job, 3)
     asked = world.job(job)
     assert ledger is not None
-    reopened = rules.reopen(ledger, (Cell.DROPPED,), 6)
+    reopened = retries.reopen(ledger, (Cell.DROPPED,), 6)
     assert reopened is not None
     assert world.records.requeue(ledger, reopened, asked)
     held = world.ledgers.send_start(job, 3, lane="one", owner="late", now=now, until=now + 1000)

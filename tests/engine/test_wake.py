@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import indices
 from shared.contracts import Waking
 from shared.domain.jobs.job import SHARDS
 from shared.domain.lanes.switches import EVERYTHING, Switch
@@ -125,8 +125,8 @@ def test_a_credentials_resume_reads_the_slots_where_jobs_wait_for_it(monkeypatch
     before = pointed(world)
     assert world.wake(Switch(credential="one")) == 2
     assert {job for job, _ in pointed(world) - before} == {mine.id, batch.id}
-    shared = [keys.open_slot(None, n, running=True) for n in range(SHARDS)]
-    assert sorted(read) == sorted([*shared, keys.open_slot("one", 0, running=True)])
+    shared = [indices.open_slot(None, n, running=True) for n in range(SHARDS)]
+    assert sorted(read) == sorted([*shared, indices.open_slot("one", 0, running=True)])
     read.clear()
     world.wake(Switch(account=ACCOUNT))
     assert len(set(read)) == 2 * SHARDS + 6

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import indices
 from shared.domain.archive import due
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.look_ups import LOOKS
@@ -52,7 +52,7 @@ class FakeOpenIndex(FakeSuppressions):
         ]
 
     def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:
-        return self.open_jobs([keys.open_slot(credential, 0, running=running)])
+        return self.open_jobs([indices.open_slot(credential, 0, running=running)])
 
     def holder(self, credential: str) -> str:
         return self._atomic("holder", lambda: self.holders.of(credential))

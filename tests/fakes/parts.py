@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import indices
 from shared.contracts import Credential, Settings, Word
 from shared.domain.jobs.job import SHARDS
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
@@ -127,7 +127,7 @@ class Parts:
         )
         owners = [None, *(c.id for c in self.settings.credentials)]
         slots = [
-            keys.open_slot(c, shard, running=running)
+            indices.open_slot(c, shard, running=running)
             for c in owners
             for shard in range(SHARDS if c is None else 1)
             for running in (False, True)
@@ -135,7 +135,7 @@ class Parts:
         self.waker = Waker(
             planner=self.planner,
             lanes=self.lanes,
-            slots=lambda credential: [x for x in slots if keys.waits_for(x, credential)],
+            slots=lambda credential: [x for x in slots if indices.waits_for(x, credential)],
             queue=self.due_queue,
             pool=FakePool,
             **common,

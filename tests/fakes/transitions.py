@@ -1,6 +1,6 @@
 """What the stores' conditions come to, for the stores in memory."""
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import indices
 from shared.domain.jobs.job import Job, StopReason
 from shared.domain.jobs.states import TRANSITIONS, Change, JobState
 
@@ -18,4 +18,4 @@ def allowed(stored: Job, read: Job, change: Change, now: int, reason: str) -> bo
 def slot_of(job: Job) -> str:
     """Return the partition of the index `open` that a job is in."""
     running = job.state is not JobState.READY
-    return keys.open_slot(job.route[0] if job.exclusive else None, job.shard, running=running)
+    return indices.open_slot(job.route[0] if job.exclusive else None, job.shard, running=running)

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any, Final
 from unittest.mock import patch
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import indices
 from shared.contracts import Credential
 from shared.domain import ids
 from shared.domain.jobs import chunks, job
@@ -114,7 +114,7 @@ class StagedWorld(World):
     def reboot(self) -> None:
         """Start all functions anew; the sweeper looks where jobs are."""
         super().reboot()
-        slots = [keys.open_slot(c, 0, running=running) for c in self._reserving for running in (False, True)]
+        slots = [indices.open_slot(c, 0, running=running) for c in self._reserving for running in (False, True)]
         self.sweeper = self.sweeping(slots)
 
     def answers(self, credential: str) -> bool:

@@ -23,7 +23,13 @@ EXAMINED: Final = 1000
 
 
 def puts(db: Dynamo, table: str, event: Event) -> list[Item]:
-    """Return the actions that keep an event; repeating them is safe. `table`: `records`."""
+    """Return the actions that store an event. Repeating them is safe.
+
+    Args:
+        db: the DynamoDB client.
+        table: the name of `records`.
+        event: the event.
+    """
     wakes = event.kind in (*RESUMED, *HELD_BACK)
     tables = {Log.AUDIT: db.homes.audits(table, wakes=wakes), Log.EVENTS: (table,)}
     days = {Log.AUDIT: db.audit_days, Log.EVENTS: EVENT_DAYS}
@@ -63,7 +69,13 @@ class DynamoJournal:
         self._db.call("transact_write_items", TransactItems=puts(self._db, self._table, event))
 
     def since(self, account: str, log: Log, at: int) -> Iterator[Event]:
-        """Walk an account's events from a moment on, oldest first."""
+        """Walk an account's events from a moment on, oldest first.
+
+        Args:
+            account: the account's id.
+            log: the log to read.
+            at: the earliest moment, Unix milliseconds.
+        """
         first = keys.event(account, log.value, at, "", "")
         query = {
             "KeyConditionExpression": "pk = :pk AND sk >= :first",
@@ -78,7 +90,14 @@ class DynamoJournal:
             last = _place(item)
 
     def page(self, account: str, *, kind: str = "", after: str = "", limit: int) -> tuple[list[Event], str]:
-        """Return entries of an account's audit log, newest first, and the place to go on from."""
+        """Return entries of an account's audit log, newest first, and the place of the next page.
+
+        Args:
+            account: the account's id, or EVERYONE.
+            kind: only entries of this kind; empty for all.
+            after: the place that an earlier page returned; empty for the start.
+            limit: the most entries to return.
+        """
         query: dict[str, Any] = {
             "KeyConditionExpression": "pk = :pk",
             "ExpressionAttributeValues": {":pk": keys.event(account, Log.AUDIT.value, 0, "", "")["pk"]},

@@ -110,7 +110,13 @@ class Dynamo:
         raise Retriable(f"{method}: busy")
 
     def get(self, table: str, key: Mapping[str, Any], *, consistent: bool = True) -> Item | None:
-        """Return one item."""
+        """Return one item, None if it does not exist.
+
+        Args:
+            table: the table's name.
+            key: the primary key, as DynamoDB's attribute values.
+            consistent: whether the read is strongly consistent.
+        """
         item: Item | None = self.call("get_item", TableName=table, Key=key, ConsistentRead=consistent).get("Item")
         return item
 
@@ -124,7 +130,14 @@ class Dynamo:
             kwargs["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def partition(self, table: str, pk: str, sk_prefix: str = "", **kwargs: Any) -> Iterable[Item]:
-        """Walk the items of a partition, or those whose sort key starts with a prefix, consistently."""
+        """Walk the items of a partition, consistently unless `kwargs` say otherwise.
+
+        Args:
+            table: the table's name.
+            pk: the partition key.
+            sk_prefix: only items whose sort key starts with this; empty for all.
+            **kwargs: further parameters of DynamoDB's Query.
+        """
         condition = "pk = :pk AND begins_with(sk, :sk)" if sk_prefix else "pk = :pk"
         values = {":pk": {"S": pk}} | ({":sk": {"S": sk_prefix}} if sk_prefix else {})
         return self.query(
@@ -135,7 +148,13 @@ class Dynamo:
         )
 
     def delete_at(self, table: str, key: Mapping[str, Any], version: int) -> bool:
-        """Remove an item that is at a version; False if it is at another. One that has gone counts as removed."""
+        """Delete an item that is at a version. False: it is at another. A missing item counts as deleted.
+
+        Args:
+            table: the table's name.
+            key: the primary key, as DynamoDB's attribute values.
+            version: the version as read.
+        """
         try:
             self.call(
                 "delete_item",
@@ -149,7 +168,13 @@ class Dynamo:
         return True
 
     def batch_get(self, table: str, keys: Sequence[Mapping[str, Any]], *, consistent: bool = True) -> list[Item]:
-        """Return the items there are, in no order."""
+        """Return the items that exist, in no order.
+
+        Args:
+            table: the table's name.
+            keys: primary keys, any number, each once.
+            consistent: whether the reads are strongly consistent.
+        """
         found: list[Item] = []
         for start in range(0, len(keys), BATCH_READ):
             part = list(keys[start : start + BATCH_READ])

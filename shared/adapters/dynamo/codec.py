@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.client import Item
 from shared.domain.jobs import chunks as chunk_codec
 from shared.domain.jobs import details as detail_codec
@@ -26,12 +26,24 @@ def s(value: str) -> dict[str, str]:
 
 
 def number(item: Mapping[str, Any], name: str, default: int = 0) -> int:
-    """Read an integer attribute."""
+    """Read an integer attribute.
+
+    Args:
+        item: a DynamoDB item.
+        name: the attribute.
+        default: returned if the item has no such attribute.
+    """
     return int(item[name]["N"]) if name in item else default
 
 
 def text(item: Mapping[str, Any], name: str, default: str = "") -> str:
-    """Read a string attribute."""
+    """Read a string attribute.
+
+    Args:
+        item: a DynamoDB item.
+        name: the attribute.
+        default: returned if the item has no such attribute.
+    """
     value: str = item[name]["S"] if name in item else default
     return value
 
@@ -108,7 +120,13 @@ def ledger(item: Mapping[str, Any]) -> Ledger:
 
 
 def ledger_update(table: str, old: Ledger, new: Ledger) -> Item:
-    """Return the update of a ledger from `old` to `new` if its version is still that of `old`."""
+    """Return the update of a ledger, on the condition that its version is unchanged.
+
+    Args:
+        table: the name of `ops`.
+        old: as read.
+        new: as it is to be stored.
+    """
     before, after = ledger_fields(old), ledger_fields(new)
     changes = {k: v for k, v in after.items() if before.get(k) != v}
     expression, names, values = update(changes, [k for k in before if k not in after])
@@ -177,7 +195,7 @@ def job_item(x: Job) -> Item:
         "version": n(x.version),
         "open_pk": s(open_slot(x, running=x.state is not JobState.READY)),
         "open_sk": s(keys.aged(x.created_at, x.id)),
-        "mine_pk": s(keys.jobs_pk(x.account, x.kind, test=x.test)),
+        "mine_pk": s(indices.jobs_pk(x.account, x.kind, test=x.test)),
         "mine_sk": s(keys.aged(x.created_at, x.id)),
     }
     if x.test:
@@ -258,7 +276,7 @@ def _retry(fields: Mapping[str, Any]) -> RetryRequest:
 
 def open_slot(x: Job, *, running: bool) -> str:
     """Return the partition of the index `open` that a job stands in."""
-    return keys.open_slot(x.route[0] if x.exclusive else None, x.shard, running=running)
+    return indices.open_slot(x.route[0] if x.exclusive else None, x.shard, running=running)
 
 
 # Chunks and details

@@ -67,9 +67,14 @@ class Places:
     def find(
         self, wanted: Sequence[keys.Key], beside: Sequence[keys.Key] = (), *, consistent: bool = True
     ) -> tuple[list["Item"], list["Item"]]:
-        """Return the identities there are, and the items there are beside them in `records`, in no order.
+        """Return the identities that exist, and the items beside them in `records`, in no order.
 
-        One call for up to READ of both; one more if something is in the old place alone.
+        One call for up to READ of both; one more if something is in the old place only.
+
+        Args:
+            wanted: keys of identities.
+            beside: keys of items in `records`.
+            consistent: whether the reads are strongly consistent.
         """
         found: dict[tuple[str, str], Item] = {}
         old: list[Item] = []

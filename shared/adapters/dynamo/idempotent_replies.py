@@ -22,7 +22,13 @@ class IdempotentReplies:
         self._clock = clock
 
     def earlier(self, account: str, key: str, fingerprint: str) -> Replay | Mismatch | None:
-        """Return what an earlier request with this key answered; None if there was none, or it has expired."""
+        """Return the answer of an earlier request with this key. None: there was none, or it has expired.
+
+        Args:
+            account: the account's id.
+            key: the Idempotency-Key.
+            fingerprint: the hash of the request, compared with that of the earlier one.
+        """
         asked = Idempotency(account, key, fingerprint, answer="", expires=0)
         return idempotent_writes.earlier(self._db, self._table, asked, int(self._clock.now() * 1000))
 

@@ -18,9 +18,13 @@ LONG: Final = 2048
 
 
 def earlier(db: Dynamo, table: str, key: Idempotency | None, now: int) -> Replay | Mismatch | None:
-    """Return what an earlier request with this key answered; None if there is no key, or was none by `now` (Unix ms).
+    """Return the answer of an earlier request with this key. None: there is no key, or was no request.
 
-    Of the key, what it answers and when it expires do not matter.
+    Args:
+        db: the DynamoDB client.
+        table: the name of `records`.
+        key: the idempotency record; its answer and its expiry are ignored. None without a key.
+        now: Unix milliseconds; an earlier request that has expired by then does not count.
     """
     return _judged(db.get(table, _place(key)), key, now) if key is not None else None
 
@@ -59,9 +63,17 @@ def store(
 def create(
     db: Dynamo, table: str, actions: Sequence[Item], key: Idempotency | None, *, owner: str, now: int
 ) -> Stored | Replay | Mismatch:
-    """Write as `store` does what begins with the put of a new item, whose id is `owner`.
+    """Write as `store` does what begins with the put of a new item.
 
-    One that is there already is our own, whose answer was lost: the id is random.
+    An item that exists is this process's own, whose answer was lost: its id is random.
+
+    Args:
+        db: the DynamoDB client.
+        table: the name of `records`.
+        actions: actions of one transaction; the first is the put.
+        key: the idempotency record; None without a key.
+        owner: the new item's id.
+        now: Unix milliseconds.
     """
     try:
         return store(db, table, actions, key, owner=owner, now=now)

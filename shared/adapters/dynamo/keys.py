@@ -84,8 +84,6 @@ FEEDBACK_PREFIX: Final = "F#"
 VERSION_PREFIX: Final = "V#"
 SENDER_PREFIX: Final = "SENDER#"
 UPLOAD_PREFIX: Final = "U#"
-INGEST_SLOT: Final = "ingest"
-"""Partition of the index `open` with the uploads that are to be read."""
 KEY_PREFIX: Final = "KEY#"
 HEIR_PREFIX: Final = "HEIR#"
 SUPPRESSED: Final = "SUPPRESSED"
@@ -128,12 +126,25 @@ def details_pk(job_id: str, number: int) -> str:
 
 
 def window(job_id: str, number: int, epoch: int, seq: int) -> Key:
-    """A window detail."""
+    """A window detail.
+
+    Args:
+        job_id: the job's id.
+        number: the chunk.
+        epoch: the lease's epoch.
+        seq: the window's number within the lease.
+    """
     return key(details_pk(job_id, number), f"{WINDOW_PREFIX}{epoch:05d}#{seq:05d}")
 
 
 def feedback(job_id: str, number: int, digest: str) -> Key:
-    """A feedback detail."""
+    """A feedback detail.
+
+    Args:
+        job_id: the job's id.
+        number: the chunk.
+        digest: the hash of the provider's event, hex.
+    """
     return key(details_pk(job_id, number), f"{FEEDBACK_PREFIX}{digest}")
 
 
@@ -209,17 +220,37 @@ def stats_pk(account_id: str) -> str:
 
 
 def stats(account_id: str, day: str, channel: str, shard: int) -> Key:
-    """One shard of a day's stats; `day` as 2026-11-20, the UTC day on which the messages were accepted."""
+    """One shard of a day's stats.
+
+    Args:
+        account_id: the account's id.
+        day: the UTC day on which the messages were accepted, as in `2026-11-20`.
+        channel: the channel.
+        shard: the shard, from 0.
+    """
     return key(stats_pk(account_id), f"{day}#{channel}#{shard:02d}")
 
 
 def suppression(namespace: str, digest: str, reach: Reach = Reach.ALL) -> Key:
-    """A suppressed address, or one that unsubscribed, by the sha256 of its normalised form, hex."""
+    """A suppressed address, or one that unsubscribed.
+
+    Args:
+        namespace: the account, or its test keys' namespace.
+        digest: the sha256 of the normalised address, hex.
+        reach: the list.
+    """
     return key(f"{account_pk(namespace)}#{_LISTS[reach]}", digest)
 
 
 def suppression_log(namespace: str, at_ms: int, digest: str, reach: Reach = Reach.ALL) -> Key:
-    """The same by the time it was made."""
+    """A suppression by its time.
+
+    Args:
+        namespace: the account, or its test keys' namespace.
+        at_ms: Unix milliseconds.
+        digest: the sha256 of the normalised address, hex.
+        reach: the list.
+    """
     return key(f"{account_pk(namespace)}#{_LISTS[reach]}LOG", f"{at_ms:015d}#{digest}")
 
 
@@ -229,7 +260,14 @@ def latest_suppression(namespace: str) -> Key:
 
 
 def due(account_id: str, at_ms: int, job_id: str, *, test: bool = False) -> Key:
-    """A job on its account's agenda, by the time that it waits for. `test`: on that of the account's test keys."""
+    """A job on its account's agenda, by its scheduled time.
+
+    Args:
+        account_id: the account's id.
+        at_ms: the scheduled time, Unix milliseconds.
+        job_id: the job's id.
+        test: whether the agenda of the account's test keys is meant.
+    """
     return key(f"A#{account_id}#DUE#TEST" if test else f"A#{account_id}#DUE", aged(at_ms, job_id))
 
 
@@ -244,7 +282,15 @@ def export(export_id: str) -> Key:
 
 
 def event(namespace: str, log: str, at_ms: int, event_id: str, kind: str) -> Key:
-    """An event by its time, in one of the logs of a namespace; two of one moment do not replace each other."""
+    """An event by its time. Two events of one moment do not replace each other.
+
+    Args:
+        namespace: the account, its test keys' namespace, or EVERYONE.
+        log: the log's name.
+        at_ms: Unix milliseconds.
+        event_id: the id of what it happened to.
+        kind: the event's kind.
+    """
     return key(f"{account_pk(namespace)}#{log.upper()}", f"{aged(at_ms, event_id)}#{kind}")
 
 
@@ -299,7 +345,13 @@ def upload(campaign_id: str, upload_id: str) -> Key:
 
 
 def problems(campaign_id: str, upload_id: str, number: int) -> Key:
-    """What was wrong with the rows of one step of an upload."""
+    """The rows that one step of an upload left out.
+
+    Args:
+        campaign_id: the campaign's id.
+        upload_id: the upload's id.
+        number: the number that the problems are stored under, from 0.
+    """
     return key(campaign_pk(campaign_id), f"{problems_prefix(upload_id)}{number:05d}")
 
 
@@ -323,45 +375,6 @@ def template_version(template_id: str, version: int) -> Key:
     return key(template_pk(template_id), f"{VERSION_PREFIX}{version:05d}")
 
 
-def open_slot(credential: str | None, shard: int, *, running: bool) -> str:
-    """Partition of the index `open`: by credential for jobs that reserve it, else by shard."""
-    phase = "RUN" if running else "READY"
-    return f"{credential}#{phase}" if credential else f"shared#{phase}#{shard}"
-
-
-def slot_credential(slot: str) -> str:
-    """Return the credential that the jobs of a slot reserve, or empty."""
-    return slot.partition("#")[0] if slot.count("#") == 1 else ""
-
-
-def waits_for(slot: str, credential: str) -> bool:
-    """Tell whether jobs of a slot may wait for a credential: those that reserve it, or may use any; all if it is empty.
-
-    Only what runs does: a job that is READY waits for no pause of a credential.
-    """
-    return not credential or ("#RUN" in slot and slot_credential(slot) in ("", credential))
-
-
-def doubt_slot(shard: int) -> str:
-    """Partition of the index `open` with finished jobs that have messages of unknown fate, by when to ask next."""
-    return f"doubt#{shard}"
-
-
-def archive_slot(shard: int) -> str:
-    """Partition of the index `open` with finished jobs that are to be archived, by when."""
-    return f"archive#{shard}"
-
-
 def aged(created_at_ms: int, job_id: str) -> str:
     """Sort key of the indices: oldest first."""
     return f"{created_at_ms:015d}#{job_id}"
-
-
-def jobs_pk(account_id: str, kind: str, *, test: bool) -> str:
-    """Partition of the index `mine` with an account's jobs of a kind; those of test keys are apart."""
-    return mine_pk(account_id, f"test{kind}" if test else kind)
-
-
-def mine_pk(account_id: str, kind: str) -> str:
-    """Partition of the index `mine`."""
-    return f"{account_id}#{kind}"

@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo import codec, indices, keys
 from shared.adapters.dynamo.client import BATCH_READ, Dynamo, Item
 from shared.adapters.dynamo.codec import s
 from shared.contracts import INDEX_MINE
@@ -41,7 +41,7 @@ class Listing:
             limit: at least 1.
         """
         tests = (True,) if tests_only else (False, True)
-        pks = [keys.jobs_pk(account, k, test=test) for k in kinds for test in tests]
+        pks = [indices.jobs_pk(account, k, test=test) for k in kinds for test in tests]
         places = list(heapq.merge(*(newest(self._db, self._table, pk, after, limit + 1) for pk in pks), reverse=True))
         wanted = [place.partition("#")[2] for place in places[:limit]]
         found = self.jobs(wanted)

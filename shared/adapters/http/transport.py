@@ -289,7 +289,15 @@ class HttpClient(Http):
 
 
 def head_of(method: str, target: str, host: str, headers: Mapping[str, str], length: int) -> bytes:
-    """Return a request's first line and headers; ValueError if one of them is more than a line."""
+    """Return a request's first line and headers. Raises ValueError if one of them is more than a line.
+
+    Args:
+        method: the HTTP method.
+        target: the path, with its query.
+        host: the host, with a port that is not the default.
+        headers: further headers.
+        length: the body's length in bytes.
+    """
     lines = [f"{method} {target} HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: identity\r\nContent-Length: {length}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     text = "\r\n".join(lines)

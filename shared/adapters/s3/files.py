@@ -49,7 +49,13 @@ class S3Files(S3Blobs):
         self._clock = clock
 
     def place(self, name: str, *, content_type: str, seconds: int) -> tuple[str, Mapping[str, str]]:
-        """Return a URL to which a file may be put, and the headers that were signed with it."""
+        """Return a URL to which a file may be put, and the headers that were signed with it.
+
+        Args:
+            name: the file's name in the bucket.
+            content_type: the media type; it is one of the headers.
+            seconds: how long the URL is valid.
+        """
         url = self._s3().generate_presigned_url(
             "put_object",
             Params={"Bucket": self._bucket, "Key": name, "ContentType": content_type},
@@ -59,7 +65,13 @@ class S3Files(S3Blobs):
         return url, {"Content-Type": content_type}
 
     def link(self, name: str, *, filename: str, seconds: int) -> str:
-        """Return a URL from which a file may be fetched; RFC 6266 tells the browser its name."""
+        """Return a URL for downloading a file, with the name for browsers as of RFC 6266.
+
+        Args:
+            name: the file's name in the bucket.
+            filename: the name under which a browser saves it.
+            seconds: how long the URL is valid.
+        """
         plain = re.sub(r"[^ !#-\[\]-~]", "_", filename)
         disposition = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
         return self._s3().generate_presigned_url(
@@ -80,7 +92,13 @@ class S3Files(S3Blobs):
         return FileFacts(answer["ContentLength"], answer["ETag"].strip('"'))
 
     def read(self, name: str, *, etag: str, start: int) -> Iterator[bytes]:
-        """Walk a file's bytes from an offset on; a stream that breaks is opened again where it was."""
+        """Walk a file's bytes from an offset on. A stream that breaks is opened again at the same place.
+
+        Args:
+            name: the file's name in the bucket.
+            etag: the ETag of the version to read.
+            start: the offset of the first byte.
+        """
         at = start
         failed = 0
         while True:

@@ -36,7 +36,14 @@ class S3Multipart:
             ]
 
     def put(self, name: str, upload: str, number: int, data: bytes) -> str:
-        """Put a part and return its ETag, quotes included."""
+        """Put a part and return its ETag, quotes included.
+
+        Args:
+            name: the file's name in the bucket.
+            upload: the id of the multipart upload.
+            number: the part, from 1.
+            data: the part's bytes.
+        """
         with faults():
             try:
                 return self._s3().upload_part(
@@ -48,7 +55,13 @@ class S3Multipart:
                 raise
 
     def complete(self, name: str, upload: str, etags: Sequence[str]) -> None:
-        """Make the file of its parts. Where the upload has gone and the file is there, an earlier call has done it."""
+        """Make the file of its parts. If the upload is missing and the file exists, an earlier call succeeded.
+
+        Args:
+            name: the file's name in the bucket.
+            upload: the id of the multipart upload.
+            etags: the parts' ETags, in their order.
+        """
         parts = [{"PartNumber": n, "ETag": etag} for n, etag in enumerate(etags, 1)]
         with faults():
             try:

@@ -8,12 +8,25 @@ BATCH: Final = 1000
 
 
 def names(client: Any, bucket: str, prefix: str, wanted: Callable[[str], bool]) -> list[str]:
-    """Return the names of the files under a prefix that are wanted, old versions among them, each once."""
+    """Return the names of files, those of old versions included, each once.
+
+    Args:
+        client: a boto3 client of S3.
+        bucket: the bucket's name.
+        prefix: what the names start with.
+        wanted: whether a name is included.
+    """
     return sorted({x["Key"] for x in _versions(client, bucket, prefix, wanted)})
 
 
 def erase(client: Any, bucket: str, prefix: str, wanted: Callable[[str], bool]) -> list[str]:
-    """Delete every version of the files under a prefix whose names are wanted.
+    """Delete every version of files.
+
+    Args:
+        client: a boto3 client of S3.
+        bucket: the bucket's name.
+        prefix: what the names start with.
+        wanted: whether a name is included.
 
     Returns:
         Their names, each once; repeating it finds none.
@@ -27,7 +40,12 @@ def erase(client: Any, bucket: str, prefix: str, wanted: Callable[[str], bool]) 
 
 
 def prune(client: Any, bucket: str, name: str) -> None:
-    """Delete what a file was before, in all versions; what it is stays.
+    """Delete all versions of a file but the present one.
+
+    Args:
+        client: a boto3 client of S3.
+        bucket: the bucket's name.
+        name: the file's name.
 
     Raises:
         RuntimeError: S3 did not delete some of them.

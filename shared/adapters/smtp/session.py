@@ -97,9 +97,14 @@ class Session:
                 return int(found[1]), lines
 
     def secure(self, context: ssl.SSLContext, host: str, until: float) -> None:
-        """Make the connection private; raises Lost.
+        """Encrypt the connection. Raises Lost.
 
-        Whatever the server said in plain text after its consent may come from somebody in between: it is refused.
+        Bytes that the server sent in plain text after its consent may be an attacker's: the connection is refused.
+
+        Args:
+            context: the TLS settings.
+            host: the name that the server's certificate must have.
+            until: Unix seconds by which the handshake must have ended.
         """
         if self._buffer:
             raise Lost("tls")

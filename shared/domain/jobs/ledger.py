@@ -369,41 +369,6 @@ def fold(ledger: Ledger) -> tuple[Ledger, tuple[int, ...]] | None:
     return replace(ledger, folded=now, dirty=False, version=ledger.version + 1), delta
 
 
-def reopen(ledger: Ledger, states: Iterable[Cell], max_attempts: int) -> Ledger | None:
-    """Put cells of the given states back to QUEUED for the owner's retry; None if there are none or it is BUSY.
-
-    A cell that has used all fifteen attempts an attempt number can count stays as it is.
-
-    Args:
-        ledger: as read.
-        states: the states to send again.
-        max_attempts: the attempts that a recipient may have in this retry.
-    """
-    indices = [i for i in ledger.having(*states) if ledger.cells[i] >> 4 < MAX_ATTEMPTS]
-    if ledger.status is LedgerStatus.BUSY or not indices:
-        return None
-    cells = bytearray(ledger.cells)
-    highest = 0
-    for i in indices:
-        highest = max(highest, cells[i] >> 4)
-        cells[i] = cells[i] & 0xF0 | Cell.QUEUED
-    return replace(
-        ledger,
-        cells=bytes(cells),
-        status=LedgerStatus.IDLE,
-        tried=(),
-        rounds=0,
-        throttled=0,
-        per_call=0,
-        lane=ledger.first_lane,
-        limit=max(ledger.limit, min(MAX_ATTEMPTS, highest + max_attempts)),  # others may wait under the old limit
-        retries=ledger.retries + 1,
-        not_before=0,
-        dirty=True,
-        version=ledger.version + 1,
-    )
-
-
 def drop(ledger: Ledger, indices: Iterable[int]) -> Ledger | None:
     """Skip recipients that are still waiting; None if none of them is."""
     cells = bytearray(ledger.cells)

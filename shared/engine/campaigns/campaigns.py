@@ -277,9 +277,14 @@ class CampaignControl:
     def retry(
         self, campaign: Campaign, include: frozenset[str], *, by: str = SYSTEM
     ) -> list[tuple[str, Resumed | NotNow]] | NotNow:
-        """Retry every job of a campaign, oldest first, as `JobControl.retry` does; those that run say so.
+        """Retry every job of a campaign, oldest first, as `JobControl.retry` does. A running job answers NotNow.
 
-        Nothing is done while one is being stopped: whoever stops a campaign and resumes it means all of it.
+        Nothing is done while a job is being stopped: a resume after a stop applies to all jobs.
+
+        Args:
+            campaign: as read.
+            include: the states to send again.
+            by: the actor, for the audit log.
         """
         there = (self._records.job(name) for name in campaign.jobs)
         jobs = [self._control.at_rest(job) for job in there if job is not None]

@@ -63,7 +63,13 @@ class Previews:
         return Preview(number, recipient, self.made(campaign, content, recipient))
 
     def made(self, campaign: Campaign, content: Content, recipient: Recipient) -> Made:
-        """Return a recipient's message, with the unsubscription link of a test. KeyError: its credential has gone."""
+        """Return a recipient's message, with the unsubscribe link of a test. KeyError: the credential was removed.
+
+        Args:
+            campaign: as read.
+            content: the campaign's content.
+            recipient: the recipient, with their values.
+        """
         now = int(self._clock.now() * 1000)
         job = replace(stand_in(campaign, self._settings, new_id(now), now), test=True)
         return Composition(job, content, self._links).of(recipient)

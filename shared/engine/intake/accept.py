@@ -182,9 +182,15 @@ def _answer(job: Job, recipients: Sequence[Recipient]) -> str:
 
 
 def send_pointers(lanes: Lanes, job: Job, ledgers: Sequence[Ledger], *, delay: float = 0) -> int:
-    """Send one pointer per idle ledger to its lane and return how many; more of them change nothing.
+    """Send one pointer per idle ledger to its lane and return how many. More pointers change nothing.
 
     Accounts share a lane's queue fairly, however many jobs each of them has there.
+
+    Args:
+        lanes: the queues by credential.
+        job: the job.
+        ledgers: its ledgers.
+        delay: seconds until the pointers are visible, at most 900.
     """
     by_lane: dict[str, list[str]] = {}
     for x in ledgers:

@@ -25,7 +25,14 @@ def mailbox(address: Address) -> Mailbox:
 
 
 def entries(field: str, given: str | Sequence[str], most: int, code: str = INVALID) -> list[str]:
-    """Return the addresses of a field, from 1 to `most`; `Decline` with `code` for more."""
+    """Return the addresses of a field. Raises Decline unless there are from 1 to `most`.
+
+    Args:
+        field: the field's path in the request.
+        given: a list, or one text with commas between the addresses.
+        most: the most addresses allowed.
+        code: the problem's code if there are more.
+    """
     found = split_list(given) if isinstance(given, str) else list(given)
     if len(found) > most:
         raise Decline(code, FieldFault(field, f"At most {most} addresses."))

@@ -93,7 +93,14 @@ class Intake:
 
     @as_value
     def credential(self, account: str, channel: str, wanted: str | None, *, test: bool) -> str:
-        """Return the one credential of a campaign; `wanted`: as asked for, None for the default."""
+        """Return the credential of a campaign.
+
+        Args:
+            account: the account's id.
+            channel: the campaign's channel.
+            wanted: the credential as requested; None for the default.
+            test: whether a test key asks.
+        """
         return routes.credential_of(account, channel, wanted, self._settings, test=test)
 
     @as_value
@@ -114,7 +121,13 @@ class Intake:
 
     @as_value
     def sender(self, account: str, text: str, field: str) -> None:
-        """Check that an account may send, and from an address."""
+        """Check that an account may send from an address. Raises Decline.
+
+        Args:
+            account: the account's id.
+            text: the sender as requested, with or without a name.
+            field: the field's path in the request.
+        """
         self._check_sender(account, address_of(field, text), field)
 
     @as_value

@@ -25,14 +25,27 @@ class Draft:
 
 
 def sender_in(draft: Draft, channel: str, prefix: str) -> Address | None:
-    """Return the sender that a draft of an e-mail names; `Decline` for what is no address."""
+    """Return the sender of an e-mail's draft, None if it has none. Raises Decline for an invalid address.
+
+    Args:
+        draft: the message as requested.
+        channel: the channel.
+        prefix: what comes before the field's name in its path, as in `template.`.
+    """
     if channel != EMAIL or draft.sender is None:
         return None
     return address_of(f"{prefix}from", draft.sender)
 
 
 def message_of(draft: Draft, channel: str, sender: Address | None, prefix: str) -> Message:
-    """Return a draft as a message; `Decline` if its template is not valid, or too large."""
+    """Return a draft as a message. Raises Decline if its template is invalid or too large.
+
+    Args:
+        draft: the message as requested.
+        channel: the channel.
+        sender: the sender of an e-mail; None for other channels.
+        prefix: what comes before the field's name in its path, as in `template.`.
+    """
     message = _email(draft, sender, prefix) if channel == EMAIL else _short(draft, prefix)
     _check_templates(message, channel, prefix)
     if len(message.pack()) > MAX_PACKED:
@@ -41,7 +54,13 @@ def message_of(draft: Draft, channel: str, sender: Address | None, prefix: str) 
 
 
 def check_subject(draft: Draft, channel: str, prefix: str) -> None:
-    """`Decline` unless an e-mail has a subject."""
+    """Raise Decline if an e-mail has no subject.
+
+    Args:
+        draft: the message as requested.
+        channel: the channel.
+        prefix: what comes before the field's name in its path, as in `template.`.
+    """
     if channel == EMAIL and (draft.subject is None or not draft.subject.strip()):
         raise invalid(f"{prefix}subject", "An e-mail needs a subject.")
 

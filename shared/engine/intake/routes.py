@@ -63,7 +63,13 @@ def route_of(asked: SendRequest, channel: str, settings: Settings) -> tuple[str,
 
 
 def ordered(asked: SendRequest, channel: str, settings: Settings) -> bool:
-    """Return whether the first usable credential takes all: as the request says, else the deployment of its route."""
+    """Return whether the first usable credential takes all messages.
+
+    Args:
+        asked: the request; it decides if it says so, or names a route.
+        channel: the channel.
+        settings: the deployment's settings, with the default by channel.
+    """
     default = "" if asked.route is not None else settings.routing.get(channel, "")
     return (asked.routing or default) == Routing.ORDERED
 

@@ -78,10 +78,15 @@ class Schedules:
             _LOG.warning("schedule not cancelled", extra={"job": job.id})
 
     def page(self, account: str, *, tests_only: bool = False, after: str, limit: int) -> tuple[list[Job], str]:
-        """Return jobs of an account that wait for their time, soonest first, and the place to go on from.
+        """Return jobs of an account that wait for their time, soonest first, and the place of the next page.
 
-        A page is full or the last one, unless there are thousands of jobs between that were stopped. `tests_only`:
-        those of test keys.
+        A page is full or the last one, unless thousands of stopped jobs lie between.
+
+        Args:
+            account: the account's id.
+            tests_only: whether only jobs of test keys are listed.
+            after: the place that an earlier page returned; empty for the start.
+            limit: the most jobs to return.
         """
         now = self._now()
         found: list[Job] = []
@@ -98,7 +103,12 @@ class Schedules:
         return found, after
 
     def withdraw(self, job_id: str, account: str, *, by: str = SYSTEM) -> tuple[Job | None, bool]:
-        """Stop a job that still waits for its time. `by`: the actor, for the audit log.
+        """Stop a job that still waits for its time.
+
+        Args:
+            job_id: the job's id.
+            account: the account that must own it.
+            by: the actor, for the audit log.
 
         Returns:
             The job as it is stored, None if the account has no such job; and whether it was stopped before its time,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.audit import SYSTEM, Act, Event, audited
-from shared.domain.jobs import ledger as rules
+from shared.domain.jobs import retries
 from shared.domain.jobs.job import Job, RetryRequest, StopReason
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.states import Cell, Change, JobState
@@ -72,10 +72,16 @@ class JobControl:
         self._schedules = schedules
 
     def stop(self, job_id: str, account: str, reason: StopReason = StopReason.USER, *, by: str = SYSTEM) -> Job | None:
-        """Stop a job; unchanged if it is SENT, STOPPED or LOGGED. None: the account has no such job.
+        """Stop a job. A job that is SENT, STOPPED or LOGGED stays as it is. None: the account has no such job.
 
-        From here at most the windows already claimed go out. A retry that is on its way is withdrawn. `by`: the actor,
-        for the audit log, which like every change here is told in the same transaction.
+        At most the windows already claimed still go out. A pending retry is withdrawn. The audit log has an entry in
+        the same transaction.
+
+        Args:
+            job_id: the job's id.
+            account: the account that must own it.
+            reason: why.
+            by: the actor, for the audit log.
         """
         stopped, changed = self._stopper.stop(self._mine(job_id, account), reason, by=by)
         if changed and stopped is not None and self._schedules is not None:
@@ -83,7 +89,13 @@ class JobControl:
         return stopped
 
     def resume(self, job_id: str, account: str, *, by: str = SYSTEM) -> Resumed | NotNow | None:
-        """Send what was never claimed. None: the account has no such job."""
+        """Send the messages that were never claimed. None: the account has no such job.
+
+        Args:
+            job_id: the job's id.
+            account: the account that must own it.
+            by: the actor, for the audit log.
+        """
         return self.retry(job_id, account, UNSENT, by=by)
 
     def retry(self, job_id: str, account: str, include: frozenset[str], *, by: str = SYSTEM) -> Resumed | NotNow | None:
@@ -135,7 +147,7 @@ class JobControl:
         """
         current: Ledger | None = read
         while current is not None:
-            new = rules.reopen(current, tuple(states), job.policy.max_attempts)
+            new = retries.reopen(current, tuple(states), job.policy.max_attempts)
             if new is None:
                 return current
             if self._records.requeue(current, new, job):
@@ -151,7 +163,7 @@ class JobControl:
         first = None
         messages = 0
         for x in self._ledgers.read_all(job.id):
-            new = rules.reopen(x, states, job.policy.max_attempts)
+            new = retries.reopen(x, states, job.policy.max_attempts)
             if new is not None and first is None:
                 first = x.chunk
             messages += len((new or x).having(Cell.QUEUED, Cell.RETRY))

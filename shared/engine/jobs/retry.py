@@ -8,7 +8,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Final
 
-from shared.domain.jobs import ledger as rules
+from shared.domain.jobs import retries
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import Change
 from shared.engine.lane.recovery import Recovery
@@ -58,7 +58,7 @@ class Retrier:
         for x in some:
             if x.status is LedgerStatus.BUSY:  # by a pointer that came too late to see that the job had ended
                 return RetryStep.WAIT if self._recovery.take_over(job, x) is None else RetryStep.MORE
-            new = rules.reopen(x, job.retry.states, job.policy.max_attempts)
+            new = retries.reopen(x, job.retry.states, job.policy.max_attempts)
             # Only as it was read, and only while this retry is at this place: so one who comes late queues nothing
             # that became unknown since, and nothing under a job that runs.
             if new is not None and not self._records.requeue(x, new, job):

@@ -83,7 +83,13 @@ class OpenWork:
     def stop_all(
         self, wanted: Callable[[Job], bool], *, by: str, data: Mapping[str, str | int] | None = None
     ) -> Iterator[list[Job]]:
-        """Stop the wanted open jobs, a page at a time; yields what each page stopped. A repeat stops what is left."""
+        """Stop open jobs, a page at a time; yield the jobs that each page stopped. A repeat stops the rest.
+
+        Args:
+            wanted: whether a job is to be stopped.
+            by: the actor, for the audit log.
+            data: further fields of the audit entries.
+        """
         for page in self.pages(lambda job: can_stop(job) and wanted(job)):
             with self._pool(WIDTH) as pool:
                 calls = [pool.submit(self._one, job, by, data) for job in page]

@@ -154,10 +154,16 @@ class Admission:
             return self._calls
 
     def leave(self, ticket: int, owner: str, outcomes: Sequence[Outcome], *, account: str = "") -> None:
-        """End a call with its outcomes; none if it was not made. Opens or closes the shared breaker if that decides.
+        """End a call with its outcomes. It may open or close the shared breaker.
 
-        `account`: whose messages they are. Words alone refuse our account only if the messages of two accounts met
-        them: a provider may quote what one client wrote. Until then such a call has failed like any other.
+        An error text alone refuses the account only if messages of two accounts met it, because a provider may quote
+        what one client wrote. Until then such a call counts as any other failure.
+
+        Args:
+            ticket: what `enter` returned.
+            owner: the lease that made the call.
+            outcomes: one per recipient; none if the call was not made.
+            account: the account that owns the messages.
         """
         said, reason = verdict(outcomes)
         if said is Verdict.SAID:

@@ -80,7 +80,13 @@ class BreakerCache:
         return told
 
     def open(self, credential: str, reason: str, failures: int, *, alive: bool = False) -> Breaker:
-        """Open a closed breaker; returns what is stored then. `alive`: a call has succeeded since it was closed.
+        """Open a closed breaker; return what is stored then.
+
+        Args:
+            credential: the credential's id.
+            reason: why calls fail.
+            failures: failed calls in a row.
+            alive: whether a call has succeeded since the breaker was closed.
 
         Raises:
             Retriable: it may be open or not; opening it again is safe.
@@ -97,7 +103,13 @@ class BreakerCache:
         return self._move(credential, lambda x: rules.probing(x, owner=owner, now=self._now()))
 
     def hand_on(self, credential: str, owner: str, successes: int) -> Breaker:
-        """Let the next lease go on with its owner's probes, whose score it is; returns what is stored then."""
+        """Let the next lease continue the probes; return what is stored then.
+
+        Args:
+            credential: the credential's id.
+            owner: the lease that holds the probes.
+            successes: probes that have succeeded so far.
+        """
         return self._move(credential, lambda x: rules.handed_on(x, owner=owner, successes=successes, now=self._now()))
 
     def close(self, credential: str, owner: str) -> Breaker:
@@ -105,7 +117,13 @@ class BreakerCache:
         return self._move(credential, lambda x: rules.closed(x, owner=owner, now=self._now()))
 
     def reopen(self, credential: str, owner: str, reason: str) -> Breaker:
-        """Open a breaker again after one of its owner's probes failed; returns what is stored then."""
+        """Open a breaker again after a probe failed; return what is stored then.
+
+        Args:
+            credential: the credential's id.
+            owner: the lease that holds the probes.
+            reason: why the probe failed.
+        """
         return self._move(
             credential,
             lambda x: rules.reopened(x, owner=owner, reason=reason, now=self._now(), jitter=self._jitter()),

@@ -162,7 +162,13 @@ class Lease:
         return made
 
     def settle(self, index: int, outcome: Outcome, now: float) -> None:
-        """Take in what came of a claimed recipient's attempt at `now`, Unix seconds (L3)."""
+        """Record the outcome of a claimed recipient's attempt (L3).
+
+        Args:
+            index: the recipient's place within the chunk.
+            outcome: the provider's answer.
+            now: Unix seconds of the answer.
+        """
         attempt = self.ledger.cells[index] >> 4
         if isinstance(outcome, Accepted):
             self.results.append(Entry(index, attempt, Kind.RELAYED if self.relayed else Kind.ACCEPTED, outcome.id))
@@ -182,9 +188,14 @@ class Lease:
             self.requeued.append(index)
 
     def divide(self, parcel: ProviderCall, outcomes: Sequence[Outcome], now: float) -> list[ProviderCall]:
-        """Take in what came of a call at `now`; returns the smaller calls for those whom it did not send to.
+        """Record the outcomes of a call; return smaller calls for the recipients that it did not send to.
 
-        A call settles somebody or is divided, so that n recipients take less than 2n calls, whoever is to blame.
+        A call settles a recipient or is divided, so that n recipients take less than 2n calls.
+
+        Args:
+            parcel: the call.
+            outcomes: one per recipient of the call, in order.
+            now: Unix seconds of the answer.
         """
         apart = []
         for index, outcome in zip(parcel.indices, outcomes, strict=True):

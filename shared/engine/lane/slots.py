@@ -79,11 +79,14 @@ class SlotClient:
         return self.switches.lowered.until / 1000
 
     def heed(self, rate: Pace, outcomes: Sequence[Outcome], *, gently: bool = False) -> None:
-        """Take in what a call in slots of this pace came to; the first that is refused lowers the rate for all workers.
+        """Take in a call's outcomes. The first refused call of a pace lowers the rate for all workers.
 
-        `gently`: by little, however soon after another: too few calls are known to tell a limit from trouble.
+        Calls that were under way at the same pace find it lowered already.
 
-        Those that were on their way with it find it lowered already.
+        Args:
+            rate: the pace whose slots the call used.
+            outcomes: one per recipient of the call.
+            gently: whether the rate is lowered by little, because too few calls are known to tell a limit from trouble.
         """
         wait = max((o.retry_after for o in outcomes if isinstance(o, Throttled)), default=None)
         if wait is None:
@@ -109,9 +112,15 @@ class SlotClient:
     def reserve(
         self, wanted: int, rate: Pace, *, ahead: float, until: float, job: str, hint: LeaseHint | None = None
     ) -> Slots:
-        """Reserve slots, the first no sooner than `ahead` seconds after the reservation's answer is here.
+        """Reserve slots, the first no sooner than `ahead` seconds after the reservation's answer arrives.
 
-        `hint`: the lease that they are for.
+        Args:
+            wanted: how many slots.
+            rate: the pace.
+            ahead: seconds that the caller needs before it can use the first slot.
+            until: Unix seconds after which the first slot would be of no use.
+            job: the job's id.
+            hint: the lease that the slots are for.
 
         Returns:
             None of them (`count` 0) if none was wanted, none can be had by `until` (Unix seconds), or the switches

@@ -181,9 +181,15 @@ class Uploading:
         drop_duplicates: bool = False,
         claim: Callable[[str], str] = lambda upload: upload,
     ) -> Upload | Refusal | None:
-        """Take a small list that came in a request. Arguments as for `start`; `data`: CSV, see `as_csv`.
+        """Take a small list that came in a request.
 
-        `claim`: told the new upload, says which one is read: another, if an earlier request was the same.
+        Args:
+            campaign: as read.
+            data: the list as CSV, see `as_csv`.
+            region: country (ISO 3166) whose numbers need no country code.
+            drop_duplicates: whether repeated recipients are left out.
+            claim: called with the new upload's id; returns the id of the upload to read, another one if an earlier
+                request was the same.
         """
         refusal = _closed(campaign) if data else Refusal.EMPTY_FILE
         if refusal is not None:

@@ -74,12 +74,17 @@ class Resolution:
         self._suppressed = Suppressed(records, clock)
 
     def resolve(self, job_id: str, number: int, *, deadline: float) -> Resolved:
-        """Ask about each attempt of a chunk that is UNKNOWN and was this credential's, until `deadline` (Unix seconds).
+        """Ask about each attempt of a chunk that is UNKNOWN and was made through this credential.
 
-        Two that ask at once change nothing: a look-up reads, and a call under its key is the same call. A provider that
-        takes the message on being asked is not asked what may no longer be sent: of a job that was stopped or is
-        paused, or to somebody who was suppressed or unsubscribed since. One that is paused, or whose breaker is open,
-        is left alone until the next look.
+        Two lookups at once change nothing: a lookup reads, and a call under its key is the same call. A provider that
+        accepts the message on being asked is not asked about messages that may not be sent now: those of a stopped or
+        paused job, or to a recipient who was suppressed or has unsubscribed since. A provider that is paused, or whose
+        breaker is open, is not asked until the next look.
+
+        Args:
+            job_id: the job's id.
+            number: the chunk.
+            deadline: Unix seconds by which it ends.
         """
         provider, name = self._provider, self._credential.id
         if not isinstance(provider, Resolver) or not self._circuits.usable(name):

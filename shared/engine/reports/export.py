@@ -83,7 +83,16 @@ class ExportDesk:
 
 
 def begin(export: str, account: str, jobs: Sequence[Job], now: int, version: int, *, file: str = "") -> Export:
-    """Return an export that is to be made. `version`: of its item; `file`: its name, unless it is the run's own."""
+    """Return an export that is to be made.
+
+    Args:
+        export: the export's id.
+        account: the account's id.
+        jobs: the jobs to export, as read.
+        now: Unix milliseconds.
+        version: the version of the export's item.
+        file: the file's name; empty for one of the run's own.
+    """
     return Export(
         id=export,
         account=account,

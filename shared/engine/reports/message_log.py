@@ -158,7 +158,14 @@ class MessageLog:
     def lines(
         self, job: Job, wanted: Filter, *, start: Position = (0, 0), limit: int = 100
     ) -> tuple[list[LogLine], Position | None]:
-        """Return up to `limit` lines in list order from `start`, and where the next page starts."""
+        """Return lines in the order of the list, and the place of the next page.
+
+        Args:
+            job: the job.
+            wanted: which messages.
+            start: the place to begin at, as (chunk, index).
+            limit: the most lines to return.
+        """
         out: list[LogLine] = []
         chunk_number, index = start
         looked = 0
@@ -183,7 +190,13 @@ class MessageLog:
         return out, None
 
     def line(self, job: Job, chunk_number: int, index: int) -> LogLine | None:
-        """Return one message's line; None if there is no such message."""
+        """Return one message's line. None: there is no such message.
+
+        Args:
+            job: the job.
+            chunk_number: the chunk.
+            index: the recipient's place within the chunk.
+        """
         ledger = self._ledgers.read(job.id, chunk_number)
         chunk = self._records.chunk(job.id, chunk_number) if ledger is not None else None
         if ledger is None or chunk is None or index >= len(chunk.recipients):

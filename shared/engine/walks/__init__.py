@@ -101,8 +101,11 @@ class Walk:
 
 
 def simple(name: str, share: float, found: Callable[[], Iterable[tuple[str, Callable[[], None]]]]) -> Walk:
-    """Return a walk that begins anew in each run: of things that are no more among those found once they are done.
+    """Return a walk that starts anew in each run. Things that are done no longer appear in it.
 
-    `found`: yields each by its name, with what is to be done.
+    Args:
+        name: the walk's name.
+        share: the share of a run's time, 0 to 1.
+        found: yields each thing's name and the action for it.
     """
     return Walk(name, share, lambda _run, _after: (Look(x, "", act) for x, act in found()))

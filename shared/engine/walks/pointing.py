@@ -41,9 +41,14 @@ class Pointing:
         return self._held[key]
 
     def lost(self, job: Job, x: Ledger, since: int) -> bool:
-        """Tell whether the pointer of a ledger that is IDLE seems lost, by the last look at it (`since`, Unix ms).
+        """Return whether the pointer of an IDLE ledger seems lost.
 
-        That of a paused one is not needed; once it is resumed it may be gone.
+        A paused ledger needs no pointer. After a resume, its pointer may be missing.
+
+        Args:
+            job: the ledger's job.
+            x: the ledger.
+            since: the last look at it, Unix milliseconds.
         """
         if x.not_before > self._now:
             return False

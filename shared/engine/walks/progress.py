@@ -51,7 +51,13 @@ class Progress:
         self.before, self.laps, self.after, self.began = self.laps, [], "", 0
 
     def leave(self, name: str, chunk: int, since: int) -> None:
-        """Have a thing looked at first in the next run."""
+        """Put a thing first in the next run.
+
+        Args:
+            name: its place.
+            chunk: the chunk to go on from.
+            since: its last look, Unix milliseconds.
+        """
         if len(self.left) < MAX_LEFT:
             self.left[name] = (chunk, since)
 

@@ -57,7 +57,13 @@ class Census:
         return last, frozenset(waits)
 
     def see(self, job: Job, last: int, waits: frozenset[str]) -> None:
-        """Take in a job that is under way, with what `note` returned of all its ledgers."""
+        """Take in a running job, after `note` has seen all of its ledgers.
+
+        Args:
+            job: the job.
+            last: when something last happened to a ledger, Unix milliseconds, as `note` returned it.
+            waits: the lanes that the ledgers wait for, as `note` returned them.
+        """
         at = max(last, job.created_at, job.not_before, job.planned_at, job.stopped_at)
         if at < self._now - STUCK_AFTER_MS:
             self._still[job.id] = waits if job.state in ACTIVE else frozenset()

@@ -73,6 +73,12 @@ class MailgunWebhooks:
 
         An event of a subaccount carries a `parent-signature` too, by the key of the account above; either will do.
 
+        Args:
+            headers: the request's headers, lower-case, with `POSTED_TO` and `POSTED_AT`.
+            body: the bytes as posted.
+            secret: the fields of the credential's secret.
+            now: the present, Unix seconds.
+
         Raises:
             BadSignature: `no_key`, `unsigned`, `too_old`, `too_new` or `wrong_signature`.
         """

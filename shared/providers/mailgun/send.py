@@ -143,7 +143,13 @@ class Mailgun:
         self._common = PerContent(_common)
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
-        """See `steps`."""
+        """Call the provider once, see `steps`. Result: see `ports.Provider`.
+
+        Args:
+            content: what to send.
+            targets: the recipients of the call; none sees another.
+            deadline: Unix seconds by which the answer must have come.
+        """
         return perform(self._http, self.steps(content, targets, deadline=deadline))
 
     def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
@@ -152,6 +158,11 @@ class Mailgun:
         A target whose address stands before it in the call is left out and goes in another; so do all of a call that is
         refused as a whole: one bad address does that, and Mailgun does not say which it is. Arguments and result: see
         `ports.Provider`. cc and bcc go only with one target.
+
+        Args:
+            content: what to send.
+            targets: the recipients of the call; none sees another.
+            deadline: Unix seconds by which the answer must have come.
         """
         if self._missing:
             return [self._missing] * len(targets)
@@ -162,7 +173,14 @@ class Mailgun:
         return spread(targets, called, outcomes, REPEATED)
 
     def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:  # noqa: ARG002 - of the port
-        """Look for the attempt at Mailgun, see `mailgun_lookup`; it only reads. See `ports.Resolver`."""
+        """Look for the attempt at Mailgun, see `mailgun_lookup`; it only reads. See `ports.Resolver`.
+
+        Args:
+            content: what was sent.
+            target: the recipient; `ref` is that of the attempt.
+            at: Unix seconds when the attempt was made.
+            deadline: Unix seconds by which the answer must have come.
+        """
         if self._missing:
             return Unknown(self._missing.code)
         headers, now = {"Authorization": self._authorization}, self._clock.now()

@@ -65,6 +65,12 @@ class ResendWebhooks:
     def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:
         """Check HMAC-SHA256 over `id.timestamp.body` with any of the secret's keys, in constant time.
 
+        Args:
+            headers: the request's headers, lower-case, with `POSTED_TO` and `POSTED_AT`.
+            body: the bytes as posted.
+            secret: the fields of the credential's secret.
+            now: the present, Unix seconds.
+
         Raises:
             BadSignature: `no_key`, `unsigned`, `too_old`, `too_new` or `wrong_signature`.
         """

@@ -131,11 +131,23 @@ class Resend:
         self._common = PerContent(_common)
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
-        """See `steps`."""
+        """Call the provider once, see `steps`. Result: see `ports.Provider`.
+
+        Args:
+            content: what to send.
+            targets: the recipients of the call; none sees another.
+            deadline: Unix seconds by which the answer must have come.
+        """
         return perform(self._http, self.steps(content, targets, deadline=deadline))
 
     def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
-        """Call `POST /emails` once, under the attempt's own key. Arguments and result: see `ports.Provider`."""
+        """Call `POST /emails` once, under the attempt's own key. Arguments and result: see `ports.Provider`.
+
+        Args:
+            content: what to send.
+            targets: the recipients of the call; none sees another.
+            deadline: Unix seconds by which the answer must have come.
+        """
         (target,) = targets
         if not self._headers:
             return [Rejected("no_api_key", permanent=False, provider_down=True)]
@@ -151,6 +163,12 @@ class Resend:
 
         No answer proves absence: a refusal is about this call, and the first may still have been taken. See
         `ports.Resolver`.
+
+        Args:
+            content: what was sent.
+            target: the recipient; `ref` is that of the attempt.
+            at: Unix seconds when the attempt was made.
+            deadline: Unix seconds by which the answer must have come.
         """
         if self._clock.now() - at > RESOLVES_WITHIN:
             return Unknown("too_late")

@@ -98,7 +98,13 @@ class SendGrid:
         self._common = PerContent(_common)
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
-        """See `steps`."""
+        """Call the provider once, see `steps`. Result: see `ports.Provider`.
+
+        Args:
+            content: what to send.
+            targets: the recipients of the call; none sees another.
+            deadline: Unix seconds by which the answer must have come.
+        """
         return perform(self._http, self.steps(content, targets, deadline=deadline))
 
     def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
@@ -108,6 +114,11 @@ class SendGrid:
         goes in another. Addresses beyond ASCII are for another provider: SendGrid refuses them, or takes and drops them
         (github.com/sendgrid/sendgrid-csharp/issues/656). Arguments and result: see `ports.Provider`. cc and bcc go only
         with one target.
+
+        Args:
+            content: what to send.
+            targets: the recipients of the call; none sees another.
+            deadline: Unix seconds by which the answer must have come.
         """
         if not self._headers:
             return [Rejected("no_api_key", permanent=False, provider_down=True)] * len(targets)
@@ -119,7 +130,14 @@ class SendGrid:
         return spread(targets, plain, spread(plain, called, outcomes, REPEATED), SMTPUTF8)
 
     def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:  # noqa: ARG002 - of the port
-        """Look for the attempt in the Email Logs, see `sendgrid_lookup`; it only reads. See `ports.Resolver`."""
+        """Look for the attempt in the Email Logs, see `sendgrid_lookup`; it only reads. See `ports.Resolver`.
+
+        Args:
+            content: what was sent.
+            target: the recipient; `ref` is that of the attempt.
+            at: Unix seconds when the attempt was made.
+            deadline: Unix seconds by which the answer must have come.
+        """
         if not self._headers:
             return Unknown("no_api_key")
         now = self._clock.now()

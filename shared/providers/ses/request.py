@@ -67,7 +67,13 @@ def bulk(content: Content, configuration_set: str) -> Part:
 
 
 def entry(content: Content, target: Target, credential: str) -> bytes:
-    """Return the end of a SendEmail: whom it is for, and what its events will carry."""
+    """Return the end of a SendEmail request: the recipient, and what its events will carry.
+
+    Args:
+        content: what to send.
+        target: the recipient.
+        credential: the credential's id, as a tag.
+    """
     to = target.recipient.address
     boxes = {"ToAddresses": [_mailbox(to, target.recipient.display)]}
     tags = _tags(target.ref, credential)

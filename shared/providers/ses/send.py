@@ -150,7 +150,13 @@ class Ses:
         return PER_CALL
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
-        """See `steps`."""
+        """Call the provider once, see `steps`. Result: see `ports.Provider`.
+
+        Args:
+            content: what to send.
+            targets: the recipients of the call; none sees another.
+            deadline: Unix seconds by which the answer must have come.
+        """
         return perform(self._http, self.steps(content, targets, deadline=deadline))
 
     def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
@@ -159,6 +165,11 @@ class Ses:
         Targets beyond what the content allows come back as not started, those whose address is not ASCII as refused for
         now. A malformed address refuses a whole call and SES does not say which it is: such a call is to be divided.
         Arguments and result: see `ports.Provider`.
+
+        Args:
+            content: what to send.
+            targets: the recipients of the call; none sees another.
+            deadline: Unix seconds by which the answer must have come.
         """
         if not _REGION.fullmatch(self._region):
             return [_NO_REGION] * len(targets)

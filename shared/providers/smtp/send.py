@@ -138,7 +138,13 @@ class SmtpRelay:
         self._common = PerContent(lambda content: _common(content, allowed))
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
-        """Make one transaction, for the only target. Arguments and result: see `ports.Provider`."""
+        """Make one transaction, for the only target. Arguments and result: see `ports.Provider`.
+
+        Args:
+            content: what to send.
+            targets: the recipients of the call; none sees another.
+            deadline: Unix seconds by which the answer must have come.
+        """
         if self._relay is None:
             return [self._missing] * len(targets)
         first, *others = targets

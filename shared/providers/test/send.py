@@ -77,7 +77,13 @@ class TestProvider:
         self._clock = clock
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:  # noqa: ARG002 - of the port
-        """Accept every target, late if one is slow; see `ports.Provider`. Unknown if the words could not be queued."""
+        """Accept every target, late if one is slow; see `ports.Provider`. Unknown if the words could not be queued.
+
+        Args:
+            content: what to send.
+            targets: the recipients of the call; none sees another.
+            deadline: Unix seconds by which the answer must have come.
+        """
         now = self._clock.now()
         if now >= deadline:
             return [NotStarted()] * len(targets)

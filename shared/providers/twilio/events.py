@@ -78,6 +78,12 @@ class TwilioWebhooks:
 
         Twilio signs the URL with its port or without it, so either will do.
 
+        Args:
+            headers: the request's headers, lower-case, with `POSTED_TO` and `POSTED_AT`.
+            body: the bytes as posted.
+            secret: the fields of the credential's secret.
+            now: the present, Unix seconds.
+
         Raises:
             BadSignature: `no_key`, `unsigned` or `wrong_signature`.
         """

@@ -94,7 +94,12 @@ class Accounts(ApiKeys):
         return [_account(x["sk"]["S"], x, held.get(keys.account_pk(x["sk"]["S"]), {})) for x in found]
 
     def set_region(self, account: str, region: str, *, by: str = SYSTEM) -> None:
-        """Set the country (ISO 3166) of telephone numbers without a country code; empty: they need one.
+        """Set the country of telephone numbers without a country code.
+
+        Args:
+            account: the account's id.
+            region: the country (ISO 3166, as in `DE`); empty if numbers need a country code.
+            by: the actor, for the audit log.
 
         Raises:
             UnknownAccount: there is no such account.
@@ -115,6 +120,11 @@ class Accounts(ApiKeys):
         """Suspend an account: senders start no further window for it, and what would send is refused.
 
         What it has accepted waits. The API of a process that knows the account better refuses CACHE seconds later.
+
+        Args:
+            account: the account's id.
+            reason: why; free text without addresses.
+            by: the actor, for the audit log.
 
         Returns:
             False if it was suspended already; its reason stays.
@@ -161,7 +171,13 @@ class Accounts(ApiKeys):
     # Senders
 
     def add_sender(self, account: str, value: str, *, by: str = SYSTEM) -> str:
-        """Allow an address or a domain and return its stored form; ValueError if it is neither, or UnknownAccount."""
+        """Allow a sender and return its stored form. Raises ValueError if it is no sender, or UnknownAccount.
+
+        Args:
+            account: the account's id.
+            value: an e-mail address or a domain.
+            by: the actor, for the audit log.
+        """
         sender = sender_of(value)
         now = self._now()
         put = {"Put": {"TableName": self._home, "Item": {**keys.sender(account, sender), "created_at": n(now)}}}
@@ -171,7 +187,13 @@ class Accounts(ApiKeys):
         return sender
 
     def remove_sender(self, account: str, value: str, *, by: str = SYSTEM) -> bool:
-        """Disallow an address or a domain; False if it was not allowed. It is for up to CACHE seconds more."""
+        """Disallow a sender. False: it was not allowed. Processes use it for up to CACHE seconds more.
+
+        Args:
+            account: the account's id.
+            value: an e-mail address or a domain.
+            by: the actor, for the audit log.
+        """
         sender = sender_of(value)
         self._senders.clear()
         there = {"TableName": self._home, "ConditionExpression": "attribute_exists(pk)"}

@@ -138,9 +138,15 @@ class ApiKeys:
         return sorted(listed, key=lambda k: (k.created_at, k.id))
 
     def expire_key(self, account: str, key_id: str, at: int, *, by: str = SYSTEM) -> ApiKey | None:
-        """Set from when on a key is refused (Unix ms, 0 for never); None if the account has none of that id.
+        """Set when a key expires. None: the account has no key of that id.
 
         A key that has been used within CACHE seconds works for up to that much longer.
+
+        Args:
+            account: the account's id.
+            key_id: the key's id.
+            at: the first moment at which it is refused, Unix milliseconds; 0 for never.
+            by: the actor, for the audit log.
         """
         found = self._mirror(account, key_id)
         if found is None:
@@ -153,9 +159,15 @@ class ApiKeys:
     def rotate_key(
         self, account: str, key_id: str, until: int, *, by: str = SYSTEM
     ) -> tuple[str, ApiKey, ApiKey] | None:
-        """Create a key like another one, which ends at `until` (Unix ms), unless it ends before.
+        """Create a replacement for a key.
 
-        The new one is valid for as long as the other was made to be. Of two rotations at once one is made.
+        The new key is valid for as long as the old one was made to be. Of two rotations at once, one succeeds.
+
+        Args:
+            account: the account's id.
+            key_id: the old key's id.
+            until: when the old key ends, Unix milliseconds, unless it ends before.
+            by: the actor, for the audit log.
 
         Returns:
             The new key's text, the new key and the other; None if the account has none of that id that is valid, or it
@@ -174,7 +186,13 @@ class ApiKeys:
         return (secret, new, replace(old, expires=ends)) if self._together(actions, event) else None
 
     def revoke_key(self, account: str, key_id: str, *, by: str = SYSTEM) -> bool:
-        """Delete a key; False if the account has none of that id. It works for up to CACHE seconds more."""
+        """Delete a key. False: the account has no key of that id. It works for up to CACHE seconds more.
+
+        Args:
+            account: the account's id.
+            key_id: the key's id.
+            by: the actor, for the audit log.
+        """
         found = self._mirror(account, key_id)
         if found is None:
             return False

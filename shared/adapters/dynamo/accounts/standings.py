@@ -16,7 +16,13 @@ class DynamoStandings:
         self._places = Places(dynamo, table)
 
     def read(self, account: str, key: str, sender: str) -> Standing:
-        """Return whether a key, or one that replaced it, and a sender are still there."""
+        """Return whether a sender and a key, or one that replaced it, still exist.
+
+        Args:
+            account: the account's id.
+            key: the key's id; empty for none.
+            sender: the sender's address; empty for none.
+        """
         wanted = _names(account, [key] if key else [])
         if sender:
             address = sender_of(sender)

@@ -35,7 +35,13 @@ class Stats:
         self._table = table
 
     def days(self, account: str, first: date, last: date) -> list[Day]:
-        """Return the days from `first` to `last`, both included, on which messages were accepted, newest first."""
+        """Return the days on which messages were accepted, newest first.
+
+        Args:
+            account: the account's id.
+            first: the first day, UTC.
+            last: the last day, UTC, included.
+        """
         sums: dict[str, _Sum] = {}
         for item in self._db.query(
             self._table,

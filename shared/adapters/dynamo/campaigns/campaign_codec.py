@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import binary, n, number, s, text, update
 from shared.domain.campaigns.campaign import UNREAD, Campaign, Message, Upload, UploadState
@@ -75,13 +75,19 @@ def listed(item: Mapping[str, Any]) -> Listed:
 
 
 def campaign_update(table: str, old: Campaign, new: Campaign) -> Item:
-    """Return the update of a campaign from `old` to `new` if its version is still that of `old`."""
+    """Return the update of a campaign, on the condition that its version is unchanged.
+
+    Args:
+        table: the name of `records`.
+        old: as read.
+        new: as it is to be stored.
+    """
     return _swap(table, keys.campaign(old.id), _campaign_fields(old), _campaign_fields(new))
 
 
 def mine_pk(account: str, *, test: bool) -> str:
     """Return the partition of the index `mine` with an account's campaigns, those of test keys apart."""
-    return keys.mine_pk(account, _TEST[test])
+    return indices.mine_pk(account, _TEST[test])
 
 
 def upload_item(x: Upload) -> Item:
@@ -115,7 +121,7 @@ def _upload_fields(x: Upload) -> Item:
     if x.checkpoint is not None:
         out["checkpoint"] = s(json.dumps(x.checkpoint.document(), ensure_ascii=False, separators=(",", ":")))
     if x.state in UNREAD:
-        out["open_pk"] = s(keys.INGEST_SLOT)
+        out["open_pk"] = s(indices.INGEST_SLOT)
         out["open_sk"] = s(f"{keys.aged(x.created_at, x.campaign)}#{x.id}")
     return out
 
@@ -146,12 +152,24 @@ def upload(item: Mapping[str, Any]) -> Upload:
 
 
 def upload_update(table: str, old: Upload, new: Upload) -> Item:
-    """Return the update of an upload from `old` to `new` if its version is still that of `old`."""
+    """Return the update of an upload, on the condition that its version is unchanged.
+
+    Args:
+        table: the name of `records`.
+        old: as read.
+        new: as it is to be stored.
+    """
     return _swap(table, keys.upload(old.campaign, old.id), _upload_fields(old), _upload_fields(new))
 
 
 def problems_item(x: Upload, index: int, problems: Sequence[BadRow]) -> Item:
-    """Return the item of one step's problems; `version` is that of the upload as its writer held it."""
+    """Return the item of one step's problems.
+
+    Args:
+        x: the upload as its writer holds it; the item has its version.
+        index: the number that the problems are stored under, from 0.
+        problems: the rows that were left out, in the order of the file.
+    """
     rows = [[p.row, p.code, p.detail] for p in problems]
     packed = zlib.compress(json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode(), 6)
     key = keys.problems(x.campaign, x.id, index)

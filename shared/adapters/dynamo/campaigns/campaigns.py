@@ -61,7 +61,13 @@ class DynamoCampaigns:
         return found.jobs if found is not None else ()
 
     def save(self, old: Campaign, new: Campaign, *, event: Event | None = None) -> bool:
-        """Write a campaign if it is as read; a write of our own whose answer was lost counts."""
+        """Write a campaign if it is unchanged. A write of this process whose answer was lost counts as done.
+
+        Args:
+            old: the campaign as read.
+            new: the campaign to store.
+            event: kept in the same transaction.
+        """
         update = campaign_update(self._table, old, new)
         try:
             if event is None:
@@ -81,7 +87,14 @@ class DynamoCampaigns:
         return self._db.delete_at(self._table, keys.campaign(campaign.id), campaign.version)
 
     def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Listed], str]:
-        """Return some of the account's campaigns, newest first; one query and one read per 100."""
+        """Return some of the account's campaigns, newest first; one query and one read per 100.
+
+        Args:
+            account: the account's id.
+            test: whether those of test keys are meant.
+            after: the place that an earlier page returned; empty for the start.
+            limit: the most campaigns to return.
+        """
         pk = mine_pk(account, test=test)
         found, end = entries(self._db, self._table, pk, keys.campaign, _LISTED, after=after, limit=limit)
         return [x for x in map(listed, found) if x.campaign.account == account], end
@@ -97,7 +110,17 @@ class DynamoCampaigns:
         *,
         event: Event | None = None,
     ) -> Stored | Replay | Mismatch | None:
-        """Turn a list into a job. Its content is stored before; one that no job follows goes by TTL."""
+        """Turn a list into a job. The content is stored first; content without a job is deleted by its TTL.
+
+        Args:
+            old: the campaign as read.
+            new: the campaign with its new job.
+            upload: the list, as read.
+            job: the job to store.
+            content: the job's content.
+            key: the request's idempotency record; None without a key.
+            event: kept in the same transaction.
+        """
         made = idempotent_writes.earlier(self._db, self._table, key, job.created_at)
         if made is not None:
             return made

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from shared.adapters.dynamo import audit, idempotent_writes, keys
+from shared.adapters.dynamo import audit, idempotent_writes, indices, keys
 from shared.adapters.dynamo.client import BATCH_WRITE, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import binary, n, number, s, text
 from shared.adapters.dynamo.listing import entries
@@ -28,14 +28,27 @@ class DynamoTemplates:
     def create(
         self, template: StoredTemplate, key: Idempotency | None, *, event: Event | None = None
     ) -> Stored | Replay | Mismatch:
-        """Store the first version of a new template, with its idempotency record and an event, in one transaction."""
+        """Store the first version of a new template, with its idempotency record and an event, in one transaction.
+
+        Args:
+            template: the template's first version.
+            key: the request's idempotency record; None without a key.
+            event: kept in the same transaction.
+        """
         made = self._store(template, "attribute_not_exists(pk)", {}, key, event)
         return Stored() if made is None else made  # an id is random: only we can have written it
 
     def put(
         self, old: StoredTemplate, new: StoredTemplate, key: Idempotency | None, *, event: Event | None = None
     ) -> Stored | Replay | Mismatch | None:
-        """Store the next version of a template, and an event; None if `old` is no longer the latest one."""
+        """Store the next version of a template, and an event; None if `old` is no longer the latest one.
+
+        Args:
+            old: the latest version, as read.
+            new: the next version.
+            key: the request's idempotency record; None without a key.
+            event: kept in the same transaction.
+        """
         return self._store(new, "version = :version", {":version": n(old.version)}, key, event)
 
     def _store(
@@ -45,7 +58,7 @@ class DynamoTemplates:
         if made is not None:
             return made
         fields = _fields(x)
-        mine = {"mine_pk": s(keys.mine_pk(x.namespace, KIND)), "mine_sk": s(keys.aged(x.created_at, x.id))}
+        mine = {"mine_pk": s(indices.mine_pk(x.namespace, KIND)), "mine_sk": s(keys.aged(x.created_at, x.id))}
         head: Item = {
             "TableName": self._table,
             "Item": {**keys.template(x.id), **fields, **mine},
@@ -73,13 +86,25 @@ class DynamoTemplates:
         return _template(item) if item else None
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[StoredTemplate], str]:
-        """Return some templates of a namespace, newest first; one query and one read per 100."""
-        pk = keys.mine_pk(namespace, KIND)
+        """Return some templates of a namespace, newest first; one query and one read per 100.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            after: the place that an earlier page returned; empty for the start.
+            limit: the most templates to return.
+        """
+        pk = indices.mine_pk(namespace, KIND)
         found, end = entries(self._db, self._table, pk, keys.template, _LISTED, after=after, limit=limit)
         return [x for x in map(_template, found) if x.namespace == namespace], end
 
     def versions(self, template: str, *, before: int, limit: int) -> list[StoredTemplate]:
-        """Return versions, the latest first, without their messages."""
+        """Return versions, the latest first, without their messages.
+
+        Args:
+            template: the template's id.
+            before: only versions below this one; 0 for all.
+            limit: the most versions to return.
+        """
         first, last = (keys.template_version(template, v)["sk"] for v in (1, (before or 100_000) - 1))
         names = {f"#{i}": name for i, name in enumerate(("pk", *_LISTED))}
         page = self._db.call(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import ledger_item, n, s
@@ -48,11 +48,25 @@ class DynamoUploads:
         return True
 
     def begin(self, old: Campaign, new: Campaign, upload: Upload, queued: Upload) -> bool:
-        """Have a file read: campaign and upload in one transaction."""
+        """Have a file read: campaign and upload in one transaction.
+
+        Args:
+            old: the campaign as read.
+            new: the campaign to store.
+            upload: the upload as read.
+            queued: the upload to store.
+        """
         return self._both(upload, queued, old, new)
 
     def end(self, upload: Upload, ended: Upload, campaign: Campaign, freed: Campaign) -> bool:
-        """Note that a file is read, or cannot be used: upload and campaign in one transaction."""
+        """Note that a file is read, or cannot be used: upload and campaign in one transaction.
+
+        Args:
+            upload: the upload as held.
+            ended: the upload to store.
+            campaign: the campaign as read.
+            freed: the campaign to store.
+        """
         return self._both(upload, ended, campaign, freed)
 
     def _both(self, upload: Upload, new: Upload, campaign: Campaign, changed: Campaign) -> bool:
@@ -74,7 +88,7 @@ class DynamoUploads:
             self._records,
             IndexName=INDEX_OPEN,
             KeyConditionExpression="open_pk = :pk",
-            ExpressionAttributeValues={":pk": s(keys.INGEST_SLOT)},
+            ExpressionAttributeValues={":pk": s(indices.INGEST_SLOT)},
         ):
             _, campaign, upload = item["open_sk"]["S"].split("#")
             yield campaign, upload
@@ -84,6 +98,11 @@ class DynamoUploads:
 
         Chunks go in calls of 25 without a condition, ledgers in transactions of 100: those cost twice the units, one a
         chunk, but one by one they would take a third of an ingest's processor time and most of its waiting.
+
+        Args:
+            upload: the upload as held; its version is that of the lease.
+            chunks: one step's chunks.
+            ledgers: the ledgers of these chunks.
         """
         self._db.batch_put([(self._records, _chunk_item(upload, x)) for x in chunks])
         for start in range(0, len(ledgers), TRANSACTION):
@@ -103,7 +122,13 @@ class DynamoUploads:
                 return
 
     def note(self, upload: Upload, number: int, problems: Sequence[BadRow]) -> None:
-        """Store the problems of one step."""
+        """Store the problems of one step.
+
+        Args:
+            upload: the upload as held.
+            number: the number that the problems are stored under, from 0.
+            problems: the rows that were left out, in the order of the file.
+        """
         item = campaign_codec.problems_item(upload, number, problems)
         try:
             self._db.call("put_item", **_fenced(self._records, item, "version", upload.version))
@@ -111,7 +136,13 @@ class DynamoUploads:
             return  # ours, whose answer was lost, or that of a later lease
 
     def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[BadRow], int]:
-        """Return problems by row; there are at most some thousands of an upload, so all are read."""
+        """Return problems by row; there are at most some thousands of an upload, so all are read.
+
+        Args:
+            upload: the upload.
+            after: how many problems to pass over.
+            limit: the most problems to return.
+        """
         items = self._db.partition(self._records, keys.campaign_pk(upload.campaign), keys.problems_prefix(upload.id))
         found = [p for item in islice(items, upload.problems) for p in campaign_codec.problems(item)]
         more = len(found) > after + limit

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.client import Dynamo
 from shared.domain.jobs.job import SHARDS
 
@@ -49,11 +49,11 @@ class OpenSlots:
     def __iter__(self) -> Iterator[str]:
         if not self._known:
             owners = self._roster.note(self._declared)
-            slots = [keys.open_slot(c, 0, running=r) for c in owners for r in (False, True)]
-            slots += [keys.open_slot(None, shard, running=r) for shard in range(SHARDS) for r in (False, True)]
+            slots = [indices.open_slot(c, 0, running=r) for c in owners for r in (False, True)]
+            slots += [indices.open_slot(None, shard, running=r) for shard in range(SHARDS) for r in (False, True)]
             self._known = slots
         return iter(self._known)
 
     def serving(self, credential: str) -> list[str]:
         """Return those in which jobs may wait for a credential; all for an empty name."""
-        return [slot for slot in self if keys.waits_for(slot, credential)]
+        return [slot for slot in self if indices.waits_for(slot, credential)]

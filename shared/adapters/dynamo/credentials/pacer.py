@@ -103,7 +103,17 @@ class DynamoPacer:
         job: str = "",
         hint: LeaseHint | None = None,
     ) -> Slots:
-        """Reserve k slots; waits while the credential is reserved too far ahead. A lost answer wastes slots."""
+        """Reserve slots; waits while the credential is reserved too far ahead. A lost answer wastes slots.
+
+        Args:
+            credential: the credential's id.
+            k: how many; more than `pace.window` only for one message that takes them all.
+            pace: the rate in force.
+            lead: seconds that the caller needs before it can use the first slot.
+            until: Unix seconds after which the first slot would be of no use.
+            job: the job's id; it counts for a job with a lower rate of its own.
+            hint: the lease that the slots are for, noted by the same write.
+        """
         idle = not self._behind.get(credential, False)
         begun = self._clock.now()
         while True:
@@ -128,7 +138,13 @@ class DynamoPacer:
             return Slots(first / _MICRO, pace.spacing, k)
 
     def lower(self, credential: str, lowered: Lowered, past: Lowered) -> Lowered:
-        """Store what a provider's refusal has left of the rate, unless more than `past` is known already."""
+        """Store what a provider's refusal has left of the rate, unless a newer value is stored.
+
+        Args:
+            credential: the credential's id.
+            lowered: the lowered rate.
+            past: what was known when the refused call had its slots.
+        """
         try:
             self._db.call(
                 "update_item",

@@ -94,7 +94,12 @@ class Switchboard:
         return self._write(update, switch, now, acts, by, {"reason": reason})
 
     def resume(self, switch: Switch, *, by: str, reason: str) -> bool:
-        """End a pause; the stream record of the audit entry wakes what waits. False if there was none.
+        """End a pause. False: there was none. The stream record of the audit entry starts what waits.
+
+        Args:
+            switch: the credential, account or whole deployment.
+            by: the actor, for the audit log.
+            reason: why; free text without addresses.
 
         Raises:
             ValueError: an address stands in the reason.

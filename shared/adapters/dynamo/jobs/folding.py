@@ -14,9 +14,16 @@ from shared.domain.jobs.states import COUNT_KEYS, JobState, ending
 
 
 def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
-    """Add the new figures of several ledgers to their job and the day's stats in one transaction; see `ports.Records`.
+    """Add the new figures of several ledgers to their job and the day's stats in one transaction.
 
-    A ledger that has moved on cancels the transaction, which then says how it is now.
+    A ledger that has changed cancels the transaction, which then returns its present state. See `ports.Records`.
+
+    Args:
+        db: the DynamoDB client.
+        records: the name of the table `records`.
+        ops: the name of the table `ops`.
+        ledgers: as read.
+        job: as read.
     """
     changes = [(x, *folded) for x in ledgers if (folded := rules.fold(x)) is not None]
     if not changes:
@@ -40,7 +47,13 @@ def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job:
 
 
 def mark_folded(table: str, old: Ledger, new: Ledger) -> Item:
-    """Return the action that notes in a ledger, if it is as read, what of it is counted."""
+    """Return the action that records in an unchanged ledger what is counted.
+
+    Args:
+        table: the name of `ops`.
+        old: as read.
+        new: as folded.
+    """
     return {
         "Update": {
             "TableName": table,
@@ -58,7 +71,15 @@ def mark_folded(table: str, old: Ledger, new: Ledger) -> Item:
 
 
 def add_counts(table: str, job: Job, delta: Sequence[int], *, finish: int | None, archive: int | None = None) -> Item:
-    """Return the action that adds figures to a job and, at `finish` (Unix ms), ends it. `archive`: as of `place`."""
+    """Return the action that adds figures to a job and may end it.
+
+    Args:
+        table: the name of `records`.
+        job: as read.
+        delta: changes, as `ledger.figures` orders them.
+        finish: Unix milliseconds at which the job ends; None leaves it open.
+        archive: milliseconds after which an ended job is archived; None: no job is.
+    """
     values: Item = {":one": n(1)}
     names: dict[str, str] = {}
     sets = ["version = version + :one"]
@@ -115,7 +136,13 @@ def first_stats(table: str, job: Job) -> Item:
 
 
 def add_stats(table: str, job: Job, delta: Sequence[int]) -> Item:
-    """Return the action that adds figures to the stats of the day on which a job was accepted."""
+    """Return the action that adds figures to the stats of the day on which a job was accepted.
+
+    Args:
+        table: the name of `records`.
+        job: the job, with the time of its acceptance.
+        delta: changes, as `ledger.figures` orders them.
+    """
     day = datetime.fromtimestamp(job.created_at / 1000, UTC).date().isoformat()
     amounts = dict(stats_of(delta))
     for r, provider in enumerate(job.providers):

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any, Final
 
-from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo import codec, indices, keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
 from shared.contracts import INDEX_OPEN
@@ -42,17 +42,17 @@ class OpenIndex:
                     not_before=codec.number(item, "not_before"),
                     created_at=int(created_at),
                     campaign=codec.text(item, "campaign"),
-                    credential=keys.slot_credential(slot),
+                    credential=indices.slot_credential(slot),
                 )
 
     def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:
         """Walk the open jobs that reserve a credential, oldest first: those that run, or those that are READY."""
-        return self.open_jobs([keys.open_slot(credential, 0, running=running)])
+        return self.open_jobs([indices.open_slot(credential, 0, running=running)])
 
     def doubts(self, now: int) -> Iterable[str]:
         """Walk the LOGGED jobs with messages of unknown fate about which a provider is to be asked by now."""
         for shard in _shards(now):
-            for item in self._until(keys.doubt_slot(shard), now):
+            for item in self._until(indices.doubt_slot(shard), now):
                 yield item["open_sk"]["S"].partition("#")[2]
 
     def look_again(self, job: str, at: int | None) -> None:
@@ -62,18 +62,24 @@ class OpenIndex:
         if at is not None:
             change, values[":at"] = ", open_sk = :at", s(keys.aged(at, job))
         elif self._archive is not None:
-            change, values[":slot"] = ", open_pk = :slot", s(keys.archive_slot(shard_of(job)))
+            change, values[":slot"] = ", open_pk = :slot", s(indices.archive_slot(shard_of(job)))
         self._move(job, change, "begins_with(open_pk, :doubt)", values)
 
     def unarchived(self, now: int, limit: int) -> Iterable[tuple[str, int]]:
         """Walk the LOGGED jobs that are to be archived by now, and since when."""
         for shard in _shards(now):
-            for item in islice(self._until(keys.archive_slot(shard), now, Limit=limit), limit):
+            for item in islice(self._until(indices.archive_slot(shard), now, Limit=limit), limit):
                 at, _, job = item["open_sk"]["S"].partition("#")
                 yield job, int(at)
 
     def archive_again(self, job: str, at: int, later: int | None) -> None:
-        """Archive a job that was found at `at` later, or no more."""
+        """Archive a job that was found at `at` later, or no more.
+
+        Args:
+            job: the job's id.
+            at: the time it was found due at, Unix milliseconds.
+            later: the new time, Unix milliseconds; None for never.
+        """
         values: Item = {":archive": s("archive#"), ":at": s(keys.aged(at, job))}
         change = REMOVED
         if later is not None:

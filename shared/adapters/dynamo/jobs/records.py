@@ -8,7 +8,8 @@ from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, It
 from shared.adapters.dynamo.codec import n
 from shared.adapters.dynamo.jobs import contents, folding, reservation, transitions
 from shared.adapters.dynamo.jobs.open_index import OpenIndex
-from shared.adapters.dynamo.recipients import suppressions, watermarks
+from shared.adapters.dynamo.recipients import watermarks
+from shared.adapters.dynamo.recipients.suppressing import SuppressionWrites
 from shared.domain.audit import Event
 from shared.domain.content.content import Content
 from shared.domain.jobs import ledger as rules
@@ -19,11 +20,11 @@ from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Change, JobState, ending
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
-from shared.domain.recipients.suppressions import Reach, Suppression
-from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, Recent, Replay, Stored
+from shared.domain.recipients.suppressions import Reach
+from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, Replay, Stored
 
 
-class DynamoRecords(OpenIndex):
+class DynamoRecords(OpenIndex, SuppressionWrites):
     """`ports.Records` over the two tables and the bucket. `archive`: milliseconds as of `transitions.place`."""
 
     def __init__(
@@ -32,15 +33,21 @@ class DynamoRecords(OpenIndex):
         super().__init__(dynamo, records=records, archive=archive)
         self._ops = ops
         self._blobs = blobs
-        self._noted = ("", 0, Reach.ALL)
-        """Account, moment (Unix ms) and reach of the latest suppression that this process has noted."""
 
     # Acceptance
 
     def accept(
         self, job: Job, chunks: Sequence[Chunk], ledgers: Sequence[Ledger], content: Content, key: Idempotency | None
     ) -> Stored | Replay | Mismatch:
-        """Store chunks, ledgers and content, then job, stats and idempotency record in one transaction."""
+        """Store chunks, ledgers and content, then job, stats and idempotency record in one transaction.
+
+        Args:
+            job: the new job.
+            chunks: its chunks.
+            ledgers: the ledgers of these chunks.
+            content: what every message has in common.
+            key: the request's idempotency record; None without a key.
+        """
         made = idempotent_writes.earlier(self._db, self._records, key, job.created_at)
         if made is not None:
             return made
@@ -64,7 +71,14 @@ class DynamoRecords(OpenIndex):
         return {found.id: found for found in map(codec.job, items)}
 
     def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
-        """Return the job and whether its account or everything is paused, in one consistent read."""
+        """Return the job and whether its account or everything is paused, in one consistent read.
+
+        Args:
+            job: the job's id.
+            account: the job's account.
+            test: whether suppressions of the account's test keys count.
+            lane: the credential whose breaker is read with it; empty for none.
+        """
         wanted = [
             keys.job(job),
             keys.account_control(account),
@@ -111,7 +125,14 @@ class DynamoRecords(OpenIndex):
         return None
 
     def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
-        """Return what a lease needs, in one consistent read; None when job or chunk have gone."""
+        """Return what a lease needs, in one consistent read. None: the job or the chunk no longer exists.
+
+        Args:
+            job: the job's id.
+            number: the chunk.
+            content: whether the content is read; False if the caller has it.
+            lane: the credential whose breaker is read with it; empty for none.
+        """
         wanted = [keys.job(job), keys.chunk(job, number)] + ([keys.content(job)] if content else [])
         read, breaker = self._with_breaker(wanted, lane)
         items = {item["sk"]["S"]: item for item in read}
@@ -122,7 +143,13 @@ class DynamoRecords(OpenIndex):
         return Loaded(codec.job(found), codec.chunk(chunk), stored, breaker)
 
     def keep_chunk(self, job: str, number: int, until: int) -> None:
-        """Keep a chunk and its ledger until a later time."""
+        """Keep a chunk and its ledger until a later time.
+
+        Args:
+            job: the job's id.
+            number: the chunk.
+            until: Unix seconds.
+        """
         for table, key in ((self._records, keys.chunk(job, number)), (self._ops, keys.ledger(job, number))):
             self._keep(table, key, until)
 
@@ -171,7 +198,14 @@ class DynamoRecords(OpenIndex):
             self._db.call("put_item", TableName=self._records, Item=codec.detail_item(detail))
 
     def detail(self, job: str, chunk: int, epoch: int, seq: int) -> Detail | None:
-        """Return a window detail, consistent."""
+        """Return a window detail, consistent.
+
+        Args:
+            job: the job's id.
+            chunk: the chunk's number.
+            epoch: the lease's epoch.
+            seq: the window's number within the lease.
+        """
         item = self._db.get(self._records, keys.window(job, chunk, epoch, seq))
         return codec.detail(item) if item else None
 
@@ -211,7 +245,16 @@ class DynamoRecords(OpenIndex):
         strict: bool = False,
         event: Event | None = None,
     ) -> Changed:
-        """Make one transition of the table, if the job's state allows it."""
+        """Make one transition of the table, if the job's state allows it.
+
+        Args:
+            job: as read.
+            change: the transition.
+            now: Unix milliseconds, recorded where the transition has a time.
+            reason: why, for a stop.
+            strict: whether the job's version must be unchanged.
+            event: kept in the same transaction.
+        """
         by = event.actor if event is not None else ""
         update = transitions.make(self._records, job, change, now, reason, strict=strict, archive=self._archive, by=by)
         beside = reservation.actions(self._ops, job, change)
@@ -249,7 +292,13 @@ class DynamoRecords(OpenIndex):
             return  # it has gone
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
-        """Record an owner's retry, or how far it is, or withdraw it."""
+        """Record an owner's retry, or its progress, or withdraw it.
+
+        Args:
+            job: as read.
+            request: the retry; None withdraws it.
+            event: kept in the same transaction.
+        """
         by = event.actor if event is not None else ""
         update = transitions.record_retry(self._records, job, request, archive=self._archive, by=by)
         if event is not None:
@@ -261,7 +310,14 @@ class DynamoRecords(OpenIndex):
         return Changed(won=changed.won or mine, job=stored)  # ours, if only its answer was lost
 
     def fold(self, ledger: Ledger, job: Job, *, finish: int | None = None) -> tuple[Ledger, Job | None] | None:
-        """Add a ledger's new figures to its job and the day's stats (J2), once; None if one of them moved on."""
+        """Add a ledger's new figures to its job and the day's stats (J2), once. None: one of them has changed.
+
+        Args:
+            ledger: as read.
+            job: as read; it ends only if its version is still that one.
+            finish: Unix milliseconds to end the job at, in the same transaction; for a job of one chunk whose ledger is
+                DONE.
+        """
         folded = rules.fold(ledger)
         if folded is None:
             return None
@@ -286,12 +342,24 @@ class DynamoRecords(OpenIndex):
         return folding.fold_all(self._db, self._records, self._ops, ledgers, job)
 
     def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
-        """Write a ledger whose cells its owner sends again, if its job is LOGGED, in one transaction."""
+        """Write a ledger whose cells its owner sends again, if its job is LOGGED, in one transaction.
+
+        Args:
+            old: the ledger as read.
+            new: the ledger to store.
+            job: as read.
+        """
         logged = transitions.still_logged(self._records, job)
         return self._together([{"Update": codec.ledger_update(self._ops, old, new)}, {"ConditionCheck": logged}])
 
     def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
-        """Write a ledger in which a finished message waits again, and its job with it, in one transaction."""
+        """Write a ledger in which a finished message waits again, and its job with it, in one transaction.
+
+        Args:
+            old: the ledger as read.
+            new: the ledger to store.
+            job: as read.
+        """
         update = transitions.reopen(self._records, job)
         return self._together([{"Update": codec.ledger_update(self._ops, old, new)}, {"Update": update}])
 
@@ -304,37 +372,3 @@ class DynamoRecords(OpenIndex):
                 return False
             raise
         return True
-
-    # Suppressions
-
-    def suppress(
-        self,
-        namespace: str,
-        key: str,
-        reason: str,
-        now: int,
-        *,
-        reach: Reach = Reach.ALL,
-        job: str = "",
-        channel: str = "",
-    ) -> None:
-        """Add an address to the suppressions, or to those who unsubscribed; an existing entry stays."""
-        if self._noted != (namespace, now, reach):  # those of one batch of words have one moment
-            watermarks.suppressing(self._db, self._records, namespace, now, reach)
-            self._noted = (namespace, now, reach)
-        suppressions.add(self._db, self._records, reach, namespace, Suppression(key, reason, now, job, channel))
-
-    def allow(self, namespace: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
-        """Take an address from them; False if it was not there, or for another reason than the one given."""
-        wanted = (lambda found: found.reason == reason) if reason else (lambda _: True)
-        return suppressions.remove(self._db, self._records, reach, namespace, key, wanted)
-
-    def suppressed(
-        self, namespace: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
-    ) -> dict[str, Reach]:
-        """Return which of the addresses, given as normalised keys, are suppressed or have unsubscribed."""
-        return suppressions.among(self._db, self._records, namespace, addresses, reaches)
-
-    def suppressed_since(self, namespace: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
-        """Return what the log of suppressions says from a moment on, up to some thousand entries."""
-        return suppressions.since(self._db, self._records, reach, namespace, since)

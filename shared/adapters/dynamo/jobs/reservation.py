@@ -14,7 +14,13 @@ from shared.domain.jobs.states import Change
 
 
 def actions(table: str, job: Job, change: Change) -> list[Item]:
-    """Return what a change of a job means for the credential that it reserves. `table`: the name of `ops`."""
+    """Return the actions that a job's change needs for the credential that it reserves.
+
+    Args:
+        table: the name of `ops`.
+        job: as read.
+        change: the transition.
+    """
     if not job.exclusive or change not in (Change.PLAN, Change.LOG, Change.GIVE_WAY):
         return []
     if change is not Change.PLAN:
@@ -41,7 +47,13 @@ def held_back(table: str, account: str) -> Item:
 
 
 def without(table: str, credential: str, jobs: Sequence[str]) -> Item:
-    """Return the update that takes jobs from those that hold a credential; of one that does not, nothing."""
+    """Return the update that removes jobs from the holders of a credential. A job that holds nothing is ignored.
+
+    Args:
+        table: the name of `ops`.
+        credential: the credential's id.
+        jobs: ids of jobs.
+    """
     return {
         "TableName": table,
         "Key": keys.holder(credential),

@@ -18,7 +18,14 @@ class DynamoAgenda:
         self._table = table
 
     def note(self, account: str, job: str, at: int, *, test: bool = False) -> None:
-        """Write down that a job waits for a time, Unix milliseconds."""
+        """Record that a job waits for a time.
+
+        Args:
+            account: the account's id.
+            job: the job's id.
+            at: the time, Unix milliseconds.
+            test: whether a test key made the job; it is then listed among those of test keys as well.
+        """
         places = [keys.due(account, at, job), *([keys.due(account, at, job, test=True)] if test else [])]
         for place in places:
             self._db.call("put_item", TableName=self._table, Item={**place, "ttl": n(at // 1000 + DAY_S)})
@@ -26,11 +33,16 @@ class DynamoAgenda:
     def page(
         self, account: str, *, tests_only: bool = False, since: int, after: str, limit: int
     ) -> tuple[list[Job], str]:
-        """Return the account's jobs with a time later than `since`, soonest first, and the place to go on from.
+        """Return the account's scheduled jobs, soonest first, and the place of the next page.
 
-        A job has one place, that of its own time.
+        A job has one place, that of its own time. One query, and one read per 100 jobs.
 
-        One query, and one read per 100 jobs.
+        Args:
+            account: the account's id.
+            tests_only: whether only jobs of test keys are listed.
+            since: only jobs with a later time, Unix milliseconds.
+            after: the place that an earlier page returned; empty for the start.
+            limit: the most jobs to return.
         """
         beginning = keys.due(account, since + 1, "", test=tests_only)
         page = self._db.call(

@@ -5,7 +5,7 @@ Each function returns the parameters of a call, or of an action in a transaction
 
 from typing import Final
 
-from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo import codec, indices, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, s
 from shared.domain.archive import due
@@ -30,7 +30,18 @@ def make(
     archive: int | None = None,
     by: str = "",
 ) -> Item:
-    """Return one transition of the table; arguments as of `Records.change`, and of `place`. `by`: who resumes it."""
+    """Return the update of one transition of the table.
+
+    Args:
+        table: the name of `records`.
+        job: as read.
+        change: the transition.
+        now: Unix milliseconds.
+        reason: why, for a stop.
+        strict: whether the job's version must be unchanged.
+        archive: milliseconds after which a job is archived; None: no job is.
+        by: the actor who resumes the job; empty for none.
+    """
     sources, target = TRANSITIONS[change]
     values: Item = {":one": n(1), ":to": s(target.value)}
     sets = ["#state = :to", "version = version + :one"]
@@ -76,7 +87,15 @@ def make(
 def record_retry(
     table: str, job: Job, request: RetryRequest | None, *, archive: int | None = None, by: str = ""
 ) -> Item:
-    """Return what records an owner's retry, or how far it is, or withdraws it. `by`: who asks for it."""
+    """Return the update that records an owner's retry, or its progress, or withdraws it.
+
+    Args:
+        table: the name of `records`.
+        job: as read.
+        request: the retry; None withdraws it.
+        archive: milliseconds after which a job is archived; None: no job is.
+        by: the actor who asks for the retry; empty for none.
+    """
     values: Item = {":one": n(1), ":logged": s(JobState.LOGGED.value)}
     condition = "#state = :logged AND " + same_retry(job, values)
     placed: Item = {}
@@ -112,7 +131,13 @@ def override_guard(table: str, job: str) -> Item:
 
 
 def note_pointed(table: str, job: str, at: int) -> Item:
-    """Return what notes on a job that its chunks that were never leased have been pointed to again (Unix ms)."""
+    """Return the update that records when pointers to a job's unleased chunks were sent again.
+
+    Args:
+        table: the name of `records`.
+        job: the job's id.
+        at: Unix milliseconds.
+    """
     return {
         "TableName": table,
         "Key": keys.job(job),
@@ -123,7 +148,14 @@ def note_pointed(table: str, job: str, at: int) -> Item:
 
 
 def keep(table: str, key: keys.Key, until: int, more: Item) -> Item:
-    """Return what has an item deleted later (Unix seconds). `more`: attributes to set; a version grows by its value."""
+    """Return the update that has an item deleted later.
+
+    Args:
+        table: the table's name.
+        key: the item's key.
+        until: Unix seconds.
+        more: attributes to set; `version` is added to the stored one.
+    """
     sets = ["#ttl = :until", *(f"#{x} = {'#version + ' if x == 'version' else ''}:{x}" for x in more)]
     return {
         "TableName": table,
@@ -182,9 +214,9 @@ def place(job: Job, unknown: int, since: int, archive: int | None) -> Item:
         archive: milliseconds after which it is to be archived; None: no job is.
     """
     if unknown:
-        slot, at = keys.doubt_slot(job.shard), since + LOOKS[0] * 1000
+        slot, at = indices.doubt_slot(job.shard), since + LOOKS[0] * 1000
     elif archive is not None and not job.test:
-        slot, at = keys.archive_slot(job.shard), due(job, since, archive)
+        slot, at = indices.archive_slot(job.shard), due(job, since, archive)
     else:
         return {}
     return {":open_pk": s(slot), ":open_sk": s(keys.aged(at, job.id))}

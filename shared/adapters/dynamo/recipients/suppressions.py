@@ -29,9 +29,15 @@ LOG_PAGES: Final = 2
 
 
 def add(db: Dynamo, table: str, reach: Reach, namespace: str, new: Suppression, event: Event | None = None) -> bool:
-    """Store an entry if there is none of its address; False if there is. The mark has to be set before.
+    """Store an entry. False: the address has one already. The watermark has to be set before.
 
-    `event`: kept in the same transaction.
+    Args:
+        db: the DynamoDB client.
+        table: the name of `records`.
+        reach: the list.
+        namespace: the account, or its test keys' namespace.
+        new: the entry.
+        event: kept in the same transaction.
     """
     digest = address_hash(new.address)
     fields: Item = {"address": s(new.address), "reason": s(new.reason), "at": n(new.at)}
@@ -101,7 +107,15 @@ def remove(
 def among(
     db: Dynamo, table: str, namespace: str, addresses: Collection[str], reaches: Collection[Reach]
 ) -> dict[str, Reach]:
-    """Return which of the addresses, given as normalised keys, have an entry, and in which list; of both, `ALL`."""
+    """Return which addresses have an entry, and in which list. `ALL` wins over other lists.
+
+    Args:
+        db: the DynamoDB client.
+        table: the name of `records`.
+        namespace: the account, or its test keys' namespace.
+        addresses: normalised addresses.
+        reaches: the lists to look in.
+    """
     by_digest = {address_hash(k): k for k in addresses}
     wanted = [keys.suppression(namespace, digest, reach) for reach in reaches for digest in by_digest]
     lists = {keys.suppression(namespace, "", reach)["pk"]["S"]: reach for reach in reaches}
@@ -110,7 +124,15 @@ def among(
 
 
 def since(db: Dynamo, table: str, reach: Reach, namespace: str, moment: int) -> Recent:
-    """Return what the log says from a moment on (Unix ms), up to LOG_PAGES."""
+    """Return the entries of a list's log from a moment on, up to LOG_PAGES pages.
+
+    Args:
+        db: the DynamoDB client.
+        table: the name of `records`.
+        reach: the list.
+        namespace: the account, or its test keys' namespace.
+        moment: Unix milliseconds.
+    """
     query: Item = {
         "KeyConditionExpression": "pk = :pk AND sk >= :since",
         "ExpressionAttributeValues": {
@@ -204,12 +226,25 @@ class Suppressions:
         return True
 
     def get(self, namespace: str, address_key: str, *, reach: Reach = Reach.ALL) -> Suppression | None:
-        """Return an entry, consistent; None if there is none of that address."""
+        """Return an entry, read consistently. None: the address has none.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            address_key: the normalised address.
+            reach: the list.
+        """
         item = self._db.get(self._table, keys.suppression(namespace, address_hash(address_key), reach))
         return _suppression(item) if item else None
 
     def delete(self, namespace: str, address_key: str, *, reach: Reach = Reach.ALL, by: str = SYSTEM) -> bool:
-        """Allow an address again, with an entry in the audit log; False if there was none. `by`: the actor."""
+        """Allow an address again, with an entry in the audit log. False: it had no entry.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            address_key: the normalised address.
+            reach: the list.
+            by: the actor, for the audit log.
+        """
         event = _event(namespace, int(self._clock.now() * 1000), address_key, Act.SUPPRESSION_REMOVED, reach, by)
         return remove(self._db, self._table, reach, namespace, address_key, event=event)
 
@@ -252,7 +287,13 @@ class Suppressions:
         return [_suppression(x) for x in items], items[-1]["sk"]["S"] if "LastEvaluatedKey" in page else ""
 
     def check(self, namespace: str, address_keys: Iterable[str], *, reach: Reach = Reach.ALL) -> set[str]:
-        """Return those of the addresses, given as normalised keys, that have an entry; consistent."""
+        """Return the addresses that have an entry, read consistently.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            address_keys: normalised addresses.
+            reach: the list to look in.
+        """
         by_digest = {address_hash(k): k for k in address_keys}
         found: set[str] = set()
         if len(by_digest) > BY_KEY:

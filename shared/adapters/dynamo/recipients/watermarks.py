@@ -11,10 +11,17 @@ _NAMES: Final = {Reach.ALL: "at", Reach.CAMPAIGNS: "unsubscribed"}
 
 
 def suppressing(db: Dynamo, table: str, namespace: str, now: int, reach: Reach = Reach.ALL) -> None:
-    """Note that an address is about to be suppressed, or to unsubscribe, at `now` (Unix ms).
+    """Record that an address is about to be suppressed, or to unsubscribe.
 
-    It comes before the suppression itself, so that no crash leaves one that nobody looks for, and not within its
-    transaction, since many suppressions of one namespace at once would stand in each other's way.
+    It comes before the suppression itself, so that no crash leaves one that no reader looks for. It is not in the same
+    transaction, because many suppressions of one namespace at once would conflict.
+
+    Args:
+        db: the DynamoDB client.
+        table: the name of `records`.
+        namespace: the account, or its test keys' namespace.
+        now: Unix milliseconds.
+        reach: the list.
     """
     try:
         db.call(

@@ -1,0 +1,57 @@
+"""The partitions of the indices `open` and `mine`; the patterns they serve are listed in `keys`."""
+
+from typing import Final
+
+INGEST_SLOT: Final = "ingest"
+"""Partition of the index `open` with the uploads that are to be read."""
+
+
+def open_slot(credential: str | None, shard: int, *, running: bool) -> str:
+    """Partition of the index `open`.
+
+    Args:
+        credential: the credential that the jobs reserve; None for jobs that share theirs.
+        shard: the shard of shared jobs, 0 to 15.
+        running: whether the jobs have left READY.
+    """
+    phase = "RUN" if running else "READY"
+    return f"{credential}#{phase}" if credential else f"shared#{phase}#{shard}"
+
+
+def slot_credential(slot: str) -> str:
+    """Return the credential that the jobs of a slot reserve, or empty."""
+    return slot.partition("#")[0] if slot.count("#") == 1 else ""
+
+
+def waits_for(slot: str, credential: str) -> bool:
+    """Tell whether jobs of a slot may wait for a credential: those that reserve it, or may use any; all if it is empty.
+
+    Only what runs does: a job that is READY waits for no pause of a credential.
+    """
+    return not credential or ("#RUN" in slot and slot_credential(slot) in ("", credential))
+
+
+def doubt_slot(shard: int) -> str:
+    """Partition of the index `open` with finished jobs that have messages of unknown fate, by when to ask next."""
+    return f"doubt#{shard}"
+
+
+def archive_slot(shard: int) -> str:
+    """Partition of the index `open` with finished jobs that are to be archived, by when."""
+    return f"archive#{shard}"
+
+
+def jobs_pk(account_id: str, kind: str, *, test: bool) -> str:
+    """Partition of the index `mine` with an account's jobs of a kind.
+
+    Args:
+        account_id: the account's id.
+        kind: the jobs' kind.
+        test: whether jobs of test keys are meant; they are apart.
+    """
+    return mine_pk(account_id, f"test{kind}" if test else kind)
+
+
+def mine_pk(account_id: str, kind: str) -> str:
+    """Partition of the index `mine`."""
+    return f"{account_id}#{kind}"

@@ -1,0 +1,78 @@
+"""The suppressions' part of `ports.Records`."""
+
+from collections.abc import Collection
+
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.recipients import suppressions, watermarks
+from shared.domain.recipients.suppressions import Reach, Suppression
+from shared.ports import Recent
+
+
+class SuppressionWrites:
+    """`ports.SuppressionRecords` over `records`, for the class that holds the client and the table's name."""
+
+    _db: Dynamo
+    _records: str
+    _noted = ("", 0, Reach.ALL)
+    """Account, moment (Unix ms) and reach of the latest suppression that this process has noted."""
+
+    def suppress(
+        self,
+        namespace: str,
+        key: str,
+        reason: str,
+        now: int,
+        *,
+        reach: Reach = Reach.ALL,
+        job: str = "",
+        channel: str = "",
+    ) -> None:
+        """Add an address to the suppressions, or to those who unsubscribed; an existing entry stays.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            key: the normalised address.
+            reason: why, as in `hard_bounce`.
+            now: Unix milliseconds.
+            reach: the list to add it to.
+            job: the job whose message was the cause; empty for none.
+            channel: the channel of that message; empty for none.
+        """
+        if self._noted != (namespace, now, reach):  # those of one batch of words have one moment
+            watermarks.suppressing(self._db, self._records, namespace, now, reach)
+            self._noted = (namespace, now, reach)
+        suppressions.add(self._db, self._records, reach, namespace, Suppression(key, reason, now, job, channel))
+
+    def allow(self, namespace: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
+        """Remove an address from a list. False: it was not there, or for another reason.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            key: the normalised address.
+            reach: the list to remove it from.
+            reason: the only reason for which it is removed; empty for any.
+        """
+        wanted = (lambda found: found.reason == reason) if reason else (lambda _: True)
+        return suppressions.remove(self._db, self._records, reach, namespace, key, wanted)
+
+    def suppressed(
+        self, namespace: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
+    ) -> dict[str, Reach]:
+        """Return which addresses are suppressed or have unsubscribed.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            addresses: normalised addresses.
+            reaches: the lists to look in.
+        """
+        return suppressions.among(self._db, self._records, namespace, addresses, reaches)
+
+    def suppressed_since(self, namespace: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
+        """Return the entries of a list's log from a moment on, some thousand at most.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            since: the earliest moment, Unix milliseconds.
+            reach: the list to read.
+        """
+        return suppressions.since(self._db, self._records, reach, namespace, since)
