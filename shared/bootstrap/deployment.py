@@ -49,6 +49,7 @@ class Deployment(Core):
             credentials=lambda: self.served,
             clock=self.clock,
             queue=self.queue(contracts.ENV_DUE_QUEUE_URL),
+            lanes=self.lanes,
         )
 
     @cached_property

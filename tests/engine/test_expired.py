@@ -1,20 +1,23 @@
 """How soon after a worker's death its messages go on, with the times that AWS has."""
 
 import random
+from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from shared import contracts
+from shared.domain.jobs.chunks import MAX_RECIPIENTS
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import Cell
 from shared.domain.lanes.lease_hints import MOST, LeaseHint
 from shared.domain.lanes.pacing import pace
 from shared.engine.lane.send import CALL_TIMEOUT
 from shared.engine.lane.slots import PATIENCE
-from shared.engine.sweeper.expired import CROWDED, KEPT, LOOKS
+from shared.engine.sweeper.expired import CROWDED, IN_HAND, KEPT, LOOKS, NOT_AGAIN_MS
 from tests.fakes.faults import Crash
-from tests.fakes.world import INVOCATION, LEASE_MARGIN, World, credential
+from tests.fakes.world import ACCOUNT, INVOCATION, LEASE_MARGIN, World, credential
 
 RATE = 200
 MESSAGES = 400
@@ -76,6 +79,77 @@ def test_a_worker_that_dies_before_it_has_reserved_slots_is_found_by_the_walk(wo
     assert world.stores.hints.read(["one"]) == []
     assert recovered(world, job, 1.0) <= 2 * MINUTE
     assert world.counts(job) == {"sent": MESSAGES}
+
+
+def beside(world: World, chunks: int, **changes: Any) -> str:
+    """Have a worker die in the middle of a job's first lease, with the pointers of its other chunks received."""
+    job = world.accept(chunks * MAX_RECIPIENTS, **changes)
+    assert job.chunks == chunks
+    lane = world.lanes["one"]
+    received = [message for message in (lane.receive() for _ in range(chunks)) if message is not None]
+    world.tap.arm(20)
+    with pytest.raises(Crash):
+        world.senders["one"].work(job.id, 0, owner="dead", deadline=world.clock.now() + INVOCATION)
+    for message in received:
+        lane.restore(message, world.clock.now() + VISIBILITY)
+    world.senders["one"] = world.sender("one")
+    return job.id
+
+
+@pytest.mark.promise(3)
+def test_pointers_that_a_dead_worker_had_received_without_a_lease_come_again_with_its_leases(world: World) -> None:
+    job = beside(world, 3)
+    world.lanes["one"].send(["another's"], delay=900)
+    died = world.clock.now()
+    world.clock.sleep(LEASE_MARGIN + PATIENCE + CALL_TIMEOUT + 1)
+    assert world.expired.look() == 1
+    world.run(seconds=1)
+    assert not WAITING & set(world.states(job))
+    assert world.oracle.taken[-1].at - died <= GOAL + 2 * MAX_RECIPIENTS / RATE, "two more chunks at their rate"
+    world.check()
+
+
+def test_they_come_again_once_an_hour_at_the_most(world: World) -> None:
+    job = beside(world, 3)
+    pointers: Counter[str] = Counter()
+    for _ in range(4):
+        world.clock.sleep(LEASE_MARGIN + PATIENCE + CALL_TIMEOUT + 1)
+        before = len(world.lanes["one"].sent)
+        assert world.expired.look() == 1
+        pointers.update(m.body for m in world.lanes["one"].sent[before:])
+        world.lanes["one"].lose()
+        world.tap.arm(20)
+        with pytest.raises(Crash):
+            world.senders["one"].work(job, 0, owner="dead", deadline=world.clock.now() + INVOCATION)
+    assert [pointers[contracts.pointer(job, n)] for n in range(3)] == [4, 1, 1]
+    world.clock.sleep(NOT_AGAIN_MS / 1000)
+    before = len(world.lanes["one"].sent)
+    assert world.expired.look() == 1
+    assert len(world.lanes["one"].sent) - before == 3
+
+
+def test_a_job_with_more_chunks_than_dead_workers_can_hold_gets_none_of_their_pointers(world: World) -> None:
+    beside(world, IN_HAND + 2)
+    world.clock.sleep(LEASE_MARGIN + PATIENCE + CALL_TIMEOUT + 1)
+    before = len(world.lanes["one"].sent)
+    assert world.expired.look() == 1
+    assert len(world.lanes["one"].sent) - before == 1
+
+
+@pytest.mark.parametrize("change", ["stopped", "later", "elsewhere"])
+def test_none_comes_again_of_a_chunk_that_no_worker_of_the_lane_would_take(change: str) -> None:
+    world = World(credential("one", RATE), credential("two", RATE))
+    job = beside(world, 2, route=("one", "two") if change == "elsewhere" else ("one",), ordered=True)
+    if change == "stopped":
+        world.control.stop(job, ACCOUNT)
+    else:
+        lane, at = ("two", 0) if change == "elsewhere" else ("one", world.clock.ms + NOT_AGAIN_MS)
+        assert world.ledgers.reschedule(job, 1, not_before=at, lane=lane) is not None
+    world.clock.sleep(LEASE_MARGIN + PATIENCE + CALL_TIMEOUT + 1)
+    before = [len(world.lanes[lane].sent) for lane in ("one", "two")]
+    assert world.expired.look() == 1
+    after = [len(world.lanes[lane].sent) for lane in ("one", "two")]
+    assert [b - a for a, b in zip(before, after, strict=True)] == [int(change != "stopped"), 0]
 
 
 @pytest.mark.parametrize(("nth", "most"), [(2, 2 * PATIENCE), (150, PATIENCE + CALL_TIMEOUT + 1)])

@@ -102,6 +102,7 @@ class Parts:
             hints=self.stores.hints,
             credentials=lambda: [c.id for c in self.settings.credentials],
             queue=self.due_queue,
+            lanes=self.lanes,
             **common,
         )
         self.planner = Planner(lanes=self.lanes, standings=self.standings, **common)

@@ -5,6 +5,7 @@ from typing import Final
 from tests.mutants.mutant import Mutant
 
 RESERVATION: Final = "shared/adapters/dynamo/jobs/reservation.py"
+EXPIRED: Final = "shared/engine/sweeper/expired.py"
 PASSES: Final = "shared/domain/jobs/passes.py"
 TRANSITIONS: Final = "shared/adapters/dynamo/jobs/transitions.py"
 
@@ -25,6 +26,22 @@ LOSSES: Final = (
         'run.tally.add("pointed", send_pointers(self._lanes, job, lost))',
         'run.tally.add("pointed", send_pointers(self._lanes, job, lost[:0]))',
         "tests/engine/test_sweep.py::test_a_lost_pointer_is_sent_again",
+    ),
+    Mutant(
+        "pointers that a dead worker had received wait for their visibility",
+        3,
+        EXPIRED,
+        "if 0 < len(waiting) <= IN_HAND:",
+        "if 0 > len(waiting):",
+        "tests/engine/test_expired.py::test_pointers_that_a_dead_worker_had_received_without_a_lease_come_again_with_its_leases",
+    ),
+    Mutant(
+        "each look that takes a lease over sends the pointers of its job again",
+        3,
+        EXPIRED,
+        "now - job.pointed_at < NOT_AGAIN_MS:",
+        "now < job.pointed_at:",
+        "tests/engine/test_expired.py::test_they_come_again_once_an_hour_at_the_most",
     ),
     Mutant(
         "a pointer of a slow lane is sent again in each run",

@@ -84,7 +84,7 @@ class Job:
         created_at: its age, never changed, so also its priority.
         counts: by COUNT_KEYS, as folded; they add up to `total`.
         by: credential → its four numbers of BY_KEYS.
-        pointed_at: when the sweeper pointed again to chunks that were never leased; 0 for a job of one chunk.
+        pointed_at: when chunks were last pointed to again, by rule S.6 or E.5 (Unix ms); 0 for a job of one chunk.
         stopped: set by stop, removed by plan; a stopped job is not reopened by feedback.
         guard_off: its owner has overridden the bounce guard.
         shared: a campaign's job whose credential campaigns shared when it was made: it reserves nothing.

@@ -6,20 +6,27 @@ finds the same leases and more; this is only sooner. Source: docs/protocol.md, "
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from shared import contracts
 from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.lease_hints import MOST, LeaseHint
+from shared.engine.intake.accept import send_pointers
 from shared.engine.lane.recovery import Recovery
-from shared.ports import Clock, Hints, LedgerStore, Queue, Records
+from shared.ports import Clock, Hints, Lanes, LedgerStore, Queue, Records
 
 LOOKS: Final = (15.0, 30.0, 45.0)
 """Seconds after the sweeper's start when leases are looked at again; it starts every minute."""
 KEPT: Final = 600.0
 """Seconds that a hint stays after its lease has ended: its worker's next lease writes over it, unless the worker has
 gone for good."""
+IN_HAND: Final = 8
+"""Chunks of a job that may wait because a dead worker had received their pointers, which SQS hides for 12 minutes. Of
+more, most have theirs in the queue, and the lane goes on with those."""
+NOT_AGAIN_MS: Final = 3_600_000
+"""So long after such pointers were sent again no more are sent for the same job: see `pointing.LOST_AFTER_MS`."""
 CROWDED: Final = MOST - 4
 """Hints of a credential beyond which those of ended leases go at the next look: a new worker's need room."""
 _LOG: Final = logging.getLogger(__name__)
@@ -36,6 +43,7 @@ class ExpiredLeases:
         credentials: whose.
         clock: time.
         queue: brings the later looks of a minute.
+        lanes: take pointers.
     """
 
     def __init__(
@@ -48,6 +56,7 @@ class ExpiredLeases:
         credentials: Callable[[], Sequence[str]],
         clock: Clock,
         queue: Queue,
+        lanes: Lanes,
     ) -> None:
         self._records = records
         self._ledgers = ledgers
@@ -56,6 +65,7 @@ class ExpiredLeases:
         self._credentials = credentials
         self._clock = clock
         self._queue = queue
+        self._lanes = lanes
         self._over: dict[tuple[str, LeaseHint], float] = {}
         """Hints whose lease has ended, and since when that is known here: these need no more reads."""
 
@@ -71,8 +81,8 @@ class ExpiredLeases:
         Raises:
             Exception: the first fault; all others have been looked at.
         """
-        taken, over = 0, self._over
-        self._over = {}
+        over, self._over = self._over, {}
+        taken: dict[tuple[str, str], set[int]] = {}
         faults: list[Exception] = []
         found = self._hints.read(self._credentials())
         hints = Counter(credential for credential, _ in found)
@@ -80,7 +90,8 @@ class ExpiredLeases:
             since = over.get((credential, hint))
             try:
                 if since is None:
-                    taken += self._end(credential, hint)
+                    if self._end(credential, hint):
+                        taken.setdefault((hint.job, credential), set()).add(hint.chunk)
                 elif hints[credential] <= CROWDED and self._clock.now() - since < KEPT:
                     self._over[credential, hint] = since
                 else:
@@ -88,9 +99,37 @@ class ExpiredLeases:
             except Exception as fault:  # noqa: BLE001 - raised at the end
                 _LOG.exception("lease not looked at", extra={"job": hint.job, "chunk": hint.chunk})
                 faults.append(fault)
+        for (job, lane), chunks in taken.items():
+            try:
+                self._point_again(job, lane, chunks)
+            except Exception as fault:  # noqa: BLE001 - raised at the end
+                _LOG.exception("pointers not sent again", extra={"job": job})
+                faults.append(fault)
         if faults:
             raise faults[0]
-        return taken
+        return sum(map(len, taken.values()))
+
+    def _point_again(self, job_id: str, lane: str, taken: Collection[int]) -> None:
+        """Send the pointers that a dead worker may have received without beginning their leases.
+
+        Args:
+            job_id: of which leases were taken over.
+            lane: the worker's.
+            taken: their chunks, which have new pointers.
+        """
+        job, now = self._records.job(job_id), int(self._clock.now() * 1000)
+        if job is None or job.state not in ACTIVE or job.chunks == len(taken):
+            return
+        if job.pointed_at >= job.planned_at and now - job.pointed_at < NOT_AGAIN_MS:
+            return
+        waiting = [
+            x
+            for x in self._ledgers.list_queue(job.id)
+            if x.lane == lane and x.not_before <= now and x.chunk not in taken
+        ]
+        if 0 < len(waiting) <= IN_HAND:
+            send_pointers(self._lanes, job, waiting)
+            self._records.note_pointed(job.id, now)
 
     def _end(self, credential: str, hint: LeaseHint) -> bool:
         """Take a lease over if it ran out; notes if it has ended."""
