@@ -16,6 +16,7 @@ from infra.resources import encryption
 from infra.resources.storage import EXPORTS, UPLOADS, Storage
 from infra.settings import DeploymentSettings
 from shared import contracts
+from shared.domain.channels.lookup import carried
 
 READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
@@ -33,8 +34,6 @@ SES_BULK: Final = "ses:SendBulkEmail"
 """The only one of them that knows no `ses:FromAddress` (Service Authorization Reference, "Amazon SES v2")."""
 UNBOUND: Final = frozenset({"mailgun"})
 """Providers whose webhooks' signatures cover no body: each is remembered with the body it came with."""
-LINKED: Final = ("email", "any")
-"""Channels whose messages may have an unsubscription link; `any` is that of the built-in test credential."""
 
 
 class Grants:
@@ -70,7 +69,7 @@ class Grants:
         else:
             own = contracts.secret_name(self._deployment.stage, lane.credential.id)
             sender.allow("secretsmanager:GetSecretValue", on=[self._secret(f"{own}-??????")])
-        if lane.credential.channel in LINKED:
+        if any(c.offers_links for c in carried(lane.credential.channel)):
             sender.allow("secretsmanager:GetSecretValue", on=[self._link_keys()])
 
         if lane.credential.provider == "ses":

@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from shared import contracts
+from shared.domain.channels.channel import ChannelName
 
 RELAY: Final = "smtp"
 """The provider whose server is the operator's own choice, and whose base URL is no web address."""
@@ -53,8 +54,6 @@ EMAIL: Final = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@(?:[A-Za-z0-9-]+\.)
 MAX_EMAIL: Final = 254
 """RFC 5321's limit of a path, less its brackets."""
 
-Channel = Literal["email", "sms", "voice"]
-
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -65,7 +64,7 @@ class CredentialFields(_Model):
 
     id: str
     provider: str
-    channel: Channel
+    channel: ChannelName
     rate: Annotated[float, Field(gt=0, le=100_000)]
     base_url: str = ""
     accounts: Literal["*"] | Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)] = "*"
@@ -148,8 +147,8 @@ class Posthaste(_Model):
 
     stage: str
     credentials: list[CredentialFields]
-    routes: dict[Channel, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
-    routing: dict[Channel, Literal["spread", "ordered"]] = Field(default_factory=dict)
+    routes: dict[ChannelName, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
+    routing: dict[ChannelName, Literal["spread", "ordered"]] = Field(default_factory=dict)
     retention: Retention = Field(default_factory=Retention)
     feedback_timeout: Annotated[int, Field(ge=60, le=30 * 86_400)] = contracts.FEEDBACK_TIMEOUT
     public_url: str = ""

@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn
 
 from cli.checks import Finding, Level
 from shared.contracts import WEBHOOK_PATH, Credential
+from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import Rejected
@@ -166,9 +167,9 @@ def _lacking(credential: Credential, fields: Mapping[str, str], url: str, clock:
         aws=AwsAccount(credential.region or "us-east-1", lambda: AwsKeys("unused", "unused")),
         public_url=url,
     )
-    someone = "+12025550123" if credential.channel == "sms" else "someone@example.com"
-    content = Content(sender=Mailbox("news@example.com"), subject="" if credential.channel == "sms" else "x", text="x")
-    target = Target(f"{'0' * 26}-0-0-1", Recipient(someone, someone))
+    channel = channel_of(credential.channel)
+    content = Content(sender=Mailbox("news@example.com"), subject="x" if channel.needs_subject else "", text="x")
+    target = Target(f"{'0' * 26}-0-0-1", Recipient(channel.example, channel.example))
     (outcome,) = registry.provider(credential.provider)(needs).send(content, [target], deadline=clock.now() + 1)
     return outcome.code if isinstance(outcome, Rejected) and outcome.provider_down else ""
 

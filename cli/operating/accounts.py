@@ -211,11 +211,11 @@ def set_region(
     json: Json = False,
 ) -> None:
     """Say whose telephone numbers need no country code in the account's lists, where an upload does not say it."""
-    from shared.domain.recipients.reader import reader  # noqa: PLC0415 - loads the numbering plans of the world
+    from shared.domain.recipients.reader import number_reader  # noqa: PLC0415 - loads the numbering plans of the world
 
     wanted = "" if region.lower() == "none" else region.upper()
     try:
-        reader("sms", wanted)
+        number_reader(wanted)
     except ValueError:
         raise Misused("there is no such country: two letters of ISO 3166, like DE, or none") from None
     with opened(ctx, stage, aws=aws) as desk:

@@ -14,7 +14,8 @@ from cli.output import Json, counted, emit, say, surroundings, table, tell
 from shared.contracts import ENV_BUCKET
 from shared.domain.accounts import is_account_id
 from shared.domain.audit import EVERYONE, Act, audited, operator, person
-from shared.domain.recipients import reader
+from shared.domain.channels.lookup import CHANNELS
+from shared.domain.recipients.reader import RecipientFault
 from shared.ports import Clock
 
 if TYPE_CHECKING:
@@ -87,9 +88,9 @@ def erase(
 
 def _key(address: str) -> str:
     """Return the normalised address or number."""
-    for channel in ("email", "sms"):
-        got = reader.reader(channel)(address.strip())
-        if not isinstance(got, reader.RecipientFault):
+    for channel in CHANNELS.values():
+        got = channel.reader()(address.strip())
+        if not isinstance(got, RecipientFault):
             return got[1]
     raise Misused("that is neither an e-mail address nor a number with its country code (+15551234567)")
 

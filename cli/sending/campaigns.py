@@ -10,9 +10,11 @@ from cli.errors import ExitCode, Failed, Misused
 from cli.files import text_of
 from cli.output import Json, emit, say, surroundings, tables
 from cli.sending import jobs
-from cli.sending.messages import Channel, From, ReplyTo, Subject, TextFile, saying
+from cli.sending.messages import From, ReplyTo, Subject, TextFile, channel_option, saying
 from cli.sending.running import Plan, Runner, show_preview
 from cli.sending.transfer import measured
+from shared.domain.channels.email import EMAIL
+from shared.domain.channels.lookup import channel_of
 
 app = typer.Typer(help="Campaigns: one message with placeholders, a list of any size.", no_args_is_help=True)
 
@@ -41,7 +43,7 @@ def run(
     reply_to: ReplyTo = "",
     credential: Annotated[str, typer.Option(metavar="ID", help="The credential; default: the channel's first.")] = "",
     rate: Annotated[float, typer.Option(min=0, help="Messages per second at most; default: the credential's.")] = 0,
-    channel: Annotated[Channel, typer.Option(help="What it is sent by.")] = Channel.EMAIL,
+    channel: Annotated[str, channel_option("What it is sent by.")] = EMAIL.name,
     name: Annotated[str, typer.Option(help="Its name, for people; default: the list's.")] = "",
     region: Annotated[str, typer.Option(metavar="CC", help="Country of numbers without a country code, e.g. DE.")] = "",
     drop_duplicates: Annotated[bool, typer.Option(help="Send once to a recipient who stands there twice.")] = False,
@@ -56,7 +58,7 @@ def run(
     if not yes and (json or not around.terminal):
         raise Misused("without a terminal nobody can be asked: say --yes to send")
     measured(file)
-    body: dict[str, Any] = {"name": name or file.name[:MAX_NAME], "channel": channel.value}
+    body: dict[str, Any] = {"name": name or file.name[:MAX_NAME], "channel": channel}
     if credential:
         body["credential_id"] = credential
     body |= _message(channel, template, text, stored, subject=subject, sender=sender, reply_to=reply_to)
@@ -68,7 +70,7 @@ def run(
 
 
 def _message(
-    channel: Channel, template: Path | None, text: Path | None, stored: str, *, subject: str, sender: str, reply_to: str
+    channel: str, template: Path | None, text: Path | None, stored: str, *, subject: str, sender: str, reply_to: str
 ) -> dict[str, Any]:
     """Return what the campaign says, as POST /campaigns takes it."""
     given = {"--template": template, "--text": text, "--subject": subject, "--from": sender, "--reply-to": reply_to}
@@ -76,17 +78,15 @@ def _message(
         if any(given.values()):
             raise Misused("a stored template has all of " + ", ".join(given))
         return {"template_id": stored}
-    if channel is Channel.SMS:
-        if subject or reply_to or (template and text):
-            raise Misused("a short message has one text and neither subject nor reply address")
-        file = template or text
-    else:
-        file = template
-        if not subject or not sender:
-            raise Misused("an e-mail needs --from and --subject")
+    rich = channel_of(channel).rich
+    file = template if rich else template or text
+    if rich and not (subject and sender):
+        raise Misused("an e-mail needs --from and --subject")
+    if not rich and (subject or reply_to or (template and text)):
+        raise Misused("a short message has one text and neither subject nor reply address")
     if file is None:
         raise Misused("say what to send: --template FILE")
-    part = text if channel is Channel.EMAIL else None
+    part = text if rich else None
     return {"template": saying(text_of(file), subject=subject, sender=sender, reply_to=reply_to, text=part)}
 
 

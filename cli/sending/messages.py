@@ -1,19 +1,23 @@
 """What a campaign or a template says, as options of a command and as the API takes it."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from cli.files import text_of
+from shared.domain.channels.lookup import CHANNELS
 
 
-class Channel(StrEnum):
-    """What it is sent by."""
+def channel_option(text: str) -> Any:
+    """Return an option that names a channel; `text`: its help."""
+    return typer.Option(parser=_channel, metavar=f"[{'|'.join(CHANNELS)}]", help=text)
 
-    EMAIL = "email"
-    SMS = "sms"
+
+def _channel(name: str) -> str:
+    if name not in CHANNELS:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(CHANNELS)}")
+    return name
 
 
 Subject = Annotated[str, typer.Option(help="The subject, which may have {{ placeholders }}.")]

@@ -12,7 +12,8 @@ from cli.errors import Misused
 from cli.files import text_of
 from cli.output import Json, emit, say, tables
 from cli.sending import jobs
-from cli.sending.messages import Channel, From, ReplyTo, Subject, TextFile, saying
+from cli.sending.messages import From, ReplyTo, Subject, TextFile, channel_option, saying
+from shared.domain.channels.email import EMAIL
 
 app = typer.Typer(help="Templates: messages with placeholders, kept for campaigns.", no_args_is_help=True)
 
@@ -55,7 +56,7 @@ def put(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The body: HTML; of SMS plain text. - for stdin.")],
     template: Annotated[str, typer.Option("--id", metavar="ID", help="Make the next version of this template.")] = "",
     name: Annotated[str, typer.Option(help="Its name; default: the file's, or as it was.")] = "",
-    channel: Annotated[Channel, typer.Option(help="What it is for; of a new template.")] = Channel.EMAIL,
+    channel: Annotated[str, channel_option("What it is for; of a new template.")] = EMAIL.name,
     subject: Subject = "",
     sender: From = "",
     reply_to: ReplyTo = "",
@@ -75,7 +76,7 @@ def put(
     else:
         if str(file) == "-" and not name:
             raise Misused("give it a --name")
-        body |= {"name": name or file.stem, "channel": channel.value}
+        body |= {"name": name or file.stem, "channel": channel}
         found = api.post("/templates", codec.dumps(body).encode(), key=secrets.token_urlsafe(24))
     known = f"template {found.get('template_id')}, version {found.get('version')}"
     variables = ", ".join(map(str, found.get("variables") or ())) or "none"

@@ -19,6 +19,7 @@ from infra.monitoring.figures import FIVE_MINUTES, HOUR, MINUTE, QUARTER, Pair
 from infra.resources.queue import ExpressQueue, WorkQueue
 from infra.schema import RELAY
 from shared import metrics
+from shared.domain.channels.lookup import carried
 
 T = TypeVar("T")
 
@@ -40,9 +41,6 @@ SILENT_SHARE: Final = 50
 RATE_SHARE: Final = 115
 """Percent. A sender tells at its end, after two minutes at the most: a quarter of an hour may hold the figures of 17
 minutes, 113 %."""
-SLOTS_AT_ONCE: Final = {"sms": 24}
-"""The most slots of one message: an SMS's segments. At whatever time 17 minutes begin, so many of each credential are
-in them beside what its rate says; of a message a minute that would be many percent."""
 BAD_POSTS: Final = 20
 INGEST_FAILURES: Final = 2
 """A hiccup of the store fails a list once; the next try goes on from its checkpoint."""
@@ -160,9 +158,18 @@ def _rate(pair: Pair) -> Watch:
         f"above-rate-{pair.channel}-{pair.provider}",
         "above-rate",
         "This provider was sent more than all its credentials' declared rates allow.",
-        figures.rate_share(pair, QUARTER, spare=SLOTS_AT_ONCE.get(pair.channel, 1) * pair.credentials),
+        figures.rate_share(pair, QUARTER, spare=_slots_at_once(pair) * pair.credentials),
         RATE_SHARE,
     )
+
+
+def _slots_at_once(pair: Pair) -> int:
+    """Return the most slots of one message, such as an SMS's segments.
+
+    At whatever time 17 minutes begin, so many of each credential are in them beside what its rate says; of a message a
+    minute that would be many percent.
+    """
+    return max((channel.most_slots for channel in carried(pair.channel)), default=1)
 
 
 def _silent(pair: Pair) -> Watch:

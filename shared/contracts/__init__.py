@@ -22,6 +22,7 @@ from shared.contracts.bodies import (
     question,
 )
 from shared.contracts.names import (
+    ANY_CHANNEL,
     AUDIT_DAYS,
     CONTENT_WAITS,
     CONTENTS,
@@ -74,6 +75,7 @@ from shared.contracts.settings import (
 )
 
 __all__ = [
+    "ANY_CHANNEL",
     "AUDIT_DAYS",
     "CONTENTS",
     "CONTENT_WAITS",

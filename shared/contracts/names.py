@@ -39,6 +39,8 @@ CONTENT_WAITS: Final = (1, 8, 31, 92, 366)
 """Days. A large content stands in the folder of the first of these within which its job's time comes, and goes as long
 after that as jobs are kept: a bucket's rules know of a file nothing but its age and its folder."""
 
+ANY_CHANNEL: Final = "any"
+"""In place of a channel's name: the built-in credential of test keys carries all channels."""
 TEST_CREDENTIAL: Final = "test"
 """The built-in credential of test keys: every deployment has its lane, no setting names it."""
 TEST_RATE: Final = 500

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
-from shared.contracts.names import AUDIT_DAYS, FEEDBACK_TIMEOUT, MIN_JOBS_DAYS, TEST_CREDENTIAL, TEST_RATE
+from shared.contracts.names import ANY_CHANNEL, AUDIT_DAYS, FEEDBACK_TIMEOUT, MIN_JOBS_DAYS, TEST_CREDENTIAL, TEST_RATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Settings:
             if c.id == credential_id:
                 return c
         if credential_id == TEST_CREDENTIAL:
-            return Credential(TEST_CREDENTIAL, "test", "any", TEST_RATE)
+            return Credential(TEST_CREDENTIAL, "test", ANY_CHANNEL, TEST_RATE)
         raise KeyError(credential_id)
 
     def dumps(self) -> str:

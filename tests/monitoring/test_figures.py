@@ -6,10 +6,10 @@ from typing import Any, get_args
 
 import pytest
 
-from infra.schema import Channel
 from infra.settings import ROOT, providers
 from shared.adapters import metrics as adapter
 from shared.contracts import Credential, Word
+from shared.domain.channels.channel import ChannelName
 from shared.domain.jobs.outcomes import Rejected, Throttled, Unknown
 from shared.metrics import NAMESPACE, Metric, Service
 from tests.monitoring.conftest import STAGE, Document, Functions
@@ -27,7 +27,7 @@ def check(document: Document) -> None:
     assert set(names) in ({"stage", "service"}, {"stage", "service", "channel", "provider"})
     assert document["stage"] == STAGE
     assert document["service"] in set(Service)
-    assert document.get("channel", "any") in {*get_args(Channel), "any"}
+    assert document.get("channel", "any") in {*get_args(ChannelName), "any"}
     assert document.get("provider", "test") in {*providers(), "test"}
     told = {m["Name"] for m in directive["Metrics"]}
     assert told <= set(Metric)

@@ -195,9 +195,9 @@ RECIPIENTS: Final = (
     Mutant(
         "a short message of several segments takes one slot",
         2,
-        COMPOSE,
-        "slots = sms.segments(content.text).count if self._job.channel",
-        "slots = min(1, sms.segments(content.text).count) if self._job.channel",
+        "shared/domain/channels/channel.py",
+        "return found.count if found else 1",
+        "return min(1, found.count) if found else 1",
         "tests/engine/test_segments.py::test_a_message_of_two_segments_is_counted_twice_wherever_it_stands",
     ),
     # Exports and schedules

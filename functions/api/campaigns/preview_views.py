@@ -6,6 +6,7 @@ from pydantic import Field
 
 from functions.api.campaigns.views import mailbox_text
 from functions.api.views import View
+from shared.domain.channels.lookup import channel_of
 from shared.domain.content import sms
 from shared.domain.content.content import Content, Mailbox
 from shared.engine.campaigns.preview import Preview
@@ -64,12 +65,14 @@ def preview_view(x: Preview, channel: str) -> PreviewView:
         html=content.html,
         text=content.text,
         headers=dict(content.headers),
-        sms=_sms(content.text) if channel == "sms" and isinstance(made, Content) else None,
+        sms=_sms(content.text, channel) if isinstance(made, Content) else None,
     )
 
 
-def _sms(text: str) -> SmsView:
-    found = sms.segments(text)
+def _sms(text: str, channel: str) -> SmsView | None:
+    found = channel_of(channel).segments(text)
+    if found is None:
+        return None
     return SmsView(
         encoding=found.encoding.value,
         characters=found.characters,

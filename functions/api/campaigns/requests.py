@@ -5,13 +5,12 @@ from typing import Annotated, Final, Literal
 from pydantic import ConfigDict, Discriminator, Field, StringConstraints, Tag, WithJsonSchema, model_validator
 
 from functions.api.requests import LINE, Input, Line, Moment, Query, Text
-from shared.engine.intake import routes
+from shared.domain.channels.channel import ChannelName
+from shared.domain.channels.lookup import CHANNELS
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)]
 Id = Annotated[str, Field(min_length=1, max_length=64)]
-Channel = Annotated[
-    Literal["email", "sms", "voice"], WithJsonSchema({"type": "string", "enum": sorted(routes.AVAILABLE)})
-]
+Channel = Annotated[ChannelName, WithJsonSchema({"type": "string", "enum": sorted(CHANNELS)})]
 """The document has the channels that there are; another one that is planned is `channel_unavailable`."""
 MAX_PARAMS: Final = 64
 MIN_RATE: Final = 0.1

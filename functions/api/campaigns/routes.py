@@ -10,6 +10,7 @@ from functions.api.declined import accepted
 from functions.api.requests import Paging
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
+from shared.domain.channels.lookup import channel_of
 from shared.domain.ids import new_id
 from shared.engine.campaigns.campaigns import Refused, state_of
 from shared.ports import Mismatch, Replay
@@ -59,14 +60,14 @@ def _campaign(call: Call[Nothing, NewCampaign]) -> Campaign:
         created_at=now,
         template=stored.id if stored else "",
         template_version=stored.version if stored else 0,
-        unsubscribe=body.unsubscribe and channel == "email",
+        unsubscribe=body.unsubscribe and channel_of(channel).offers_links,
         updated_at=now,
     )
 
 
 def _may_offer(channel: str, wanted: bool | None) -> None:  # noqa: FBT001 - the field's value
     """Problem if an offer to unsubscribe is asked for where none can be made."""
-    if wanted and channel != "email":
+    if wanted and not channel_of(channel).offers_links:
         raise invalid("unsubscribe", "Only e-mail offers a link to unsubscribe; a short message cannot.")
 
 
@@ -101,7 +102,7 @@ def change(call: Call[Nothing, CampaignChange]) -> Answer:
         changes["credential"] = accepted(found)
     if body.unsubscribe is not None:
         _may_offer(campaign.channel, body.unsubscribe)
-        changes["unsubscribe"] = body.unsubscribe and campaign.channel == "email"
+        changes["unsubscribe"] = body.unsubscribe and channel_of(campaign.channel).offers_links
     return _changed(call, campaign, **changes)
 
 

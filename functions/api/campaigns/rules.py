@@ -8,6 +8,7 @@ from functions.api.call import Call
 from functions.api.campaigns.requests import Saying
 from functions.api.declined import accepted
 from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate
+from shared.domain.channels.lookup import channel_of
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import Job
 from shared.domain.lists.csv_rows import column_name
@@ -46,7 +47,7 @@ def owned_template(call: Call[Any, Any], name: str, version: int | None = None) 
 
 def region_of(call: Call[Any, Any], campaign: Campaign) -> str:
     """Return the country of numbers without a country code: the account's, empty if it has none or for e-mail."""
-    account = call.services.accounts.get(campaign.account) if campaign.channel != "email" else None
+    account = call.services.accounts.get(campaign.account) if channel_of(campaign.channel).numbers else None
     return account.region if account else ""
 
 
@@ -77,7 +78,7 @@ def message_of(call: Call[Any, Any], channel: str, given: Saying, prefix: str = 
 
     Args:
         call: whose senders count.
-        channel: `email` or `sms`.
+        channel: its name.
         given: as the client wrote it.
         prefix: of the fields' names in errors, e.g. `template.`.
     """

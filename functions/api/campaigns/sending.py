@@ -24,6 +24,7 @@ from functions.api.requests import LogQuery, Retry
 from functions.api.views import JobView, Restarted
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
+from shared.domain.channels.lookup import channel_of
 from shared.domain.jobs.job import Job
 from shared.domain.recipients import reader
 from shared.engine.campaigns.campaigns import Refused
@@ -163,7 +164,7 @@ def _key(campaign: Campaign, recipient: str | None) -> str:
     """Return what a recipient is compared by: the normalised address or number, or the text as it is."""
     if recipient is None:
         return ""
-    found = reader.reader(campaign.channel)(recipient)
+    found = channel_of(campaign.channel).reader()(recipient)
     return recipient if isinstance(found, reader.RecipientFault) else found[1]
 
 

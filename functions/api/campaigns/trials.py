@@ -11,6 +11,7 @@ from functions.api.declined import accepted
 from functions.api.views import AcceptedBatch
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
+from shared.domain.channels.lookup import channel_of
 from shared.domain.content.templates import RECIPIENT, variables
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Policy
@@ -83,7 +84,7 @@ def _single(call: Call[Nothing, TestMessage], campaign: Campaign) -> BatchReques
 
 def _recipient(call: Call[Nothing, TestMessage], campaign: Campaign) -> Recipient:
     """Return who gets the test; Problem if that is no recipient, or one who does not want it."""
-    found = reader.reader(campaign.channel, region_of(call, campaign))(call.body.recipient)
+    found = channel_of(campaign.channel).reader(region_of(call, campaign))(call.body.recipient)
     if isinstance(found, reader.RecipientFault):
         raise invalid("recipient", found.detail)
     address, identity, display = found

@@ -4,6 +4,7 @@ from pydantic import Field
 
 from functions.api.views import Time, View, moment
 from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate
+from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Mailbox
 
 
@@ -152,7 +153,7 @@ def template_item(x: StoredTemplate) -> TemplateItem:
 
 def template_view(x: StoredTemplate) -> TemplateView:
     """Return a version of a stored template as clients see it."""
-    variables = list(x.message.missing(x.channel, (), unsubscribe=x.channel == "email"))
+    variables = list(x.message.missing(x.channel, (), unsubscribe=channel_of(x.channel).offers_links))
     return TemplateView(**_version(x), **_saying(x.message), variables=variables)
 
 

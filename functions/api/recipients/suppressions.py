@@ -17,7 +17,7 @@ def _address(call: Call[Any, Any]) -> str:
     """Return the normalised key of an e-mail address, or of a telephone number with its country code."""
     text = call.path["address"]
     if text.startswith("+") and "@" not in text:
-        found = reader.reader("sms")(text)
+        found = reader.number_reader()(text)
         if isinstance(found, reader.RecipientFault):
             raise invalid("address", found.detail)
         return found[1]

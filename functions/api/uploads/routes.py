@@ -12,8 +12,9 @@ from functions.api.uploads.views import PlaceView, TakenList, UploadView, upload
 from functions.api.views import moment
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign, UploadState
+from shared.domain.channels.lookup import channel_of
 from shared.domain.ids import is_id
-from shared.domain.recipients import reader
+from shared.domain.recipients.reader import number_reader
 from shared.engine.lists.uploading import Refusal, as_csv
 from shared.ports import Mismatch, Replay
 from shared.web import cursors
@@ -155,10 +156,10 @@ def _region(call: Call[Any, Any], campaign: Campaign, wanted: str | None) -> str
     if wanted is None:
         return region_of(call, campaign)
     try:
-        reader.reader("sms", wanted)
+        number_reader(wanted)
     except ValueError:
         raise invalid("region", "There is no such country.") from None
-    return wanted if campaign.channel != "email" else ""
+    return wanted if channel_of(campaign.channel).numbers else ""
 
 
 def _now(call: Call[Any, Any]) -> int:

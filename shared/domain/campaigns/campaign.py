@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Mailbox
-from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, Template, TemplateKind, variables
+from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, Template, variables
 from shared.domain.lists.uploads import Checkpoint
 from shared.domain.namespaces import namespace
 
@@ -49,9 +50,7 @@ class Message:
         Raises:
             templates.InvalidTemplateError: one of them is refused; those of a stored message are not.
         """
-        if channel != "email":
-            return (Template.parse(self.body, TemplateKind.SMS if channel == "sms" else TemplateKind.TEXT),)
-        parts = ((self.subject, TemplateKind.SUBJECT), (self.body, TemplateKind.HTML), (self.text, TemplateKind.TEXT))
+        parts = ((getattr(self, name), kind) for name, kind in channel_of(channel).kinds.items())
         return tuple(Template.parse(text, kind) for text, kind in parts if text)
 
     def missing(self, channel: str, columns: Iterable[str], *, unsubscribe: bool) -> tuple[str, ...]:

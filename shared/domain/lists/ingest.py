@@ -9,13 +9,14 @@ of acceptance, docs/adr/0024 their reasons.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
+from shared.domain.channels.lookup import channel_of
 from shared.domain.jobs import chunks
 from shared.domain.jobs.chunks import MAX_RAW_BYTES, MAX_RECIPIENTS
 from shared.domain.lists.csv_rows import FileCode, FileFault, RowReader
 from shared.domain.lists.rows import Position, Row
 from shared.domain.lists.uploads import DUPLICATE, BadRow, Checkpoint, ListCounts, Options, PackedChunk, UploadStep
 from shared.domain.recipients.hashes import WIDTH, Seen, marks_of
-from shared.domain.recipients.reader import Found, Read, RecipientFault, reader
+from shared.domain.recipients.reader import Found, Read, RecipientFault
 
 MAX_KEPT: Final = 1000
 """Problems kept of each sort, invalid rows and duplicates; all are counted."""
@@ -95,7 +96,7 @@ class Ingest:
         if self._mark.options != options:
             raise ValueError("the list was begun with other options")
         self._options = options
-        self._read: Read = reader(options.channel, options.region)
+        self._read: Read = channel_of(options.channel).reader(options.region)
         self._skips = skips or Nobody()
         self._seen = _loaded(marks, self._mark.marks)
         self._rows = RowReader(self._mark.position)

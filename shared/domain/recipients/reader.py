@@ -1,4 +1,4 @@
-"""A cell of a list's `recipient` column, by channel: what is sent to, what makes two of them the same, or the fault."""
+"""A cell of a list's `recipient` column: what is sent to, what makes two of them the same, or the fault."""
 
 import re
 from collections.abc import Callable
@@ -28,20 +28,15 @@ _MAX_DOMAINS: Final = 10_000
 """Domains remembered: nearly all recipients of a list share a few, and a list made of others must not fill memory."""
 
 
-def reader(channel: str, region: str = "") -> Read:
-    """Return what reads a channel's recipients.
+def number_reader(region: str = "") -> Read:
+    """Return what reads phone numbers.
 
     Args:
-        channel: `email`, `sms` or `voice`.
         region: ISO 3166 code of the country whose numbers need no country code; empty: all need one.
 
     Raises:
-        ValueError: there is no such channel or region.
+        ValueError: there is no such region.
     """
-    if channel == "email":
-        return EmailReader().read
-    if channel not in {"sms", "voice"}:
-        raise ValueError(f"no channel {channel!r}")
     phones = PhoneReader(region)
 
     def read(text: str) -> Found | RecipientFault:

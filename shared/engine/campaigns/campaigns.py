@@ -14,8 +14,8 @@ from shared.contracts import Settings
 from shared.domain.audit import SYSTEM, Act, audited
 from shared.domain.campaigns import bounce_guard
 from shared.domain.campaigns.campaign import MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
+from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
-from shared.domain.content.sms import segments
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.domain.times import DAY_MS, KEY_LIFE_MS
@@ -198,7 +198,7 @@ class CampaignControl:
         expires = upload.created_at + USE_WITHIN_DAYS * DAY_MS
         if max(self._now(), order.not_before) > expires:
             return Refused(Reason.LIST_EXPIRED if self._now() > expires else Reason.TOO_LATE)
-        if campaign.channel == "email" and campaign.message.sender is None:
+        if channel_of(campaign.channel).names_sender and campaign.message.sender is None:
             return Refused(Reason.FROM_MISSING)
         if self._bounces(campaign):
             return Refused(Reason.BOUNCE_GUARD)
@@ -208,7 +208,7 @@ class CampaignControl:
         """Return why a list cannot be sent within the time that it is kept, at its rate and with no other before it."""
         checkpoint = upload.checkpoint
         waiting = checkpoint.counts.accepted - sum((upload.skipped or {}).values()) if checkpoint else 0
-        slots = segments(campaign.message.body).count if campaign.channel == "sms" else 1
+        slots = channel_of(campaign.channel).slots(campaign.message.body)
         rate = order.rate or self._settings.credential(campaign.credential).rate
         days = waiting * slots / rate / DAY_SECONDS
         left = (upload.ttl * 1000 - max(self._now(), order.not_before)) / DAY_MS

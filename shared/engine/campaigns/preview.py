@@ -5,6 +5,7 @@ from typing import Final
 
 from shared.contracts import Settings
 from shared.domain.campaigns.campaign import Campaign
+from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
 from shared.domain.ids import new_id
 from shared.domain.jobs.chunks import Recipient
@@ -14,7 +15,6 @@ from shared.ports import Clock, LedgerStore, Links, Records
 
 MAX_ROW: Final = 10_000
 """The last recipient of a list that a preview goes to: it counts from the list's beginning."""
-_EXAMPLES: Final = {"email": "someone@example.com", "sms": "+14155550100"}
 _SLICE: Final = 200
 """Ledgers read at a time."""
 
@@ -87,5 +87,5 @@ class Previews:
 
 
 def _example(campaign: Campaign) -> Recipient:
-    address = _EXAMPLES.get(campaign.channel, _EXAMPLES["sms"])
+    address = channel_of(campaign.channel).example
     return Recipient(address, address, values={name: name for name in campaign.lacks(())})

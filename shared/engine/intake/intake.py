@@ -9,6 +9,8 @@ from typing import Final
 
 from shared.contracts import Settings
 from shared.domain.campaigns.campaign import Campaign, Message
+from shared.domain.channels.email import EMAIL
+from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
 from shared.domain.content.unsubscribe import PATH
 from shared.domain.jobs.chunks import Recipient
@@ -22,7 +24,7 @@ from shared.engine.intake.message import Draft, check_subject, message_of, sende
 from shared.engine.intake.request import SendRequest
 from shared.ports import Clock, Senders, SuppressionList
 
-CHANNEL: Final = "email"
+CHANNEL: Final = EMAIL.name
 """Of batches."""
 
 
@@ -109,7 +111,7 @@ class Intake:
 
         Args:
             account: whose senders count.
-            channel: `email` or `sms`.
+            channel: its name.
             draft: as the client wrote it.
             prefix: of the fields' names in faults, e.g. `template.`.
         """
@@ -143,7 +145,7 @@ class Intake:
             if campaign.credential not in mine:
                 raise Decline("credential_not_found")
         self._check_active(campaign.account)
-        if campaign.channel == CHANNEL:
+        if channel_of(campaign.channel).names_sender:
             if campaign.message.sender is None:
                 raise Decline("from_missing")
             self._check_sender(campaign.account, address_of("from", campaign.message.sender.address), "from")

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shared.domain.campaigns.campaign import MAX_PACKED, Message
+from shared.domain.channels.channel import Channel
+from shared.domain.channels.lookup import channel_of
 from shared.domain.content.plain_text import text_template
 from shared.domain.content.templates import InvalidTemplateError, Template, TemplateKind
 from shared.domain.recipients.addresses import Address
 from shared.engine.intake.addresses import address_of, mailbox
 from shared.engine.intake.declined import Decline, FieldFault, invalid
-
-EMAIL = "email"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def sender_in(draft: Draft, channel: str, prefix: str) -> Address | None:
         channel: the channel.
         prefix: what comes before the field's name in its path, as in `template.`.
     """
-    if channel != EMAIL or draft.sender is None:
+    if not channel_of(channel).names_sender or draft.sender is None:
         return None
     return address_of(f"{prefix}from", draft.sender)
 
@@ -46,8 +46,9 @@ def message_of(draft: Draft, channel: str, sender: Address | None, prefix: str) 
         sender: the sender of an e-mail; None for other channels.
         prefix: what comes before the field's name in its path, as in `template.`.
     """
-    message = _email(draft, sender, prefix) if channel == EMAIL else _short(draft, prefix)
-    _check_templates(message, channel, prefix)
+    by = channel_of(channel)
+    message = _addressed(draft, sender, prefix) if by.names_sender else _short(draft, by, prefix)
+    _check_templates(message, by.kinds, prefix)
     if len(message.pack()) > MAX_PACKED:
         raise invalid(f"{prefix}body", "The template is too large: compressed it may have 300,000 bytes.")
     return message
@@ -61,11 +62,12 @@ def check_subject(draft: Draft, channel: str, prefix: str) -> None:
         channel: the channel.
         prefix: what comes before the field's name in its path, as in `template.`.
     """
-    if channel == EMAIL and (draft.subject is None or not draft.subject.strip()):
-        raise invalid(f"{prefix}subject", "An e-mail needs a subject.")
+    by = channel_of(channel)
+    if by.needs_subject and (draft.subject is None or not draft.subject.strip()):
+        raise invalid(f"{prefix}subject", f"{by.noun} needs a subject.")
 
 
-def _email(draft: Draft, sender: Address | None, prefix: str) -> Message:
+def _addressed(draft: Draft, sender: Address | None, prefix: str) -> Message:
     reply_to = address_of(f"{prefix}reply_to", draft.reply_to) if draft.reply_to is not None else None
     return Message(
         subject=draft.subject or "",
@@ -76,19 +78,16 @@ def _email(draft: Draft, sender: Address | None, prefix: str) -> Message:
     )
 
 
-def _short(draft: Draft, prefix: str) -> Message:
+def _short(draft: Draft, by: Channel, prefix: str) -> Message:
     for name, value in (("subject", draft.subject), ("text", draft.text), ("reply_to", draft.reply_to)):
         if value is not None:
-            raise invalid(prefix + name, "An SMS has only a body.")
+            raise invalid(prefix + name, f"{by.noun} has only a body.")
     if draft.sender is not None:
-        raise invalid(f"{prefix}from", "An SMS comes from its credential's own sender.")
+        raise invalid(f"{prefix}from", f"{by.noun} comes from its credential's own sender.")
     return Message(body=draft.body)
 
 
-def _check_templates(message: Message, channel: str, prefix: str) -> None:
-    kinds: Mapping[str, TemplateKind] = {"body": TemplateKind.SMS}
-    if channel == EMAIL:
-        kinds = {"subject": TemplateKind.SUBJECT, "body": TemplateKind.HTML, "text": TemplateKind.TEXT}
+def _check_templates(message: Message, kinds: Mapping[str, TemplateKind], prefix: str) -> None:
     faults: list[FieldFault] = []
     for name, kind in kinds.items():
         try:

@@ -4,11 +4,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 from shared.contracts import TEST_CREDENTIAL, Routing, Settings
+from shared.domain.channels.lookup import CHANNELS
 from shared.engine.intake.declined import Decline, FieldFault, invalid
 from shared.engine.intake.request import SendRequest
 
-AVAILABLE: Final = frozenset({"email", "sms"})
-"""Channels that there are providers for."""
 PAST: Final = 300
 """Seconds that a scheduled time may lie in the past, for clocks that are late; then it means now."""
 FUTURE: Final = 366 * 86_400
@@ -32,7 +31,7 @@ def begin_at(wanted: datetime | None, now: float) -> int:
 
 def channel_of(given: str) -> str:
     """Return a channel; `Decline` if there is no provider for it."""
-    if given not in AVAILABLE:
+    if given not in CHANNELS:
         raise Decline("channel_unavailable", FieldFault("channel", "There is no provider for it."))
     return given
 

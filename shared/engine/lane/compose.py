@@ -9,7 +9,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from shared.domain.content import sms
+from shared.domain.channels.channel import Channel
+from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
 from shared.domain.content.plain_text import text_template
 from shared.domain.content.templates import (
@@ -27,8 +28,6 @@ from shared.ports import Links
 
 MAX_SUBJECT: Final = 998
 """Characters: a header line's (RFC 5322 2.1.1), and SendGrid's, Resend's and SES's limit or more."""
-MAX_SMS: Final = 1600
-"""Characters: Twilio's limit."""
 MAX_MESSAGE: Final = 10 * 1024 * 1024
 """Bytes of both bodies in UTF-8. Templates of 1 MB and cells of 8 KB can make more; no provider takes it."""
 _UNSENDABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
@@ -75,12 +74,13 @@ class Composition:
             raise ValueError("a content that offers an unsubscription needs its links")
         self.content = content
         self._job = job
+        self._channel = channel_of(job.channel)
         self._links = links if content.unsubscribe else None
         self._files = sum(len(a.data) for a in content.attachments)
         self._texts: _Texts | None = None
         self.shared: Made | None = None
         try:
-            self._texts = _Texts.of(job, content) if content.merge else None
+            self._texts = _Texts.of(self._channel, content) if content.merge else None
         except InvalidTemplateError:  # what was stored was checked; its derived text may have become too long
             self.shared = Made(CannotCompose("invalid_template"), 0, 0)
             return
@@ -114,7 +114,7 @@ class Composition:
     def _made(self, content: Content | CannotCompose) -> Made:
         if isinstance(content, CannotCompose):
             return Made(content, 0, 0)
-        slots = sms.segments(content.text).count if self._job.channel == "sms" else 1
+        slots = self._channel.slots(content.text)
         return Made(content, slots, len(content.html) + len(content.text) + self._files)
 
 
@@ -127,7 +127,7 @@ def one_click(link: str) -> tuple[tuple[str, str], ...]:
 class _Texts:
     """The templates of a message; `variables`: of all of them, `kept`: of the bodies, which keep every character."""
 
-    channel: str
+    channel: Channel
     subject: Template
     html: Template
     text: Template
@@ -135,13 +135,13 @@ class _Texts:
     kept: tuple[str, ...]
 
     @classmethod
-    def of(cls, job: Job, content: Content) -> "_Texts":
-        kind = TemplateKind.SMS if job.channel == "sms" else TemplateKind.TEXT
+    def of(cls, channel: Channel, content: Content) -> "_Texts":
         subject = Template.parse(content.subject, TemplateKind.SUBJECT)
         html = Template.parse(content.html, TemplateKind.HTML)
-        text = text_template(html) if content.html and not content.text else Template.parse(content.text, kind)
+        derived = content.html and not content.text
+        text = text_template(html) if derived else Template.parse(content.text, channel.text_kind)
         bodies = variables((html, text))
-        return cls(job.channel, subject, html, text, variables((subject, html, text)), bodies)
+        return cls(channel, subject, html, text, variables((subject, html, text)), bodies)
 
     def render(
         self, content: Content, values: dict[str, str], added: tuple[tuple[str, str], ...] = ()
@@ -152,14 +152,14 @@ class _Texts:
             if _UNSENDABLE.search(values.get(name, "")):
                 return CannotCompose("control_character")
         subject, html, text = self.subject.render(values), self.html.render(values), self.text.render(values)
-        if self.channel == "email" and not subject.strip():
+        if self.channel.needs_subject and not subject.strip():
             return CannotCompose("subject_missing")  # SendGrid refuses it, spam filters mark it
         if len(subject) > MAX_SUBJECT:
             return CannotCompose("subject_too_long")
         if not html.strip() and not text.strip():
             return CannotCompose("empty_message")
-        if self.channel == "sms" and len(text) > MAX_SMS:
-            return CannotCompose("sms_too_long")
+        if 0 < self.channel.max_text < len(text):
+            return CannotCompose(self.channel.too_long)
         if _bytes(html, text) > MAX_MESSAGE:
             return CannotCompose("message_too_large")
         c = content  # `dataclasses.replace` takes three times as long

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from shared.contracts import Settings, ingest
 from shared.domain.campaigns.campaign import UNREAD, Campaign, Upload, UploadState
+from shared.domain.channels.lookup import channel_of
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Policy
@@ -21,7 +22,6 @@ from shared.domain.lists.ingest import Ingest, Skips
 from shared.domain.lists.rows import Position
 from shared.domain.lists.uploads import Options, PackedChunk, UploadStep
 from shared.domain.recipients.hashes import WIDTH
-from shared.domain.recipients.reader import reader
 from shared.domain.recipients.suppressions import reaches
 from shared.engine.suppression.unwanted import Unwanted
 from shared.ports import Campaigns, Clock, FileChanged, Files, Queue, Records, Uploads
@@ -151,7 +151,7 @@ class _Lease:
         if held.starts > MAX_STARTS:
             return self._fail(Code.GIVEN_UP)
         try:
-            reader(held.channel, held.region)
+            channel_of(held.channel).reader(held.region)
         except ValueError:
             return self._fail(Code.INVALID_REGION)
         try:

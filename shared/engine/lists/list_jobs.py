@@ -8,6 +8,7 @@ from typing import Final
 from shared.contracts import Settings
 from shared.domain.audit import SYSTEM
 from shared.domain.campaigns.campaign import Campaign, Upload
+from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import BY_KEYS
@@ -101,17 +102,16 @@ def content_of(campaign: Campaign, unsubscribe: str) -> Content:
 
     `unsubscribe`: the address that recipients' tokens are appended to, where the campaign offers it.
     """
-    message = campaign.message
-    if campaign.channel != "email":
-        return Content(message.sender or Mailbox(""), "", text=message.body, merge=True)
+    message, channel = campaign.message, channel_of(campaign.channel)
+    html, text = (message.body, message.text) if channel.rich else ("", message.body)
     return Content(
         sender=message.sender or Mailbox(""),
         subject=message.subject,
-        html=message.body,
-        text=message.text,
+        html=html,
+        text=text,
         reply_to=message.reply_to,
         merge=True,
-        unsubscribe=unsubscribe if campaign.unsubscribe else "",
+        unsubscribe=unsubscribe if campaign.unsubscribe and channel.offers_links else "",
     )
 
 
