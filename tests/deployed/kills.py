@@ -40,6 +40,8 @@ RECOVER_SECONDS = 1.0
 AIM_SECONDS = 120
 SETTLE_SECONDS = 240
 """A lease lasts 25 s, which takes its time on a busy machine."""
+FOLD_SECONDS = 30
+"""Within which a job's counts follow its ledgers, on a busy machine."""
 UNFINISHED = 5
 """Jobs of a lane at once: as many as shots are fired while a lease runs out."""
 REDELIVER_SECONDS = 30
@@ -318,7 +320,7 @@ class Range:
     def _judge(self, shot: Shot) -> None:
         """Compare the job's log with the oracle's."""
         times = self._oracle.times(shot.job)
-        lines = {line["recipient"]: line for line in self._api.lines(shot.job)}
+        lines, counts = self._settled(shot.job)
         windows = self._lost(shot)
         wanted = self._recipients[shot.job]
         shot.total = len(wanted)
@@ -342,9 +344,26 @@ class Range:
             tell(f"more than a window of {self._window} unknown by one lease: {many}")
         bad = Counter(text for name, line in lines.items() if (text := _fault(line, accepted=name in times)))
         shot.wrong += [f"{n} messages {text}" for text, n in bad.items()]
-        found = self._api.get(f"/batches/{shot.job}")["counts"]
-        if Counter(line["state"] for line in lines.values()) != Counter({k: n for k, n in found.items() if n}):
-            tell(f"the counts are not the log's: {found}")
+        if _states(lines) != counts:
+            tell(f"the counts are not the log's: {dict(counts)} and {dict(_states(lines))}")
+
+    def _settled(self, job: str) -> tuple[dict[str, dict[str, Any]], Counter[str]]:
+        """Return a job's log by recipient and its counts, read again while they differ.
+
+        An answer to a doubt may come between the two reads, and its ledger is folded a moment later. A difference that
+        lasts is a fault.
+        """
+        lines: dict[str, dict[str, Any]] = {}
+        counts: Counter[str] = Counter()
+
+        def agree() -> bool:
+            nonlocal lines, counts
+            lines = {line["recipient"]: line for line in self._api.lines(job)}
+            counts = Counter({k: n for k, n in self._api.get(f"/batches/{job}")["counts"].items() if n})
+            return _states(lines) == counts
+
+        processes.wait_for(agree, FOLD_SECONDS, pause=1)
+        return lines, counts
 
     def _lost(self, shot: Shot) -> Sequence[Sequence[int]]:
         """Return the places in the list of each window whose claimant was lost without a trace of its results."""
@@ -356,6 +375,10 @@ def lost(inside: Inside, job: str, chunks: Iterable[int]) -> list[tuple[int, lis
     """Return chunk and indices of each window whose claimant was lost without a trace of its results."""
     windows = [d for n in chunks for d in inside.records.details(job, n)[0]]
     return [(d.chunk, found) for d in windows if (found := [e.index for e in d.entries if e.code == LOST])]
+
+
+def _states(lines: Mapping[str, Mapping[str, Any]]) -> Counter[str]:
+    return Counter(line["state"] for line in lines.values())
 
 
 def _fault(line: dict[str, Any], *, accepted: bool) -> str:
