@@ -310,6 +310,14 @@ class Records(SuppressionRecords, Protocol):
         """Ask about a LOGGED job's doubts again at `at` (Unix ms), or no more; in another state it stays as it is."""
         ...
 
+    def notice_runs(self, now: int) -> Iterable[str]:
+        """Walk the LOGGED runs of notices at which to look by now (Unix ms), a minute after LOG for the first time."""
+        ...
+
+    def look_at_run_again(self, job: str, at: int | None) -> None:
+        """Look at a LOGGED run of notices again at `at` (Unix ms), or no more: then it may be archived."""
+        ...
+
     def unarchived(self, now: int, limit: int) -> Iterable[tuple[str, int]]:
         """Walk the LOGGED jobs that are to be archived by now, and since when (Unix ms); of test keys there are none.
 

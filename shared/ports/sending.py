@@ -271,6 +271,7 @@ class LedgerStore(Protocol):
         *,
         route: Sequence[str],
         suppressed: Collection[int] = (),
+        expired: Collection[int] = (),
         until: int = 0,
     ) -> tuple[Ledger, list[int]] | None:
         """Merge the last window's results and claim the next recipients (L2). None: the lease is lost.
@@ -281,6 +282,7 @@ class LedgerStore(Protocol):
             k: the most recipients to claim.
             route: the job's credentials, in their order.
             suppressed: indices of recipients that are skipped if they wait.
+            expired: indices of recipients that become EXPIRED if they wait.
             until: Unix milliseconds at which the lease runs out from now on; 0 leaves it.
         """
         ...
@@ -350,13 +352,34 @@ class LedgerStore(Protocol):
         """
         ...
 
-    def drop(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
-        """Skip recipients that still wait.
+    def drop(self, job: str, chunk: int, indices: Iterable[int], state: Cell = ...) -> Ledger | None:
+        """Take recipients that still wait out of the job. Returns the ledger afterwards, None if there is none.
 
         Args:
             job: the job's id.
             chunk: the chunk's number.
             indices: places of recipients within the chunk.
+            state: SKIPPED, WITHDRAWN or EXPIRED.
+        """
+        ...
+
+    def close(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
+        """Close recipients that are SENT or UNKNOWN. Only a late delivery or bounce still changes them.
+
+        Args:
+            job: the job's id.
+            chunk: the chunk's number.
+            indices: places of recipients within the chunk.
+        """
+        ...
+
+    def tell(self, job: str, chunk: int, states: Mapping[int, Cell]) -> Ledger | None:
+        """Note the states that the recipients' owner was informed of.
+
+        Args:
+            job: the job's id.
+            chunk: the chunk's number.
+            states: by place of the recipient within the chunk.
         """
         ...
 

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from shared.adapters.dynamo.jobs.transitions import FIRST_LOOK_MS
+from shared.domain.jobs.job import NOTICE
 from shared.domain.jobs.look_ups import LOOKS
 from shared.domain.jobs.states import COUNT_KEYS, Cell, Change
 from tests.contracts.conftest import Parts
@@ -70,3 +72,27 @@ def test_a_job_that_goes_on_is_none_of_them(stores: Stores, clock: FakeClock) ->
     stores.records.look_again(job, clock.ms)
     assert doubts(stores, clock.ms + 10**9) == []
     assert len(list(stores.records.open_jobs([f"shared#READY#{n}" for n in range(16)]))) == 1
+
+
+def test_a_finished_run_of_notices_is_found_among_runs_alone(stores: Stores, clock: FakeClock) -> None:
+    job = logged(stores, clock, counts=UNKNOWN, kind=NOTICE)
+    assert list(stores.records.notice_runs(clock.ms + FIRST_LOOK_MS - 1)) == []
+    assert list(stores.records.notice_runs(clock.ms + FIRST_LOOK_MS)) == [job]
+    assert doubts(stores, clock.ms + 10**9) == []
+
+
+def test_a_run_is_looked_at_later_or_no_more(stores: Stores, clock: FakeClock) -> None:
+    job = logged(stores, clock, kind=NOTICE)
+    stores.records.look_at_run_again(job, clock.ms + 900_000)
+    assert list(stores.records.notice_runs(clock.ms + 899_999)) == []
+    assert list(stores.records.notice_runs(clock.ms + 900_000)) == [job]
+    stores.records.look_at_run_again(job, None)
+    assert list(stores.records.notice_runs(clock.ms + 10**9)) == []
+    stores.records.look_at_run_again(job, clock.ms)
+    assert list(stores.records.notice_runs(clock.ms + 10**9)) == []
+
+
+def test_another_kind_of_job_is_no_run(stores: Stores, clock: FakeClock) -> None:
+    job = logged(stores, clock, counts=UNKNOWN)
+    stores.records.look_at_run_again(job, clock.ms)
+    assert list(stores.records.notice_runs(clock.ms + 10**9)) == []

@@ -30,6 +30,10 @@ from shared.domain.jobs.states import (
         (Cell.DROPPED, MessageState.FAILED, Status.FAILED),
         (Cell.DELIVERED, MessageState.DELIVERED, Status.SUCCESS),
         (Cell.BOUNCED, MessageState.FAILED, Status.FAILED),
+        (Cell.SENT_CLOSED, MessageState.SENT, Status.SUCCESS),
+        (Cell.UNKNOWN_CLOSED, MessageState.UNKNOWN, Status.FAILED),
+        (Cell.WITHDRAWN, MessageState.SKIPPED, Status.FAILED),
+        (Cell.EXPIRED, MessageState.SKIPPED, Status.FAILED),
     ],
 )
 def test_what_the_outside_sees_of_a_cell(cell: Cell, outside: MessageState, narrow: Status) -> None:
@@ -52,9 +56,11 @@ def test_stats_keep_the_sum() -> None:
 
 
 def test_the_ranks_of_the_protocol() -> None:
-    order = [Cell.CLAIMED, Cell.UNKNOWN, Cell.FAILED, Cell.SENT, Cell.DROPPED, Cell.DELIVERED, Cell.BOUNCED]
+    order = [Cell.CLAIMED, Cell.UNKNOWN, Cell.FAILED, Cell.SENT, Cell.DROPPED]
+    order += [Cell.SENT_CLOSED, Cell.DELIVERED, Cell.BOUNCED]
     assert sorted(order, key=RANK.__getitem__) == order
     assert RANK[Cell.SENT] == RANK[Cell.RELAYED]
+    assert RANK[Cell.SENT_CLOSED] == RANK[Cell.UNKNOWN_CLOSED]
     assert RANK[Cell.QUEUED] == RANK[Cell.RETRY] == RANK[Cell.DROPPED]
     assert set(RANK) == set(Cell)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from shared.domain.jobs.job import StopReason
+from shared.domain.jobs.job import Job, StopReason
 from shared.domain.jobs.outcomes import Rejected, Unknown
 from shared.domain.jobs.states import Cell, Change, JobState
 from shared.engine.jobs.control import MIN_LIFE_MS, NotNow, Resumed
@@ -21,7 +21,7 @@ def world() -> World:
 def test_stop_of_a_scheduled_job_sends_nothing(world: World) -> None:
     job = world.accept(3, not_before=world.clock.ms + 60_000)
     stopped = world.control.stop(job.id, ACCOUNT)
-    assert stopped is not None
+    assert isinstance(stopped, Job)
     assert (stopped.state, stopped.stopped, stopped.stop_reason) == (JobState.STOPPED, True, "user")
     world.clock.advance(120)
     world.settle()

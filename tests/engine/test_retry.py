@@ -7,7 +7,7 @@ import pytest
 
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs import retries
-from shared.domain.jobs.job import RetryRequest
+from shared.domain.jobs.job import Job, RetryRequest
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.outcomes import Rejected, Unknown
 from shared.domain.jobs.states import Cell, JobState
@@ -109,7 +109,7 @@ def test_a_stop_withdraws_it(world: World) -> None:
     job = given_up(world)
     ask(world, job)
     stopped = world.control.stop(job, ACCOUNT)
-    assert stopped is not None
+    assert isinstance(stopped, Job)
     assert (stopped.state, stopped.retry) == (JobState.LOGGED, None)
     taken = len(world.oracle.taken)
     world.settle()

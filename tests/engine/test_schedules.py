@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from shared.contracts import due
+from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.engine.intake.schedules import EARLY_S, LEAST, QUEUED_S
 from shared.engine.jobs.due import Due
@@ -108,7 +109,7 @@ def test_what_cannot_be_put_on_the_agenda_is_not_accepted(world: World) -> None:
 def test_stop_takes_the_schedule_back_and_one_that_comes_all_the_same_changes_nothing(world: World) -> None:
     job = later(world, HOUR)
     stopped = world.control.stop(job.id, ACCOUNT)
-    assert stopped is not None
+    assert isinstance(stopped, Job)
     assert world.scheduler.set_for == {}
     for _ in range(2):
         assert woken(world).arrived(job.id) is None
@@ -122,7 +123,7 @@ def test_a_stop_stands_when_its_schedule_cannot_be_cancelled(world: World) -> No
     job = later(world, HOUR)
     world.tap.arm_at("scheduler.cancel", When.BEFORE, lambda: Retriable("down"))
     stopped = world.control.stop(job.id, ACCOUNT)
-    assert stopped is not None
+    assert isinstance(stopped, Job)
     assert stopped.state is JobState.STOPPED
 
 

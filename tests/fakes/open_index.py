@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
 from shared.adapters.dynamo import indices
+from shared.adapters.dynamo.jobs.transitions import FIRST_LOOK_MS
 from shared.domain.archive import due
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.look_ups import LOOKS
@@ -19,6 +20,7 @@ class FakeOpenIndex(FakeSuppressions):
     """The part of `ports.Records` that reads and writes the index `open`.
 
     Attributes:
+        runs: the finished runs of notices, and when (Unix ms) to look at them.
         looks: the jobs with doubts, and when (Unix ms) a provider is asked about them.
         archive: milliseconds after which jobs are to be archived; `dues`: which are, and when.
         holders: which campaign holds which credential.
@@ -28,6 +30,7 @@ class FakeOpenIndex(FakeSuppressions):
         super().__init__(lock, tap)
         self.jobs: dict[str, Job] = {}
         self.looks: dict[str, int] = {}
+        self.runs: dict[str, int] = {}
         self.archive: int | None = None
         self.dues: dict[str, int] = {}
         self.holders = Holders()
@@ -80,11 +83,31 @@ class FakeOpenIndex(FakeSuppressions):
 
         self._atomic("look_again", put)
 
+    def notice_runs(self, now: int) -> Iterable[str]:
+        def found() -> list[str]:
+            return [x for at, x in sorted((at, x) for x, at in self.runs.items()) if at <= now and self._rests(x)]
+
+        yield from self._atomic("notice_runs", found)
+
+    def look_at_run_again(self, job: str, at: int | None) -> None:
+        def put() -> None:
+            if self._rests(job) and job in self.runs:
+                last = self.runs.pop(job)
+                if at is not None:
+                    self.runs[job] = at
+                elif self.archive is not None:
+                    self.dues[job] = last
+
+        self._atomic("look_at_run_again", put)
+
     def _finished(self, job: Job, unknown: int) -> None:
         """Note a job that is LOGGED now: its doubts are to be asked about, if some of its messages are `unknown`."""
         self.looks.pop(job.id, None)
         self.dues.pop(job.id, None)
-        if unknown:
+        self.runs.pop(job.id, None)
+        if job.owned_by_notices:
+            self.runs[job.id] = job.finished_at + FIRST_LOOK_MS
+        elif unknown:
             self.looks[job.id] = job.finished_at + LOOKS[0] * 1000
         elif self.archive is not None and not job.test:
             self.dues[job.id] = due(job, job.finished_at, self.archive)

@@ -6,7 +6,7 @@ decide when to ask; that an absent attempt is surely over is the one thing that 
 
 from tests.model import feedback
 from tests.model.cells import with_cell
-from tests.model.state import SENT, UNKNOWN, Asker, Broken, State, join
+from tests.model.state import SENT, UNKNOWN, UNKNOWN_CLOSED, Asker, Broken, Cell, State, join
 from tests.model.world import Step, Steps, World, put, spend
 
 MAY, LATE = "may ask", "may ask although its job was stopped"
@@ -66,16 +66,21 @@ def _answered(m: World, s: State, n: int, asker: Asker) -> Steps:
         s = s._replace(truth=put(s.truth, c, put(s.truth[c], i, told)))
         yield Step(True, f"the provider takes {name} on being asked", _said(s, n, ACCEPTED))
         yield Step(True, f"the provider takes {name} on being asked, and its answer is lost", _gone(s, n))
-    elif not _under_way(s, asker) or "absence_is_told_once_no_call_is_left" in m.without:
+    elif not under_way(s, c, i, asker.attempt) or "absence_is_told_once_no_call_is_left" in m.without:
         told = truth._replace(doubt=truth.doubt & ~bit)
         s = s._replace(truth=put(s.truth, c, put(s.truth[c], i, told)))
         yield Step(True, f"the provider never had {name}", _said(s, n, ABSENT))
 
 
-def _under_way(s: State, asker: Asker) -> bool:
-    """Tell whether a worker may yet make the call that is asked about."""
-    asked = (asker.place, asker.attempt)
-    return any(w.at == "call" and w.chunk == asker.chunk and asked in w.window[len(w.results) :] for w in s.workers)
+def under_way(s: State, c: int, place: int, attempt: int) -> bool:
+    """Tell whether a worker may yet make the call of an attempt."""
+    call = (place, attempt)
+    return any(w.at == "call" and w.chunk == c and call in w.window[len(w.results) :] for w in s.workers)
+
+
+def _in_doubt(m: World, cell: Cell) -> bool:
+    left_out = "what_is_closed_stays_closed" in m.without
+    return cell[0] == UNKNOWN or (left_out and cell[0] == UNKNOWN_CLOSED)
 
 
 def _joined(m: World, s: State, n: int, asker: Asker) -> Steps:
@@ -85,7 +90,7 @@ def _joined(m: World, s: State, n: int, asker: Asker) -> Steps:
     if asker.word == ACCEPTED:
         cells = with_cell(s.ledgers[c].cells, i, join(cell, asker.attempt, SENT))
         yield Step(True, f"{name} was accepted", m.change_ledger(after, c, cells=cells))
-    elif cell[0] != UNKNOWN or (cell[1] != asker.attempt and "absent_names_its_attempt" not in m.without):
+    elif not _in_doubt(m, cell) or (cell[1] != asker.attempt and "absent_names_its_attempt" not in m.without):
         yield Step(True, f"{name} was absent, and is not in doubt any more", after)
     elif feedback.may_try_again(m, s, c, i):
         for how, again in feedback.tried_again(m, after, c, i):

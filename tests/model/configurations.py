@@ -153,6 +153,24 @@ PASSES: Final = {
 """Name to world, for which job, credential, or who asks is told apart."""
 WORLDS.update(PASSES)
 
+_RUN: Final = World(messages=1, limit=2, exclusive=False, outcomes="sUN", asking="look")
+RUNS: Final = {
+    "runs of notices: withdrawn, closed, asked about": replace(
+        _RUN, budget=_ALONE._replace(crash=1, freeze=1, ask=1, drop=1, close=1)
+    ),
+    "runs of notices: closed and given up": replace(
+        _RUN, outcomes="stU", asking="", budget=_ALONE._replace(crash=1, freeze=1, soft=1, drop=1, close=1)
+    ),
+    "runs of notices: two messages in a window": replace(
+        _RUN, messages=2, window=2, outcomes="sN", stale=False, budget=_ALONE._replace(freeze=1, drop=1, close=2)
+    ),
+    "runs of notices: answers of writes are lost": replace(
+        _RUN, outcomes="st", asking="", budget=_ALONE._replace(lost=1, drop=1, close=1)
+    ),
+}
+"""Name to world whose messages have an owner who withdraws and closes them."""
+WORLDS.update(RUNS)
+
 _FEW: Final = Budget(crash=0, freeze=0, stop=0, resume=0)
 _SOFT: Final = World(
     messages=1, limit=2, exclusive=False, reopens=True, outcomes="s", budget=Budget(stop=0, resume=0, soft=1)
@@ -212,6 +230,9 @@ SABOTAGED: Final = {
     "absent_names_its_attempt": replace(_ASKED, budget=_ALONE._replace(crash=1, freeze=1, ask=2)),
     "absence_is_told_once_no_call_is_left": replace(_ASKED, budget=_ALONE._replace(freeze=1, ask=1)),
     "a_stopped_job_is_not_asked_about": replace(_ASKED, asking="send", budget=Budget(resume=0, ask=1)),
+    "only_what_waits_is_withdrawn": replace(_RUN, budget=_ALONE._replace(drop=1)),
+    "what_is_closed_has_no_worker": replace(_RUN, budget=_ALONE._replace(freeze=1, close=1)),
+    "what_is_closed_stays_closed": replace(_RUN, budget=_ALONE._replace(freeze=1, ask=1, close=1)),
     "a_slice_is_written_as_read": PASSES["recorded retries of two chunks"],
     "a_slice_is_of_its_retry": PASSES["recorded retries that name doubts"],
     "a_reopened_job_waits_for_its_retry": PASSES["recorded retries while soft words reopen"],
@@ -241,6 +262,7 @@ SMALL: Final = (
     "passes: two messages that part",
     "the same call under its key settles doubts",
     "recorded retries, crash, stop and resume",
+    "runs of notices: two messages in a window",
     "breaker: one credential, messages alone",
 )
 """Worlds that are searched with every run of the tests."""

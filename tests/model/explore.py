@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from tests.model import asking, feedback, job, recorded, worker
+from tests.model import asking, closing, feedback, job, recorded, worker
 from tests.model.breaker import Circuit
 from tests.model.state import Broken, State
 from tests.model.world import Step, World
@@ -44,7 +44,7 @@ class Searched(Protocol[S]):
 class Engine:
     """A world by all rules but the breaker's."""
 
-    _RULES = (job.steps, worker.steps, feedback.steps, asking.steps, recorded.steps)
+    _RULES = (job.steps, worker.steps, feedback.steps, asking.steps, closing.steps, recorded.steps)
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -1,16 +1,42 @@
 """One state of the model, as small tuples: what is stored, what each process knows, and what providers really did.
 
 Names of one letter keep states small: cells are q queued, r retry, c claimed, u unknown, f failed, s sent, x dropped,
-d delivered. Skipped, relayed and bounced cells behave as f, s and d do, and are left out.
+d delivered, w withdrawn or expired, S and V closed after s and u. Skipped, relayed and bounced cells behave as f, s and
+d do, and are left out.
 """
 
 from typing import Final, NamedTuple
 
 QUEUED, RETRY, CLAIMED, UNKNOWN, FAILED, SENT, DROPPED, DELIVERED = "q", "r", "c", "u", "f", "s", "x", "d"
-RANK: Final = {CLAIMED: 0, UNKNOWN: 1, FAILED: 2, SENT: 3, QUEUED: 4, RETRY: 4, DROPPED: 4, DELIVERED: 5}
+WITHDRAWN, SENT_CLOSED, UNKNOWN_CLOSED = "w", "S", "V"
+RANK: Final = {
+    CLAIMED: 0,
+    UNKNOWN: 1,
+    FAILED: 2,
+    SENT: 3,
+    QUEUED: 4,
+    RETRY: 4,
+    DROPPED: 4,
+    SENT_CLOSED: 5,
+    UNKNOWN_CLOSED: 5,
+    DELIVERED: 6,
+    WITHDRAWN: 9,
+}
 OPEN: Final = frozenset({QUEUED, RETRY, CLAIMED})
 
-COUNTED: Final = {QUEUED: 0, RETRY: 0, CLAIMED: 1, UNKNOWN: 2, FAILED: 3, DROPPED: 3, SENT: 4, DELIVERED: 5}
+COUNTED: Final = {
+    QUEUED: 0,
+    RETRY: 0,
+    CLAIMED: 1,
+    UNKNOWN: 2,
+    UNKNOWN_CLOSED: 2,
+    FAILED: 3,
+    DROPPED: 3,
+    WITHDRAWN: 3,
+    SENT: 4,
+    SENT_CLOSED: 4,
+    DELIVERED: 5,
+}
 """Cell to its place in a histogram: queued, sending, unknown, failed, sent, delivered."""
 
 READY, ENQUEUED, SENDING, DONE, STOPPED, LOGGED = "READY", "ENQUEUED", "SENDING", "SENT", "STOPPED", "LOGGED"
@@ -97,7 +123,7 @@ class Truth(NamedTuple):
     """What providers did with a message, as sets of attempts (bits): took, gave up after taking, left in doubt.
 
     `named`: doubtful attempts after which its owner asked for another; `lanes`: by attempt, the place in the route of
-    the credential that was called, where passes are told apart.
+    the credential that was called, where passes are told apart; `ended`: its owner was informed that it has ended.
     """
 
     took: int = 0
@@ -105,6 +131,7 @@ class Truth(NamedTuple):
     doubt: int = 0
     named: int = 0
     lanes: tuple[int, ...] = ()
+    ended: bool = False
 
 
 class Client(NamedTuple):
@@ -157,6 +184,10 @@ class Budget(NamedTuple):
     """Questions about doubts."""
     pause: int = 0
     """Pauses of an account; each campaign has one of its own."""
+    drop: int = 0
+    """Messages that are withdrawn, or expire, before they are claimed."""
+    close: int = 0
+    """Messages whose receipt, or proof, is waited for no longer."""
 
 
 class State(NamedTuple):
@@ -201,6 +232,8 @@ def finished(cells: Cells) -> bool:
 def join(cell: Cell, attempt: int, state: str) -> Cell:
     """Join a word about an attempt, as `shared.domain.jobs.feedback.join` does."""
     now, at = cell
+    if now == WITHDRAWN:
+        return cell
     if attempt == at:
         return (state, at) if RANK[state] > RANK[now] else cell
     if attempt < at and state == DELIVERED:

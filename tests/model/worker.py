@@ -163,6 +163,8 @@ def _call(m: World, s: State, number: int, worker: Worker) -> Steps:
     c = worker.chunk
     index, attempt = worker.window[len(worker.results)]
     truth, bit = s.truth[c][index], 1 << attempt
+    if truth.ended:
+        raise Broken(f"message {c}.{index} is sent after its owner was informed that it has ended")
     for outcome in m.outcomes:
         told = truth
         if outcome in "sU":

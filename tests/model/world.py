@@ -18,8 +18,10 @@ from tests.model.state import (
     READY,
     RETRY,
     SENT,
+    SENT_CLOSED,
     STOPPED,
     UNKNOWN,
+    WITHDRAWN,
     Broken,
     Budget,
     Carrier,
@@ -167,9 +169,9 @@ class World:
 
     def _check_cell(self, name: str, state: str, attempt: int, truth: Truth) -> None:
         bit = 1 << attempt
-        if state == SENT and not (truth.took | truth.gave_up) & bit:
+        if state in (SENT, SENT_CLOSED) and not (truth.took | truth.gave_up) & bit:
             raise Broken(f"{name}, and no provider has it")
-        if state in (QUEUED, RETRY, FAILED, DROPPED) and truth.took & ~self.excused(truth):
+        if state in (QUEUED, RETRY, FAILED, DROPPED, WITHDRAWN) and truth.took & ~self.excused(truth):
             raise Broken(f"{name}, and a provider has it")
         if state in (FAILED, DROPPED) and truth.doubt & bit and not truth.gave_up & bit:
             raise Broken(f"{name}, and nobody knows what came of that attempt")

@@ -11,6 +11,7 @@ from tests.mutants.once import ONCE
 from tests.mutants.operators import OPERATORS
 from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
+from tests.mutants.runs import RUNS
 from tests.mutants.switches import SWITCHES
 
 RULES: Final = "shared/domain/jobs/ledger.py"
@@ -189,6 +190,7 @@ MUTANTS: Final = (
     ),
     *PROVIDERS,
     *RECIPIENTS,
+    *RUNS,
     *LISTS,
     *OPERATORS,
     *CAMPAIGNS,

@@ -110,6 +110,8 @@ def stopper(kind: str | None) -> Handler:
         job = call.services.control.stop(before.id, call.key.account, by=call.key.id)
         if job is None:
             raise Problem("not_found")
+        if isinstance(job, NotNow):
+            raise not_now(job)
         return seen(call, job, paused=control.paused).answer()
 
     return answer
@@ -162,7 +164,8 @@ def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRou
         tag: the section of the API's description.
         kind: the job's kind that the path is for; None for any.
     """
-    problems = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired")
+    of_notices = () if kind else ("not_for_notices",)
+    problems = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired", *of_notices)
     return (
         Route(
             method="GET",

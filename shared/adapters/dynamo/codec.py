@@ -77,7 +77,9 @@ def ledger_fields(x: Ledger) -> Item:
         out["tried"] = {"B": bytes(x.tried)}
     if x.dirty:
         out["dirty"] = n(1)
-    for name in ("rounds", "retries", "throttled", "per_call", "not_before", "released_at"):
+    if x.told:
+        out["told"] = {"B": x.told}
+    for name in ("rounds", "retries", "throttled", "per_call", "not_before", "not_after", "released_at"):
         value = getattr(x, name)
         if value:
             out[name] = n(value)
@@ -115,6 +117,8 @@ def ledger(item: Mapping[str, Any]) -> Ledger:
         not_before=number(item, "not_before"),
         released_at=number(item, "released_at"),
         dirty="dirty" in item,
+        told=binary(item, "told") if "told" in item else b"",
+        not_after=number(item, "not_after"),
         version=number(item, "version"),
     )
 

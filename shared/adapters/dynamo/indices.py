@@ -36,6 +36,11 @@ def doubt_slot(shard: int) -> str:
     return f"doubt#{shard}"
 
 
+def notice_slot(shard: int) -> str:
+    """Partition of the index `open` with finished runs of notices, by when to look for words that are not told."""
+    return f"notice#{shard}"
+
+
 def archive_slot(shard: int) -> str:
     """Partition of the index `open` with finished jobs that are to be archived, by when."""
     return f"archive#{shard}"

@@ -18,13 +18,20 @@ MAX_SECONDS: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """One recipient. `address`: as it is sent; `key`: for equality; `skip`: code, if it is not to be sent to."""
+    """One recipient.
+
+    Attributes:
+        address: as it is sent; `key`: for equality.
+        skip: code, if it is not to be sent to.
+        not_after: Unix milliseconds after which no call for it may begin; 0: none.
+    """
 
     address: str
     key: str
     display: str = ""
     skip: str = ""
     values: dict[str, str] = field(default_factory=dict)
+    not_after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,7 @@ def row_weight(row: list[Any]) -> int:
     return len(_dumps(row)) + 1
 
 
-def row_of(address: str, key: str, display: str, skip: str, values: dict[str, str]) -> list[Any]:
+def row_of(address: str, key: str, display: str, skip: str, values: dict[str, str], not_after: int = 0) -> list[Any]:
     """Return a recipient as a row of a chunk's JSON, without empty values at its end.
 
     Args:
@@ -80,15 +87,16 @@ def row_of(address: str, key: str, display: str, skip: str, values: dict[str, st
         display: the name shown with the address; empty for none.
         skip: why the recipient is skipped; empty if it is not.
         values: the recipient's values, by variable.
+        not_after: Unix milliseconds after which no call for it may begin; 0: none.
     """
-    row: list[Any] = [address, "" if key == address else key, display, skip, values]
+    row: list[Any] = [address, "" if key == address else key, display, skip, values, not_after]
     while row and not row[-1]:
         row.pop()
     return row
 
 
 def _row(r: Recipient) -> list[Any]:
-    return row_of(r.address, r.key, r.display, r.skip, r.values)
+    return row_of(r.address, r.key, r.display, r.skip, r.values, r.not_after)
 
 
 def _dumps(value: Any) -> bytes:
@@ -133,8 +141,8 @@ def unpack(data: bytes) -> tuple[Recipient, ...]:
         return tuple([_of_table(columns, at, row) for row in found["rows"]])
     out = []
     for row in found:
-        address, key, display, skip, values = _padded(row)
-        out.append(Recipient(address, key or address, display, skip, values))
+        address, key, display, skip, values, not_after = _padded(row)
+        out.append(Recipient(address, key or address, display, skip, values, not_after))
     return tuple(out)
 
 
@@ -148,4 +156,4 @@ def _of_table(columns: list[str], at: int, row: list[str]) -> Recipient:
 
 
 def _padded(row: list[Any]) -> list[Any]:
-    return [*row, *("", "", "", "", {})[len(row) :]]
+    return [*row, *("", "", "", "", {}, 0)[len(row) :]]

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Final
 
 from shared.domain.jobs.outcomes import UNSUBSCRIBED
-from shared.domain.jobs.states import RANK, Cell
+from shared.domain.jobs.states import NEVER_SENT, RANK, Cell
 
 
 class WordKind(StrEnum):
@@ -67,7 +67,7 @@ def join(cell: Cell, cell_attempt: int, state: Cell, attempt: int) -> Cell:
         state: what the event reports.
         attempt: the attempt that the event is about.
     """
-    if cell is Cell.SKIPPED:
+    if cell in NEVER_SENT:
         return cell
     if attempt == cell_attempt:
         return state if RANK[state] > RANK[cell] else cell

@@ -59,6 +59,10 @@ class Policy:
     deferred_after: int = DEFERRED_AFTER
 
 
+NOTICE: Final = "notice"
+"""The kind of a job that is a run of notices: they decide themselves what is sent again, so no owner stops it."""
+
+
 @dataclass(frozen=True, slots=True)
 class RetryRequest:
     """An owner's retry of a job with many chunks, while it is carried out.
@@ -146,6 +150,11 @@ class Job:
         Campaigns' jobs do, but not on the lane that all tests share, nor where campaigns share the credential.
         """
         return bool(self.campaign) and not self.test and not self.shared
+
+    @property
+    def owned_by_notices(self) -> bool:
+        """Tell whether notices own it: it cannot be stopped, resumed or retried."""
+        return self.kind == NOTICE
 
     @property
     def asked_by(self) -> str:

@@ -6,7 +6,7 @@ to do" or "not allowed now".
 """
 
 import struct
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -45,6 +45,8 @@ class Ledger:
         folded: the histogram and `by` figures already added to the job, as `figures` packs them.
         by: per route index, the four numbers of BY_KEYS.
         dirty: cells changed since the last fold.
+        told: one byte per cell, the state that its owner was last informed of and 1; empty if its owner asks instead.
+        not_after: the earliest time after which one of its recipients must not be sent to; 0: none.
     """
 
     job: str
@@ -69,6 +71,8 @@ class Ledger:
     not_before: int = 0
     released_at: int = 0
     dirty: bool = False
+    told: bytes = b""
+    not_after: int = 0
     version: int = 1
 
     def cell(self, index: int) -> tuple[Cell, int]:
@@ -96,6 +100,9 @@ class Ledger:
 
 
 _OPEN: Final = frozenset(int(s) for s in OPEN)
+_CLOSED: Final = {int(Cell.SENT): Cell.SENT_CLOSED, int(Cell.UNKNOWN): Cell.UNKNOWN_CLOSED}
+_WORDS: Final = frozenset(int(s) for s in Cell if s not in OPEN and s not in (Cell.SENT, Cell.UNKNOWN))
+"""States that are a word to the owner of a message: what follows an acceptance, or ends the wait for it."""
 
 
 def create(
@@ -191,9 +198,10 @@ def claim(
     route: Sequence[str],
     at_lane: str,
     suppressed: Collection[int] = (),
+    expired: Collection[int] = (),
     until: int = 0,
 ) -> tuple[Ledger, list[int]]:
-    """Merge the last window's results, skip what waits and is suppressed, and claim the first k QUEUED cells.
+    """Merge the last window's results, skip what waits and is suppressed or expired, and claim k QUEUED cells.
 
     Those with the fewest attempts come first: else the same recipients would be every probe of a long outage and use
     up their attempts. The lease runs out at `until` from now on, 0: as before.
@@ -205,6 +213,7 @@ def claim(
         route: the job's credentials, in their order.
         at_lane: the credential that holds the lease.
         suppressed: places of recipients that are skipped if they wait.
+        expired: places of recipients that become EXPIRED if they wait.
         until: Unix milliseconds at which the lease runs out from now on; 0 leaves it.
 
     Returns:
@@ -215,6 +224,9 @@ def claim(
     for i in suppressed:
         if cells[i] & 15 == Cell.QUEUED:
             cells[i] = cells[i] & 0xF0 | Cell.SKIPPED
+    for i in expired:
+        if cells[i] & 15 == Cell.QUEUED:
+            cells[i] = cells[i] & 0xF0 | Cell.EXPIRED
     claimed = sorted(_in_turn(cells, merged)[:k])
     for i in claimed:
         cells[i] = ((cells[i] >> 4) + 1) << 4 | Cell.CLAIMED
@@ -369,15 +381,47 @@ def fold(ledger: Ledger) -> tuple[Ledger, tuple[int, ...]] | None:
     return replace(ledger, folded=now, dirty=False, version=ledger.version + 1), delta
 
 
-def drop(ledger: Ledger, indices: Iterable[int]) -> Ledger | None:
-    """Skip recipients that are still waiting; None if none of them is."""
+def drop(ledger: Ledger, indices: Iterable[int], state: Cell = Cell.SKIPPED) -> Ledger | None:
+    """Take recipients that still wait out of the job; None if none of them waits.
+
+    Args:
+        ledger: as it is now.
+        indices: of recipients.
+        state: one of NEVER_SENT.
+    """
     cells = bytearray(ledger.cells)
     for i in indices:
         if cells[i] & 15 in (Cell.QUEUED, Cell.RETRY):
-            cells[i] = cells[i] & 0xF0 | Cell.SKIPPED
+            cells[i] = cells[i] & 0xF0 | state
     if bytes(cells) == ledger.cells:
         return None
     return _rewritten(ledger, bytes(cells))
+
+
+def close(ledger: Ledger, indices: Iterable[int]) -> Ledger | None:
+    """Give up waiting for a receipt (SENT), or for proof (UNKNOWN); None if none of the recipients is in these.
+
+    Nothing but a late DELIVERED or BOUNCED changes a closed cell, so no answer of a provider has it sent again.
+    """
+    cells = bytearray(ledger.cells)
+    for i in indices:
+        closed = _CLOSED.get(cells[i] & 15)
+        if closed is not None:
+            cells[i] = cells[i] & 0xF0 | closed
+    return _rewritten(ledger, bytes(cells)) if bytes(cells) != ledger.cells else None
+
+
+def tell(ledger: Ledger, states: Mapping[int, Cell]) -> Ledger | None:
+    """Note the states that the owner of the recipients was informed of; None if they are noted already."""
+    told = bytearray(ledger.told)
+    for i, state in states.items():
+        told[i] = state + 1
+    return replace(ledger, told=bytes(told), version=ledger.version + 1) if bytes(told) != ledger.told else None
+
+
+def untold(ledger: Ledger) -> list[int]:
+    """Return the recipients in a state that a word is about and that their owner was not informed of."""
+    return [i for i, t in enumerate(ledger.told) if ledger.cells[i] & 15 in _WORDS and ledger.cells[i] & 15 != t - 1]
 
 
 def _rewritten(ledger: Ledger, cells: bytes) -> Ledger:

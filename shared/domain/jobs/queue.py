@@ -141,6 +141,7 @@ class LedgerQueue(ABC):
         *,
         route: Sequence[str],
         suppressed: Collection[int] = (),
+        expired: Collection[int] = (),
         until: int = 0,
     ) -> tuple[Ledger, list[int]] | None:
         """Merge the last window's results and claim the next recipients (L2). None: the lease is lost.
@@ -153,6 +154,7 @@ class LedgerQueue(ABC):
             k: the most recipients to claim.
             route: the job's credentials, in their order.
             suppressed: indices of recipients that are skipped if they wait.
+            expired: indices of recipients that become EXPIRED if they wait.
             until: Unix milliseconds at which the lease runs out from now on; 0 leaves it.
         """
         current = held
@@ -161,7 +163,14 @@ class LedgerQueue(ABC):
                 self._late(current, held, results, route)
                 return None
             new, claimed = rules.claim(
-                current, results, k, route=route, at_lane=held.lane, suppressed=suppressed, until=until
+                current,
+                results,
+                k,
+                route=route,
+                at_lane=held.lane,
+                suppressed=suppressed,
+                expired=expired,
+                until=until,
             )
             found = self._swap(current, new)
             if found is new:
@@ -286,8 +295,20 @@ class LedgerQueue(ABC):
         wanted = tuple(attempts)
         return self._change(job, chunk, lambda x: rules.disprove(x, wanted, Cell.DROPPED))
 
-    def drop(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
-        """Skip recipients that still wait.
+    def drop(self, job: str, chunk: int, indices: Iterable[int], state: Cell = Cell.SKIPPED) -> Ledger | None:
+        """Take recipients that still wait out of the job (N.2, N.3).
+
+        Args:
+            job: the job's id.
+            chunk: the chunk's number.
+            indices: places of recipients within the chunk.
+            state: one of NEVER_SENT.
+        """
+        wanted = tuple(indices)
+        return self._change(job, chunk, lambda x: rules.drop(x, wanted, state))
+
+    def close(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
+        """Give up waiting for a receipt, or for proof (N.4).
 
         Args:
             job: the job's id.
@@ -295,7 +316,17 @@ class LedgerQueue(ABC):
             indices: places of recipients within the chunk.
         """
         wanted = tuple(indices)
-        return self._change(job, chunk, lambda x: rules.drop(x, wanted))
+        return self._change(job, chunk, lambda x: rules.close(x, wanted))
+
+    def tell(self, job: str, chunk: int, states: Mapping[int, Cell]) -> Ledger | None:
+        """Note the states that the recipients' owner was informed of (N.5).
+
+        Args:
+            job: the job's id.
+            chunk: the chunk's number.
+            states: by place of the recipient within the chunk.
+        """
+        return self._change(job, chunk, lambda x: rules.tell(x, states))
 
     def reschedule(self, job: str, chunk: int, *, not_before: int, lane: str) -> Ledger | None:
         """Move an idle chunk to another time or lane.

@@ -26,6 +26,14 @@ class Cell(IntEnum):
     """Given up after a definite failure; the only failure that a retry takes."""
     DELIVERED = 9
     BOUNCED = 10
+    SENT_CLOSED = 11
+    """Accepted, and no receipt is waited for any longer."""
+    UNKNOWN_CLOSED = 12
+    """Of unknown fate, and no provider is asked any longer."""
+    WITHDRAWN = 13
+    """Taken back before it was claimed."""
+    EXPIRED = 14
+    """Not sent before the time after which it must not be."""
 
 
 MAX_ATTEMPTS: Final = 15
@@ -40,11 +48,18 @@ RANK: Final = {
     Cell.QUEUED: 4,
     Cell.RETRY: 4,
     Cell.DROPPED: 4,
-    Cell.DELIVERED: 5,
-    Cell.BOUNCED: 6,
+    Cell.SENT_CLOSED: 5,
+    Cell.UNKNOWN_CLOSED: 5,
+    Cell.DELIVERED: 6,
+    Cell.BOUNCED: 7,
     Cell.SKIPPED: 9,
+    Cell.WITHDRAWN: 9,
+    Cell.EXPIRED: 9,
 }
 """Words about the same attempt are joined by the higher rank."""
+
+NEVER_SENT: Final = frozenset({Cell.SKIPPED, Cell.WITHDRAWN, Cell.EXPIRED})
+"""Final: no word of a provider changes them."""
 
 OPEN: Final = frozenset({Cell.QUEUED, Cell.RETRY, Cell.CLAIMED})
 """A ledger is DONE when none of its cells is in one of these."""
@@ -89,6 +104,10 @@ _COUNTED: Final = {
     Cell.DROPPED: "failed",
     Cell.DELIVERED: "delivered",
     Cell.BOUNCED: "bounced",
+    Cell.SENT_CLOSED: "relayed",
+    Cell.UNKNOWN_CLOSED: "unknown",
+    Cell.WITHDRAWN: "skipped",
+    Cell.EXPIRED: "skipped",
 }
 COUNT_TABLE: Final = bytes(
     COUNT_KEYS.index(_COUNTED[Cell(b & 15)]) if b & 15 <= max(Cell) else COUNT_KEYS.index("unknown") for b in range(256)
@@ -104,9 +123,9 @@ def message_state(cell: Cell) -> MessageState:
 
 def status(cell: Cell) -> Status:
     """Return the narrow word of a cell: success is delivered, or sent where the provider has no feedback."""
-    if cell in (Cell.DELIVERED, Cell.RELAYED):
+    if cell in (Cell.DELIVERED, Cell.RELAYED, Cell.SENT_CLOSED):
         return Status.SUCCESS
-    if cell in (Cell.FAILED, Cell.SKIPPED, Cell.DROPPED, Cell.BOUNCED):
+    if cell in (Cell.FAILED, Cell.DROPPED, Cell.BOUNCED, Cell.UNKNOWN_CLOSED) or cell in NEVER_SENT:
         return Status.FAILED
     return Status.QUEUED
 

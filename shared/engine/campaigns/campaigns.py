@@ -272,7 +272,7 @@ class CampaignControl:
     def stop(self, campaign: Campaign, *, by: str = SYSTEM) -> list[Job]:
         """Stop every job of a campaign that is open; returns all of its jobs that there still are, oldest first."""
         stopped = (self._control.stop(job, campaign.account, by=by) for job in campaign.jobs)
-        return [job for job in stopped if job is not None]
+        return [job for job in stopped if isinstance(job, Job)]
 
     def retry(
         self, campaign: Campaign, include: frozenset[str], *, by: str = SYSTEM

@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.contracts import Settings, pointer
@@ -12,7 +12,7 @@ from shared.domain.ids import new_id
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
-from shared.domain.jobs.job import Job, Policy, first_credential
+from shared.domain.jobs.job import NOTICE, Job, Policy, first_credential
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.states import COUNT_KEYS, JobState
 from shared.domain.times import DAY_MS, KEY_LIFE_MS
@@ -36,6 +36,7 @@ class BatchRequest:
         idempotency_key: the client's, or empty.
         fingerprint: hash of the request, for the key.
         by: the actor; the job says who made it.
+        kind: of the job; NOTICE: it is a run, so that its ledgers note what its notices were informed of.
     """
 
     account: str
@@ -52,6 +53,16 @@ class BatchRequest:
     fingerprint: str = ""
     by: str = ""
     ordered: bool = False
+    kind: str = "batch"
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedJob:
+    """A job that is not stored yet, with its chunks and ledgers."""
+
+    job: Job
+    chunks: Sequence[Chunk]
+    ledgers: Sequence[Ledger]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,21 +103,12 @@ class Acceptor:
             ValueError: there is no recipient to send to, or the route is empty.
             Retriable: nothing is accepted; the call may be repeated.
         """
-        if not request.route or all(r.skip for r in request.recipients):
-            raise ValueError("a batch needs a route and a recipient that is not skipped")
-        now = int(self._clock.now() * 1000)
-        due = max(now, request.not_before)
-        job_id = new_id(now)
-        ttl = (due + self._settings.kept_days * DAY_MS) // 1000
-        parts = self._split(request)
-        chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(parts)]
-        usable = self._circuits.open_to(request.route)
-        begins = usable[:1] if request.ordered else usable
-        ledgers = [self._ledger(c, request, first_credential(job_id, c.number, begins), ttl) for c in chunks]
-        job = self._job(request, job_id, now, ttl, ledgers)
+        made = self.prepare(request)
+        job, chunks, ledgers = made.job, made.chunks, made.ledgers
         answer = _answer(job, request.recipients)
         key = None
         if request.idempotency_key:
+            due = max(job.created_at, request.not_before)
             key = Idempotency(request.account, request.idempotency_key, request.fingerprint, answer, due + KEY_LIFE_MS)
         if self._schedules is not None:
             self._schedules.announce(job)
@@ -123,13 +125,30 @@ class Acceptor:
             self._schedules.hint(job)
         return AcceptedJob(job, answer)
 
+    def prepare(self, request: BatchRequest) -> PreparedJob:
+        """Return the job that a request makes, under a new id; nothing is stored.
+
+        Raises:
+            ValueError: there is no recipient to send to, or the route is empty.
+        """
+        if not request.route or all(r.skip for r in request.recipients):
+            raise ValueError("a job needs a route and a recipient that is not skipped")
+        now = int(self._clock.now() * 1000)
+        job_id = new_id(now)
+        ttl = (max(now, request.not_before) + self._settings.kept_days * DAY_MS) // 1000
+        chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(self._split(request))]
+        usable = self._circuits.open_to(request.route)
+        begins = usable[:1] if request.ordered else usable
+        ledgers = [self._ledger(c, request, first_credential(job_id, c.number, begins), ttl) for c in chunks]
+        return PreparedJob(self._job(request, job_id, now, ttl, ledgers), chunks, ledgers)
+
     def _split(self, request: BatchRequest) -> Sequence[tuple[Recipient, ...]]:
         slowest = min(self._settings.credential(c).rate for c in request.route)
         size = chunking.chunk_size(len(request.recipients), 1 if request.ordered else len(request.route), slowest)
         return chunking.split(request.recipients, size)
 
     def _ledger(self, chunk: Chunk, request: BatchRequest, lane: str, ttl: int) -> Ledger:
-        return rules.create(
+        made = rules.create(
             job=chunk.job,
             chunk=chunk.number,
             skipped=[i for i, r in enumerate(chunk.recipients) if r.skip],
@@ -139,6 +158,10 @@ class Acceptor:
             limit=request.policy.max_attempts,
             ttl=ttl,
         )
+        if request.kind != NOTICE:
+            return made
+        limits = [r.not_after for r in chunk.recipients if r.not_after]
+        return replace(made, told=bytes(len(made.cells)), not_after=min(limits, default=0))
 
     def _job(self, request: BatchRequest, job_id: str, now: int, ttl: int, ledgers: Sequence[Ledger]) -> Job:
         scheduled = request.not_before > now
@@ -146,7 +169,7 @@ class Acceptor:
         return Job(
             id=job_id,
             account=request.account,
-            kind="batch",
+            kind=request.kind,
             channel=request.channel,
             test=request.test,
             route=request.route,

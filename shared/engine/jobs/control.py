@@ -49,6 +49,10 @@ class NotNow:
     retry_after: int | None
 
 
+NOT_FOR_NOTICES: Final = NotNow("not_for_notices", None)
+"""A run that was stopped would never end its notices, and a message sent again would compete with their next run."""
+
+
 class JobControl:
     """What owners do with jobs."""
 
@@ -71,7 +75,9 @@ class JobControl:
         self._clock = clock
         self._schedules = schedules
 
-    def stop(self, job_id: str, account: str, reason: StopReason = StopReason.USER, *, by: str = SYSTEM) -> Job | None:
+    def stop(
+        self, job_id: str, account: str, reason: StopReason = StopReason.USER, *, by: str = SYSTEM
+    ) -> Job | NotNow | None:
         """Stop a job. A job that is SENT, STOPPED or LOGGED stays as it is. None: the account has no such job.
 
         At most the windows already claimed still go out. A pending retry is withdrawn. The audit log has an entry in
@@ -83,7 +89,10 @@ class JobControl:
             reason: why.
             by: the actor, for the audit log.
         """
-        stopped, changed = self._stopper.stop(self._mine(job_id, account), reason, by=by)
+        job = self._mine(job_id, account)
+        if job is not None and job.owned_by_notices:
+            return NOT_FOR_NOTICES
+        stopped, changed = self._stopper.stop(job, reason, by=by)
         if changed and stopped is not None and self._schedules is not None:
             self._schedules.cancel(stopped)
         return stopped
@@ -110,6 +119,8 @@ class JobControl:
         job = self._mine(job_id, account)
         if job is None:
             return None
+        if job.owned_by_notices:
+            return NOT_FOR_NOTICES
         job = self.at_rest(job)
         if job.state is not JobState.LOGGED:
             stopping = job.state is JobState.STOPPED

@@ -161,6 +161,17 @@ class Lease:
             made = self._made[index] = self.composition.of(self.chunk.recipients[index])
         return made
 
+    def expired(self, last_call: float) -> list[int]:
+        """Return who waits and must not be sent to any more at the time of the next window's last possible call.
+
+        `last_call`: Unix seconds.
+        """
+        end = last_call * 1000
+        if not 0 < self.ledger.not_after < end:
+            return []
+        some = ((i, self.chunk.recipients[i].not_after) for i in self.ledger.having(Cell.QUEUED))
+        return [i for i, not_after in some if 0 < not_after < end]
+
     def settle(self, index: int, outcome: Outcome, now: float) -> None:
         """Record the outcome of a claimed recipient's attempt (L3).
 

@@ -218,6 +218,7 @@ class Sender:
                 k,
                 route=lease.job.route,
                 suppressed=lease.suppressed or (),
+                expired=lease.expired(lease.end - self._call_timeout),
                 until=int((lease.end + self._lease_margin) * 1000),
             )
             if claimed is None:

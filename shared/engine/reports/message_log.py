@@ -24,6 +24,14 @@ LOST: Final = "worker_lost"
 """The code of an attempt whose worker was lost, so that nobody knows what came of it."""
 LEFT_OUT: Final = frozenset({*CODES.values(), ERASED})
 """The codes of who was skipped before a claim."""
+_ERRORS: Final[Mapping[Cell, str | None]] = {
+    Cell.WITHDRAWN: "withdrawn",
+    Cell.EXPIRED: "expired",
+    **dict.fromkeys(
+        (Cell.DELIVERED, Cell.SENT, Cell.SENT_CLOSED, Cell.RELAYED, Cell.QUEUED, Cell.RETRY, Cell.CLAIMED), None
+    ),
+}
+"""States that are explained by themselves."""
 _OUTCOME: Final = {
     Kind.ACCEPTED: "accepted",
     Kind.RELAYED: "accepted",
@@ -332,10 +340,10 @@ def _error(job: Job, ledger: Ledger, index: int, attempts: tuple[Attempt, ...], 
     state, number = ledger.cell(index)
     if state is Cell.SKIPPED:
         return skip or next((a.code for a in reversed(attempts) if a.outcome == "invalid" and a.code), "skipped")
-    if state in (Cell.DELIVERED, Cell.SENT, Cell.RELAYED, Cell.QUEUED, Cell.RETRY, Cell.CLAIMED):
-        return None
+    if state in _ERRORS:
+        return _ERRORS[state]
     last = attempts[-1] if attempts and attempts[-1].n == number else None
-    if state is Cell.UNKNOWN and last is None:
+    if state in (Cell.UNKNOWN, Cell.UNKNOWN_CLOSED) and last is None:
         return LOST
     if state is Cell.DROPPED:
         exhausted = _exhausted(job, ledger, last, {a.credential_id for a in attempts})

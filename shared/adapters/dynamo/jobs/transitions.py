@@ -15,6 +15,8 @@ from shared.domain.jobs.states import TRANSITIONS, Change, JobState, reopened
 
 RETURNING: Final[Item] = {"ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 """For an update that tells what is stored then, whether it was made or not."""
+FIRST_LOOK_MS: Final = 60_000
+"""After this time a finished run of notices is looked at, whether all of its words were told."""
 PLACED: Final = ("open_pk = :open_pk", "open_sk = :open_sk")
 """What puts a job that is LOGGED into the index `open`, with what `place` returns."""
 
@@ -213,7 +215,9 @@ def place(job: Job, unknown: int, since: int, archive: int | None) -> Item:
         since: when it is LOGGED (Unix ms).
         archive: milliseconds after which it is to be archived; None: no job is.
     """
-    if unknown:
+    if job.owned_by_notices:
+        slot, at = indices.notice_slot(job.shard), since + FIRST_LOOK_MS
+    elif unknown:
         slot, at = indices.doubt_slot(job.shard), since + LOOKS[0] * 1000
     elif archive is not None and not job.test:
         slot, at = indices.archive_slot(job.shard), due(job, since, archive)
