@@ -47,7 +47,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "bounce_guard": (409, "Too much of what the campaign sent bounced. Clean the lists, or override the bounce guard."),
     "missing_columns": (409, "The list lacks columns that the template names."),
     "list_expired": (409, "The list was uploaded more than 30 days ago; upload it again."),
-    "expired": (409, "The job is too old: too little of its retention is left for feedback to arrive."),
+    "expired": (409, "The job is too old. Too little of its retention is left for feedback to arrive."),
     "too_large": (413, "The body is larger than 5 MB."),
     "unsupported_media_type": (415, "The body has to be application/json."),
     "validation_failed": (422, "The request is well formed, but some of its fields are not valid."),
