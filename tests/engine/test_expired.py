@@ -152,6 +152,17 @@ def test_none_comes_again_of_a_chunk_that_no_worker_of_the_lane_would_take(chang
     assert [b - a for a, b in zip(before, after, strict=True)] == [int(change != "stopped"), 0]
 
 
+def test_a_fault_with_one_jobs_pointers_keeps_no_lease_from_being_taken_over(world: World) -> None:
+    jobs = [beside(world, 2), beside(world, 2)]
+    world.clock.sleep(LEASE_MARGIN + PATIENCE + CALL_TIMEOUT + 1)
+    before = len(world.lanes["one"].sent)
+    world.tap.arm_at("records.note_pointed", error=lambda: RuntimeError("no"))
+    with pytest.raises(RuntimeError):
+        world.expired.look()
+    assert [world.ledgers.find_inflight(job) for job in jobs] == [[], []]
+    assert len(world.lanes["one"].sent) - before == 4, "of each job, the chunk that was leased and the one beside it"
+
+
 @pytest.mark.parametrize(("nth", "most"), [(2, 2 * PATIENCE), (150, PATIENCE + CALL_TIMEOUT + 1)])
 def test_a_lease_runs_out_after_its_window_and_not_with_its_invocation(world: World, nth: int, most: float) -> None:
     job = killed(world, nth)
