@@ -63,6 +63,19 @@ def test_a_provider_that_asks_to_wait_makes_nobody_late(world: World) -> None:
     assert world.states(job.id) == [Cell.EXPIRED, Cell.SENT]
 
 
+def test_a_paused_account_keeps_no_run_from_its_end(world: World) -> None:
+    world.records.paused.add(ACCOUNT)  # type: ignore[attr-defined]
+    job = run(world, 30, 7200)
+    world.clock.advance(60)
+    world.sweep()
+    assert world.states(job.id) == [Cell.EXPIRED, Cell.QUEUED]
+    world.clock.advance(7200)
+    world.settle(sweeps=5)
+    assert world.states(job.id) == [Cell.EXPIRED, Cell.EXPIRED]
+    assert world.job(job.id).state is JobState.LOGGED
+    assert world.oracle.calls == []
+
+
 def test_the_ledger_of_a_run_knows_the_earliest_limit(world: World) -> None:
     job = run(world, 90, 0, 60)
     ledger = world.ledgers.read_all(job.id)[0]

@@ -411,6 +411,11 @@ def close(ledger: Ledger, indices: Iterable[int]) -> Ledger | None:
     return _rewritten(ledger, bytes(cells)) if bytes(cells) != ledger.cells else None
 
 
+def overdue(ledger: Ledger, now: int) -> list[int]:
+    """Return the recipients that wait although the earliest `not_after` of the chunk is over; `now`: Unix ms."""
+    return ledger.having(Cell.QUEUED, Cell.RETRY) if 0 < ledger.not_after < now else []
+
+
 def tell(ledger: Ledger, states: Mapping[int, Cell]) -> Ledger | None:
     """Note the states that the owner of the recipients was informed of; None if they are noted already."""
     told = bytearray(ledger.told)

@@ -241,7 +241,7 @@ class OpenJobs:
     def _one(self, sight: "_Sight", x: Ledger) -> Ledger:
         """Do what is to be done about a ledger itself; return it as it is then."""
         job, run = sight.job, sight.run
-        current = x
+        current = x = self._expired(x, run.now)
         if x.status is LedgerStatus.BUSY:
             taken = self._recovery.take_over(job, x)
             if taken is not None:
@@ -256,6 +256,15 @@ class OpenJobs:
         busy = current.status is LedgerStatus.BUSY
         sight.work_left |= busy or (current.status is LedgerStatus.IDLE and job.state is not JobState.STOPPED)
         return current
+
+    def _expired(self, x: Ledger, now: int) -> Ledger:
+        """Take those out who wait and must not be sent to any more: a lane that is paused has no worker to do it."""
+        waiting = rules.overdue(x, now)
+        chunk = self._records.chunk(x.job, x.chunk) if waiting else None
+        if chunk is None:
+            return x
+        over = [i for i in waiting if 0 < chunk.recipients[i].not_after < now]
+        return (self._ledgers.drop(x.job, x.chunk, over, Cell.EXPIRED) if over else None) or x
 
     def _is_lost(self, sight: "_Sight", x: Ledger, leased_at: int) -> bool:
         if x.status is not LedgerStatus.IDLE or sight.job.state not in ACTIVE or x.lane not in self._lanes:
