@@ -104,6 +104,7 @@ def test_a_dripping_answer_ends_at_the_deadline(client: HttpClient, clock: Shift
     def talk(c: Conversation) -> None:
         c.hear()
         clock.go()
+        c.say(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
         while not c.server.over.wait(0.02):
             c.say(b"x")
 
@@ -132,7 +133,20 @@ def test_a_server_that_does_not_read_ends_as_an_answer_lost(client: HttpClient, 
         b"HTTP/1.1 200 OK\r\nBad : name\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nxx",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9999999999999999999999\r\n\r\nxx",
         b"HTTP/1.1 200 OK\r\nContent-Length: \xb2\r\n\r\nxx",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\na\n0\n\n",
+        b"HTTP/1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nA: b\rContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nA: b\0c\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nA b: c\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\nContent-Length: 0\n\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
+        b"220 mail.example ESMTP\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabcd\r\n",
@@ -152,7 +166,8 @@ def test_a_malformed_answer_is_an_answer_lost(client: HttpClient, answer: bytes)
     "answer",
     [
         f"HTTP/1.1 200 OK\r\nContent-Length: {MAX_BODY + 1}\r\n\r\n".encode(),
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n" % (MAX_BODY + 1),
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n200000\r\n" + b"x" * 0x200000,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1;x=y\r\na\r\n" * 200_000,
         b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (MAX_BODY + 100_000),
     ],
 )

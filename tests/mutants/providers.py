@@ -51,6 +51,23 @@ PROVIDERS: Final = (
         "[HttpClient-True-dropped-connection_closed]",
     ),
     Mutant(
+        "what follows an answer on its connection is taken for the next call's answer",
+        1,
+        "shared/adapters/http/answer.py",
+        "self.keep = False  # something else",
+        "self.keep = True  # something else",
+        "tests/adapters/test_http_answer.py"
+        "::test_a_connection_on_which_more_follows_is_not_kept_and_the_answer_is_the_first[x]",
+    ),
+    Mutant(
+        "an answer that is cut off counts as whole",
+        1,
+        "shared/adapters/http/answer.py",
+        'if not self._headed or "content-length" in self._headers or',
+        "if not self._headed or",
+        "tests/adapters/test_http_answer.py::test_the_end_of_the_stream_ends_only_an_answer_without_a_length[cut]",
+    ),
+    Mutant(
         "written on a wire, and again by a thread",
         1,
         "shared/adapters/http/wire.py",

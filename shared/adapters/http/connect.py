@@ -1,4 +1,4 @@
-"""Opening a connection by a moment in time, and what to call its failure."""
+"""Opening a connection by a moment in time, what to call its failure, and how long there is until a moment."""
 
 import socket
 import ssl
@@ -55,3 +55,11 @@ def connect_code(error: OSError | UnicodeError) -> str:
     if isinstance(error, ConnectionError):
         return "connection_closed"
     return "unreachable"
+
+
+def time_left(until: float, now: Callable[[], float]) -> float:
+    """Return the seconds until a moment, more than zero; TimeoutError if it has passed."""
+    left = until - now()
+    if left <= 0:
+        raise TimeoutError
+    return left

@@ -6,8 +6,8 @@ NotSent              not a byte of the request was written: refused, dns, tls, c
 AnswerLost           at least one byte was written and no complete answer came: the provider may have acted on it
 ```
 
-It never repeats a request, follows no redirect, and speaks HTTP/1.1 (RFC 9112) on sockets of its own: an answer of a
-provider's API is a status, a few headers and a short body, and reading that by hand costs a third of `http.client`.
+It never repeats a request, follows no redirect, and speaks HTTP/1.1 (RFC 9112) on sockets of its own. httptools parses
+the answers; clients such as urllib3 do not say whether a byte was written, or repeat requests by themselves.
 The only second try there is: an idle connection that turns out to be closed before a byte was written is replaced.
 
 Codes (`str(error)`) are stable snake_case; addresses and bodies never appear in them.
@@ -24,8 +24,8 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
-from shared.adapters.http.answer import WireAnswer, time_left
-from shared.adapters.http.connect import connect_code, dial
+from shared.adapters.http.answer import WireAnswer
+from shared.adapters.http.connect import connect_code, dial, time_left
 from shared.ports import AnswerLost, Clock, Http, NoTime, NotSent, Response
 
 CONNECT_TIMEOUT: Final = 3.0

@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Callable
 from typing import Final
 
-from shared.adapters.http.answer import time_left
+from shared.adapters.http.connect import time_left
 
 MAX_REPLY: Final = 64 * 1024
 """Bytes of a reply; RFC 5321 4.5.3.1.5 has lines of 512, and a few of them."""
