@@ -4,6 +4,8 @@ from dataclasses import replace
 from typing import Final
 
 from tests.model.breaker import BROKEN, CIRCUITS, Circuit
+from tests.model.notices.configurations import LEFT_OUT, NOTICES, NoticeWorld, left_out
+from tests.model.notices.configurations import SMALL as SMALL_NOTICES
 from tests.model.state import Budget
 from tests.model.world import World
 
@@ -240,13 +242,20 @@ SABOTAGED: Final = {
 """A rule to the world in which leaving it out breaks something."""
 
 
-TASKS: Final[dict[str, World | Circuit]] = {**WORLDS, **{f"breaker: {k}": v for k, v in CIRCUITS.items()}}
+AnyWorld = World | Circuit | NoticeWorld
+TASKS: Final[dict[str, AnyWorld]] = {
+    **WORLDS,
+    **{f"breaker: {k}": v for k, v in CIRCUITS.items()},
+    **{f"notices: {k}": v for k, v in NOTICES.items()},
+}
 """All that is searched whole."""
-RULES: Final = (*SABOTAGED, *BROKEN)
+RULES: Final = (*SABOTAGED, *BROKEN, *LEFT_OUT)
 
 
-def sabotaged(rule: str) -> World | Circuit:
+def sabotaged(rule: str) -> AnyWorld:
     """Return the world in which a rule is left out."""
+    if rule in LEFT_OUT:
+        return left_out(rule)
     if rule in BROKEN:
         return replace(BROKEN[rule], without=frozenset({rule}))
     world = SABOTAGED[rule]
@@ -264,6 +273,7 @@ SMALL: Final = (
     "recorded retries, crash, stop and resume",
     "runs of notices: two messages in a window",
     "breaker: one credential, messages alone",
+    *(f"notices: {name}" for name in SMALL_NOTICES),
 )
 """Worlds that are searched with every run of the tests."""
 DEAR: Final = frozenset({"the_finaliser_reads_ledgers", "the_limit_never_shrinks"})

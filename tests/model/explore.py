@@ -4,10 +4,9 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from tests.model import asking, closing, feedback, job, recorded, worker
-from tests.model.breaker import Circuit
 from tests.model.state import Broken, State
 from tests.model.world import Step, World
 
@@ -122,11 +121,11 @@ def explore(m: Searched[S], limit: int = LIMIT) -> Finding:
     return search.found("", 0) if stuck is None else search.found("stuck: no fair way to the end", stuck)
 
 
-def search(task: tuple[str, World | Circuit]) -> tuple[str, Finding, float]:
+def search(task: tuple[str, World | Searched[Any]]) -> tuple[str, Finding, float]:
     """Search what has a name in a process of its own; returns its name, what was found, and the seconds of CPU time."""
     begun = time.process_time()
     name, m = task
-    found = explore(m) if isinstance(m, Circuit) else explore(Engine(m))
+    found = explore(Engine(m)) if isinstance(m, World) else explore(m)
     return name, found, time.process_time() - begun
 
 

@@ -1,0 +1,185 @@
+"""What the end of a run's message does to its notice, and what time does, as pure functions.
+
+Source: docs/adr/0111, and the model in `tests/model`.
+"""
+
+from typing import Final
+
+from shared.domain.jobs.states import Cell
+from shared.domain.notices.actions import carry
+from shared.domain.notices.codes import NO_RECEIPT, Failure, Rejection
+from shared.domain.notices.notice import (
+    DeliveryMethod,
+    Notice,
+    NoticeChange,
+    NoticeDraft,
+    NoticeRun,
+    NoticeStatus,
+    Phase,
+    Verb,
+    with_run,
+)
+from shared.domain.notices.times import Hours, first_in, next_attempt, resumed
+
+TRY_AGAIN_MS: Final = 60_000
+"""After which a kept action is tried again, if no word comes before."""
+
+_SUCCESS: Final = {Cell.DELIVERED: "", Cell.RELAYED: NO_RECEIPT, Cell.SENT_CLOSED: NO_RECEIPT}
+"""Cell to what its entry says."""
+_FAILED: Final = {
+    Cell.FAILED: Failure.PERMANENT,
+    Cell.BOUNCED: Failure.PERMANENT,
+    Cell.SKIPPED: Failure.PERMANENT,
+    Cell.UNKNOWN_CLOSED: Failure.UNKNOWN,
+}
+_AGAIN: Final = frozenset({Cell.DROPPED, Cell.WITHDRAWN, Cell.EXPIRED})
+FINAL: Final = frozenset({*_SUCCESS, *_FAILED, *_AGAIN})
+"""Cells that have a word."""
+_NOT_DELIVERED: Final = frozenset({NoticeStatus.NEW, NoticeStatus.TEMP_FAIL, NoticeStatus.PERM_FAIL})
+_OTHER: Final = {DeliveryMethod.SMS: "sent as a text message", DeliveryMethod.IVR: "sent as a call"}
+
+
+def word(notice: Notice, job: str, index: int, cell: Cell, hours: Hours, now: int) -> NoticeChange | None:
+    """Return what the state of a run's message changes; None: nothing.
+
+    Args:
+        notice: as read.
+        job: the run's job.
+        index: of its recipient, from 0.
+        cell: the state of its message.
+        hours: the notifier's reasonable hours.
+        now: Unix milliseconds.
+    """
+    if cell not in FINAL:
+        return None
+    if notice.of_run(job, index):
+        return _of_present(notice, cell, hours, now)
+    return _late(notice, job, index, now) if cell is Cell.DELIVERED else None
+
+
+def _of_present(notice: Notice, cell: Cell, hours: Hours, now: int) -> NoticeChange:
+    draft = NoticeDraft(notice, now)
+    if cell in _SUCCESS:
+        _succeed(draft, _SUCCESS[cell])
+    elif notice.kept is not None:
+        carry(draft, notice.kept, hours)
+    elif cell in _FAILED:
+        draft.end(NoticeStatus.PERM_FAIL, _FAILED[cell], _said(notice))
+    else:
+        _wait(draft, cell, hours)
+    return draft.changed()
+
+
+def _late(notice: Notice, job: str, index: int, now: int) -> NoticeChange | None:
+    """An earlier run has delivered: that counts if it was the same data."""
+    run = next((r for r in notice.runs if (r.job, r.index) == (job, index)), None)
+    if run is None or run.gen != notice.gen or notice.status not in _NOT_DELIVERED:
+        return None
+    draft = NoticeDraft(notice, now)
+    _succeed(draft, "")
+    return draft.changed(withdraw=notice.run)
+
+
+def _succeed(draft: NoticeDraft, message: str) -> None:
+    """End with success; an action that was kept is rejected after it."""
+    kept = draft.notice.kept
+    other = _said(draft.notice)
+    draft.end(NoticeStatus.SUCCESS, "", ", ".join(x for x in (other, message) if x))
+    if kept is not None:
+        draft.reject(kept.sent, Rejection.ALREADY_DELIVERED)
+
+
+def _wait(draft: NoticeDraft, cell: Cell, hours: Hours) -> None:
+    """Have it wait: for the next attempt after a failure, or for the next hours, or for nothing if it was withdrawn."""
+    notice, now = draft.notice, draft.now
+    preferred = notice.data.preferred(hours)
+    if cell is Cell.EXPIRED and now >= notice.expires_at:
+        draft.end(NoticeStatus.PERM_FAIL, Failure.EXPIRED)
+        return
+    at: int | None
+    if cell is Cell.DROPPED:
+        at = next_attempt(hours, preferred, now, notice.expires_at)
+    elif cell is Cell.EXPIRED:
+        at = resumed(hours, preferred, now, notice.expires_at)
+    else:
+        at = first_in(hours.timezone, hours.window, now)
+    at = notice.expires_at if at is None else min(at, notice.expires_at)
+    draft.set(phase=Phase.WAITING, run=None, next_at=max(now, at))
+    if cell is Cell.DROPPED:
+        draft.set(status=NoticeStatus.TEMP_FAIL)
+        draft.tell(Failure.TEMPORARY, _said(notice))
+
+
+def _said(notice: Notice) -> str:
+    """Return that the present run uses another channel than the requested one, or empty."""
+    run = notice.run
+    return _OTHER[run.method] if run is not None and run.method is not notice.data.method else ""
+
+
+def tried(notice: Notice, limit: int, now: int) -> NoticeChange | None:
+    """Return what a failed try to carry a kept action out changes; None if there is none.
+
+    Args:
+        notice: ACTIVE, its run's message can no longer be withdrawn.
+        limit: the try after which the action is rejected.
+        now: Unix milliseconds.
+    """
+    kept = notice.kept
+    if kept is None:
+        return None
+    draft = NoticeDraft(notice, now)
+    if notice.tries + 1 < limit:
+        draft.set(tries=notice.tries + 1, next_at=now + TRY_AGAIN_MS)
+    else:
+        draft.set(kept=None, tries=0, next_at=0)
+        draft.reject(kept.sent, Rejection.CANCEL_CONFLICT if kept.verb is Verb.CANCEL else Rejection.UPDATE_CONFLICT)
+    return draft.changed()
+
+
+def begun(notice: Notice, job: str, index: int, method: DeliveryMethod) -> NoticeChange:
+    """Return a notice that waits as ACTIVE in a run.
+
+    Args:
+        notice: as read.
+        job: the run's job.
+        index: of its recipient, from 0.
+        method: the channel that the run uses.
+    """
+    run = NoticeRun(job, index, notice.gen, method)
+    draft = NoticeDraft(notice, 0)
+    draft.set(phase=Phase.ACTIVE, run=run, runs=with_run(notice.runs, run), next_at=0)
+    return draft.changed()
+
+
+def expired(notice: Notice, now: int) -> NoticeChange:
+    """Return a notice that waits as ended by its expiry."""
+    return failed(notice, Failure.EXPIRED, now)
+
+
+def failed(notice: Notice, failure: Failure, now: int) -> NoticeChange:
+    """Return a notice that waits as ended by a failure without a run.
+
+    Args:
+        notice: as read.
+        failure: why.
+        now: Unix milliseconds.
+    """
+    draft = NoticeDraft(notice, now)
+    draft.end(NoticeStatus.PERM_FAIL, failure)
+    return draft.changed()
+
+
+def postponed(notice: Notice, hours: Hours, now: int) -> NoticeChange | None:
+    """Return a notice that is due outside of the reasonable hours, as waiting for the next; None if it may be sent.
+
+    Args:
+        notice: as read.
+        hours: the notifier's reasonable hours.
+        now: Unix milliseconds.
+    """
+    at = first_in(hours.timezone, hours.window, now)
+    if at == now:
+        return None
+    draft = NoticeDraft(notice, now)
+    draft.set(next_at=min(at, max(now, notice.expires_at)))
+    return draft.changed()
