@@ -252,12 +252,13 @@ class AuditQuery(Paging):
 
 SCOPES: Final = (
     "`all`: nothing is sent to the address (it bounced, its owner complained, or the account wants it so). "
-    "`campaigns`: its owner has unsubscribed; campaigns, and batches with `unsubscribe`, leave it out."
+    "`campaigns`: its owner has unsubscribed; campaigns, and batches with `unsubscribe`, leave it out. "
+    "`sms`, `voice`, `whatsapp`: its owner wants no more messages by this channel (`STOP` as an answer, 9 in a call)."
 )
 
 
 class ScopeQuery(Query):
-    """Which of the two lists."""
+    """Which of the lists."""
 
     scope: Reach = Field(Reach.ALL, description=SCOPES)
 

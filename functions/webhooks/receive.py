@@ -66,6 +66,8 @@ def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
         return _problem(503, "unavailable", "Please post it again.")
     metrics.tell(using.settings.stage, Service.WEBHOOKS, {Metric.POSTS: 1}, about)
     logger.info("feedback", credential=credential_id, received=reading.events, ours=len(reading.words))
+    if reading.reply is not None:
+        return {"statusCode": 200, "headers": {"Content-Type": reading.reply.content_type}, "body": reading.reply.body}
     return _answer(200, {"received": reading.events, "ours": len(reading.words)})
 
 

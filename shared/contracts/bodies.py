@@ -113,7 +113,7 @@ class Word:
     Attributes:
         ref: `job-chunk-index-attempt`.
         word: a value of `shared.domain.jobs.feedback.WordKind`: accepted, deferred, delivered, bounced, complained,
-            dropped, blocked, failed_temporarily, unsubscribed, resubscribed.
+            dropped, blocked, failed_temporarily, unsubscribed, resubscribed, stopped, started, pressed, absent.
         at: Unix time in seconds, as the provider says.
         id: the provider's message id, or empty.
         code: the provider's code or SMTP status, or empty.

@@ -42,6 +42,7 @@ from shared.ports.providers import (
     Stepwise,
     Target,
     WebhookReader,
+    WebhookReply,
 )
 from shared.ports.records import (
     FOLDS,
@@ -156,6 +157,7 @@ __all__ = [
     "Unfit",
     "Uploads",
     "WebhookReader",
+    "WebhookReply",
     "Wire",
     "WireRequest",
 ]

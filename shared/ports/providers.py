@@ -21,10 +21,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One recipient of a provider call. `ref`: of the attempt, as text, and its idempotency key (docs/adr/0018)."""
+    """One recipient of a provider call.
+
+    Attributes:
+        ref: of the attempt, as text, and its idempotency key (docs/adr/0018).
+        recipient: whom the message is for.
+        not_after: Unix seconds after which the message must not be sent; 0: no limit. A provider is told to give it up
+            by then. If less is left than the shortest validity that the provider knows, it is not called: NotStarted.
+    """
 
     ref: str
     recipient: Recipient
+    not_after: float = 0.0
 
 
 class Provider(Protocol):
@@ -111,11 +119,26 @@ class BadEvents(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class WebhookReply:
+    """What a provider wants for an answer: the next instructions of a call, for one."""
+
+    content_type: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
-    """What a webhook says. `events`: how many it carries, with those that are not ours or change nothing."""
+    """What a webhook says.
+
+    Attributes:
+        events: how many it carries, with those that are not ours or change nothing.
+        words: about attempts.
+        reply: the answer that the provider waits for; None: any will do.
+    """
 
     events: int
     words: list[Word]
+    reply: WebhookReply | None = None
 
 
 POSTED_TO: Final = ":posted-to"

@@ -15,6 +15,7 @@ PLACES: Final = {
 """First part of a partition, then of a sort key → what an item is; others: see `kind`."""
 OF_AN_ACCOUNT: Final = {"AUDIT": "audit", "EVENTS": "event", "DUE": "agenda"}
 FOR_EVER: Final = {"campaign", "STATS", "SUP", "SUPLOG", "K", "PROFILE", "KEY", "SENDER", "SUPPRESSED", "ACCOUNTS"} | {
+    *(f"STOP{x}{log}" for x in ("SMS", "VOICE", "WHATSAPP") for log in ("", "LOG")),
     "P",
     "SYS",  # the mark that identities have been moved
 }

@@ -162,7 +162,7 @@ def test_a_campaign_s_list_was_looked_at_when_it_was_read(world: World, campaign
     late: Job = replace(job, id=read, campaign="c" if campaign else "")
     latest = world.records.control(job.id, ACCOUNT).suppressed_at
     look = Suppressed(world.records, world.clock)
-    found = look.among(late, chunk, [0], latest, reaches(unsubscribable=True))
+    found = look.among(late, chunk, [0], latest, reaches("email", unsubscribable=True))
     assert found == ({0: "unsubscribed"} if campaign else {})
 
 

@@ -85,10 +85,8 @@ def test_the_request_is_the_one_the_vendors_sdk_makes(changes: dict[str, str], s
         to=ONE.recipient.address, body=text, status_callback=f"{HOOK}?ref={ONE.ref}", validity_period=600, **sender
     )
     assert made.sid == SID
-    provider = Twilio(
-        http, "", {**SECRET, **changes}, Fixed(), webhook_url=HOOK, expires=lambda content, target: NOW + 600.9
-    )
-    assert provider.send(replace(CONTENT, text=text), [ONE], deadline=NOW + 5) == [TAKEN]
+    provider, one = twilio(http, **changes), replace(ONE, not_after=NOW + 600.9)
+    assert provider.send(replace(CONTENT, text=text), [one], deadline=NOW + 5) == [TAKEN]
     (theirs,), ((method, url, headers, body),) = recorder.seen, http.requests
     assert (method, url) == (theirs.method, theirs.url)
     assert parse_qs(body.decode()) == parse_qs(theirs.body)
@@ -121,12 +119,11 @@ def test_only_text_number_and_ref_leave() -> None:
 @pytest.mark.parametrize(
     ("left", "given"), [(0.9, None), (-5, None), (1, "1"), (59.5, "59"), (36_000, "36000"), (1e9, "36000")]
 )
-def test_what_is_no_longer_wanted_is_not_kept(left: float, given: str | None) -> None:
+def test_a_text_is_kept_no_longer_than_it_may_be_sent(left: float, given: str | None) -> None:
     http = FakeHttp()
-    provider = Twilio(http, "", SECRET, Fixed(), webhook_url=HOOK, expires=lambda content, target: NOW + left)
-    (outcome,) = provider.send(CONTENT, [ONE], deadline=NOW + 5)
+    (outcome,) = twilio(http).send(CONTENT, [replace(ONE, not_after=NOW + left)], deadline=NOW + 5)
     if given is None:
-        assert (outcome, http.requests) == (Rejected("expired", permanent=True), [])
+        assert (outcome, http.requests) == (NotStarted(), [])
     else:
         assert (outcome, http.form["ValidityPeriod"]) == (TAKEN, given)
 
@@ -150,10 +147,16 @@ def test_the_credential_says_how_long_a_text_may_wait() -> None:
 
 def test_a_message_without_an_expiry_has_no_validity() -> None:
     http = FakeHttp()
-    Twilio(http, "", SECRET, Fixed(), webhook_url=HOOK, expires=lambda content, target: None).send(
-        CONTENT, [ONE], deadline=NOW + 5
-    )
+    twilio(http).send(CONTENT, [ONE], deadline=NOW + 5)
     assert "ValidityPeriod" not in http.form
+
+
+def test_the_shorter_validity_counts() -> None:
+    for left, given in ((59.5, "59"), (7200.0, "600")):
+        http = FakeHttp()
+        one = replace(ONE, not_after=NOW + left)
+        assert twilio(http, validity_period="600").send(CONTENT, [one], deadline=NOW + 5) == [TAKEN]
+        assert http.form["ValidityPeriod"] == given
 
 
 @pytest.mark.parametrize(

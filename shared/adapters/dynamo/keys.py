@@ -14,6 +14,7 @@ Table `records` (pk, sk):
 | is this address suppressed? list, oldest key first | `A#account#SUP / sha256(address)` |
 | suppressions since a moment | `A#account#SUPLOG / 1790000000000#sha256` |
 | did this address unsubscribe? since a moment | `A#account#UNSUB / sha256(address)`, `A#account#UNSUBLOG / …` |
+| did this number stop SMS, calls, WhatsApp? | `A#account#STOPSMS / …`, `…#STOPVOICE / …`, `…#STOPWHATSAPP / …` |
 | when was an address last suppressed, or unsubscribed? | `A#account / SUPPRESSED` |
 | an account's jobs that wait for their time, soonest first | `A#account#DUE / not_before#job` |
 | was this request made before? | `I#account / sha256(key)` |
@@ -88,7 +89,13 @@ UPLOAD_PREFIX: Final = "U#"
 KEY_PREFIX: Final = "KEY#"
 HEIR_PREFIX: Final = "HEIR#"
 SUPPRESSED: Final = "SUPPRESSED"
-_LISTS: Final = {Reach.ALL: "SUP", Reach.CAMPAIGNS: "UNSUB"}
+_LISTS: Final = {
+    Reach.ALL: "SUP",
+    Reach.CAMPAIGNS: "UNSUB",
+    Reach.SMS: "STOPSMS",
+    Reach.VOICE: "STOPVOICE",
+    Reach.WHATSAPP: "STOPWHATSAPP",
+}
 
 
 def key(pk: str, sk: str) -> Key:

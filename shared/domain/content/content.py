@@ -3,6 +3,7 @@
 import json
 import zlib
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,23 @@ class Mailbox:
 
 
 @dataclass(frozen=True, slots=True)
+class Speech:
+    """How a call says its text.
+
+    Attributes:
+        language: BCP 47, e.g. `en-AU`; empty: the provider's own.
+        voice: name of a voice; empty: the provider's own for the language.
+        audio_url: https address of a recording that is played instead, where the provider plays one.
+        keys: keys that the recipient may press, and what each means to the account.
+    """
+
+    language: str = ""
+    voice: str = ""
+    audio_url: str = ""
+    keys: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Content:
     """What a job's messages say. `html` and `text`: at least one is there; `cc`, `bcc` only with one recipient.
 
@@ -31,6 +49,7 @@ class Content:
         merge: subject, `html` and `text` are templates, filled in for each recipient.
         unsubscribe: the address that each recipient's token is appended to for a one-click unsubscription, such as
             `https://mail.example.com/unsubscribe/`; empty: none is offered.
+        speech: how `text` is said in a call; None in a message that is read.
     """
 
     sender: Mailbox
@@ -44,11 +63,15 @@ class Content:
     attachments: tuple[Attachment, ...] = field(default=())
     merge: bool = False
     unsubscribe: str = ""
+    speech: Speech | None = None
 
 
 def pack(content: Content) -> bytes:
     """Serialise: JSON, compressed."""
-    return zlib.compress(json.dumps(asdict(content), ensure_ascii=False, separators=(",", ":")).encode(), 6)
+    fields = asdict(content)
+    if content.speech is None:
+        del fields["speech"]  # an e-mail is stored as it was before there were calls
+    return zlib.compress(json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode(), 6)
 
 
 def unpack(data: bytes) -> Content:
@@ -66,4 +89,9 @@ def unpack(data: bytes) -> Content:
         attachments=tuple(Attachment(**a) for a in raw["attachments"]),
         merge=raw["merge"],
         unsubscribe=raw["unsubscribe"],
+        speech=_speech(raw.get("speech")),
     )
+
+
+def _speech(raw: dict[str, Any] | None) -> Speech | None:
+    return Speech(**{**raw, "keys": tuple((k, v) for k, v in raw["keys"])}) if raw else None

@@ -26,6 +26,12 @@ class WordKind(StrEnum):
     """The recipient has unsubscribed at the provider; says nothing of the attempt."""
     RESUBSCRIBED = "resubscribed"
     """The recipient has taken that back."""
+    STOPPED = "stopped"
+    """The recipient wants no more messages by this channel: by a key in a call, or by a word in an SMS."""
+    STARTED = "started"
+    """The recipient has taken that back."""
+    PRESSED = "pressed"
+    """The recipient has pressed a key in a call. `code`: the key; it changes no state."""
     ABSENT = "absent"
     """Asked, the provider proved that it never took the attempt; counts for what is UNKNOWN, nothing else."""
 
@@ -33,8 +39,10 @@ class WordKind(StrEnum):
 HARD: Final = frozenset({WordKind.BOUNCED, WordKind.COMPLAINED})
 SOFT: Final = frozenset({WordKind.DROPPED, WordKind.BLOCKED, WordKind.FAILED_TEMPORARILY})
 SUPPRESSES: Final = HARD
-WISHES: Final = frozenset({WordKind.UNSUBSCRIBED, WordKind.RESUBSCRIBED})
-"""What a recipient wants of campaigns to come; no part of an attempt's story, so no record of it holds them."""
+CHANNEL_WISHES: Final = frozenset({WordKind.STOPPED, WordKind.STARTED})
+"""What a recipient wants of everything to come by the channel of the message."""
+WISHES: Final = frozenset({WordKind.UNSUBSCRIBED, WordKind.RESUBSCRIBED}) | CHANNEL_WISHES
+"""What a recipient wants of messages to come; no part of an attempt's story, so no record of it holds them."""
 
 
 def leaves(word: WordKind, code: str) -> bool:

@@ -100,6 +100,8 @@ SUPPRESSED: Final = "suppressed"
 of the cell, 0 if there was none."""
 UNSUBSCRIBED: Final = "unsubscribed"
 """The same of one who had unsubscribed."""
+STOPPED: Final = "stopped"
+"""The same of one who wants no more messages by this channel."""
 ERASED: Final = "erased"
 """The same of one whose data were erased."""
 

@@ -1,19 +1,25 @@
-"""What stops mail to an address: a suppression, everything; an unsubscription, what asks to leave such people out."""
+"""What stops messages to an address: a suppression, all; an unsubscription, campaigns; a stop, one channel."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.jobs.outcomes import SUPPRESSED, UNSUBSCRIBED
+from shared.domain.jobs.outcomes import STOPPED, SUPPRESSED, UNSUBSCRIBED
 
 
 class Reach(StrEnum):
-    """What is no longer sent to an address; the two are kept apart, and one address may have both."""
+    """What is no longer sent to an address. The lists are kept apart, and an address may be on several."""
 
     ALL = "all"
     """Everything: the mailbox does not exist, its owner complained, the account's owner wants it so."""
     CAMPAIGNS = "campaigns"
     """Campaigns, and batches that offer an unsubscription: its owner has unsubscribed."""
+    SMS = "sms"
+    """SMS: its owner answered STOP."""
+    VOICE = "voice"
+    """Calls: its owner pressed 9 in one."""
+    WHATSAPP = "whatsapp"
+    """WhatsApp: its owner answered STOP there."""
 
     @property
     def code(self) -> str:
@@ -21,13 +27,28 @@ class Reach(StrEnum):
         return CODES[self]
 
 
-CODES: Final = {Reach.ALL: SUPPRESSED, Reach.CAMPAIGNS: UNSUBSCRIBED}
-"""In the order of their weight: who has both is `suppressed`."""
+CODES: Final = {
+    Reach.ALL: SUPPRESSED,
+    Reach.CAMPAIGNS: UNSUBSCRIBED,
+    Reach.SMS: STOPPED,
+    Reach.VOICE: STOPPED,
+    Reach.WHATSAPP: STOPPED,
+}
+"""In the order of their weight: an address on several lists has the code of the first."""
+BY_CHANNEL: Final = {reach.value: reach for reach in (Reach.SMS, Reach.VOICE, Reach.WHATSAPP)}
+"""Channel → the list of those who want no more messages by it; of e-mail there is none."""
 
 
-def reaches(*, unsubscribable: bool) -> tuple[Reach, ...]:
-    """Return what a message has to heed; `unsubscribable`: it is a campaign's, or offers an unsubscription."""
-    return tuple(Reach) if unsubscribable else (Reach.ALL,)
+def reaches(channel: str, *, unsubscribable: bool) -> tuple[Reach, ...]:
+    """Return the lists that a message heeds.
+
+    Args:
+        channel: that the message goes by.
+        unsubscribable: it is a campaign's, or offers an unsubscription.
+    """
+    own = BY_CHANNEL.get(channel)
+    found = (Reach.ALL, Reach.CAMPAIGNS) if unsubscribable else (Reach.ALL,)
+    return found if own is None else (*found, own)
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,7 @@ class Intake:
     @as_value
     def wanted(self, campaign: Campaign, identity: str) -> None:
         """Check that a recipient, given as a normalised key, neither is suppressed nor has unsubscribed."""
-        for reach in reaches(unsubscribable=campaign.unsubscribe):
+        for reach in reaches(campaign.channel, unsubscribable=campaign.unsubscribe):
             if self._unwanted.check(campaign.namespace, [identity], reach=reach):
                 raise Decline("no_valid_recipient", FieldFault("recipient", f"The recipient is {reach.code}."))
 
@@ -172,7 +172,7 @@ class Intake:
         """Return who is not to be sent to, by normalised key, and the code of each; the weightier of two."""
         keys = [r.key for r in found if isinstance(r, Address)]
         codes: dict[str, str] = {}
-        for reach in reaches(unsubscribable=asked.unsubscribe) if keys else ():
+        for reach in reaches(CHANNEL, unsubscribable=asked.unsubscribe) if keys else ():
             stored = self._unwanted.check(asked.namespace, keys, reach=reach)
             codes = dict.fromkeys(stored, reach.code) | codes
         return codes

@@ -15,7 +15,7 @@ from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.passes import Passing, Past
 from shared.domain.jobs.states import ACTIVE, Cell
 from shared.domain.lanes import backoff
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import reaches
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.ports import Clock, Lanes, LedgerStore, Records
 
@@ -165,7 +165,8 @@ class Recovery:
             windows, _ = self._records.details(expired.job, expired.chunk)
             for entry in (e for w in windows for e in w.entries if e.kind is Kind.INVALID):
                 silent.pop(entry.index, None)
-        found = self._records.suppressed(job.namespace, set(silent.values()), tuple(Reach)) if silent else {}
+        heeded = reaches(job.channel, unsubscribable=True)
+        found = self._records.suppressed(job.namespace, set(silent.values()), heeded) if silent else {}
         for i, key in silent.items():
             if key in found:
                 yield Entry(i, expired.cells[i] >> 4, Kind.INVALID, code=found[key].code)

@@ -298,7 +298,7 @@ class Sender:
         stale = lease.looked_for != latest and now - lease.looked_at >= LOOK_AGAIN
         if lease.suppressed is None or stale:
             waiting = lease.ledger.having(Cell.QUEUED)
-            heeded = reaches(unsubscribable=bool(lease.composition.content.unsubscribe))
+            heeded = reaches(job.channel, unsubscribable=bool(lease.composition.content.unsubscribe))
             lease.suppressed = self._suppressed.among(job, lease.chunk, waiting, latest, heeded)
             lease.looked_at = now
             # A moment is noted before its entry is stored, so that entries of the last ones may not have shown yet.

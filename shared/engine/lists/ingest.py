@@ -141,7 +141,8 @@ class _Lease:
     def _unwanted(self) -> Skips:
         held = self.held
         campaign = self._parts.campaigns.get(held.campaign)
-        heeded = reaches(unsubscribable=campaign is not None and campaign.unsubscribe)
+        channel = campaign.channel if campaign is not None else ""
+        heeded = reaches(channel, unsubscribable=campaign is not None and campaign.unsubscribe)
         whose = campaign.namespace if campaign is not None else held.account
         return Unwanted(self._parts.records, whose, heeded)
 

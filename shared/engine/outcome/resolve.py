@@ -120,7 +120,7 @@ class Resolution:
         if content is None:
             return
         composition = Composition(job, content, self._links)
-        heeded = reaches(unsubscribable=bool(content.unsubscribe))
+        heeded = reaches(job.channel, unsubscribable=bool(content.unsubscribe))
         last = deadline - self._call_timeout - MARGIN
         for index, at in made.items():
             now = self._clock.now()

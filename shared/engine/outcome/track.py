@@ -16,12 +16,12 @@ from shared.domain.ids import Ref
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs import passes
 from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
-from shared.domain.jobs.feedback import SOFT, SUPPRESSES, WISHES, WordKind, leaves, state_of
+from shared.domain.jobs.feedback import CHANNEL_WISHES, SOFT, SUPPRESSES, WISHES, WordKind, leaves, state_of
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
-from shared.domain.jobs.outcomes import UNSUBSCRIBED
+from shared.domain.jobs.outcomes import STOPPED, UNSUBSCRIBED
 from shared.domain.jobs.states import MAX_ATTEMPTS, RANK, Cell, reopened
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import BY_CHANNEL, Reach
 from shared.engine.lane.recovery import Recovery
 from shared.engine.pool import Pool
 from shared.ports import Clock, LedgerStore, Records, Retriable
@@ -220,6 +220,7 @@ class Tracker:
             return 0, later
         # Before the rest: a message that a provider drops for it is tried again, and must find who has unsubscribed.
         self._heed(job, number, now)
+        self._stop(job, number, now)
         about = [said for said in now if said[1] not in WISHES]
         if about:
             self._record(job, number, ledger, credential, about)
@@ -327,6 +328,20 @@ class Tracker:
                 self._records.suppress(
                     job.account, key, UNSUBSCRIBED, moment, reach=Reach.CAMPAIGNS, job=job.id, channel=job.channel
                 )
+
+    def _stop(self, job: Job, number: int, words: Sequence[Said]) -> None:
+        """Heed who wants no more messages by this channel, or wants them again: their latest word of those at hand."""
+        reach = BY_CHANNEL.get(job.channel)
+        if reach is None:
+            return
+        said = sorted((w.at, k is WordKind.STARTED, r.index) for r, k, w in words if k in CHANNEL_WISHES)
+        latest = {index: back for _, back, index in said}
+        for index, key in self._keys(job, number, latest).items():
+            if latest[index]:
+                self._records.allow(job.account, key, reach=reach, reason=STOPPED)
+            else:
+                moment = self._now_and_then()
+                self._records.suppress(job.account, key, STOPPED, moment, reach=reach, job=job.id, channel=job.channel)
 
     def _keys(self, job: Job, number: int, indices: Collection[int]) -> dict[int, str]:
         """Return the normalised addresses of some recipients of a chunk; of tests nobody's."""

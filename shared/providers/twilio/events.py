@@ -106,25 +106,38 @@ class TwilioWebhooks:
             raise BadSignature("wrong_signature")
 
     def words(self, headers: Mapping[str, str], body: bytes) -> Reading:
-        """Return the word of a callback, if it is ours. Twilio tells no time, so it is that of the post.
+        """Return the words of a callback, if it is ours. Twilio gives no time, so it is that of the post.
 
         Raises:
-            BadEvents: the body is not a form with `MessageSid` and `MessageStatus`.
+            BadEvents: the body is not a form about a message or a call.
         """
-        fields = _fields(body)
-        if fields is None:
+        every = _fields(body)
+        if every is None:
             raise BadEvents("not_a_form")
-        sid, status = (fields.get(name, [""])[0] for name in ("MessageSid", "MessageStatus"))
+        fields = {name: values[0] for name, values in every.items()}
+        ref = parse_qs(headers.get(POSTED_TO, "").partition("?")[2]).get(REF_QUERY, [""])[0]
+        at = int(text) if digits(text := headers.get(POSTED_AT, "")) else 0
+        if "CallSid" in fields and "MessageSid" not in fields:
+            return self._call(ref, fields, headers, at)
+        sid, status = fields.get("MessageSid", ""), fields.get("MessageStatus", "")
         if not sid or not status:
             raise BadEvents("no_status")
-        ref = parse_qs(headers.get(POSTED_TO, "").partition("?")[2]).get(REF_QUERY, [""])[0]
-        code = fields.get("ErrorCode", [""])[0]
+        code = fields.get("ErrorCode", "")
         code = code if _CODE.fullmatch(code) and code.strip("0") else ""
         kind = _kind(status, code)
         if kind is None or Ref.parse(ref) is None:
             return Reading(1, [])
-        at = headers.get(POSTED_AT, "")
-        return Reading(1, [Word(ref, kind.value, int(at) if digits(at) else 0, clean(sid, MAX_ID), code)])
+        return Reading(1, [Word(ref, kind.value, at, clean(sid, MAX_ID), code)])
+
+    def _call(self, ref: str, fields: Mapping[str, str], headers: Mapping[str, str], at: int) -> Reading:
+        """Read a post about a call."""
+        if not fields["CallSid"] or not (fields.get("CallStatus") or "Digits" in fields):
+            raise BadEvents("no_status")
+        if Ref.parse(ref) is None:
+            return Reading(1, [])
+        from shared.providers.twilio.call_events import call_words  # noqa: PLC0415 - most posts are about texts
+
+        return call_words(ref, fields, headers.get(POSTED_TO, ""), at)
 
 
 def _kind(status: str, code: str) -> WordKind | None:

@@ -1,4 +1,4 @@
-"""Twilio: SMS by the Messages resource; its status callbacks are read in `twilio_events`.
+"""Twilio: SMS by the Messages resource; `events` reads its status callbacks, `calls` makes calls.
 
 Sources (twilio.com/docs): messaging/api/message-resource (fields, limits), usage/requests-to-twilio (Basic auth),
 api/errors/<code> (codes), usage/webhooks (`StatusCallback`).
@@ -14,13 +14,14 @@ idempotent send and its list of messages does not show that URL, so an attempt o
 import base64
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, Final
 from urllib.parse import quote_plus, urlencode
 
 from shared.contracts import WEBHOOK_PATH
 from shared.domain.content.content import Content
-from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import MAX_ID, ErrorRule, ask, clean, fault, keys, own_answer, perform, wait
 from shared.providers.registry import Needs, SecretField
@@ -107,15 +108,17 @@ class Twilio:
         http: the transport.
         base_url: empty for Twilio's own in the US.
         secret: see the module; where something is missing every message is refused, and nothing is sent.
-        clock: for `Retry-After` as a date, and for what is left of an expiry.
+        clock: for `Retry-After` as a date, and for what is left of a message's time.
         webhook_url: where callbacks come in; the secret's own goes before it.
-        expires: tells the Unix seconds after which a message is no longer wanted, None for never; Twilio keeps none
-            longer, and one that is too late is not sent.
     """
 
     name = "twilio"
     per_call = 1
     has_feedback = True
+    resource = "Messages"
+    """Where messages are created."""
+    refusals: Mapping[int, ErrorRule] = REFUSALS
+    throttled: frozenset[int] = THROTTLED
 
     def __init__(
         self,
@@ -125,11 +128,9 @@ class Twilio:
         clock: Clock,
         *,
         webhook_url: str = "",
-        expires: Callable[[Content, Target], float | None] | None = None,
     ) -> None:
         self._http = http
         self._clock = clock
-        self._expires = expires
         sid = secret.get("account_sid", "").strip()
         token = next(iter(keys(secret.get("auth_token", ""))), "")
         key = secret.get("api_key", "").strip() or (f"{sid}:{token}" if token else "")
@@ -140,7 +141,7 @@ class Twilio:
         self._missing = _missing(sid, key, self._sender[1], self._webhook)
         if self._validity and not _is_validity(self._validity):
             self._missing = "invalid_validity_period"
-        self._url = f"{(base_url or BASE_URL).rstrip('/')}/2010-04-01/Accounts/{sid}/Messages.json"
+        self._url = f"{(base_url or BASE_URL).rstrip('/')}/2010-04-01/Accounts/{sid}/{self.resource}.json"
         self._headers = {
             "Authorization": "Basic " + base64.b64encode(key.encode("utf-8", "replace")).decode(),
             "Content-Type": "application/x-www-form-urlencoded",
@@ -167,34 +168,43 @@ class Twilio:
             deadline: Unix seconds by which the answer must have come.
         """
         (target,) = targets
-        form = self._form(content, target)
-        if isinstance(form, Rejected):
-            return [form]
-        response = yield from ask("POST", self._url, headers=self._headers, body=form, deadline=deadline)
+        fields = self._refused(target) or self.fields(content, target)
+        if not isinstance(fields, list):
+            return [fields]
+        body = "&".join([f"{name}={quote_plus(value, errors='replace')}" for name, value in fields]).encode()
+        response = yield from ask("POST", self._url, headers=self._headers, body=body, deadline=deadline)
         return [self._outcome(response) if isinstance(response, Response) else response]
 
-    def _form(self, content: Content, target: Target) -> bytes | Rejected:
-        """Serialise a message, or say why there is none."""
-        if self._missing:
-            return Rejected(self._missing, permanent=False, provider_down=True)
-        to = target.recipient.address
-        if not E164.fullmatch(to):
-            return INVALID_RECIPIENT.rejected()
+    def fields(self, content: Content, target: Target) -> list[tuple[str, str]] | Rejected | NotStarted:
+        """Return the form's fields, or say why there is no message."""
         if not content.text.strip():
             return EMPTY.rejected()
         if len(content.text) > MAX_BODY:
             return TOO_LONG.rejected()
-        fields = [("To", to), self._sender, ("Body", content.text)]
-        fields.append(("StatusCallback", f"{self._webhook}?{urlencode({REF_QUERY: target.ref})}"))
-        expiry = self._expires(content, target) if self._expires else None
-        if expiry is not None:
-            left = math.floor(expiry - self._clock.now())
-            if left < MIN_VALIDITY:
-                return Rejected("expired", permanent=True)
-            fields.append(("ValidityPeriod", str(min(left, MAX_VALIDITY))))
-        elif self._validity:
-            fields.append(("ValidityPeriod", self._validity))
-        return "&".join([f"{name}={quote_plus(value, errors='replace')}" for name, value in fields]).encode()
+        validity = self._seconds_of(target)
+        if isinstance(validity, NotStarted):
+            return validity
+        fields = [("To", target.recipient.address), self._sender, ("Body", content.text)]
+        fields.append(("StatusCallback", self._callback(target)))
+        return [*fields, ("ValidityPeriod", validity)] if validity else fields
+
+    def _refused(self, target: Target) -> Rejected | None:
+        """Return why nothing can be sent by this credential, or to this recipient."""
+        if self._missing:
+            return Rejected(self._missing, permanent=False, provider_down=True)
+        return None if E164.fullmatch(target.recipient.address) else INVALID_RECIPIENT.rejected()
+
+    def _callback(self, target: Target) -> str:
+        return f"{self._webhook}?{urlencode({REF_QUERY: target.ref})}"
+
+    def _seconds_of(self, target: Target) -> str | NotStarted:
+        """Return how long Twilio may keep a message; empty: as long as it does by itself."""
+        if not target.not_after:
+            return self._validity
+        left = math.floor(target.not_after - self._clock.now())
+        if left < MIN_VALIDITY:
+            return NotStarted()
+        return str(min(left, int(self._validity or MAX_VALIDITY)))
 
     def _outcome(self, response: Response) -> Outcome:
         status, answer = response.status, own_answer(response.body)
@@ -202,9 +212,9 @@ class Twilio:
             sid = clean(answer.get("sid"), MAX_ID)
             return Accepted(sid) if sid and isinstance(answer.get("status"), str) else Unknown("malformed_answer")
         code = _code(answer)
-        if status == _TOO_MANY or (_BAD_REQUEST <= status < _BROKEN and code in THROTTLED):
+        if status == _TOO_MANY or (_BAD_REQUEST <= status < _BROKEN and code in self.throttled):
             return Throttled(wait(response.headers.get("retry-after", ""), self._clock.now()))
-        named = REFUSALS.get(code) if _BAD_REQUEST <= status < _BROKEN else None
+        named = self.refusals.get(code) if _BAD_REQUEST <= status < _BROKEN else None
         refusal = named or STATUSES.get(status)
         if refusal is not None:
             return refusal.rejected()
@@ -239,9 +249,15 @@ def _code(answer: Mapping[str, Any]) -> int:
 def _build(needs: Needs) -> Twilio:
     path = WEBHOOK_PATH.format(provider=Twilio.name, credential_id=needs.credential.id) if needs.credential else ""
     webhook_url = needs.public_url + path if needs.public_url and path else ""
-    return Twilio(needs.http, needs.base_url, needs.secret, needs.clock, webhook_url=webhook_url)
+    module, name = KINDS.get(needs.credential.channel if needs.credential else "", (__name__, Twilio.__name__))
+    kind: type[Twilio] = getattr(import_module(module), name)
+    return kind(needs.http, needs.base_url, needs.secret, needs.clock, webhook_url=webhook_url)
 
 
+KINDS: Final[Mapping[str, tuple[str, str]]] = {
+    "voice": ("shared.providers.twilio.calls", "TwilioCalls"),
+}
+"""Channel → module and class of what sends by it. A lane loads the one that it needs; the others are for SMS."""
 PROVIDER: Final = _build
 WEBHOOKS: Final = TwilioWebhooks
 SECRET: Final = (
@@ -251,5 +267,7 @@ SECRET: Final = (
     SecretField("messaging_service_sid", "the messaging service that sends instead, MG…", required=False),
     SecretField("api_key", "an API key as SK…:secret, which calls instead of the auth token", required=False),
     SecretField("validity_period", "seconds after which Twilio gives a text up, up to 36000", required=False),
+    SecretField("ring_seconds", "seconds that a phone rings, 5 to 600; else 60", required=False),
+    SecretField("machine_detection", "for calls: DetectMessageEnd (if empty), Enable, or off", required=False),
     SecretField("webhook_url", "where callbacks come in, if not at the API's address", required=False, feedback=True),
 )

@@ -105,7 +105,8 @@ class Eraser:
         owners = {namespace(account, test=test): account for account in accounts for test in (False, True)}
         places = {keys.suppression(name, "", reach)["pk"]["S"]: name for name in owners for reach in Reach}
         digest = address_hash(self._key)
-        for reach, kind in ((Reach.ALL, "suppressions hashed"), (Reach.CAMPAIGNS, "unsubscriptions hashed")):
+        kinds = {Reach.ALL: "suppressions hashed", Reach.CAMPAIGNS: "unsubscriptions hashed"}
+        for reach, kind in {**dict.fromkeys(Reach, "stops hashed"), **kinds}.items():
             wanted = [keys.suppression(name, digest, reach) for name in owners]
             for item in self._db.batch_get(self._table, wanted):
                 if codec.text(item, "address") == _hashed(digest):

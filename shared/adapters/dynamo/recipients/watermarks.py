@@ -7,7 +7,13 @@ from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number
 from shared.domain.recipients.suppressions import Reach
 
-_NAMES: Final = {Reach.ALL: "at", Reach.CAMPAIGNS: "unsubscribed"}
+_NAMES: Final = {
+    Reach.ALL: "at",
+    Reach.CAMPAIGNS: "unsubscribed",
+    Reach.SMS: "sms",
+    Reach.VOICE: "voice",
+    Reach.WHATSAPP: "whatsapp",
+}
 
 
 def suppressing(db: Dynamo, table: str, namespace: str, now: int, reach: Reach = Reach.ALL) -> None:

@@ -1,0 +1,81 @@
+"""Twilio's posts about calls: the status callback of a call's end, and each key that its recipient presses.
+
+Sources (twilio.com/docs): voice/api/call-resource#statuscallback (`CallStatus`, `SipResponseCode`, `AnsweredBy`),
+voice/twiml/gather (`Digits`).
+
+A key is answered with TwiML: 1 has the message repeated; after any other key the call ends. 9 is the recipient's wish
+to get no more calls. Of other keys, only those that the message offers are words.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import parse_qs
+
+from shared.contracts import Word
+from shared.domain.jobs.feedback import WordKind
+from shared.ports import Reading, WebhookReply
+from shared.providers._common import MAX_ID, clean, redacted
+from shared.providers.twilio.twiml import HANG_UP, REPEAT, SCRIPT_QUERY, STOP, TYPE, Script, document, unpack
+
+STATUSES: Final[Mapping[str, WordKind]] = {
+    "queued": WordKind.ACCEPTED,
+    "initiated": WordKind.ACCEPTED,
+    "ringing": WordKind.ACCEPTED,
+    "in-progress": WordKind.ACCEPTED,
+    "completed": WordKind.DELIVERED,
+    "busy": WordKind.FAILED_TEMPORARILY,
+    "no-answer": WordKind.FAILED_TEMPORARILY,
+    "failed": WordKind.FAILED_TEMPORARILY,
+    "canceled": WordKind.DROPPED,
+}
+"""Status of a call → word. A busy phone, one that nobody takes and a failed connection are worth another try."""
+GONE: Final = frozenset({"410", "604"})
+"""SIP: the number is gone, or exists nowhere. 404 says as much of one carrier only, which may be wrong."""
+FAX: Final = "fax"
+
+
+def call_words(ref: str, fields: Mapping[str, str], url: str, at: int) -> Reading:
+    """Read a post about a call that is ours.
+
+    Args:
+        ref: of the attempt.
+        fields: of the form, each with its first value.
+        url: that it was posted to.
+        at: Unix seconds when it came in.
+    """
+    sid = clean(fields.get("CallSid", ""), MAX_ID)
+    if "Digits" in fields:
+        return _key(ref, fields["Digits"], url, at, sid)
+    kind = STATUSES.get(fields.get("CallStatus", ""))
+    if kind is None:
+        return Reading(1, [])
+    answered, sip = fields.get("AnsweredBy", ""), fields.get("SipResponseCode", "")
+    code = ""
+    if kind is WordKind.DELIVERED:
+        code = "" if answered in ("", "human", "unknown") else f"answered_by_{clean(answered, MAX_ID)}"
+        if answered == FAX:
+            kind = WordKind.BLOCKED
+    elif kind is WordKind.FAILED_TEMPORARILY:
+        status = fields["CallStatus"].replace("-", "_")
+        code = f"sip_{clean(sip, MAX_ID)}" if status == "failed" and sip else status
+        kind = WordKind.BOUNCED if status == "failed" and sip in GONE else kind
+    return Reading(1, [Word(ref, kind.value, at, sid, code)])
+
+
+def _key(ref: str, digits: str, url: str, at: int, sid: str) -> Reading:
+    script = unpack(parse_qs(url.partition("?")[2]).get(SCRIPT_QUERY, [""])[0])
+    if script is None:
+        return Reading(1, [], WebhookReply(TYPE, HANG_UP))
+    meanings = {REPEAT: "repeat", STOP: "stop", **dict(script.keys)}
+    words = []
+    if digits in meanings:
+        words.append(Word(ref, WordKind.PRESSED.value, at, sid, digits, redacted(clean(meanings[digits], MAX_ID))))
+    if digits == STOP:
+        words.append(Word(ref, WordKind.STOPPED.value, at, sid, digits))
+    return Reading(1, words, WebhookReply(TYPE, _next(script, digits)))
+
+
+def _next(script: Script, digits: str) -> str:
+    """Return what the call does now."""
+    again = script.repeated() if digits == REPEAT else None
+    return HANG_UP if again is None else document(again)
