@@ -63,7 +63,6 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
         422,
         "At its rate the list takes longer to send than it is kept; `errors` has the days. Raise the rate or split it.",
     ),
-    "channel_unavailable": (422, "There is no provider for this channel yet."),
     "no_route": (422, "No credential for this channel is open to the account."),
     "idempotency_mismatch": (422, "The Idempotency-Key was used before with another request."),
     "rate_limited": (429, "Too many requests."),
@@ -83,7 +82,6 @@ FIELDS: Final[Mapping[str, str]] = {
     "from_missing": "template.from",
     "rate_too_high": "rate",
     "takes_too_long": "rate",
-    "channel_unavailable": "channel",
     "no_route": "route",
     "idempotency_mismatch": "Idempotency-Key",
 }

@@ -59,7 +59,7 @@ def test_a_repeated_template_is_made_once(api: Api) -> None:
         ({"body": "{{ unclosed"}, "invalid_template", ["body"]),
         ({"subject": "{{/x}}", "text": "{{!x}}"}, "invalid_template", ["subject", "text"]),
         ({"from": "x@elsewhere.org"}, "from_not_allowed", ["from"]),
-        ({"channel": "voice"}, "channel_unavailable", ["channel"]),
+        ({"channel": "fax"}, "validation_failed", ["channel"]),
         ({"extra": 1}, "validation_failed", ["extra"]),
     ],
 )

@@ -14,8 +14,10 @@ from shared.domain.recipients.reader import RecipientFault
 from shared.engine.lane.compose import MAX_MESSAGE
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = {*get_args(ChannelName), "whatsapp"}
+NAMES = {*get_args(ChannelName)}
+STOPS = "shared/domain/recipients/suppressions.py"
 ALLOWED = {
+    **dict.fromkeys(((STOPS, x) for x in ("sms", "voice", "whatsapp")), "a list of numbers that stopped a channel"),
     ("shared/domain/content/templates.py", "sms"): "a kind of template, stored with nothing",
     ("functions/api/campaigns/requests.py", "email"): "an example in the API document",
     ("cli/sending/running.py", "sms"): "a field of the API's preview",

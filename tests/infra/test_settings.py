@@ -56,7 +56,10 @@ WRONG: dict[str, tuple[Change, str]] = {
     "id too long": (credential(id="a" * 33), "is not 1 to 32"),
     "id reserved": (credential(id="test"), "credentials[0].id: 'test' is reserved"),
     "id of a dead-letter queue": (credential(id="big-dlq"), "credentials[0].id: 'big-dlq' ends with -dlq"),
-    "channel unknown": (credential(channel="fax"), "credentials[0].channel: Input should be 'email', 'sms' or 'voice'"),
+    "channel unknown": (
+        credential(channel="fax"),
+        "credentials[0].channel: Input should be 'email', 'sms', 'voice' or 'whatsapp'",
+    ),
     "one worker": (credential(workers=1), "credentials[0].workers: Input should be greater than or equal to 2"),
     "negative bound of a call": (credential(per_call=-1), "credentials[0].per_call: "),
     "nobody may use it": (credential(accounts=[]), "credentials[0].accounts"),

@@ -11,7 +11,6 @@ from shared.domain.channels.lookup import CHANNELS
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)]
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 Channel = Annotated[ChannelName, WithJsonSchema({"type": "string", "enum": sorted(CHANNELS)})]
-"""The document has the channels that there are; another one that is planned is `channel_unavailable`."""
 MAX_PARAMS: Final = 64
 MIN_RATE: Final = 0.1
 """Messages per second. A slower campaign's slots are so long on its credential's clock that batches, also those of

@@ -37,7 +37,7 @@ def create(call: Call[Nothing, NewCampaign]) -> Answer:
 def _campaign(call: Call[Nothing, NewCampaign]) -> Campaign:
     body = call.body
     intake = call.services.intake
-    channel = accepted(intake.channel(body.channel))
+    channel = body.channel
     if "unsubscribe" in body.model_fields_set:
         _may_offer(channel, body.unsubscribe)
     credential = accepted(intake.credential(call.key.account, channel, body.credential_id, test=call.key.test))
@@ -155,7 +155,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         query=Nothing,
         body=NewCampaign,
         answers={201: CampaignView},
-        problems=(*_SAID, "channel_unavailable", "credential_not_found", "no_route", "not_found"),
+        problems=(*_SAID, "credential_not_found", "no_route", "not_found"),
         body_required=True,
         idempotent=True,
     ),

@@ -7,7 +7,6 @@ from functions.api.call import Call
 from functions.api.campaigns.requests import NewTemplate, TemplateVersion, VersionQuery
 from functions.api.campaigns.rules import message_of, owned_template
 from functions.api.campaigns.views import Deleted, TemplatePage, TemplateView, template_item, template_view
-from functions.api.declined import accepted
 from functions.api.requests import Paging
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act, Event, audited
@@ -28,7 +27,7 @@ def create(call: Call[Nothing, NewTemplate]) -> Answer:
     """Store a template."""
     body = call.body
     try:
-        channel = accepted(call.services.intake.channel(body.channel))
+        channel = body.channel
         message = message_of(call, channel, body)
     except Problem as problem:
         return repeat_or_raise(call, 201, problem)
@@ -127,7 +126,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         query=Nothing,
         body=NewTemplate,
         answers={201: TemplateView},
-        problems=(*_SAID, "channel_unavailable"),
+        problems=_SAID,
         body_required=True,
         idempotent=True,
     ),

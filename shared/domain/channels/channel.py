@@ -13,8 +13,8 @@ from shared.domain.content.sms import Segments
 from shared.domain.content.templates import TemplateKind
 from shared.domain.recipients.reader import Read
 
-ChannelName = Literal["email", "sms", "voice"]
-"""The channels that exist and those that are planned. Settings and the API accept these names and no others."""
+ChannelName = Literal["email", "sms", "voice", "whatsapp"]
+"""The channels that exist. Settings and the API accept these names and no others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,11 @@ from shared.contracts import ANY_CHANNEL
 from shared.domain.channels.channel import Channel
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.sms import SMS
+from shared.domain.channels.voice import VOICE
+from shared.domain.channels.whatsapp import WHATSAPP
 
-CHANNELS: Final[Mapping[str, Channel]] = {c.name: c for c in (EMAIL, SMS)}
-"""All channels. A new one is added here, and in `channel.ChannelName` if its name is not planned yet."""
+CHANNELS: Final[Mapping[str, Channel]] = {c.name: c for c in (EMAIL, SMS, VOICE, WHATSAPP)}
+"""All channels. A new one is added here and in `channel.ChannelName`."""
 
 
 def channel_of(name: str) -> Channel:
@@ -25,7 +27,7 @@ def channel_of(name: str) -> Channel:
 
 
 def carried(name: str) -> tuple[Channel, ...]:
-    """Return what a credential carries that declares this channel: all for `any`, none for one that is only planned."""
+    """Return what a credential carries that declares this channel: all for `any`."""
     if name == ANY_CHANNEL:
         return tuple(CHANNELS.values())
     return (CHANNELS[name],) if name in CHANNELS else ()

@@ -89,11 +89,6 @@ class Intake:
         return routes.begin_at(wanted, self._clock.now())
 
     @as_value
-    def channel(self, given: str) -> str:
-        """Return a channel that there is a provider for."""
-        return routes.channel_of(given)
-
-    @as_value
     def credential(self, account: str, channel: str, wanted: str | None, *, test: bool) -> str:
         """Return the credential of a campaign.
 

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from typing import Final
 
 from shared.contracts import TEST_CREDENTIAL, Routing, Settings
-from shared.domain.channels.lookup import CHANNELS
 from shared.engine.intake.declined import Decline, FieldFault, invalid
 from shared.engine.intake.request import SendRequest
 
@@ -29,13 +28,6 @@ def begin_at(wanted: datetime | None, now: float) -> int:
     return int(wanted.timestamp() * 1000)
 
 
-def channel_of(given: str) -> str:
-    """Return a channel; `Decline` if there is no provider for it."""
-    if given not in CHANNELS:
-        raise Decline("channel_unavailable", FieldFault("channel", "There is no provider for it."))
-    return given
-
-
 def route_of(asked: SendRequest, channel: str, settings: Settings) -> tuple[str, ...]:
     """Return the credentials to use; a test key's request takes the built-in one, but names only what a live one may.
 
@@ -52,7 +44,7 @@ def route_of(asked: SendRequest, channel: str, settings: Settings) -> tuple[str,
             if name not in declared:
                 raise Decline("credential_not_found", FieldFault("route", "Not a credential open to the account."))
             if declared[name].channel != channel:
-                raise invalid("route", "A credential is not one for e-mail.")
+                raise invalid("route", "A credential is of another channel.")
         route = tuple(asked.route)
     if asked.test:
         return (TEST_CREDENTIAL,)

@@ -175,6 +175,7 @@ class _Texts:
             headers=headers,
             attachments=c.attachments,
             unsubscribe=c.unsubscribe,
+            speech=c.speech,
         )
 
 

@@ -10,9 +10,9 @@ from shared.domain.recipients.suppressions import Reach
 _NAMES: Final = {
     Reach.ALL: "at",
     Reach.CAMPAIGNS: "unsubscribed",
-    Reach.SMS: "sms",
-    Reach.VOICE: "voice",
-    Reach.WHATSAPP: "whatsapp",
+    Reach.SMS: "stopped_sms",
+    Reach.VOICE: "stopped_voice",
+    Reach.WHATSAPP: "stopped_whatsapp",
 }
 
 

@@ -1,0 +1,28 @@
+"""Voice: a call that says one text, or plays a recording, from the credential's own number."""
+
+from typing import Final
+
+from shared.domain.channels.channel import Channel
+from shared.domain.content.templates import TemplateKind
+from shared.domain.recipients.reader import Read, number_reader
+
+MAX_TEXT: Final = 900
+"""Characters: about a minute. A provider takes each call's text twice in 4,000 characters (docs/adr/0107)."""
+
+
+class _Voice(Channel):
+    def reader(self, region: str = "") -> Read:
+        return number_reader(region)
+
+
+VOICE: Final = _Voice(
+    name="voice",
+    noun="A call",
+    kinds={"body": TemplateKind.TEXT},
+    names_sender=False,
+    offers_links=False,
+    numbers=True,
+    example="+14155550100",
+    max_text=MAX_TEXT,
+    too_long="speech_too_long",
+)

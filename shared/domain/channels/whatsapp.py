@@ -1,0 +1,28 @@
+"""WhatsApp: one plain text, or a template that the provider knows, from the credential's own number."""
+
+from typing import Final
+
+from shared.domain.channels.channel import Channel
+from shared.domain.content.templates import TemplateKind
+from shared.domain.recipients.reader import Read, number_reader
+
+MAX_TEXT: Final = 1600
+"""Characters: the limit of providers, which is below WhatsApp's own."""
+
+
+class _Whatsapp(Channel):
+    def reader(self, region: str = "") -> Read:
+        return number_reader(region)
+
+
+WHATSAPP: Final = _Whatsapp(
+    name="whatsapp",
+    noun="A WhatsApp message",
+    kinds={"body": TemplateKind.TEXT},
+    names_sender=False,
+    offers_links=False,
+    numbers=True,
+    example="+14155550100",
+    max_text=MAX_TEXT,
+    too_long="whatsapp_too_long",
+)
