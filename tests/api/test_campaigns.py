@@ -46,7 +46,7 @@ def test_a_text_goes_through_the_first_credential_for_texts(api: Api) -> None:
 @pytest.mark.parametrize(
     ("changes", "status", "code", "fields"),
     [
-        ({"channel": "voice"}, 422, "validation_failed", ["template.subject"]),
+        ({"channel": "voice"}, 422, "no_route", ["credential_id"]),
         ({"channel": "pigeon"}, 422, "validation_failed", ["channel"]),
         ({"credential_id": "nothing"}, 404, "credential_not_found", ["credential_id"]),
         ({"credential_id": "theirs"}, 404, "credential_not_found", ["credential_id"]),
