@@ -1,7 +1,6 @@
 """What each function may do. Grants are here and nowhere else."""
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from aws_cdk import ArnFormat, Stack
 from aws_cdk.aws_dynamodb import Table
@@ -17,6 +16,7 @@ from infra.resources.storage import EXPORTS, UPLOADS, Storage
 from infra.settings import DeploymentSettings
 from shared import contracts
 from shared.domain.channels.lookup import carried
+from shared.providers.needs import Right, needs_of
 
 READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
@@ -28,12 +28,6 @@ OLD_PLACES: Final = ("K#*", "ACCOUNTS", "A#*#AUDIT")
 they have been moved."""
 CONSUME: Final = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes")
 STREAM: Final = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
-SES_SEND: Final = ("ses:SendEmail", "ses:SendRawEmail", "ses:SendBulkTemplatedEmail")
-"""SES checks the second for a mail with attachments, and the last for each entry of a SendBulkEmail."""
-SES_BULK: Final = "ses:SendBulkEmail"
-"""The only one of them that knows no `ses:FromAddress` (Service Authorization Reference, "Amazon SES v2")."""
-UNBOUND: Final = frozenset({"mailgun"})
-"""Providers whose webhooks' signatures cover no body: each is remembered with the body it came with."""
 
 
 class Grants:
@@ -72,11 +66,8 @@ class Grants:
         if any(c.offers_links for c in carried(lane.credential.channel)):
             sender.allow("secretsmanager:GetSecretValue", on=[self._link_keys()])
 
-        if lane.credential.provider == "ses":
-            domains = lane.credential.domains
-            places = self._ses(lane.credential)
-            sender.allow(*SES_SEND, on=places, conditions=_from(domains))
-            sender.allow(SES_BULK, on=places)
+        for right in needs_of(lane.credential.provider).rights(lane.credential):
+            sender.allow(*right.actions, on=self._places(right), conditions=right.conditions)
 
     def api(self, serve: Function) -> None:
         """Let the API read and store what accounts own."""
@@ -94,7 +85,7 @@ class Grants:
 
     def webhooks(self, feedback: Feedback, receive: Function) -> None:
         """Let the webhooks' function pass on what providers post."""
-        if any(c.provider in UNBOUND for c in self._deployment.settings.credentials):
+        if any(needs_of(c.provider).unbound for c in self._deployment.settings.credentials):
             receive.allow("dynamodb:PutItem", on=[self._storage.ops.table_arn], partitions=f"{contracts.POST_PREFIX}*")
         receive.allow("sqs:SendMessage", on=[feedback.work.queue.queue_arn])
         own = contracts.webhook_secret_name(self._deployment.stage, "*")
@@ -235,20 +226,11 @@ class Grants:
             service="secretsmanager", resource="secret", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
         )
 
-    def _ses(self, credential: contracts.Credential) -> list[str]:
-        """Return what a sender may send with: identities and one configuration set.
-
-        The identities are those of the credential's domains, or any where it has none: the API checks senders.
-        """
-        identities = [f"identity/{x}" for d in credential.domains for x in (d, f"*@{d}", f"*.{d}")] or ["identity/*"]
-        names = (*identities, "template/*", f"configuration-set/{credential.configuration_set}")
+    def _places(self, right: Right) -> list[str]:
+        """Return the ARNs that a right of a provider is for."""
         return [
-            self._stack.format_arn(service="ses", region=credential.region or None, resource=kind, resource_name=name)
-            for kind, name in (n.split("/") for n in names)
+            self._stack.format_arn(
+                service=right.service, region=right.region or None, resource=kind, resource_name=name
+            )
+            for kind, name in (n.split("/") for n in right.resources)
         ]
-
-
-def _from(domains: Sequence[str]) -> dict[str, Any] | None:
-    """Return the condition that a mail's `From` is of one of these domains or of their subdomains; None: any is."""
-    patterns = [x for d in domains for x in (f"*@{d}", f"*@*.{d}")]
-    return {"StringLike": {"ses:FromAddress": patterns}} if patterns else None

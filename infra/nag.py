@@ -15,6 +15,7 @@ from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
 from infra.resources.storage import ARCHIVE, EXPORTS, UPLOADS
 from infra.settings import DeploymentSettings
 from shared import contracts
+from shared.providers.needs import needs_of
 
 BUCKET: Final = "StorageBucket5CB7C8EA"
 _HERE: Final = "arn:<AWS::Partition>:{service}:<AWS::Region>:<AWS::AccountId>:{name}"
@@ -53,14 +54,6 @@ ALARMS: Final = {
     "Serverless::Serverless-SNSRedrivePolicy": "The one subscription is an e-mail address: what SNS cannot deliver "
     "there stands on the dashboard and in the alarm's history, and a queue of it would be read by nobody.",
 }
-SES: Final = {
-    "template/*": "A call for several recipients brings its template along, which has no name.",
-}
-ANY_IDENTITY: Final = (
-    "Who may use a sender's address is checked when a job is accepted; which addresses are verified changes from day "
-    "to day without a deployment."
-)
-OWN_IDENTITIES: Final = "Addresses and subdomains of the domains that the credential may send from."
 LIST_STREAMS: Final = "dynamodb:ListStreams, which Lambda's poller needs, knows no resources."
 
 
@@ -90,19 +83,18 @@ def wildcards(deployment: DeploymentSettings) -> dict[str, str]:
         "list of a hundred lanes exceeds what an inline policy may hold.",
         secrets: "The webhook function verifies the webhooks of every credential of this stage, by secrets that hold "
         "nothing else. By pattern: a list of a hundred secrets exceeds what an inline policy may hold.",
-        **_ses(deployment),
+        **_providers(deployment),
     }
 
 
-def _ses(deployment: DeploymentSettings) -> dict[str, str]:
+def _providers(deployment: DeploymentSettings) -> dict[str, str]:
     found: dict[str, str] = {}
     for c in deployment.settings.credentials:
-        if c.provider != "ses":
-            continue
-        own = {f"identity/{x}": OWN_IDENTITIES for d in c.domains for x in (f"*@{d}", f"*.{d}")}
-        for name, reason in {**SES, **(own or {"identity/*": ANY_IDENTITY})}.items():
-            place = _HERE.format(service="ses", name=name).replace("<AWS::Region>", c.region or "<AWS::Region>")
-            found[place] = reason
+        for right in needs_of(c.provider).rights(c):
+            for name, reason in right.resources.items():
+                place = _HERE.format(service=right.service, name=name)
+                if reason:
+                    found[place.replace("<AWS::Region>", right.region or "<AWS::Region>")] = reason
     return found
 
 

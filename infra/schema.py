@@ -7,9 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from shared import contracts
 from shared.domain.channels.channel import ChannelName
+from shared.providers.needs import OWN_SETTINGS, needs_of
 
-RELAY: Final = "smtp"
-"""The provider whose server is the operator's own choice, and whose base URL is no web address."""
 MAX_CREDENTIALS: Final = 100
 MAX_WORKERS: Final = 1000
 """The event source's `MaximumConcurrency` ends there."""
@@ -106,20 +105,20 @@ class CredentialFields(_Model):
         return value
 
     @model_validator(mode="after")
-    def _ses(self) -> Self:
-        if self.headers and self.provider != "smtp":
-            raise ValueError("headers is for provider smtp alone")
+    def _own(self) -> Self:
+        for name in OWN_SETTINGS:
+            if getattr(self, name) and name not in needs_of(self.provider).settings:
+                raise ValueError(f"{name} is not a setting of provider {self.provider}")
         if wrong := [x for x in self.headers if not HEADER.fullmatch(x)]:
             raise ValueError(f"headers: {wrong[0]!r} is not X- and letters, digits and hyphens")
-        if self.provider != "ses" and (self.region or self.configuration_set or self.domains):
-            raise ValueError("region, configuration_set and domains are for provider ses alone")
         if wrong := [x for x in self.domains if not DOMAIN.fullmatch(x)]:
             raise ValueError(f"domains: {wrong[0]!r} is no domain in lower case (an international one as xn--…)")
         if self.region and not REGION.fullmatch(self.region):
             raise ValueError(f"region {self.region!r} is no AWS region")
         if self.configuration_set and not CONFIGURATION_SET.fullmatch(self.configuration_set):
             raise ValueError(f"configuration_set {self.configuration_set!r} is not 1 to 64 of A-Z, a-z, 0-9, _ and -")
-        if self.region and not self.configuration_set:
+        own = needs_of(self.provider).settings
+        if self.region and "configuration_set" in own and not self.configuration_set:
             raise ValueError("region needs configuration_set: the stack makes none in another region than its own")
         return self
 

@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 from aws_cdk import RemovalPolicy
 from pydantic import ValidationError
 
-from infra.schema import MAX_BACKUPS, MIN_WORKERS, RELAY, CredentialFields, Posthaste
+from infra.schema import MAX_BACKUPS, MIN_WORKERS, CredentialFields, Posthaste
 from shared import contracts
+from shared.providers.needs import Transport, needs_of
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 """The checkout."""
@@ -167,7 +168,8 @@ def read(
         where = f"credentials[{i}]"
         if c.provider not in known:
             raise SettingsError(f"{where}.provider: {c.provider!r} is unknown; there are {', '.join(known) or 'none'}")
-        simulated = simulator_url and c.provider != RELAY
+        relay = needs_of(c.provider).transport is Transport.SMTP
+        simulated = simulator_url and not relay
         base = f"{simulator_url.rstrip('/')}/{c.provider}/{c.id}" if simulated else c.base_url
         credentials.append(
             contracts.Credential(
@@ -175,7 +177,7 @@ def read(
                 provider=c.provider,
                 channel=c.channel,
                 rate=c.rate,
-                base_url=(_relay_url if c.provider == RELAY else _url)(f"{where}.base_url", base, place),
+                base_url=(_relay_url if relay else _url)(f"{where}.base_url", base, place),
                 accounts=("*",) if c.accounts == "*" else tuple(c.accounts),
                 workers=c.workers or workers(c.rate),
                 per_call=c.per_call,
@@ -238,8 +240,8 @@ def _switch(name: str, value: str) -> bool:
 
 
 def _configuration_set(stage: str, credential: CredentialFields) -> str:
-    """Return the configuration set of an SES credential: the one it names, or the one that the stack makes for it."""
-    if credential.provider != "ses":
+    """Return a credential's configuration set: the one it names, or the one that the stack makes for it."""
+    if "configuration_set" not in needs_of(credential.provider).settings:
         return ""
     return credential.configuration_set or contracts.configuration_set_name(stage, credential.id)
 

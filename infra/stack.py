@@ -32,6 +32,7 @@ from infra.resources.ses import SesEvents
 from infra.resources.storage import ARCHIVE, Storage
 from infra.settings import DeploymentSettings, SettingsError
 from shared import contracts
+from shared.providers.needs import needs_of
 
 MAX_RESOURCES: Final = 500
 """CloudFormation's limit for one stack."""
@@ -70,7 +71,7 @@ class PosthasteStack(Stack):
         )
         archived = deployment.settings.archive_days > 0
         told = {**environment, contracts.ENV_API_URL: api.http.api_endpoint}
-        senders = [lane.serve(told if lane.credential.channel == "sms" else environment) for lane in lanes]
+        senders = [lane.serve(told if needs_of(lane.credential.provider).calls_back else environment) for lane in lanes]
         express = self._express(deployment, lanes, senders)
         dispatch = Dispatch(
             self,
@@ -102,7 +103,7 @@ class PosthasteStack(Stack):
         if archived:
             dispatch.sweep.allow("sqs:SendMessage", on=[exports.work.queue.queue_arn])
             make.allow("s3:GetObject", "s3:PutObject", on=storage.objects(ARCHIVE))
-        ses = [c for c in deployment.settings.credentials if c.provider == "ses" and not c.region]
+        ses = [c for c in deployment.settings.credentials if needs_of(c.provider).topic and not c.region]
         if ses:
             events = SesEvents(self, "SesEvents", deployment=deployment, credentials=ses, feedback=feedback)
             CfnOutput(self, "SesTopicArn", value=events.topic.topic_arn)

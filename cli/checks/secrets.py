@@ -15,15 +15,14 @@ from shared.domain.jobs.outcomes import Rejected
 from shared.domain.sealing import MIN_KEY, Keys
 from shared.ports import BadSignature, Clock, NotSent, Retriable, Target
 from shared.providers import registry
+from shared.providers.needs import needs_of
 from shared.providers.registry import AwsAccount, AwsKeys, Needs
 
 _NAME: Final = re.compile(r"[a-z][a-z_]{0,30}")
 KEYLESS: Final = frozenset({"no_key", "no_topic"})
 """What a reader of webhooks says that believes no post at all."""
-ROLE: Final = "ses"
-"""Its sender's role signs: an empty secret is all right."""
 PAIR: Final = ("access_key_id", "secret_access_key")
-"""With both of them a secret of SES signs instead of the role."""
+"""With both of them a secret signs instead of the sender's role, where a role may sign."""
 
 DOOMED: Final = "InvalidRequestException"
 """What Secrets Manager says to who reads a secret that is to be deleted."""
@@ -43,7 +42,7 @@ def read(credential: Credential, text: str) -> tuple[Mapping[str, str], list[Fin
     name = f"secret {credential.id}"
     do = f"posthaste credential set {credential.id} (fields: {', '.join(known(credential))})"
     if not text.strip():
-        return {}, [] if credential.provider == ROLE else [
+        return {}, [] if needs_of(credential.provider).role_signs else [
             Finding(name, Level.ERROR, "it is empty: nothing is sent", do)
         ]
     try:
@@ -70,7 +69,7 @@ def judge(credential: Credential, text: str, url: str, clock: Clock) -> list[Fin
         return found
     do = f"posthaste credential set {credential.id} (fields: {', '.join(known(credential))})"
     found += [Finding(name, Level.WARNING, says, do) for says in strange(credential, fields)]
-    if credential.provider == ROLE and sum(_has(fields, x) for x in PAIR) == 1:
+    if needs_of(credential.provider).role_signs and sum(_has(fields, x) for x in PAIR) == 1:
         says = f"of {' and '.join(PAIR)} it has one: its sender's role signs, and mail leaves this account"
         found.append(Finding(name, Level.ERROR, says, do))
     if lacking := _lacking(credential, fields, url or "https://unknown.invalid", clock):
@@ -128,7 +127,7 @@ def doomed(check: str, name: str) -> Finding:
 
 
 def own_keys(text: str) -> bool:
-    """Tell whether a secret of SES has access keys, which may be those of another account."""
+    """Tell whether a secret has access keys of AWS, which may be those of another account."""
     try:
         fields = json.loads(text or "{}")
         return all(_has(fields, x) for x in PAIR)
@@ -175,8 +174,8 @@ def _lacking(credential: Credential, fields: Mapping[str, str], url: str, clock:
 
 
 def _deaf(credential: Credential, fields: Mapping[str, str], clock: Clock) -> str:
-    """Return why posts of the provider would not be believed, or an empty string; SES's own events come by SNS."""
-    if credential.provider == ROLE and not credential.region:
+    """Return why posts of the provider would not be believed, or an empty string; events by a topic need no secret."""
+    if needs_of(credential.provider).topic and not credential.region:
         return ""
     try:
         registry.webhooks(credential.provider).verify({}, b"{}", fields, clock.now())

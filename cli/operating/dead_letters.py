@@ -233,9 +233,9 @@ class Reader:
         try:
             credential, words = contracts.load_feedback(body)
         except KeyError:
-            from shared.providers.ses.events import from_topic  # noqa: PLC0415 - only deployments with SES need it
+            from shared.providers import registry  # noqa: PLC0415 - only deployments with a topic need it
 
-            credential, words = from_topic(body)
+            credential, words = registry.from_topic(body)
         jobs = dict.fromkeys(ref.job for ref in (Ref.parse(word.ref) for word in words) if ref is not None)
         first = next(iter(jobs), "")
         state = self._state(first) if first else "nothing to join"

@@ -76,15 +76,16 @@ def _tell(settings: Settings, credential: str, tracked: Tracked) -> None:
 
 
 def _read(settings: Settings, body: str) -> tuple[str, list[Word]]:
-    """Return the credential and words of a message: our own, or one of SNS about an event of SES.
+    """Return the credential and words of a message: our own, or one of SNS about an event of a provider.
 
-    An event of SES names its credential; one that names none, or none of ours, has no words for us.
+    Such an event names its credential; one that names none, or none of ours, has no words for us.
     """
     try:
         return load_feedback(body)
     except KeyError:
-        from shared.providers.ses.events import from_topic  # noqa: PLC0415 - only deployments with SES need it
+        from shared.providers import registry  # noqa: PLC0415 - only deployments with a topic need it
+        from shared.providers.needs import needs_of  # noqa: PLC0415
 
-        credential, some = from_topic(body)
-        known = any(c.id == credential and c.provider == "ses" for c in settings.credentials)
+        credential, some = registry.from_topic(body)
+        known = any(c.id == credential and needs_of(c.provider).topic for c in settings.credentials)
         return credential, some if known else []

@@ -10,8 +10,8 @@ from infra.local.console import LocalCloudError
 from infra.local.deploy import client
 from infra.local.paths import Paths
 from infra.local.processes import LOOPBACK, Process
-from infra.schema import RELAY
 from shared.contracts import WEBHOOK_PATH, secret_name, ses_topic_name
+from shared.providers.needs import Transport, needs_of
 from simulator.client import ControlClient, ControlError
 
 NAME: Final = "simulator"
@@ -56,7 +56,10 @@ def introduce(deployment: LocalDeployment, cloud_port: int, simulator_port: int)
     secrets = client("secretsmanager", cloud_port)
     known = control.json("GET", "/_control/keys")
     for credential in deployment.settings.credentials:
-        if credential.provider == RELAY:  # it stays where the settings say, on this machine, and asks for no password
+        needs = needs_of(credential.provider)
+        if (
+            needs.transport is Transport.SMTP
+        ):  # it stays where the settings say, on this machine, and asks for no password
             name = secret_name(deployment.settings.stage, credential.id)
             secrets.put_secret_value(SecretId=name, SecretString='{"auth": "none"}')
             continue
@@ -66,10 +69,8 @@ def introduce(deployment: LocalDeployment, cloud_port: int, simulator_port: int)
         secret = {"api_key": keys.pop("keys")[0], **keys}
         name = secret_name(deployment.settings.stage, credential.id)
         path = WEBHOOK_PATH.format(provider=credential.provider, credential_id=credential.id)
-        target = (
-            _topic(deployment.settings.stage, cloud_port) if credential.provider == "ses" else deployment.api + path
-        )
-        if credential.channel == "sms":
+        target = _topic(deployment.settings.stage, cloud_port) if needs.topic else deployment.api + path
+        if needs.calls_back:
             secret["webhook_url"] = target
         secrets.put_secret_value(SecretId=name, SecretString=json.dumps(secret))
         try:

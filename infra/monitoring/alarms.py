@@ -17,9 +17,9 @@ from infra.functions.function import Function
 from infra.monitoring import figures
 from infra.monitoring.figures import FIVE_MINUTES, HOUR, MINUTE, QUARTER, Pair
 from infra.resources.queue import ExpressQueue, WorkQueue
-from infra.schema import RELAY
 from shared import metrics
 from shared.domain.channels.lookup import carried
+from shared.providers.needs import needs_of
 
 T = TypeVar("T")
 
@@ -139,7 +139,7 @@ def sending(found: Sequence[Pair]) -> Iterable[Watch]:
     for pair in found:
         yield _unknown(pair)
         yield _rate(pair)
-        if pair.provider != RELAY:
+        if needs_of(pair.provider).has_feedback:
             yield _silent(pair)
 
 
@@ -194,7 +194,7 @@ def _silent(pair: Pair) -> Watch:
 
 def webhooks(found: Sequence[Pair]) -> Iterable[Watch]:
     """Watch what is posted to the webhooks."""
-    heard = [p for p in found if p.provider != RELAY]
+    heard = [p for p in found if needs_of(p.provider).has_feedback]
     for n, group in enumerate(_groups(heard, MAX_METRICS), start=1):
         posts = [p.metric(metrics.Service.WEBHOOKS, metrics.Metric.BAD_POSTS, QUARTER) for p in group]
         yield Watch(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from shared import contracts
 from shared.bootstrap.deployment import Deployment
 from shared.contracts import Credential
+from shared.providers.needs import ProviderNeeds, Transport, needs_of
 
 if TYPE_CHECKING:
     from shared.adapters.http.wire import HttpWire
@@ -41,9 +42,10 @@ class SendingLane:
         _ = d.records, d.ledgers, d.pacer, d.lanes, d.recovery, d.circuits, d.links
         registry.provider(self.credential.provider)
         http = self._transport()
-        if self.credential.provider not in ("test", "smtp"):  # which use no HTTP
+        needs = self._needs()
+        if needs.transport is Transport.HTTP:
             http.prepare()
-        if self.credential.provider != "test":
+        if not needs.built_in:
             _ = d.secretsmanager.meta
 
     def sender(self, call_timeout: float) -> "Sender":
@@ -106,7 +108,7 @@ class SendingLane:
     def _current(self, kept: float | None = None) -> "Provider":
         """Return the provider under its present secret, read within `kept` seconds; another secret makes another."""
         secrets, name = self.deployment.secrets, self.credential.id
-        if self.credential.provider == "test":
+        if self._needs().built_in:
             secret: Mapping[str, str] = {}
         else:
             secret = secrets.get(name) if kept is None else secrets.get(name, kept=kept)
@@ -119,13 +121,17 @@ class SendingLane:
 
         d = self.deployment
         http = self._transport()
-        feedback = d.feedback if self.credential.provider == "test" else None
-        smtp = self._relay() if self.credential.provider == "smtp" else None
-        aws = self._account() if self.credential.provider == "ses" else None
+        mine = self._needs()
+        feedback = d.feedback if mine.built_in else None
+        smtp = self._relay() if mine.transport is Transport.SMTP else None
+        aws = self._account() if mine.role_signs else None
         needs = registry.Needs(
             http, d.clock, secret, self.credential.base_url, feedback, smtp, self.credential, aws, d.address
         )
         return registry.provider(self.credential.provider)(needs)
+
+    def _needs(self) -> ProviderNeeds:
+        return needs_of(self.credential.provider)
 
     def _transport(self) -> Any:
         from shared.adapters.http.transport import HttpClient  # noqa: PLC0415

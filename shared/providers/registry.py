@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Final
 
-from shared.contracts import Credential
-from shared.ports import Clock, Http, Provider, Queue, Smtp, WebhookReader
+from shared.contracts import Credential, Word
+from shared.ports import BadEvents, Clock, Http, Provider, Queue, Smtp, WebhookReader
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 
@@ -80,6 +80,7 @@ class SecretField:
 
 ProviderFactory = Callable[[Needs], Provider]
 WebhooksFactory = Callable[[], WebhookReader]
+TopicReader = Callable[[str], tuple[str, list[Word]]]
 
 
 def _find(name: str, attribute: str) -> object:
@@ -120,6 +121,30 @@ def secret_fields(name: str) -> tuple[SecretField, ...]:
 def verifying(name: str, secret: Mapping[str, str]) -> dict[str, str]:
     """Return those fields of a secret by which a provider's webhooks are verified; KeyError if there is none."""
     return {f.name: secret[f.name] for f in secret_fields(name) if f.feedback and f.name in secret}
+
+
+def from_topic(body: str) -> tuple[str, list[Word]]:
+    """Read a message that SNS put into the feedback queue, by the first provider with a topic that knows its event.
+
+    Args:
+        body: the message's text.
+
+    Returns:
+        The credential and its words; an empty credential if the event is none of ours.
+
+    Raises:
+        BadEvents: no provider knows it.
+    """
+    from shared.providers.needs import with_topic  # noqa: PLC0415 - the tracker alone asks, and seldom
+
+    unknown = BadEvents("no_event")
+    for name in with_topic():
+        reader: TopicReader = import_module(f"{__package__}.{name.replace('-', '_')}.events").from_topic
+        try:
+            return reader(body)
+        except BadEvents as error:
+            unknown = error
+    raise unknown
 
 
 def resolves(name: str) -> bool:

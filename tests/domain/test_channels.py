@@ -26,8 +26,6 @@ ALLOWED = {
         "shared/domain/notices/notifier.py",
         "voice",
     ): "what a notice may be delivered by, also while a channel is planned",
-    ("infra/stack.py", "sms"): "which senders are given the API's address",
-    ("infra/local/providers.py", "sms"): "which secrets have a webhook's address",
 }
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from infra.grants import SES_BULK, SES_SEND
 from infra.lint import synthesise
 from infra.settings import DeployTarget, SettingsError, read
 from shared import contracts
+from shared.providers.ses.needs import BULK, SEND
 from tests.infra.conftest import SETTINGS
 from tests.infra.template import Template, listed, target, text
 
@@ -116,7 +116,7 @@ def test_a_sender_may_send_by_its_own_configuration_set_alone(
     stack: Template, credential: str, here: str, name: str
 ) -> None:
     found = [s for s in stack.statements(f"send-{credential}") if any(a.startswith("ses:") for a in s.actions)]
-    assert {a for s in found for a in s.actions} == {*SES_SEND, SES_BULK}
+    assert {a for s in found for a in s.actions} == {*SEND, BULK}
     for statement in found:
         assert statement.resources == {here + "identity/*", here + "template/*", f"{here}configuration-set/{name}"}
 
@@ -131,7 +131,7 @@ def test_a_credential_with_domains_sends_from_these_alone(tmp_path: Path, place:
     patterns = ["*@example.com", "*@*.example.com", "*@xn--bcher-kva.example", "*@*.xn--bcher-kva.example"]
     condition = {"StringLike": {"ses:FromAddress": patterns}} if place is DeployTarget.AWS else None
     known = {action: s.get("Condition") for s in statements for action in listed(s["Action"])}
-    assert known == {**dict.fromkeys(SES_SEND, condition), SES_BULK: None}, "SendBulkEmail does not know the sender"
+    assert known == {**dict.fromkeys(SEND, condition), BULK: None}, "SendBulkEmail does not know the sender"
     identities = {
         f"{HERE}identity/{x}" for d in ("example.com", "xn--bcher-kva.example") for x in (d, f"*@{d}", f"*.{d}")
     }
@@ -169,8 +169,8 @@ def test_the_functions_know_their_configuration_sets() -> None:
         ({"region": "Europe", "configuration_set": "x"}, "region 'Europe' is no AWS region"),
         ({"configuration_set": "a.b"}, "configuration_set 'a.b' is not 1 to 64 of"),
         ({"configuration_set": "a" * 65}, "is not 1 to 64 of"),
-        ({"provider": "sendgrid", "configuration_set": "x"}, "are for provider ses alone"),
-        ({"provider": "sendgrid", "domains": ["example.com"]}, "are for provider ses alone"),
+        ({"provider": "sendgrid", "configuration_set": "x"}, "configuration_set is not a setting of provider sendgrid"),
+        ({"provider": "sendgrid", "domains": ["example.com"]}, "domains is not a setting of provider sendgrid"),
         ({"domains": ["Example.com"]}, "domains: 'Example.com' is no domain in lower case"),
         ({"domains": ["*"]}, "domains: '*' is no domain in lower case"),
         ({"domains": ["news@example.com"]}, "is no domain in lower case"),

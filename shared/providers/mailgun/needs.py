@@ -1,0 +1,7 @@
+"""An HTTP API with webhooks, whose signatures cover a time and a token but no body."""
+
+from typing import Final
+
+from shared.providers.needs import ProviderNeeds
+
+NEEDS: Final = ProviderNeeds(unbound=True)

@@ -1,0 +1,106 @@
+"""What a provider declares of itself, apart from its adapter: what bootstrap, stack, doctor and command must know.
+
+A provider's package has a module `needs` with `NEEDS`. It loads nothing but this module, so the stack and the command
+read it without the adapter. Code outside `shared/providers` never compares a provider's name: it asks `needs_of`.
+"""
+
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
+
+from shared.contracts import Credential
+
+
+class Transport(StrEnum):
+    """How a provider is called."""
+
+    HTTP = "http"
+    SMTP = "smtp"
+    """A server of the operator's choice: the base URL is required and names it."""
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """What a sender may do in AWS.
+
+    Attributes:
+        service: as in an ARN, `ses`.
+        actions: as in a policy, `ses:SendEmail`.
+        resources: `kind/name` → why the name has a wildcard, empty if it has none.
+        region: of the resources; empty: the stack's.
+        conditions: of the statement; None: there are none.
+    """
+
+    service: str
+    actions: tuple[str, ...]
+    resources: Mapping[str, str]
+    region: str = ""
+    conditions: Mapping[str, Any] | None = None
+
+
+def _no_rights(credential: Credential) -> tuple[Right, ...]:
+    del credential
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderNeeds:
+    """What a provider needs beside its secret.
+
+    Attributes:
+        transport: how it is called.
+        settings: the fields of a credential that are its own, as in `cdk.json`.
+        rights: what the sender of a credential may do in AWS.
+        role_signs: its calls are signed by the function's role unless the secret has access keys of AWS. An empty
+            secret is complete.
+        topic: its events come by an SNS topic of the stack, in the stack's own region; `events.from_topic` reads them.
+        calls_back: each message names the URL for its events, so the sender needs the API's address.
+        has_feedback: it reports later what became of a message.
+        unbound: its webhooks' signatures cover no body, so each is remembered with the body that it came with.
+        built_in: it has no secret, and puts what it reports into the feedback queue itself.
+    """
+
+    transport: Transport = Transport.HTTP
+    settings: frozenset[str] = frozenset()
+    rights: Callable[[Credential], tuple[Right, ...]] = field(default=_no_rights)
+    role_signs: bool = False
+    topic: bool = False
+    calls_back: bool = False
+    has_feedback: bool = True
+    unbound: bool = False
+    built_in: bool = False
+
+
+OWN_SETTINGS: Final = ("headers", "region", "configuration_set", "domains")
+"""Fields of a credential that only some providers have."""
+
+
+@cache
+def needs_of(name: str) -> ProviderNeeds:
+    """Return what a provider declares by its name in the settings; the defaults for a name that no package has.
+
+    Args:
+        name: as in the settings.
+    """
+    package = f"{__package__}.{name.replace('-', '_')}"
+    path = f"{package}.needs"
+    try:
+        found: ProviderNeeds = import_module(path).NEEDS
+    except ModuleNotFoundError as error:
+        if error.name not in (package, path):
+            raise  # the provider's module is there and lacks something
+        return ProviderNeeds()
+    return found
+
+
+@cache
+def with_topic() -> tuple[str, ...]:
+    """Return the names of the providers whose events come by an SNS topic of the stack."""
+    packages = import_module(str(__package__)).__path__
+    names = [module.name.replace("_", "-") for module in pkgutil.iter_modules(packages) if module.ispkg]
+    return tuple(name for name in names if needs_of(name).topic)

@@ -1,0 +1,7 @@
+"""A relay of the operator's choice, which reports nothing later."""
+
+from typing import Final
+
+from shared.providers.needs import ProviderNeeds, Transport
+
+NEEDS: Final = ProviderNeeds(transport=Transport.SMTP, settings=frozenset({"headers"}), has_feedback=False)

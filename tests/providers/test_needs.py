@@ -1,0 +1,101 @@
+"""Providers declare what they need; nothing else names one."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from infra.settings import providers
+from shared.contracts import TEST_CREDENTIAL, Credential
+from shared.ports import BadEvents
+from shared.providers import registry
+from shared.providers.needs import OWN_SETTINGS, ProviderNeeds, needs_of, with_topic
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = (*providers(), TEST_CREDENTIAL)
+VENDORS = re.compile(rf"(?<![a-z])({'|'.join(sorted({*providers()} - {'smtp'}))})(?![a-z])", re.IGNORECASE)
+"""`smtp` is a protocol, too: as a provider it is a text of its own."""
+ALLOWED = {
+    "cli/checks/ses.py": "judges what the AWS service answers, by the names of its API",
+    "cli/doctor/doctor.py": "calls the AWS service's API, by its name",
+    "cli/operating/dead_letters.py": "an example of a queue's name",
+    "cli/operating/erasing.py": "a text for people: where events wait that name a person",
+    "functions/api/openapi.py": "an example in the API document",
+    "functions/api/requests.py": "prefixes of headers that instruct vendors' servers, also behind a relay",
+    "infra/lint.py": "says what an example's settings cover",
+    "infra/local/newsletter.py": "the demonstration switches one of its own credentials off",
+    "infra/nag.py": "names a resource of the AWS service",
+    "infra/resources/ses.py": "resources that exist in this AWS service only",
+    "infra/stack.py": "makes these resources, under the names that are deployed",
+    "infra/local/providers.py": "publishes to their topic, under the name that is deployed",
+    "infra/settings.py": "schemes of a relay's URL",
+    "shared/contracts/__init__.py": "the topic's name, as it is deployed",
+    "shared/contracts/names.py": "the topic's name, as it is deployed",
+}
+
+
+def texts(path: Path) -> Iterator[str]:
+    """Yield what a module says in code: texts but docstrings, names, and what it imports."""
+    tree = ast.parse(path.read_text())
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if id(node) not in prose:
+                yield text
+            case ast.ImportFrom(module=str(name)):
+                yield name
+            case ast.Name(id=name) | ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.alias(name=name):
+                yield name
+            case _:
+                continue
+
+
+def test_no_code_outside_the_providers_names_one() -> None:
+    found = {}
+    for folder in ("shared", "functions", "infra", "cli"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            where = path.relative_to(ROOT).as_posix()
+            if not where.startswith("shared/providers/") and where not in ALLOWED:
+                named = [x for x in texts(path) if VENDORS.search(x) or x == "smtp"]
+                if named and not (where.startswith("shared/bootstrap") and named == ["smtp"] * len(named)):
+                    found[where] = named
+    assert found == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_provider_declares_its_needs_by_fields_that_there_are(name: str) -> None:
+    assert (ROOT / "shared" / "providers" / name.replace("-", "_") / "needs.py").exists()
+    needs = needs_of(name)
+    assert needs.settings <= set(OWN_SETTINGS)
+    assert set(OWN_SETTINGS) <= set(Credential.__dataclass_fields__)
+    if needs.has_feedback and not needs.built_in:
+        registry.webhooks(name)
+    for right in needs.rights(Credential("one", name, "email", 1, configuration_set="set")):
+        assert all(action.startswith(f"{right.service}:") for action in right.actions)
+        assert all(reason for resource, reason in right.resources.items() if "*" in resource)
+
+
+def test_a_name_that_no_package_has_needs_nothing() -> None:
+    assert needs_of("nothing-of-this-name") == ProviderNeeds()
+
+
+def test_needs_are_read_without_the_adapter() -> None:
+    code = (
+        "import sys; from shared.providers.needs import needs_of\n"
+        f"for name in {NAMES!r}: needs_of(name)\n"
+        "print([m for m in sys.modules if m.startswith('shared.providers.') and not m.endswith('needs')"
+        " and m.count('.') > 2 or m in ('shared.ports', 'shared.providers.registry', 'cryptography')])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found.strip() == "[]"
+
+
+def test_what_no_topic_s_provider_knows_is_refused() -> None:
+    assert "ses" in with_topic()
+    for body in ("", "[]", '{"Type": "Notification", "Message": "x", "TopicArn": "a"}'):
+        with pytest.raises((BadEvents, ValueError)):
+            registry.from_topic(body)
