@@ -3,9 +3,9 @@
 A provider that blocks has a thread for each call, for the length of an answer; one whose calls go over a wire needs
 threads only to open connections, all of them in a burst. Threads outlive the leases that use them, since starting one
 costs more than a call, but not for long: one without a call for some seconds ends, and its stack with it. A call is an
-entry in a queue and a lock that is released when it is done: the standard library's executor pays for cancellation,
-callbacks and waiting on many futures at each call, and keeps its threads for ever. A thread without a call waits and
-does nothing, so that one frozen with its sandbox is harmless; a lease ends only when all its calls have.
+entry in a queue and a lock that is released when it is done. The standard library's executor pays for cancellation,
+callbacks and waiting on many futures at each call, and keeps its threads for ever (ADR 99). A thread without a call
+waits and does nothing, so that one frozen with its sandbox is harmless; a lease ends only when all its calls have.
 """
 
 import threading
