@@ -77,10 +77,11 @@ def _answer(
         return route.handler()
     if isinstance(route, Public):
         return route.handler(Visit(request, using(), path))
-    key = authenticate(request, using().accounts, route.scope)
-    seen |= {"account": key.account, "test": key.test, "key_id": key.id}
+    caller = authenticate(request, route, using().accounts, using().logins)
+    key = caller.key
+    seen |= {"account": key.account, "test": key.test, "notifier" if caller.notifier else "key_id": key.id}
     seen["about"] = [name for name in path.values() if is_id(name)]
-    answer = route.answer(request, using(), key, path)
+    answer = route.answer(request, using(), caller, path)
     made = answer.headers.get("Location", "").rpartition("/")[2]
     if is_id(made):
         seen["about"].append(made)

@@ -13,7 +13,7 @@ from pydantic.json_schema import models_json_schema
 from functions.api.operations import ROUTES
 from shared.contracts import WEBHOOK_PATH
 from shared.web.problems import CODES, ProblemDetails
-from shared.web.routing import AnyRoute, Nothing, Page, Public, parameters
+from shared.web.routing import AnyRoute, Nothing, Page, Public, Scheme, parameters
 
 FILE: Final = Path(__file__).parent / "openapi.json"
 VERSION: Final = "1.0.0"
@@ -25,11 +25,13 @@ WEBHOOK_CODES: Final[Mapping[str, tuple[int, str]]] = {
     "unavailable": (503, "Please post it again."),
 }
 """Code → (status, detail) of what the webhook function answers."""
+_SCHEMES: Final = {Scheme.KEY: "key", Scheme.BASIC: "notifier"}
 _REF: Final = "#/components/schemas/{model}"
 _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "id": {"type": "string", "description": "Of the resource: 26 lower-case characters.", "maxLength": 100},
     "upload_id": {"type": "string", "description": "What the upload's place was given under.", "maxLength": 100},
     "message": {"type": "string", "description": "`chunk.index`, as in the log's lines.", "maxLength": 100},
+    "name": {"type": "string", "description": "A notifier's name.", "maxLength": 63},
     "address": {"type": "string", "description": "An e-mail address.", "maxLength": 998},
     "token": {"type": "string", "description": "As it stands in the link of a mail.", "maxLength": 1000},
 }
@@ -66,7 +68,12 @@ def generate() -> Schema:
                     "type": "http",
                     "scheme": "bearer",
                     "description": "An API key: `ph_live_…`, or `ph_test_…`, whose messages never reach a provider.",
-                }
+                },
+                "notifier": {
+                    "type": "http",
+                    "scheme": "basic",
+                    "description": "The name and password of a notifier.",
+                },
             },
             "schemas": schemas,
         },
@@ -102,8 +109,11 @@ def _operation(
             },
             **_problems([*_codes(route)], refs[ProblemDetails, "serialization"]),
         },
-        "x-scope": route.scope.value,
     }
+    if tuple(route.schemes) != (Scheme.KEY,):
+        operation["security"] = [{_SCHEMES[scheme]: []} for scheme in route.schemes]
+    if Scheme.KEY in route.schemes:
+        operation["x-scope"] = route.scope.value
     if route.description:
         operation["description"] = route.description
     if route.body is not Nothing:
@@ -124,7 +134,7 @@ def _operation(
 
 
 def _codes(route: AnyRoute) -> Iterable[str]:
-    yield from COMMON
+    yield from (code for code in COMMON if code != "missing_scope" or Scheme.KEY in route.schemes)
     yield from route.problems
     if route.query is not Nothing or route.body is not Nothing or route.parameters or route.method == "GET":
         yield "validation_failed"

@@ -9,6 +9,7 @@ from functions.api.campaigns import routes as campaigns
 from functions.api.campaigns import sending, trials
 from functions.api.jobs import exports, logs, schedules
 from functions.api.jobs import routes as jobs
+from functions.api.notifiers import routes as notifiers
 from functions.api.recipients import suppressions, unsubscribe
 from functions.api.templates import routes as templates
 from functions.api.uploads import routes as uploads
@@ -25,6 +26,7 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *jobs.ROUTES,
     *exports.ROUTES,
     *schedules.ROUTES,
+    *notifiers.ROUTES,
     *stats.ROUTES,
     *suppressions.ROUTES,
     *unsubscribe.ROUTES,

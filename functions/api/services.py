@@ -14,6 +14,7 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.credentials import CredentialStates
 from shared.adapters.dynamo.idempotent_replies import IdempotentReplies
 from shared.adapters.dynamo.listing import Listing
+from shared.adapters.dynamo.notices.logins import Logins
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.bootstrap import Deployment
 from shared.contracts import Settings
@@ -28,6 +29,7 @@ from shared.ports import Clock, Files, Journal, Links, Records
 
 if TYPE_CHECKING:
     from functions.api.campaigns.services import CampaignServices
+    from functions.api.notices.services import NoticeServices
 
 
 VISIT_RATE: Final = 1
@@ -67,8 +69,12 @@ class ApiServices:
     files: Files
     logs: MessageLog
     circuits: BreakerCache
+    logins: Logins
+    """Notifiers that make requests."""
     campaigns: Callable[[], "CampaignServices"]
     """Built by the first call: other requests need not wait for it."""
+    notices: Callable[[], "NoticeServices"]
+    """As `campaigns`."""
 
 
 def build(deployment: Deployment) -> ApiServices:
@@ -129,7 +135,9 @@ def build(deployment: Deployment) -> ApiServices:
             records=records, ledgers=ledgers, clock=clock, feedback_timeout=deployment.settings.feedback_timeout
         ),
         circuits=deployment.circuits,
+        logins=Logins(deployment.dynamo, table, clock),
         campaigns=cache(lambda: _campaigns(deployment, control)),
+        notices=cache(lambda: _notices(deployment)),
     )
 
 
@@ -149,6 +157,12 @@ def _campaigns(deployment: Deployment, control: JobControl) -> "CampaignServices
     from functions.api.campaigns.services import build as build_campaigns  # noqa: PLC0415
 
     return build_campaigns(deployment, control)
+
+
+def _notices(deployment: Deployment) -> "NoticeServices":
+    from functions.api.notices.services import build as build_notices  # noqa: PLC0415
+
+    return build_notices(deployment)
 
 
 def _limits(settings: Settings) -> dict[str, int]:

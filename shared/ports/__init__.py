@@ -26,6 +26,7 @@ from shared.ports.exports import (
     Multipart,
 )
 from shared.ports.journal import Journal
+from shared.ports.notices import Notifiers
 from shared.ports.providers import (
     POSTED_AT,
     POSTED_TO,
@@ -126,6 +127,7 @@ __all__ = [
     "Multipart",
     "NoTime",
     "NotSent",
+    "Notifiers",
     "OpenJob",
     "Pacer",
     "Provider",

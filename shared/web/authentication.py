@@ -1,15 +1,27 @@
-"""Who asks: an API key in `Authorization: Bearer`, and whether it may. Nothing is stored for those who may not."""
+"""Who asks: an API key in `Authorization: Bearer`, or a notifier by `Authorization: Basic`, and whether it may.
 
+Nothing is stored for those who may not.
+"""
+
+import base64
+import binascii
 import math
 from typing import Final, Protocol
 
 from shared.domain.accounts import ApiKey, Scope
+from shared.domain.notices.notifier import Notifier
 from shared.web.http import Request
 from shared.web.problems import Problem
+from shared.web.routing import AnyRoute, Caller, Scheme
 
-CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="posthaste"'}
+REALMS: Final = {Scheme.KEY: 'Bearer realm="posthaste"', Scheme.BASIC: 'Basic realm="posthaste", charset="UTF-8"'}
 INVALID: Final = {"WWW-Authenticate": 'Bearer realm="posthaste", error="invalid_token"'}
 """RFC 6750 3: the error is named only where a token was given."""
+NEEDS: Final = {
+    (Scheme.BASIC,): "A notifier's name and password are needed: Authorization: Basic.",
+    (Scheme.KEY, Scheme.BASIC): "A valid API key is needed, or a notifier's name and password.",
+}
+"""What a 401 asks for, where it is not an API key alone."""
 
 
 class Callers(Protocol):
@@ -25,27 +37,71 @@ class Callers(Protocol):
         """Note that a key was used."""
 
 
-def authenticate(request: Request, accounts: Callers, scope: Scope) -> ApiKey:
-    """Return the caller's key, and take a token from the request bucket of its account's keys of its kind.
+class NotifierLogins(Protocol):
+    """Notifiers that may call, and their request buckets."""
+
+    def find(self, name: str, password: str) -> Notifier | None:
+        """Return the notifier of that name and password; None if it may not call."""
+
+    def take(self, name: str) -> float | None:
+        """Take a token from a notifier's bucket; returns the seconds to wait if it is empty."""
+
+    def note_call(self, name: str, *, status: bool) -> None:
+        """Note that a notifier calls. `status`: it asks what became of its notices."""
+
+
+def authenticate(request: Request, route: AnyRoute, accounts: Callers, logins: NotifierLogins) -> Caller:
+    """Return the caller, having taken a token from its request bucket.
 
     Args:
-        request: the request, with its Authorization header.
-        accounts: finds keys and counts requests.
-        scope: what the operation needs.
+        request: as it came.
+        route: says which schemes it takes, and which scope a key needs.
+        accounts: API keys.
+        logins: notifiers.
 
     Raises:
         Problem: unauthorized, rate_limited, missing_scope.
     """
-    kind, _, secret = request.headers.get("authorization", "").partition(" ")
-    if kind.lower() != "bearer" or not secret.strip():
-        raise Problem("unauthorized", headers=CHALLENGE)
-    key = accounts.find_by_key(secret.strip())
+    kind, _, given = request.headers.get("authorization", "").partition(" ")
+    for scheme in route.schemes:
+        if kind.lower() == scheme.lower() and given.strip():
+            if scheme is Scheme.BASIC:
+                return _notifier(given.strip(), route, logins)
+            return Caller(_key(given.strip(), accounts, route.scope))
+    raise _unauthorized(route)
+
+
+def _unauthorized(route: AnyRoute) -> Problem:
+    realms = ", ".join(REALMS[scheme] for scheme in route.schemes)
+    return Problem("unauthorized", NEEDS.get(tuple(route.schemes), ""), headers={"WWW-Authenticate": realms})
+
+
+def _key(secret: str, accounts: Callers, scope: Scope) -> ApiKey:
+    key = accounts.find_by_key(secret)
     if key is None:
         raise Problem("unauthorized", headers=INVALID)
-    wait = accounts.take(key.account, test=key.test)
-    if wait is not None:
-        raise Problem("rate_limited", headers={"Retry-After": str(max(1, math.ceil(wait)))})
+    _limit(accounts.take(key.account, test=key.test))
     if scope not in key.scopes:
         raise Problem("missing_scope", f"This call needs an API key with the scope `{scope.value}`.")
-    accounts.note_use(secret.strip(), key)
+    accounts.note_use(secret, key)
     return key
+
+
+def _notifier(credentials: str, route: AnyRoute, logins: NotifierLogins) -> Caller:
+    """Return a notifier as a caller; its name and password are `user-id:password` in base64 (RFC 7617 2)."""
+    try:
+        name, _, password = base64.b64decode(credentials, validate=True).decode().partition(":")
+    except (binascii.Error, ValueError):
+        raise _unauthorized(route) from None
+    found = logins.find(name, password)
+    if found is None:
+        raise _unauthorized(route)
+    _limit(logins.take(found.name))
+    logins.note_call(found.name, status=route.status)
+    key = ApiKey(found.name, found.account, found.test, frozenset({Scope.READ}), found.name, found.created_at)
+    return Caller(key, found)
+
+
+def _limit(wait: float | None) -> None:
+    if wait is not None:
+        raise Problem("rate_limited", headers={"Retry-After": str(max(1, math.ceil(wait)))})

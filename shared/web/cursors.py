@@ -15,6 +15,7 @@ from shared.web.routing import Call
 _JOBS: Final = re.compile(r"\d{15}#[0-9a-z]{26}")
 _SUPPRESSIONS: Final = re.compile(r"\d{15}#[0-9a-f]{64}")
 _EVENTS: Final = re.compile(r"\d{15}#[^#\s]{1,80}#[a-z_]{1,40}\.[a-z_]{1,40}")
+_NOTIFIERS: Final = re.compile(r"\d{15}#[a-z0-9-]{1,63}")
 _NUMBER: Final = re.compile(r"[1-9]\d{0,6}", re.ASCII)
 _MESSAGES: Final = re.compile(r"(\d{1,3})\.(\d{1,5})\.(\d{1,3})", re.ASCII)
 _LINES: Final = re.compile(r"(\d{1,5})\.(\d{1,3})")
@@ -23,6 +24,11 @@ _LINES: Final = re.compile(r"(\d{1,5})\.(\d{1,3})")
 def jobs(call: Call[Any, Any, Any]) -> str:
     """Return the place in a list of jobs; empty at its beginning."""
     return _unsealed(call, _JOBS)
+
+
+def notifiers(call: Call[Any, Any, Any]) -> str:
+    """Return the place in a list of notifiers; empty at its beginning."""
+    return _unsealed(call, _NOTIFIERS)
 
 
 def suppressions(call: Call[Any, Any, Any]) -> str:

@@ -36,6 +36,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "etag_mismatch": (409, "The file that is there is not the one that was put: its ETag is another."),
     "already_sent": (409, "The list has been sent already."),
     "too_many_lists": (409, "A campaign sends at most 100 lists."),
+    "notifier_exists": (409, "The name is taken. A deleted notifier's name is not given again."),
     "too_many_versions": (409, "A template has at most 1,000 versions."),
     "campaign_has_list": (
         409,

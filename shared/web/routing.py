@@ -4,13 +4,24 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.message import Message
+from enum import StrEnum
 from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from shared.domain.accounts import ApiKey, Scope
+from shared.domain.notices.notifier import Notifier
 from shared.web.http import Answer, Request
 from shared.web.problems import Problem, of_validation
+
+
+class Scheme(StrEnum):
+    """How a caller proves who it is."""
+
+    KEY = "Bearer"
+    """An API key."""
+    BASIC = "Basic"
+    """A notifier's name and password."""
 
 
 class Nothing(BaseModel):
@@ -36,7 +47,17 @@ UTF_8: Final = frozenset({"utf-8", "utf8", "us-ascii"})
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[S, Q, B]):
-    """One authenticated, validated call. `services`: the function's own; `path`: the path's parameters."""
+    """One authenticated, validated call.
+
+    Attributes:
+        request: as it came.
+        services: the function's own.
+        key: the caller's API key; of a notifier one that only reads its account's things.
+        path: the path's parameters.
+        query: the query's.
+        body: the body.
+        notifier: the caller, if it is a notifier.
+    """
 
     request: Request
     services: S
@@ -44,6 +65,15 @@ class Call(Generic[S, Q, B]):
     path: Mapping[str, str]
     query: Q
     body: B
+    notifier: Notifier | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks. `key`: as in `Call`; `notifier`: None for an API key."""
+
+    key: ApiKey
+    notifier: Notifier | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +92,8 @@ class Route(Generic[Q, B]):
         body_required: whether the body may be left out.
         idempotent: whether an Idempotency-Key is heeded.
         media: other types of body than JSON, which the handler reads by itself.
+        schemes: how a caller may prove who it is; a notifier needs no scope.
+        status: a notifier asks for what became of its notices.
     """
 
     method: str
@@ -79,23 +111,25 @@ class Route(Generic[Q, B]):
     body_required: bool = False
     idempotent: bool = False
     media: Sequence[str] = ()
+    schemes: Sequence[Scheme] = (Scheme.KEY,)
+    status: bool = False
 
     @property
     def parameters(self) -> list[str]:
         """The names of the path's parameters."""
         return parameters(self.path)
 
-    def answer(self, request: Request, services: object, key: ApiKey, path: Mapping[str, str]) -> Answer:
-        """Validate the request and call the handler.
+    def answer(self, request: Request, services: object, caller: Caller, path: Mapping[str, str]) -> Answer:
+        """Validate and call the handler.
 
         Args:
-            request: the request.
-            services: what the handler works with.
-            key: the caller's API key.
-            path: the values of the path's parameters, by name.
+            request: as it came.
+            services: the function's own.
+            caller: who asks, and may.
+            path: the path's parameters.
         """
         query = _query(self.query, request)
-        return self.handler(Call(request, services, key, path, query, self._body(request)))
+        return self.handler(Call(request, services, caller.key, path, query, self._body(request), caller.notifier))
 
     def _body(self, request: Request) -> B:
         if self.body is Nothing and request.method in {"GET", "DELETE"}:

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlencode
 import pytest
 
 from functions.api.handler import respond
+from functions.api.notices.services import NoticeServices
 from functions.api.services import ApiServices, visits
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.accounts.stats import Stats
@@ -17,10 +18,13 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.credentials import CredentialStates
 from shared.adapters.dynamo.idempotent_replies import IdempotentReplies
 from shared.adapters.dynamo.listing import Listing
+from shared.adapters.dynamo.notices.logins import Logins
+from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
 from shared.engine.intake.intake import Intake
+from shared.engine.notices.notifiers import NotifierDesk
 from tests.api.lists import Lists, as_body, build_lists
 from tests.fakes.clock import FakeClock
 from tests.fakes.links import FakeLinks
@@ -113,7 +117,7 @@ def event(
 class Watched:
     """A low-level DynamoDB client that notes what is written; request buckets and keys' last use are nobody's data."""
 
-    UNNOTED = ({"S": "BUCKET"}, {"S": "KEY"})
+    UNNOTED = ({"S": "BUCKET"}, {"S": "KEY"}, {"S": "SEEN"})
     READS = ("get_item", "batch_get_item", "query", "scan", "create_table")
 
     def __init__(self, client: Any) -> None:
@@ -160,6 +164,18 @@ class Api:
         secret = self.key if key is None else key
         bearer = {"Authorization": f"Bearer {secret}"} if secret else {}
         return self.handle(event(method, path, body=body, headers={**bearer, **(headers or {})}, **more))
+
+    def notifier(self, name: str = "clinic", **changes: Any) -> tuple[str, str]:
+        """Make a notifier, and return its name and password."""
+        got = self.call("POST", "/notifiers", {"name": name, "timezone": "Australia/Sydney", **changes})
+        assert got.status == 201, got.text
+        return name, got.json["password"]
+
+    def basic(self, method: str, path: str, login: tuple[str, str], body: Any = None, **more: Any) -> Reply:
+        """Make a call as a notifier. `login`: its name and password."""
+        pair = base64.b64encode(":".join(login).encode()).decode()
+        headers = {"Authorization": f"Basic {pair}", **(more.pop("headers", None) or {})}
+        return self.call(method, path, body, key="", headers=headers, **more)
 
     def batch(self, to: Any = ("a@example.org",), *, key: str | None = None, http: Any = None, **changes: Any) -> Reply:
         """Post a small batch. `http`: headers of the request; `changes`: of its body."""
@@ -235,7 +251,8 @@ class Api:
         homes = self.tables.homes
         for table in (self.tables.records, self.tables.ops, homes.identities, homes.audit):
             found += self.client.scan(TableName=table)["Items"]
-        kept = [x for x in found if x["sk"] != {"S": "BUCKET"} and not x["pk"]["S"].startswith("USE#")]
+        unnoted = ({"S": "BUCKET"}, {"S": "SEEN"})
+        kept = [x for x in found if x["sk"] not in unnoted and not x["pk"]["S"].startswith("USE#")]
         return sorted(kept, key=str)
 
 
@@ -255,6 +272,11 @@ def build_api(client: Any, clock: FakeClock) -> Api:
     lists = build_lists(world, made[0])
     accounts = Accounts(client, records, clock, homes=tables.homes)
     suppressions = Suppressions(client, records, clock, homes=tables.alone)
+    functions = Dynamo(client, sleep=clock.sleep, homes=tables.alone)
+    notifiers = DynamoNotifiers(functions, records=records)
+    notices = NoticeServices(
+        notifiers=notifiers, desk=NotifierDesk(store=notifiers, settings=world.settings, clock=clock)
+    )
     services = ApiServices(
         settings=world.settings,
         clock=clock,
@@ -275,7 +297,9 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         schedules=world.schedules,
         logs=world.logs,
         circuits=world.circuits,
+        logins=Logins(functions, records, clock),
         campaigns=lambda: lists.services,
+        notices=lambda: notices,
         exports=lists.desk,
         files=lists.files,
     )

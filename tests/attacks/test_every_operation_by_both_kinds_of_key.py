@@ -48,6 +48,8 @@ TABLE: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("getHealth", "getOpenapi", "getDocs", "postProviderEvents"), Kind.OPEN),
     **dict.fromkeys(("showUnsubscription", "unsubscribe", "undoUnsubscription"), Kind.OPEN),
     "listCredentials": Kind.SHARED,
+    **dict.fromkeys(("createNotifier", "listNotifiers"), Kind.OWN),
+    **dict.fromkeys(("getNotifier", "changeNotifier", "rotateNotifier"), Kind.NAMED),
     **dict.fromkeys(("createBatch", "createCampaign", "createTemplate"), Kind.OWN),
     **dict.fromkeys(("listCampaigns", "listTemplates", "getStats", "listAudit"), Kind.OWN),
     **dict.fromkeys(("listSuppressions", "getSuppression", "putSuppression", "deleteSuppression"), Kind.OWN),
@@ -74,20 +76,23 @@ class Things:
         names: ids by the first part of the paths that name them.
         upload: a list of the first campaign.
         address: suppressed, unsubscribed and a recipient.
+        notifier: its name.
     """
 
     names: Mapping[str, tuple[str, ...]]
     upload: str
     address: str
+    notifier: str
 
     def urls(self, path: str) -> list[str]:
         """Return a path of the document with each of the things that it may name."""
         path = path.replace("{message}", "0.0").replace("{address}", self.address).replace("{upload_id}", self.upload)
+        path = path.replace("{name}", self.notifier)
         return [path.replace("{id}", x) for x in self.names[path.split("/")[1]]] if "{id}" in path else [path]
 
     def in_text(self, text: str) -> set[str]:
         """Return the ids that stand in a text."""
-        return {x for x in (*(x for of in self.names.values() for x in of), self.upload) if x in text}
+        return {x for x in (*(x for of in self.names.values() for x in of), self.upload, self.notifier) if x in text}
 
 
 @dataclass(frozen=True)
@@ -118,8 +123,11 @@ def made(api: Api, key: str, address: str) -> Things:
     of_list = api.sent(sent, key=key)
     for scope in ("all", "campaigns"):
         assert api.call("PUT", f"/suppressions/{address}", query={"scope": scope}, key=key).status == 200
+    notifier = f"clinic-of-{address.partition('@')[0]}"
+    made = api.call("POST", "/notifiers", {"name": notifier, "timezone": "UTC"}, key=key)
+    assert made.status == 201
     names = {"batches": (job, waiting), "jobs": (job, of_list), "schedules": (waiting,)}
-    return Things({**names, "campaigns": (campaign, sent), "templates": (template,)}, upload, address)
+    return Things({**names, "campaigns": (campaign, sent), "templates": (template,)}, upload, address, notifier)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,25 @@
+"""What routes of notifiers and notices work with, built when the first of them is called."""
+
+from dataclasses import dataclass
+
+from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
+from shared.bootstrap import Deployment
+from shared.engine.notices.notifiers import NotifierDesk
+from shared.ports import Notifiers
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeServices:
+    """Use cases and reads."""
+
+    notifiers: Notifiers
+    desk: NotifierDesk
+
+
+def build(deployment: Deployment) -> NoticeServices:
+    """Build the services of a deployment."""
+    notifiers = DynamoNotifiers(deployment.dynamo, records=deployment.records_table)
+    return NoticeServices(
+        notifiers=notifiers,
+        desk=NotifierDesk(store=notifiers, settings=deployment.settings, clock=deployment.clock),
+    )

@@ -1,0 +1,1 @@
+"""Notifiers, for their owners."""

@@ -1,0 +1,163 @@
+"""Notifiers, for their owners: create, change, give a new password, list."""
+
+from typing import Any, Final
+
+from functions.api.call import Call
+from functions.api.declined import accepted
+from functions.api.notifiers.requests import NewNotifier, NotifierChange, NotifierSettings, Rotation
+from functions.api.notifiers.views import NotifierLogin, NotifierPage, NotifierView, login_view, notifier_view
+from functions.api.requests import Paging
+from shared.domain.accounts import Scope
+from shared.domain.notices.notifier import Contact, Notifier, is_name
+from shared.engine.notices.notifiers import NotifierDraft
+from shared.web import cursors
+from shared.web.http import Answer
+from shared.web.problems import Problem
+from shared.web.routing import AnyRoute, Nothing, Route
+
+HOUR_MS: Final = 3_600_000
+
+
+def create(call: Call[Nothing, NewNotifier]) -> Answer:
+    """Create a notifier; its password is in this answer only, so no Idempotency-Key repeats it."""
+    body, key = call.body, call.key
+    desk = call.services.notices().desk
+    made = accepted(desk.create(body.name, key.account, _draft(body, body.timezone), test=key.test, by=key.id))
+    where = {"Location": f"/notifiers/{made.notifier.name}"}
+    return login_view(made.notifier, Contact(), made.password).answer(201, where)
+
+
+def pages(call: Call[Paging, Nothing]) -> Answer:
+    """Return a page of notifiers, newest first."""
+    store = call.services.notices().notifiers
+    found, after = store.page(call.key.namespace, after=cursors.notifiers(call), limit=call.query.limit)
+    contacts = store.contacts([x.name for x in found])
+    items = [notifier_view(x, contacts.get(x.name, Contact())) for x in found]
+    return NotifierPage(items=items, next_cursor=cursors.seal(call, after)).answer()
+
+
+def read(call: Call[Nothing, Nothing]) -> Answer:
+    """Return a notifier."""
+    found = owned(call)
+    return notifier_view(found, _contact(call, found)).answer()
+
+
+def change(call: Call[Nothing, NotifierChange]) -> Answer:
+    """Change a notifier's settings, or disable or enable it."""
+    found, body = owned(call), call.body
+    desk = call.services.notices().desk
+    changed = accepted(desk.change(found, _draft(body, body.timezone), by=call.key.id))
+    if body.disabled is not None:
+        changed = accepted(desk.switch(changed, disabled=body.disabled, by=call.key.id))
+    return notifier_view(changed, _contact(call, changed)).answer()
+
+
+def rotate(call: Call[Nothing, Rotation]) -> Answer:
+    """Give a notifier a second password, and the present one an end."""
+    found = owned(call)
+    until = int(call.services.clock.now() * 1000) + call.body.overlap_hours * HOUR_MS
+    made = accepted(call.services.notices().desk.rotate(found, until=until, by=call.key.id))
+    return login_view(made.notifier, _contact(call, found), made.password).answer()
+
+
+def owned(call: Call[Any, Any]) -> Notifier:
+    """Return the notifier that the path names; Problem not_found unless it is the caller's, of its kind of key."""
+    name = call.path["name"]
+    found = call.services.notices().notifiers.get(name) if is_name(name) else None
+    if found is None or found.deleted or found.namespace != call.key.namespace:
+        raise Problem("not_found")
+    return found
+
+
+def _contact(call: Call[Any, Any], found: Notifier) -> Contact:
+    return call.services.notices().notifiers.contacts([found.name]).get(found.name, Contact())
+
+
+def _draft(body: NotifierSettings, timezone: str | None) -> NotifierDraft:
+    hours, routes = body.reasonable_hours, body.route
+    return NotifierDraft(
+        timezone=timezone,
+        hours=(hours.from_, hours.to) if hours is not None else None,
+        routes=None if routes is None else {c: route or () for c, route in routes.model_dump().items()},
+        expiry_days=body.days_until_expiry,
+        conflict_tries=body.conflict_tries,
+        country=body.country,
+    )
+
+
+_TAG: Final = "Notifiers"
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="POST",
+        path="/notifiers",
+        name="createNotifier",
+        tag=_TAG,
+        summary="Create a notifier and its password",
+        description="The answer holds the password, which is shown once. If the answer is lost, ask for another one: "
+        "POST /notifiers/{name}/rotate.",
+        scope=Scope.ADMIN,
+        handler=create,
+        query=Nothing,
+        body=NewNotifier,
+        answers={201: NotifierLogin},
+        problems=("credential_not_found", "notifier_exists"),
+        body_required=True,
+    ),
+    Route(
+        method="GET",
+        path="/notifiers",
+        name="listNotifiers",
+        tag=_TAG,
+        summary="Notifiers, newest first",
+        scope=Scope.READ,
+        handler=pages,
+        query=Paging,
+        body=Nothing,
+        answers={200: NotifierPage},
+        problems=("bad_cursor",),
+    ),
+    Route(
+        method="GET",
+        path="/notifiers/{name}",
+        name="getNotifier",
+        tag=_TAG,
+        summary="A notifier",
+        scope=Scope.READ,
+        handler=read,
+        query=Nothing,
+        body=Nothing,
+        answers={200: NotifierView},
+        problems=("not_found",),
+    ),
+    Route(
+        method="PATCH",
+        path="/notifiers/{name}",
+        name="changeNotifier",
+        tag=_TAG,
+        summary="Change a notifier's settings, or disable or enable it",
+        description="Within 30 seconds a disabled notifier is refused. What it has stored is still delivered.",
+        scope=Scope.ADMIN,
+        handler=change,
+        query=Nothing,
+        body=NotifierChange,
+        answers={200: NotifierView},
+        problems=("not_found", "credential_not_found"),
+        body_required=True,
+    ),
+    Route(
+        method="POST",
+        path="/notifiers/{name}/rotate",
+        name="rotateNotifier",
+        tag=_TAG,
+        summary="Give a notifier a second password",
+        description="The present password stays valid for the overlap. An earlier one ends at once. The answer holds "
+        "the new password, which is shown once.",
+        scope=Scope.ADMIN,
+        handler=rotate,
+        query=Nothing,
+        body=Rotation,
+        answers={200: NotifierLogin},
+        problems=("not_found",),
+    ),
+)

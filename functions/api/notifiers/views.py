@@ -1,0 +1,75 @@
+"""Notifiers as their owners see them."""
+
+from pydantic import Field
+
+from functions.api.views import Time, View, at, moment
+from shared.domain.notices.notifier import Contact, Notifier
+
+
+class HoursView(View):
+    """Hours of a day."""
+
+    from_: int = Field(serialization_alias="from")
+    to: int
+
+
+class NotifierView(View):
+    """A notifier, without its password."""
+
+    name: str
+    username: str = Field(description="For HTTP Basic; the same as `name`.")
+    timezone: str
+    reasonable_hours: HoursView
+    route: dict[str, list[str]] = Field(description="By channel; the others have the deployment's route.")
+    days_until_expiry: int
+    conflict_tries: int
+    country: str | None
+    test: bool = Field(description="Made with a test key: its messages never reach a provider.")
+    disabled: bool
+    created_at: Time
+    last_seen_at: Time | None = Field(description="Its last call, to the minute; null: it has made none.")
+    last_status_at: Time | None = Field(description="When it last asked what became of its notices, to the minute.")
+    previous_password_until: Time | None = Field(description="When the password before the present one ends.")
+
+
+class NotifierLogin(NotifierView):
+    """A notifier with its new password."""
+
+    password: str = Field(description="Shown once: only its hash is stored.")
+
+
+class NotifierPage(View):
+    """A page of notifiers, newest first."""
+
+    items: list[NotifierView]
+    next_cursor: str | None
+
+
+def notifier_view(x: Notifier, contact: Contact) -> NotifierView:
+    """Return a notifier as its owner sees it."""
+    return NotifierView(**_fields(x, contact))
+
+
+def login_view(x: Notifier, contact: Contact, password: str) -> NotifierLogin:
+    """Return a notifier with the text of its new password."""
+    return NotifierLogin(**_fields(x, contact), password=password)
+
+
+def _fields(x: Notifier, contact: Contact) -> dict[str, object]:
+    before = x.passwords[-2].until if len(x.passwords) > 1 else 0
+    return {
+        "name": x.name,
+        "username": x.name,
+        "timezone": x.timezone,
+        "reasonable_hours": HoursView(from_=x.opens, to=x.closes),
+        "route": {channel: list(route) for channel, route in x.routes.items()},
+        "days_until_expiry": x.expiry_days,
+        "conflict_tries": x.conflict_tries,
+        "country": x.country or None,
+        "test": x.test,
+        "disabled": x.disabled,
+        "created_at": moment(x.created_at),
+        "last_seen_at": at(contact.seen_at),
+        "last_status_at": at(contact.status_at),
+        "previous_password_until": at(before),
+    }

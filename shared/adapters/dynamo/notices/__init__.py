@@ -1,0 +1,1 @@
+"""Notifiers, notices and their updates on DynamoDB, in the table `records`."""

@@ -1,0 +1,48 @@
+"""Keys of notifiers in the table `records`, and the access patterns they serve.
+
+| pattern | key |
+|---|---|
+| a notifier; when it was last there; its request bucket | `Y#name / NOTIFIER`, `SEEN`, `BUCKET` |
+| how far a notifier's updates are read | `Y#name / UPDATES` |
+| a notifier's updates of a UTC day, in order | `Y#name#UPDATES#20261123` / `stamp#uuid[:8]` |
+| an account's notifiers, newest first (index `mine`) | `account#notifier` / `created_at#name` |
+
+Those of test keys are under `account#TEST#notifier` in the index. A stamp is 15 digits of Unix milliseconds.
+"""
+
+from typing import Final
+
+from shared.adapters.dynamo.keys import Key, key
+
+KIND: Final = "notifier"
+"""Kind in the index `mine`."""
+
+
+def notifier_pk(name: str) -> str:
+    """Partition of a notifier."""
+    return f"Y#{name}"
+
+
+def notifier(name: str) -> Key:
+    """A notifier."""
+    return key(notifier_pk(name), "NOTIFIER")
+
+
+def contact(name: str) -> Key:
+    """When a notifier was last there."""
+    return key(notifier_pk(name), "SEEN")
+
+
+def bucket(name: str) -> Key:
+    """The request bucket of a notifier."""
+    return key(notifier_pk(name), "BUCKET")
+
+
+def marks(name: str) -> Key:
+    """How far a notifier's updates are read."""
+    return key(notifier_pk(name), "UPDATES")
+
+
+def updates_pk(name: str, day: str) -> str:
+    """Partition of a notifier's updates of a UTC day, `YYYYMMDD`."""
+    return f"{notifier_pk(name)}#UPDATES#{day}"

@@ -1,0 +1,94 @@
+"""What a notifier's request needs: its password checked, its request bucket, and a note that it was there.
+
+A request costs at most two reads, of the notifier and of its account's control, and both are remembered for CACHE
+seconds: so much longer a disabled notifier works, or one of an account that was suspended. A password that a remembered
+notifier refuses is tried again on the stored one, so a new password works at once.
+"""
+
+import logging
+from dataclasses import replace
+from typing import Final
+
+from shared.adapters.dynamo import keys as every
+from shared.adapters.dynamo.accounts.accounts import CACHE, MAX_CACHED
+from shared.adapters.dynamo.accounts.buckets import Buckets
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.notices import keys
+from shared.adapters.dynamo.notices.notifiers import MINUTE_MS, DynamoNotifiers
+from shared.domain.notices.notifier import Contact, Notifier, is_name, is_password
+from shared.ports import Clock, Retriable
+
+RATE: Final = 20
+"""Requests per second and notifier: one machine behind a slow link, apart from the bucket of its account's keys."""
+BURST: Final = 200
+"""Requests at once after a pause."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Logins:
+    """Notifiers that make requests.
+
+    Args:
+        dynamo: DynamoDB.
+        table: the name of the table `records`.
+        clock: the time.
+        rate: requests per second and notifier.
+        burst: requests at once after a pause.
+    """
+
+    def __init__(self, dynamo: Dynamo, table: str, clock: Clock, *, rate: float = RATE, burst: int = BURST) -> None:
+        self._db = dynamo
+        self._table = table
+        self._clock = clock
+        self._store = DynamoNotifiers(dynamo, records=table)
+        self._buckets = Buckets(dynamo, table, clock, rate=rate, burst=burst, key=keys.bucket)
+        self._known: dict[str, tuple[float, Notifier]] = {}
+        self._noted: dict[str, Contact] = {}
+
+    def find(self, name: str, password: str) -> Notifier | None:
+        """Return the notifier whose name and password these are.
+
+        None: there is none, it is disabled, its password has ended, or its account is suspended.
+        """
+        if not is_name(name) or not is_password(password):
+            return None
+        until, known = self._known.get(name, (0.0, None))
+        if known is not None and self._clock.now() < until and known.accepts(password, self._now()):
+            return known
+        stored = self._store.get(name)
+        if stored is None or not stored.accepts(password, self._now()) or self._suspended(stored.account):
+            self._known.pop(name, None)
+            return None
+        if len(self._known) >= MAX_CACHED:
+            self._known.clear()
+        self._known[name] = (self._clock.now() + CACHE, stored)
+        return stored
+
+    def take(self, name: str) -> float | None:
+        """Take a token for a request of a notifier; None, or the seconds to wait."""
+        return self._buckets.take(name)
+
+    def note_call(self, name: str, *, status: bool) -> None:
+        """Note that a notifier calls, at most once a minute in a process.
+
+        `status`: it asks for updates or the status of a notice. A fault is logged and fails nothing: the next call
+        notes it.
+        """
+        now = self._now()
+        noted = self._noted.get(name, Contact())
+        if now - (noted.status_at if status else noted.seen_at) < MINUTE_MS:
+            return
+        try:
+            self._store.note(name, now, status=status)
+        except Retriable:
+            _LOG.warning("call of a notifier not noted", extra={"notifier": name})
+            return
+        if len(self._noted) >= MAX_CACHED:
+            self._noted.clear()
+        self._noted[name] = replace(noted, seen_at=now, status_at=now if status else noted.status_at)
+
+    def _suspended(self, account: str) -> bool:
+        return "suspended" in (self._db.get(self._table, every.account_control(account)) or {})
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)

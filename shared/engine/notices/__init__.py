@@ -1,0 +1,1 @@
+"""Notices: what notifiers upload, and the notifiers themselves."""

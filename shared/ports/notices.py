@@ -1,0 +1,59 @@
+"""Where notifiers are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from shared.domain.audit import Event
+    from shared.domain.notices.notifier import Contact, Notifier
+
+
+class Notifiers(Protocol):
+    """Notifiers by name. A name that was used once stays taken."""
+
+    def create(self, notifier: Notifier, *, event: Event) -> bool:
+        """Store a new notifier with an entry of the audit log; False if its name is taken."""
+        ...
+
+    def get(self, name: str) -> Notifier | None:
+        """Return a notifier, also one that is deleted, consistent; None if there never was one."""
+        ...
+
+    def change(self, old: Notifier, new: Notifier, *, event: Event) -> bool:
+        """Write a notifier if it is unchanged since it was read, with an entry of the audit log.
+
+        Args:
+            old: as read.
+            new: the next version; one that is deleted is no longer listed.
+            event: kept in the same transaction.
+
+        Returns:
+            False: it has changed, and nothing is written.
+        """
+        ...
+
+    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[Notifier], str]:
+        """Return notifiers of a namespace, newest first, and the place to go on from, empty at the end.
+
+        Args:
+            namespace: of an account's live or test keys.
+            after: what the page before returned, or empty.
+            limit: at least 1.
+        """
+        ...
+
+    def contacts(self, names: Iterable[str]) -> Mapping[str, Contact]:
+        """Return when notifiers were last there, by name; those that never were have no entry."""
+        ...
+
+    def note(self, name: str, now_ms: int, *, status: bool) -> None:
+        """Note that a notifier calls; two calls within a minute may be noted once.
+
+        Args:
+            name: the notifier's.
+            now_ms: Unix milliseconds.
+            status: it asks for updates, or for the status of a notice.
+        """
+        ...
