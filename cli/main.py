@@ -15,7 +15,7 @@ from cli import local
 from cli.client import installed_version
 from cli.doctor import doctor
 from cli.errors import CommandError, ExitCode
-from cli.operating import accounts, audit, credentials, erasing, keys, logs, queues, stopping, switches
+from cli.operating import accounts, audit, credentials, erasing, keys, logs, notifiers, queues, stopping, switches
 from cli.output import clean, tell
 from cli.sending import batches, campaigns, templates
 
@@ -84,8 +84,8 @@ app = typer.Typer(
     name="posthaste",
     cls=Commands,
     help="Posthaste: deliver mail and texts, each message once. Commands for its clients (batch, campaign, template), "
-    "its operators (account, key, sender, job, credential, audit, erase, pause, resume, rate, queue, redrive, doctor, "
-    "logs) and a developer's machine (local).",
+    "its operators (account, key, sender, notifier, job, credential, audit, erase, pause, resume, rate, queue, "
+    "redrive, doctor, logs) and a developer's machine (local).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -96,6 +96,7 @@ app.add_typer(templates.app, name="template")
 app.add_typer(accounts.account_app, name="account")
 app.add_typer(keys.key_app, name="key")
 app.add_typer(accounts.sender_app, name="sender")
+app.add_typer(notifiers.app, name="notifier")
 app.add_typer(stopping.job_app, name="job")
 credentials.app.command("close-breaker")(switches.close_breaker)
 app.add_typer(credentials.app, name="credential")

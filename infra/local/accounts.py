@@ -17,7 +17,9 @@ from shared.contracts import ENV_SETTINGS, Settings
 
 ACCOUNT: Final = "demo"
 SENDER: Final = "example.com"
-PEOPLE: Final = ("POSTHASTE_API_KEY", "POSTHASTE_TEST_KEY")
+PEOPLE: Final = ("POSTHASTE_API_KEY", "POSTHASTE_TEST_KEY", "POSTHASTE_NOTIFIER", "POSTHASTE_NOTIFIER_PASSWORD")
+NOTIFIER: Final = "demo"
+ZONE: Final = "Australia/Sydney"
 COMMAND_SECONDS: Final = 60
 
 
@@ -53,7 +55,7 @@ def address(stacks: Sequence[Stack], port: int) -> str:
 
 
 def people(known: Mapping[str, str], deployment: LocalDeployment, port: int) -> dict[str, str]:
-    """Return the demo account's keys: those already known, else of a new account made by the `posthaste` command.
+    """Return the demo account's keys and its notifier's password: those already known, else of a new account.
 
     Args:
         known: the environment of an earlier start, which may hold the keys.
@@ -62,11 +64,18 @@ def people(known: Mapping[str, str], deployment: LocalDeployment, port: int) -> 
     """
     if all(known.get(name) for name in PEOPLE):
         return {name: known[name] for name in PEOPLE}
-    made = posthaste(deployment, port, "account", "create", ACCOUNT, "--sender", SENDER)
+    account = posthaste(deployment, port, "account", "create", ACCOUNT, "--sender", SENDER)["account_id"]
     with ThreadPoolExecutor() as pool:
-        live = pool.submit(posthaste, deployment, port, "key", "create", made["account_id"])
-        test = pool.submit(posthaste, deployment, port, "key", "create", made["account_id"], "--test")
-    return {"POSTHASTE_API_KEY": live.result()["key"], "POSTHASTE_TEST_KEY": test.result()["key"]}
+        live = pool.submit(posthaste, deployment, port, "key", "create", account)
+        test = pool.submit(posthaste, deployment, port, "key", "create", account, "--test")
+        zone = ("--account", account, "--timezone", ZONE)
+        notifier = pool.submit(posthaste, deployment, port, "notifier", "create", NOTIFIER, *zone)
+    return {
+        "POSTHASTE_API_KEY": live.result()["key"],
+        "POSTHASTE_TEST_KEY": test.result()["key"],
+        "POSTHASTE_NOTIFIER": NOTIFIER,
+        "POSTHASTE_NOTIFIER_PASSWORD": notifier.result()["password"],
+    }
 
 
 def posthaste(deployment: LocalDeployment, port: int, *arguments: str) -> Any:

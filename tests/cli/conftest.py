@@ -16,7 +16,7 @@ from moto import mock_aws
 from typer.testing import CliRunner
 
 from cli.main import app
-from shared.contracts import INDEX_OPEN, secret_name
+from shared.contracts import INDEX_MINE, INDEX_OPEN, secret_name
 from tests.cli.fakes import API_KEY, Done, FakeApi, FakeClock, Run, around
 
 TABLE = "dev-records"
@@ -61,18 +61,20 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
 def table(stage: str) -> dict[str, Any]:
     """The part of table `records` that operators' commands use, as CreateTable takes it."""
     keys = [("pk", "HASH"), ("sk", "RANGE")]
-    index = [(f"{INDEX_OPEN}_{name}", kind) for name, kind in keys]
+    indices = {index: [(f"{index}_{name}", kind) for name, kind in keys] for index in (INDEX_OPEN, INDEX_MINE)}
+    names = [name for index in (keys, *indices.values()) for name, _ in index]
     return {
         "TableName": f"{stage}-records",
         "BillingMode": "PAY_PER_REQUEST",
-        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name, _ in keys + index],
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in names],
         "KeySchema": [{"AttributeName": name, "KeyType": kind} for name, kind in keys],
         "GlobalSecondaryIndexes": [
             {
-                "IndexName": INDEX_OPEN,
-                "KeySchema": [{"AttributeName": name, "KeyType": kind} for name, kind in index],
+                "IndexName": index,
+                "KeySchema": [{"AttributeName": name, "KeyType": kind} for name, kind in schema],
                 "Projection": {"ProjectionType": "KEYS_ONLY"},
             }
+            for index, schema in indices.items()
         ],
     }
 

@@ -43,12 +43,14 @@ Country = Annotated[str, Field(pattern=r"^([A-Z]{2})?$")]
 
 
 class NotifierSettings(Input):
-    """Settings of a notifier; what is left out, or null, stays as it is."""
+    """Settings of a notifier. Fields that are omitted or null stay unchanged."""
 
     reasonable_hours: ReasonableHours | None = Field(
         None, description=f"By default from {OPENS} to {CLOSES}: messages are sent only in these hours."
     )
-    route: NotifierRoutes | None = Field(None, description="What its messages are sent through, as a whole.")
+    route: NotifierRoutes | None = Field(
+        None, description="Credentials that send its messages. It replaces the whole route."
+    )
     days_until_expiry: Days | None = Field(
         None, description=f"From the delivery date on, where a record names no expiry; by default {EXPIRY_DAYS}."
     )
@@ -72,10 +74,12 @@ class NewNotifier(NotifierSettings):
 
 
 class NotifierChange(NotifierSettings):
-    """Changes of a notifier. What is left out, or null, stays as it is."""
+    """Changes of a notifier. Fields that are omitted or null stay unchanged."""
 
     timezone: Zone | None = None
-    disabled: bool | None = Field(None, description="true: it is refused; what it has stored is still delivered.")
+    disabled: bool | None = Field(
+        None, description="true: its calls are refused. Its stored notices are still delivered."
+    )
 
 
 class Rotation(Input):

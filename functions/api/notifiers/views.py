@@ -28,7 +28,7 @@ class NotifierView(View):
     disabled: bool
     created_at: Time
     last_seen_at: Time | None = Field(description="Its last call, to the minute; null: it has made none.")
-    last_status_at: Time | None = Field(description="When it last asked what became of its notices, to the minute.")
+    last_status_at: Time | None = Field(description="The last time it asked for updates, to the minute.")
     previous_password_until: Time | None = Field(description="When the password before the present one ends.")
 
 

@@ -1,4 +1,4 @@
-"""What owners do with notifiers: create, change, give a new password, delete."""
+"""Create, change and disable notifiers, and give them new passwords."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -98,19 +98,21 @@ class NotifierDesk:
             passwords=(PasswordHash(password_digest(password)),),
         )
         made = self._with(bare, draft)
+        if self._store.get(name) is not None:
+            raise _taken()
         event = audited(made.namespace, now, name, Act.NOTIFIER_CREATED, by, {"timezone": made.timezone})
         if not self._store.create(made, event=event):
-            raise Decline("notifier_exists", FieldFault("name", "The name is taken, perhaps by a deleted notifier."))
+            raise _taken()
         return NewLogin(made, password)
 
     @as_value
     def change(self, found: Notifier, draft: NotifierDraft, *, by: str) -> Notifier:
-        """Change settings; what the draft leaves out stays."""
+        """Change settings. Those that the draft leaves out stay."""
         return self._change(found, lambda old: self._with(old, draft), Act.NOTIFIER_CHANGED, by)
 
     @as_value
     def switch(self, found: Notifier, *, disabled: bool, by: str) -> Notifier:
-        """Disable or enable a notifier; what it has stored is delivered all the same."""
+        """Disable or enable a notifier; its stored notices are still delivered."""
         act = Act.NOTIFIER_DISABLED if disabled else Act.NOTIFIER_ENABLED
         return self._change(found, lambda old: replace(old, disabled=disabled), act, by)
 
@@ -173,6 +175,10 @@ class NotifierDesk:
 
     def _now(self) -> int:
         return int(self._clock.now() * 1000)
+
+
+def _taken() -> Decline:
+    return Decline("notifier_exists", FieldFault("name", "The name is taken, perhaps by a deleted notifier."))
 
 
 def _within(field: str, value: int | None, most: int) -> None:
