@@ -82,3 +82,9 @@ def test_an_answer_is_freed_without_a_search_for_garbage() -> None:
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+def test_a_server_may_offer_another_protocol() -> None:
+    offer = b"Upgrade: h2,h2c\r\nConnection: Upgrade, Keep-Alive\r\n"  # as Apache does
+    found, keep = read(HEAD + offer + b"Content-Length: 2\r\n\r\nhi")
+    assert (found.status, found.body, keep) == (200, b"hi", True)
