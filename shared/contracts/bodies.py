@@ -106,6 +106,19 @@ def load_export(body: str) -> str:
     return name
 
 
+def inbox(notifier: str) -> str:
+    """Return the body of a message that has a notifier's records taken; a hint, like a pointer."""
+    return json.dumps({"inbox": notifier}, separators=(",", ":"))
+
+
+def load_inbox(body: str) -> str:
+    """Read what `inbox` wrote: the notifier's name; ValueError, KeyError or TypeError on anything else."""
+    name = json.loads(body)["inbox"]
+    if not isinstance(name, str):
+        raise TypeError("not the name of a notifier")
+    return name
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """A provider's word about one attempt, normalised; feedback messages carry lists of these.

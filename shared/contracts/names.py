@@ -91,6 +91,8 @@ LOG_STREAM_FILTER: Final = {
 }
 """`ops` stream → log: a ledger whose cells changed and that nobody works on."""
 
+INBOX_PREFIX: Final = "inbox/"
+"""Begins the names of files with payloads of notifiers that do not fit their items."""
 POST_PREFIX: Final = "W#"
 """Begins the partitions of `ops` in which the webhook function remembers posts, and the only ones it writes."""
 WEBHOOK_PATH: Final = "/webhooks/{provider}/{credential_id}"

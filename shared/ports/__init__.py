@@ -25,6 +25,11 @@ from shared.ports.exports import (
     Exports,
     Multipart,
 )
+from shared.ports.inboxes import (
+    Inboxes,
+    InboxStep,
+    Notices,
+)
 from shared.ports.journal import Journal
 from shared.ports.notices import Notifiers
 from shared.ports.providers import (
@@ -113,6 +118,8 @@ __all__ = [
     "Holds",
     "Http",
     "Idempotency",
+    "InboxStep",
+    "Inboxes",
     "Interrupted",
     "Journal",
     "Lane",
@@ -127,6 +134,7 @@ __all__ = [
     "Multipart",
     "NoTime",
     "NotSent",
+    "Notices",
     "Notifiers",
     "OpenJob",
     "Pacer",

@@ -1,0 +1,110 @@
+"""Both directions of a notice's item. What is as by default is left out, which keeps it within a kilobyte."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from shared.adapters.dynamo import keys as every
+from shared.adapters.dynamo.client import Item
+from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.notices import notice_keys as keys
+from shared.domain.notices.notice import (
+    DeliveryMethod,
+    Kept,
+    Notice,
+    NoticeData,
+    NoticeRun,
+    NoticeStatus,
+    Phase,
+    Verb,
+)
+
+
+def notice_item(x: Notice) -> Item:
+    """Return a notice's item."""
+    out: Item = {
+        **keys.notice(x.uuid),
+        "mine_pk": s(keys.number_pk(x.account, x.data.phone)),
+        "mine_sk": s(every.aged(x.created_at, x.uuid)),
+        "notifier": s(x.notifier),
+        "account": s(x.account),
+        "id": s(x.id),
+        "data": s(_dumps(_data(x.data))),
+        "created_at": n(x.created_at),
+        "expires_at": n(x.expires_at),
+        "phase": s(x.phase.value),
+        "status": s(x.status.value),
+        "version": n(x.version),
+    }
+    for name in ("next_at", "tries", "stamp", "ttl"):
+        if getattr(x, name):
+            out[name] = n(getattr(x, name))
+    if x.gen != 1:
+        out["gen"] = n(x.gen)
+    if x.error:
+        out["error"] = s(x.error)
+    if x.message:
+        out["message"] = s(x.message)
+    if x.runs:
+        out["runs"] = s(_dumps([_run(r) for r in x.runs]))
+    if x.run is not None:
+        out["run"] = s(_dumps(_run(x.run)))
+    if x.kept is not None:
+        data = None if x.kept.data is None else _data(x.kept.data)
+        out["kept"] = s(_dumps([x.kept.verb.value, x.kept.sent, data]))
+    if x.due is not None:
+        out["open_pk"] = s(keys.due_slot(keys.shard_of(x.notifier)))
+        out["open_sk"] = s(every.aged(x.due, x.uuid))
+    return out
+
+
+def notice(item: Mapping[str, Any]) -> Notice:
+    """Read a notice's item."""
+    verb, sent, data = json.loads(item["kept"]["S"]) if "kept" in item else ("", "", None)
+    return Notice(
+        uuid=item["pk"]["S"].partition("#")[2],
+        notifier=text(item, "notifier"),
+        account=text(item, "account"),
+        id=text(item, "id"),
+        data=_read_data(json.loads(item["data"]["S"])),
+        created_at=number(item, "created_at"),
+        next_at=number(item, "next_at"),
+        expires_at=number(item, "expires_at"),
+        phase=Phase(text(item, "phase")),
+        status=NoticeStatus(text(item, "status")),
+        gen=number(item, "gen", 1),
+        run=_read_run(json.loads(item["run"]["S"])) if "run" in item else None,
+        runs=tuple(_read_run(r) for r in json.loads(text(item, "runs", "[]"))),
+        kept=Kept(Verb(verb), sent, None if data is None else _read_data(data)) if verb else None,
+        tries=number(item, "tries"),
+        stamp=number(item, "stamp"),
+        error=text(item, "error"),
+        message=text(item, "message"),
+        ttl=number(item, "ttl"),
+        version=number(item, "version"),
+    )
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _data(x: NoticeData) -> list[Any]:
+    dates = x.delivery.isoformat(), x.expires.isoformat()
+    return [x.first_name, x.phone, x.template, x.method.value, *dates, x.start, x.end]
+
+
+def _read_data(raw: Sequence[Any]) -> NoticeData:
+    name, phone, template, method, delivery, expires, start, end = raw
+    dates = date.fromisoformat(delivery), date.fromisoformat(expires)
+    return NoticeData(name, phone, template, DeliveryMethod(method), *dates, start, end)
+
+
+def _run(x: NoticeRun) -> list[Any]:
+    return [x.job, x.index, x.gen, x.method.value]
+
+
+def _read_run(raw: Sequence[Any]) -> NoticeRun:
+    job, index, gen, method = raw
+    return NoticeRun(job, index, gen, DeliveryMethod(method))

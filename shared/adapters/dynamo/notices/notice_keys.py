@@ -1,0 +1,63 @@
+"""Keys of notices and inboxes in the table `records`, and the access patterns they serve.
+
+| pattern | key |
+|---|---|
+| a notice | `N#uuid / NOTICE` |
+| notices with something to do, oldest first (index `open`) | `due#0-15` / `next_at#uuid` |
+| an account's notices to a number, newest first (index `mine`) | `account#phone#sha256[:16]` / `created_at#uuid` |
+| how far a notifier's inbox is; one of its payloads | `Y#name / INBOX`; `Y#name / P#0000000012` |
+| inboxes that hold payloads, oldest first (index `open`) | `inbox#0-15` / `since#name` |
+
+A notice's shard is its notifier's, so that a notifier's notices gather in few jobs. Times are 15 digits of Unix ms.
+"""
+
+import hashlib
+import zlib
+from typing import Final
+
+from shared.adapters.dynamo.keys import Key, key
+from shared.adapters.dynamo.notices.keys import notifier_pk, updates_pk
+from shared.domain.notices.notice import SHARDS
+from shared.domain.notices.updates import UpdateEntry, day_of
+
+PAYLOAD_PREFIX: Final = "P#"
+
+
+def shard_of(notifier: str) -> int:
+    """Return the shard of a notifier's notices and inbox."""
+    return zlib.crc32(notifier.encode()) % SHARDS
+
+
+def notice(uuid: str) -> Key:
+    """A notice."""
+    return key(f"N#{uuid}", "NOTICE")
+
+
+def due_slot(shard: int) -> str:
+    """Partition of the index `open` with notices that have something to do."""
+    return f"due#{shard}"
+
+
+def inbox_slot(shard: int) -> str:
+    """Partition of the index `open` with inboxes that hold payloads."""
+    return f"inbox#{shard}"
+
+
+def number_pk(account: str, phone: str) -> str:
+    """Partition of the index `mine` with an account's notices to a number."""
+    return f"{account}#phone#{hashlib.sha256(phone.encode()).hexdigest()[:16]}"
+
+
+def inbox(name: str) -> Key:
+    """A notifier's inbox."""
+    return key(notifier_pk(name), "INBOX")
+
+
+def payload(name: str, number: int) -> Key:
+    """One of a notifier's payloads."""
+    return key(notifier_pk(name), f"{PAYLOAD_PREFIX}{number:010d}")
+
+
+def entry(x: UpdateEntry) -> Key:
+    """An entry of the update log."""
+    return key(updates_pk(x.notifier, day_of(x.stamp)), f"{x.stamp:015d}#{x.notice[:8]}")

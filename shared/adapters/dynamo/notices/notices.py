@@ -1,0 +1,94 @@
+"""Notices on DynamoDB: one item each, in the table `records`."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.codec import n, s
+from shared.adapters.dynamo.listing import newest
+from shared.adapters.dynamo.notices import notice_codec
+from shared.adapters.dynamo.notices import notice_keys as keys
+from shared.adapters.dynamo.notices.log import closed_of, log_actions
+from shared.contracts import INDEX_OPEN
+from shared.domain.notices.notice import Notice, NoticeChange
+
+_PAGE = 100
+
+
+class DynamoNotices:
+    """`ports.Notices` over the table `records`."""
+
+    def __init__(self, dynamo: Dynamo, *, records: str) -> None:
+        self._db = dynamo
+        self._table = records
+
+    def read(self, uuids: Collection[str]) -> dict[str, Notice]:
+        """Return those of the notices that there are, by key, consistent; one read per 100."""
+        items = self._db.batch_get(self._table, [keys.notice(x) for x in dict.fromkeys(uuids)])
+        return {x.uuid: x for x in map(notice_codec.notice, items)}
+
+    def write(self, old: Notice | None, change: NoticeChange) -> bool:
+        """Write a change in one transaction with its entries; a put alone if there are none."""
+        while True:
+            put = notice_puts(self._table, [(old, change)])
+            actions = [*put, *log_actions(self._table, change.entries)]
+            try:
+                if len(actions) == 1 and put:
+                    self._db.call("put_item", **put[0]["Put"])
+                else:
+                    self._db.call("transact_write_items", TransactItems=actions)
+            except ConditionFailed as lost:
+                return lost.item is not None and notice_codec.notice(lost.item) == change.notice  # ours, answer lost
+            except Cancelled as lost:
+                stored = lost.items[0] if put and lost.codes[0] == "ConditionalCheckFailed" else None
+                if stored is not None and notice_codec.notice(stored) == change.notice:
+                    return True
+                closed = closed_of(actions, lost.codes, lost.items)
+                if closed is None or (put and lost.codes[0] == "ConditionalCheckFailed"):
+                    return False
+                change = change.after(closed)
+            else:
+                return True
+
+    def due(self, shard: int, now: int) -> Iterable[str]:
+        """Walk the notices of a shard that have something to do by now, oldest first."""
+        for item in self._db.query(
+            self._table,
+            IndexName=INDEX_OPEN,
+            KeyConditionExpression="open_pk = :pk AND open_sk < :end",
+            ExpressionAttributeValues={":pk": s(keys.due_slot(shard)), ":end": s(f"{now + 1:015d}")},
+        ):
+            yield item["open_sk"]["S"].partition("#")[2]
+
+    def of_number(self, account: str, phone: str) -> Iterable[str]:
+        """Walk the notices of an account to a number, newest first."""
+        after = ""
+        while True:
+            page = newest(self._db, self._table, keys.number_pk(account, phone), after, _PAGE)
+            yield from (x.partition("#")[2] for x in page)
+            if len(page) < _PAGE:
+                return
+            after = page[-1]
+
+
+def notice_puts(table: str, changes: Sequence[tuple[Notice | None, NoticeChange]]) -> list[Item]:
+    """Return the actions that store notices, each if it is still as read; those without a notice have none."""
+    return [
+        {
+            "Put": {
+                "TableName": table,
+                "Item": notice_codec.notice_item(change.notice),
+                "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+                **_unchanged(old),
+            }
+        }
+        for old, change in changes
+        if change.notice is not None
+    ]
+
+
+def _unchanged(old: Notice | None) -> Item:
+    """Return the condition that a notice is as read; one that counts as absent may have been deleted since."""
+    if old is None:
+        return {"ConditionExpression": "attribute_not_exists(pk)"}
+    condition = "version = :version" if not old.ttl else "version = :version OR attribute_not_exists(pk)"
+    return {"ConditionExpression": condition, "ExpressionAttributeValues": {":version": n(old.version)}}

@@ -1,0 +1,202 @@
+"""The intake of notices: payloads are stored and numbered, then their records are taken in order.
+
+A queue message only says that an inbox holds something. Each step takes some records and advances the inbox's
+checkpoint in one transaction, so a worker that freezes, dies or comes late changes nothing. Source: docs/adr/0112.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from shared.contracts import inbox as hint
+from shared.domain.ids import is_id
+from shared.domain.notices.actions import NoticeOwner, rejected, take
+from shared.domain.notices.codes import Rejection
+from shared.domain.notices.inbox import InboxState, fits, pack, unpack
+from shared.domain.notices.notice import Notice, NoticeChange
+from shared.domain.notices.notifier import Notifier
+from shared.domain.notices.records import RecordReader, RejectedRecord, as_sent
+from shared.domain.notices.times import Hours
+from shared.ports import Clock, Inboxes, InboxStep, Notices, Queue, Retriable, Templates
+
+READ: Final = 100
+"""Records that one step looks at; fewer if they are more items than a transaction takes."""
+CHANNELS: Final = frozenset({"sms", "voice"})
+"""Channels of templates that a notice may name."""
+OVERDUE_MS: Final = 60_000
+"""After which an inbox that is not empty is pointed to again."""
+_LOG: Final = logging.getLogger(__name__)
+
+_Change = tuple[Notice | None, NoticeChange]
+
+
+class NoticeDesk:
+    """Takes payloads of notifiers."""
+
+    def __init__(self, *, inboxes: Inboxes, queue: Queue, clock: Clock) -> None:
+        self._inboxes = inboxes
+        self._queue = queue
+        self._clock = clock
+
+    def receive(self, notifier: str, records: Sequence[Mapping[str, Any]]) -> int:
+        """Store a payload, and return its number.
+
+        Args:
+            notifier: its name.
+            records: checked as a whole by `records.unfit`.
+        """
+        number = self._inboxes.add(notifier, pack(records), int(self._clock.now() * 1000))
+        try:
+            self._queue.send([hint(notifier)])
+        except Retriable:
+            _LOG.warning("no hint sent", extra={"notifier": notifier})  # the sweeper finds the inbox
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Records that are taken together: `records` of them, some of which change nothing."""
+
+    records: int
+    changes: tuple[_Change, ...]
+
+
+class NoticeTaker:
+    """Takes records out of inboxes. Two at once do the same work twice, and no harm."""
+
+    def __init__(
+        self,
+        *,
+        inboxes: Inboxes,
+        notices: Notices,
+        templates: Templates,
+        queue: Queue,
+        clock: Clock,
+    ) -> None:
+        self._inboxes = inboxes
+        self._notices = notices
+        self._templates = templates
+        self._queue = queue
+        self._clock = clock
+
+    def take(self, notifier: Notifier, deadline: float) -> int:
+        """Take the records of an inbox, and return how many; what is left at the deadline is pointed to again.
+
+        Args:
+            notifier: whose inbox it is.
+            deadline: Unix seconds.
+
+        Raises:
+            Retriable: the stores fail; nothing is lost.
+            Exception: a step that cannot be taken at all; the inbox stays where it is.
+        """
+        reader = self._reader(notifier)
+        taken, number, records = 0, 0, list[dict[str, Any]]()
+        while not (state := self._inboxes.state(notifier.name)).empty:
+            if self._clock.now() >= deadline:
+                self._queue.send([hint(notifier.name)])
+                break
+            if number != state.payload:
+                number, records = state.payload, unpack(self._inboxes.payload(notifier.name, state.payload))
+            step, count = self._step(notifier, reader, state, records)
+            if step is InboxStep.LATE:
+                break
+            taken += count if step is InboxStep.TAKEN else 0
+        return taken
+
+    def _step(
+        self, notifier: Notifier, reader: RecordReader, state: InboxState, records: Sequence[Mapping[str, Any]]
+    ) -> tuple[InboxStep, int]:
+        """Take some of a payload's records; return what became of the step, and how many they are."""
+        rest = records[state.record : state.record + READ]
+        batch = self._batch(notifier, reader, rest)
+        try:
+            return self._advance(state, batch, records), batch.records
+        except Retriable:
+            raise
+        except Exception:
+            if not batch.changes:
+                raise
+            _LOG.exception("records not taken together", extra={"notifier": notifier.name, "payload": state.payload})
+        return self._alone(notifier, reader, state, records), 1
+
+    def _alone(
+        self, notifier: Notifier, reader: RecordReader, state: InboxState, records: Sequence[Mapping[str, Any]]
+    ) -> InboxStep:
+        """Take one record; one that cannot be stored is rejected, so that it holds up no other."""
+        first = records[state.record : state.record + 1]
+        try:
+            return self._advance(state, self._batch(notifier, reader, first), records)
+        except Retriable:
+            raise
+        except Exception:  # noqa: BLE001 - whatever the record has raised, it is rejected
+            _LOG.exception("record not taken", extra={"notifier": notifier.name, "payload": state.payload})
+        owner = _owner(notifier, first[0])
+        stored = self._notices.read([owner.uuid]).get(owner.uuid)
+        change = rejected(stored, _fault(first[0]), owner, self._now())
+        return self._advance(state, _Batch(1, ((stored, change),)), records)
+
+    def _advance(self, state: InboxState, batch: _Batch, records: Sequence[Mapping[str, Any]]) -> InboxStep:
+        return self._inboxes.advance(state, state.advanced(batch.records, len(records)), batch.changes)
+
+    def _batch(self, notifier: Notifier, reader: RecordReader, rest: Sequence[Mapping[str, Any]]) -> _Batch:
+        """Return what the next records change: of different notices, and no more than one transaction takes."""
+        owners = dict[str, NoticeOwner]()
+        for record in rest:
+            owner = _owner(notifier, record)
+            if owner.uuid in owners:
+                break
+            owners[owner.uuid] = owner
+        stored = self._notices.read(tuple(owners))
+        changes = list[_Change]()
+        count, now = 0, self._now()
+        for owner, record in zip(owners.values(), rest, strict=False):
+            found = stored.get(owner.uuid)
+            change = _change(found, record, owner, reader, now)
+            if change is not None:
+                if not fits([x for _, x in changes], change):
+                    break
+                changes.append((found, change))
+            count += 1
+        return _Batch(count, tuple(changes))
+
+    def _reader(self, notifier: Notifier) -> RecordReader:
+        known: dict[str, bool] = {}
+
+        def known_template(name: str) -> bool:
+            if name not in known:
+                known[name] = is_id(name) and self._is_template(name, notifier)
+            return known[name]
+
+        hours = Hours(notifier.timezone, notifier.opens, notifier.closes)
+        return RecordReader(hours, notifier.expiry_days, notifier.country, known_template)
+
+    def _is_template(self, name: str, notifier: Notifier) -> bool:
+        """Tell whether a notifier's account has a template of that id that is for SMS or voice."""
+        found = self._templates.get(name)
+        return found is not None and found.namespace == notifier.namespace and found.channel in CHANNELS
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)
+
+
+def _owner(notifier: Notifier, record: Mapping[str, Any]) -> NoticeOwner:
+    return NoticeOwner(notifier.name, notifier.account, notifier.notice_id(record["id"]), record["id"])
+
+
+def _fault(record: Mapping[str, Any]) -> RejectedRecord:
+    return RejectedRecord(Rejection.INTERNAL_ERROR, as_sent(record.get("action")))
+
+
+def _change(
+    stored: Notice | None, record: Mapping[str, Any], owner: NoticeOwner, reader: RecordReader, now: int
+) -> NoticeChange | None:
+    """Return what a record changes; one that raises is rejected, and holds up no other."""
+    try:
+        return take(stored, reader.read(record, now), owner, reader.hours, now)
+    except Retriable:
+        raise
+    except Exception:  # noqa: BLE001 - whatever the record has raised, it is rejected
+        _LOG.exception("record rejected", extra={"notifier": owner.notifier})
+        return rejected(stored, _fault(record), owner, now)

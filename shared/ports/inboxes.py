@@ -1,0 +1,94 @@
+"""Where notices are kept, and what notifiers have uploaded."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from shared.domain.notices.inbox import InboxState
+    from shared.domain.notices.notice import Notice, NoticeChange
+
+
+class Notices(Protocol):
+    """Notices by their keys, each with its entries of the update log."""
+
+    def read(self, uuids: Collection[str]) -> dict[str, Notice]:
+        """Return those of the notices that there are, by key, consistent; also such as count as absent."""
+        ...
+
+    def write(self, old: Notice | None, change: NoticeChange) -> bool:
+        """Write a change in one transaction with its entries.
+
+        Entries whose stamps readers have closed are stamped anew.
+
+        Args:
+            old: as read; None: there was none.
+            change: its notice is one version on.
+
+        Returns:
+            False: the notice has moved on, and nothing is written.
+        """
+        ...
+
+    def due(self, shard: int, now: int) -> Iterable[str]:
+        """Walk the notices of a shard that have something to do by now (Unix ms), oldest first: a hint."""
+        ...
+
+    def of_number(self, account: str, phone: str) -> Iterable[str]:
+        """Walk the notices of an account to a number (E.164), newest first: a hint."""
+        ...
+
+
+class InboxStep(StrEnum):
+    """What became of a step of the intake."""
+
+    TAKEN = "taken"
+    LATE = "late"
+    """The checkpoint has moved: another worker is further."""
+    CHANGED = "changed"
+    """A notice, or the number of the newest payload, has changed since it was read."""
+
+
+class Inboxes(Protocol):
+    """Payloads of notifiers, and how far they are taken."""
+
+    def add(self, notifier: str, body: bytes, now: int) -> int:
+        """Store a payload under the next number, which is returned.
+
+        Args:
+            notifier: its name.
+            body: as `inbox.pack` returns it.
+            now: Unix milliseconds.
+        """
+        ...
+
+    def state(self, notifier: str) -> InboxState:
+        """Return how far an inbox is, consistent."""
+        ...
+
+    def payload(self, notifier: str, number: int) -> bytes:
+        """Return a payload as it was stored.
+
+        Raises:
+            LookupError: it has gone.
+        """
+        ...
+
+    def advance(
+        self, old: InboxState, new: InboxState, changes: Sequence[tuple[Notice | None, NoticeChange]]
+    ) -> InboxStep:
+        """Write changes of different notices, their entries and the checkpoint in one transaction.
+
+        Args:
+            old: as read.
+            new: how far it is then.
+            changes: each with its notice as read; together within `inbox.MAX_ITEMS`.
+        """
+        ...
+
+    def waiting(self, now: int, older: int) -> Iterable[str]:
+        """Walk the notifiers whose inboxes have not been empty for `older` milliseconds: a hint."""
+        ...

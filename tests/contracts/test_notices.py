@@ -1,0 +1,289 @@
+"""Notices and inboxes, in memory and on DynamoDB."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from shared.adapters.dynamo.notices import log
+from shared.adapters.dynamo.notices import notice_keys as keys
+from shared.adapters.dynamo.notices.inboxes import MAX_INLINE, DynamoInboxes
+from shared.adapters.dynamo.notices.keys import marks
+from shared.adapters.dynamo.notices.notice_codec import notice_item
+from shared.adapters.dynamo.notices.notices import DynamoNotices
+from shared.domain.notices.actions import rejected
+from shared.domain.notices.codes import Rejection
+from shared.domain.notices.inbox import MAX_ITEMS, InboxState, pack, unpack
+from shared.domain.notices.notice import (
+    DeliveryMethod,
+    Kept,
+    Notice,
+    NoticeChange,
+    NoticeRun,
+    NoticeStatus,
+    Phase,
+    Verb,
+)
+from shared.domain.notices.records import RejectedRecord
+from shared.domain.notices.updates import UpdateEntry
+from shared.ports import Inboxes, InboxStep, Notices
+from tests.domain.notices.examples import DATA, NOW, OTHER, OWNER, notice
+from tests.fakes.faults import Crash, When
+from tests.fakes.notices.notices import FakeInboxes, FakeNotices
+from tests.fakes.stores import FakeStores, Stores
+from tests.fakes.tables import MotoStores
+
+RUN = NoticeRun("0123456789abcdefghjkmnpqrs", 95, 2, DeliveryMethod.IVR)
+FULL = notice(
+    data=replace(DATA, first_name="Zoë", start=9, end=24),
+    phase=Phase.ACTIVE,
+    status=NoticeStatus.TEMP_FAIL,
+    next_at=NOW + 60_000,
+    gen=2,
+    run=RUN,
+    runs=(replace(RUN, gen=1), RUN),
+    kept=Kept(Verb.UPDATE, "MESSAGE_UPDATE", OTHER),
+    tries=3,
+    stamp=NOW + 7,
+    error="TEMP_DELIVERY_FAIL",
+    message="It failed.",
+    ttl=9,
+    version=12,
+)
+
+
+def uuid(i: int) -> str:
+    return f"{i:08x}-2222-5333-8444-555555555555"
+
+
+def entry(i: int = 0, stamp: int = NOW) -> UpdateEntry:
+    return UpdateEntry("clinic", uuid(i), f"n{i}", stamp, "TEMP_FAIL", "NEW", "CODE", "Why.", 2, ended=True)
+
+
+class Shelf:
+    """The stores over one of the worlds, with a log that is read and closed past them."""
+
+    def __init__(self, stores: Stores) -> None:
+        self.stores = stores
+        self.notices: Notices
+        self.inboxes: Inboxes
+        if isinstance(stores, FakeStores):
+            self._fake = FakeNotices(stores.tap)
+            self.notices, self.inboxes = self._fake, FakeInboxes(self._fake, stores.tap)
+        else:
+            assert isinstance(stores, MotoStores)
+            self._moto = stores
+            self.notices = DynamoNotices(stores.dynamo, records=stores.tables.records)
+            self.inboxes = DynamoInboxes(stores.dynamo, records=stores.tables.records, files=stores.blobs)
+
+    def close(self, at: int) -> None:
+        """Close the log up to a moment, as its readers do."""
+        if isinstance(self.stores, FakeStores):
+            self._fake.closed["clinic"] = at
+        else:
+            item = {**marks("clinic"), "closed": {"N": str(at)}}
+            self._moto.client.put_item(TableName=self._moto.tables.records, Item=item)
+
+    def log(self) -> list[UpdateEntry]:
+        """Return the log, by stamp."""
+        if isinstance(self.stores, FakeStores):
+            found = list(self._fake.log)
+        else:
+            items = self._moto.client.scan(TableName=self._moto.tables.records, ConsistentRead=True)["Items"]
+            found = [log.entry(x) for x in items if "#UPDATES#" in x["pk"]["S"]]
+        return sorted(found, key=lambda x: (x.stamp, x.notice))
+
+    def put(self, *notices: Notice) -> None:
+        for x in notices:
+            assert self.notices.write(None, NoticeChange(x))
+
+    def delete(self, name: str) -> None:
+        """Remove a notice, as happens when its retention is over."""
+        if isinstance(self.stores, FakeStores):
+            del self._fake.items[name]
+        else:
+            self._moto.client.delete_item(TableName=self._moto.tables.records, Key=keys.notice(name))
+
+    def one(self, name: str) -> Notice:
+        return self.notices.read([name])[name]
+
+
+@pytest.fixture
+def shelf(stores: Stores) -> Shelf:
+    return Shelf(stores)
+
+
+def moved(old: Notice, *entries: UpdateEntry, **changes: object) -> NoticeChange:
+    return NoticeChange(replace(old, version=old.version + 1, **changes), entries)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("stored", [notice(), FULL, replace(FULL, kept=Kept(Verb.CANCEL, "CANCEL"))])
+def test_a_notice_is_kept_as_it_is(shelf: Shelf, stored: Notice) -> None:
+    shelf.put(stored)
+    assert shelf.notices.read([stored.uuid, uuid(9)]) == {stored.uuid: stored}
+
+
+def test_a_notice_is_written_only_as_read(shelf: Shelf) -> None:
+    old = notice()
+    assert shelf.notices.write(None, NoticeChange(old))
+    assert shelf.notices.write(None, NoticeChange(old)), "our own write, whose answer was lost"
+    assert not shelf.notices.write(None, NoticeChange(replace(old, id="other")))
+    change = moved(old, entry(), data=OTHER)
+    assert shelf.notices.write(old, change)
+    assert shelf.notices.write(old, change), "our own write, whose answer was lost"
+    assert not shelf.notices.write(old, moved(old, entry(1), id="other"))
+    assert not shelf.notices.write(old, moved(old, id="other"))
+    assert shelf.one(old.uuid) == change.notice
+    assert shelf.log() == [entry()]
+
+
+def test_an_ended_notice_that_has_been_deleted_can_be_written(shelf: Shelf) -> None:
+    waits, ended = notice(uuid=uuid(1)), notice(uuid=uuid(2), ttl=NOW // 1000, phase=Phase.ENDED)
+    assert not shelf.notices.write(waits, moved(waits))
+    assert shelf.notices.write(ended, moved(ended, ttl=0))
+
+
+def test_entries_are_stamped_anew_behind_what_is_closed(shelf: Shelf) -> None:
+    old = notice()
+    shelf.put(old)
+    shelf.close(NOW + 5000)
+    assert shelf.notices.write(old, moved(old, entry(), entry(stamp=NOW + 1), stamp=NOW + 1))
+    assert [x.stamp for x in shelf.log()] == [NOW + 5001, NOW + 5002]
+    assert shelf.one(old.uuid).stamp == NOW + 5002
+    assert not shelf.notices.write(old, moved(old, entry(stamp=1)))
+
+
+def test_no_entry_replaces_another(shelf: Shelf) -> None:
+    for _ in range(3):
+        assert shelf.notices.write(None, NoticeChange(None, (entry(),)))
+    assert [x.stamp for x in shelf.log()] == [NOW, NOW + 1, NOW + 2]
+
+
+def test_notices_with_something_to_do_come_oldest_first(shelf: Shelf) -> None:
+    shard = keys.shard_of("clinic")
+    waits = [notice(uuid=uuid(i), next_at=NOW + i) for i in range(4)]
+    shelf.put(*reversed(waits))
+    shelf.put(notice(uuid=uuid(5), phase=Phase.ENDED), notice(uuid=uuid(6), phase=Phase.ACTIVE))
+    shelf.put(notice(uuid=uuid(7), phase=Phase.ACTIVE, kept=Kept(Verb.CANCEL, "CANCEL"), next_at=NOW + 2))
+    assert list(shelf.notices.due(shard, NOW + 2)) == [uuid(0), uuid(1), uuid(2), uuid(7)]
+    assert list(shelf.notices.due((shard + 1) % 16, NOW + 9)) == []
+    assert shelf.notices.write(waits[0], moved(waits[0], phase=Phase.ACTIVE))
+    assert list(shelf.notices.due(shard, NOW)) == []
+
+
+def test_notices_to_a_number_come_newest_first(shelf: Shelf) -> None:
+    shelf.put(*(notice(uuid=uuid(i), created_at=NOW + i) for i in range(3)))
+    shelf.put(notice(uuid=uuid(8), data=replace(DATA, phone="+61499999999")), notice(uuid=uuid(9), account="other"))
+    assert list(shelf.notices.of_number(OWNER.account, DATA.phone)) == [uuid(2), uuid(1), uuid(0)]
+    first = shelf.one(uuid(0))
+    assert shelf.notices.write(first, moved(first, data=replace(DATA, phone="+61499999999")))
+    assert list(shelf.notices.of_number(OWNER.account, "+61499999999")) == [uuid(0), uuid(8)]
+
+
+# Inboxes
+
+
+BODY = pack([{"id": "a"}, {"id": "b"}])
+
+
+def test_payloads_are_numbered_as_they_come(shelf: Shelf) -> None:
+    assert shelf.inboxes.state("clinic") == InboxState("clinic")
+    assert shelf.inboxes.state("clinic").empty
+    bodies = [pack([{"id": str(i)}]) for i in range(3)]
+    assert [shelf.inboxes.add("clinic", x, NOW + i) for i, x in enumerate(bodies)] == [1, 2, 3]
+    assert shelf.inboxes.add("other", BODY, NOW) == 1
+    assert shelf.inboxes.state("clinic") == InboxState("clinic", 3, 1, 0)
+    assert [shelf.inboxes.payload("clinic", i) for i in (1, 2, 3)] == bodies
+    assert unpack(bodies[0]) == [{"id": "0"}]
+    with pytest.raises(LookupError):
+        shelf.inboxes.payload("clinic", 4)
+
+
+@pytest.mark.parametrize("when", When)
+def test_a_payload_is_stored_once_whatever_answer_is_lost(shelf: Shelf, when: When) -> None:
+    name = "inboxes.add" if isinstance(shelf.stores, FakeStores) else "dynamo.transact_write_items"
+    shelf.stores.tap.arm_at(name, when)
+    try:
+        assert shelf.inboxes.add("clinic", BODY, NOW) == 1
+    except Crash:
+        assert shelf.inboxes.state("clinic").last == (when is When.AFTER)
+    else:
+        assert shelf.inboxes.state("clinic").last == 1
+
+
+def test_a_large_payload_is_kept_in_the_bucket(shelf: Shelf) -> None:
+    bodies = [bytes([i]) * (MAX_INLINE + 1) for i in range(2)]
+    for x in bodies:
+        shelf.inboxes.add("clinic", x, NOW)
+    assert [shelf.inboxes.payload("clinic", i) for i in (1, 2)] == bodies
+    if isinstance(shelf.stores, MotoStores):
+        assert sorted(shelf.stores.blobs.items.values()) == bodies
+        assert all(x.startswith("inbox/clinic/") for x in shelf.stores.blobs.items)
+
+
+def made(*numbers: int) -> list[tuple[Notice | None, NoticeChange]]:
+    return [(None, NoticeChange(notice(uuid=uuid(i)))) for i in numbers]
+
+
+def test_a_step_writes_notices_entries_and_the_checkpoint_or_nothing(shelf: Shelf) -> None:
+    shelf.inboxes.add("clinic", BODY, NOW)
+    start = shelf.inboxes.state("clinic")
+    half = start.advanced(1, 2)
+    no = rejected(None, RejectedRecord(Rejection.INVALID_ACTION, "x"), OWNER, NOW)
+    shelf.close(NOW + 1)
+    assert shelf.inboxes.advance(start, half, [*made(1), (None, no)]) is InboxStep.TAKEN
+    assert shelf.inboxes.state("clinic") == half == InboxState("clinic", 1, 1, 1)
+    assert [x.stamp for x in shelf.log()] == [NOW + 2]
+    assert shelf.inboxes.advance(start, half, made(1)) is InboxStep.TAKEN, "our own write, whose answer was lost"
+    assert shelf.inboxes.advance(start, start.advanced(2, 2), made(3)) is InboxStep.LATE
+    end = half.advanced(1, 2)
+    assert end.empty
+    assert shelf.inboxes.advance(half, end, made(1)) is InboxStep.CHANGED, "the notice is there already"
+    assert shelf.inboxes.state("clinic") == half
+    assert shelf.notices.read([uuid(3)]) == {}
+    assert shelf.inboxes.advance(half, end, made(2)) is InboxStep.TAKEN
+    assert shelf.inboxes.state("clinic").empty
+    assert shelf.inboxes.advance(half, end.advanced(1, 1), made(4)) is InboxStep.LATE
+
+
+def test_a_step_is_made_again_where_a_notice_or_the_newest_payload_has_changed(shelf: Shelf) -> None:
+    old = notice(uuid=uuid(1))
+    shelf.put(old)
+    shelf.inboxes.add("clinic", BODY, NOW)
+    start = shelf.inboxes.state("clinic")
+    assert shelf.notices.write(old, moved(old))
+    assert shelf.inboxes.advance(start, start.advanced(2, 2), [(old, moved(old))]) is InboxStep.CHANGED
+    shelf.inboxes.add("clinic", BODY, NOW)
+    assert shelf.inboxes.advance(start, start.advanced(2, 2), made(2)) is InboxStep.CHANGED
+    again = shelf.inboxes.state("clinic")
+    assert shelf.inboxes.advance(again, again.advanced(2, 2), made(2)) is InboxStep.TAKEN
+    assert list(shelf.inboxes.waiting(NOW, 0)) == ["clinic"], "a payload has come meanwhile"
+
+
+def test_a_step_holds_as_many_items_as_a_transaction(shelf: Shelf) -> None:
+    shelf.inboxes.add("clinic", BODY, NOW)
+    start = shelf.inboxes.state("clinic")
+    assert shelf.inboxes.advance(start, start.advanced(1, 2), made(*range(MAX_ITEMS - 1))) is InboxStep.TAKEN
+
+
+def test_inboxes_that_hold_payloads_are_found(shelf: Shelf) -> None:
+    for i, name in enumerate(("a", "b", "c")):
+        shelf.inboxes.add(name, BODY, NOW + i)
+    assert sorted(shelf.inboxes.waiting(NOW + 1000, 0)) == ["a", "b", "c"]
+    assert sorted(shelf.inboxes.waiting(NOW + 1000, 999)) == ["a", "b"]
+    _taken(shelf, ["a", "c"])
+    assert list(shelf.inboxes.waiting(NOW + 1000, 0)) == ["b"]
+    shelf.inboxes.add("a", BODY, NOW + 500)
+    assert sorted(shelf.inboxes.waiting(NOW + 1000, 500)) == ["a", "b"]
+
+
+def _taken(shelf: Shelf, names: Sequence[str]) -> None:
+    for name in names:
+        state = shelf.inboxes.state(name)
+        assert shelf.inboxes.advance(state, state.advanced(2, 2), []) is InboxStep.TAKEN
+
+
+def test_a_notice_stays_within_a_write_unit() -> None:
+    item = notice_item(notice(data=replace(DATA, first_name="x" * 60, template="0" * 26), id="y" * 60))
+    size = sum(len(k) + len(next(iter(v.values()))) for k, v in item.items())
+    assert size < 1024
