@@ -14,7 +14,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 	--no-emit-index-url --no-emit-find-links
 
 .PHONY: help setup run demo up down status test test-unit test-browser test-deployed lint lint-infra english check bench mutants crash chaos kill recovery \
-	campaign-proof ingest-proof pace model soak browser docs openapi lock clean
+	campaign-proof ingest-proof pace model soak browser screenshots docs openapi lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -126,6 +126,9 @@ soak: setup ## let a random adversary drive the engine for HOURS (default 1), ov
 browser: ## install the browser that the page tests use (Debian, Ubuntu)
 	@command -v chromedriver >/dev/null || { apt-get update -qq && \
 		apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null; }
+
+screenshots: setup browser ## take the README's pictures of a local cloud anew, into docs/images
+	POSTHASTE_LOCAL=.local/shots $(PY) -m infra.local with -- $(PY) -m tests.deployed.screenshots
 
 docs: setup ## build the site of the pages into .local/docs; a broken link or a page in no menu fails
 	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(PY) -m mkdocs build --clean

@@ -184,34 +184,38 @@ class ApiClient:
         raise self._refused(answer, found if isinstance(found, dict) else {})
 
     def _refused(self, answer: urllib3.BaseHTTPResponse, problem: Mapping[str, Any]) -> CommandError:
-        """Return the error of an answer that is not 2xx (RFC 9457 problem details, if it is one)."""
+        """Return the error of an answer that is not 2xx (RFC 9457 problem details, if it is one).
+
+        Its text has a line for the problem, one for each invalid field, one for the remedy, and one for the code.
+        """
         what = problem.get("detail") or problem.get("title") or problem.get("message") or f"HTTP {answer.status}"
-        text = f"{what}" + (f" ({problem['code']})" if problem.get("code") else "")
-        faults = problem.get("errors")
-        if isinstance(faults, list):
-            shown = [f"{f.get('field')}: {f.get('message')}" for f in faults[:MAX_SHOWN] if isinstance(f, dict)]
-            more = [f"and {len(faults) - MAX_SHOWN} more"] if len(faults) > MAX_SHOWN else []
-            text += "".join(f"; {line}" for line in shown + more)
-        text = clean(text.replace(self._target.key, "***"))
+        code = str(problem.get("code") or "")
+        lines = [str(what), *_fields(problem.get("errors"))]
         wait = self._retry_after(answer)
+
+        def text(advice: str) -> str:
+            found = [*lines, *([advice] if advice else []), *([f"code: {code}"] if code else [])]
+            return "\n".join(clean(line.replace(self._target.key, "***")) for line in found)
+
         match answer.status:
             case 401 | 403:
                 return NotAuthorised(
-                    f"{text}: check POSTHASTE_API_KEY; an operator makes keys with `posthaste key create`"
+                    text("check POSTHASTE_API_KEY; an operator makes keys with `posthaste key create`")
                 )
             case 404:
-                return NotFound(f"{text}: check the id, and that the API key is of the same account")
+                return NotFound(text("check the id, and that the API key is of the same account"))
             case 429:
-                return Failed(f"{text}: try again" + (f" in {wait:.0f} s" if wait else " later"))
+                return Failed(text("try again" + (f" in {wait:.0f} s" if wait else " later")))
             case 502 | 503 | 504:
-                return Unreachable(f"{self._target.url} is not working just now ({answer.status}): try again later")
+                return Unreachable(f"{self._target.url} is temporarily unavailable ({answer.status}): try again later")
             case status if status >= 500:  # noqa: PLR2004
-                return Failed(f"the server failed: {text}; try again, and tell its operator if that does not help")
+                lines[0] = f"the server failed: {lines[0]}"
+                return Failed(text("try again; if this continues, inform its operator"))
             case _:
-                hint = problem.get("code")
-                advice = ": allow it with `posthaste sender add ACCOUNT VALUE`" if hint == "from_not_allowed" else ""
-                advice = f": try again in {wait:.0f} s" if wait and not advice else advice
-                return Failed(text + advice, problem=str(hint or ""))
+                advice = f"try again in {wait:.0f} s" if wait else ""
+                if code == "from_not_allowed":
+                    advice = "allow it with `posthaste sender add ACCOUNT VALUE`"
+                return Failed(text(advice), problem=code)
 
     def _unreachable(self) -> Unreachable:
         local = is_loopback(urlsplit(self._target.url).hostname or "")
@@ -219,8 +223,16 @@ class ApiClient:
         return Unreachable(f"cannot reach {self._target.url}: {advice}")
 
     def _lost(self, method: str) -> Unreachable:
-        done = "" if method == "GET" else "; it may or may not have been done"
+        done = "" if method == "GET" else "; the call may or may not have taken effect"
         return Unreachable(f"the connection to {self._target.url} was lost{done}: try again later")
+
+
+def _fields(faults: object) -> list[str]:
+    """Return a line for each of the first invalid fields."""
+    if not isinstance(faults, list):
+        return []
+    shown = [f"{f.get('field')}: {f.get('message')}" for f in faults[:MAX_SHOWN] if isinstance(f, dict)]
+    return shown + ([f"and {len(faults) - MAX_SHOWN} more"] if len(faults) > MAX_SHOWN else [])
 
 
 def connect(ctx: typer.Context) -> ApiClient:
@@ -249,7 +261,7 @@ def path_of(collection: str, name: str, rest: str = "") -> str:
         rest: what follows the id, from its slash on.
     """
     if name.strip(".") == "":
-        raise Misused("that is not an id")
+        raise Misused("this is not an id")
     return f"/{collection}/{quote(name, safe='')}{rest}"
 
 

@@ -336,7 +336,7 @@ def _stage_of_settings() -> str:
     try:
         return Settings.loads(text).stage
     except (ValueError, KeyError, TypeError):
-        raise Misused(f"{ENV_SETTINGS} is not what Posthaste writes: unset it") from None
+        raise Misused(f"{ENV_SETTINGS} is not valid: unset it") from None
 
 
 def _local(stage: str, local: LocalCloud) -> OperatedDeployment:

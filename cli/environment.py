@@ -61,7 +61,7 @@ def local_cloud(environ: Mapping[str, str] | None = None, folder: Path | None = 
         return None
     for name, value in found.values.items():
         if ("_URL" in name or "://" in value) and not _is_here(value):
-            raise Misused(f"{found.file}: {name} is not on this machine: no local cloud wrote this file, remove it")
+            raise Misused(f"{found.file}: {name} is not on this machine: no local cloud wrote this file. Remove it")
     return found
 
 
@@ -86,7 +86,7 @@ def api_target(environ: Mapping[str, str] | None = None, folder: Path | None = N
     if not key:
         raise Misused(f"no API key for {url}: set {API_KEY}; an operator makes one with `posthaste key create ACCOUNT`")
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise Misused(f"{API_KEY} is not an API key: it holds blanks or characters that no key has")
+        raise Misused(f"{API_KEY} is not an API key: it contains spaces or characters that no key has")
     _check(url)
     return Destination(url, key)
 

@@ -21,19 +21,19 @@ COMMAND: Final = (sys.executable, "-P", "-m", "infra.local")
 
 @app.command()
 def up(json: Json = False) -> None:
-    """Start it, or bring it up to date, and leave it running."""
+    """Start the local cloud, or update it, and leave it running."""
     _run("up", json=json)
 
 
 @app.command()
 def down(json: Json = False) -> None:
-    """Stop it."""
+    """Stop the local cloud."""
     _run("down", json=json)
 
 
 @app.command()
 def status(json: Json = False) -> None:
-    """Show what of it is running; exit code 1 if not all of it is."""
+    """Show which parts run. The exit code is 1 if not all do."""
     _run("status", json=json)
 
 
@@ -48,7 +48,7 @@ def _run(word: str, *, json: bool) -> None:
     if code and word == "status":
         raise typer.Exit(ExitCode.FAILED)
     if code:
-        raise Failed(f"`local {word}` failed: the reason stands above, the logs in {paths().home / 'logs'}")
+        raise Failed(f"`local {word}` failed: see the reason above, and the logs in {paths().home / 'logs'}")
 
 
 def _wait(child: "subprocess.Popen[bytes]") -> int:

@@ -52,7 +52,10 @@ class Commands(TyperGroup):
             result = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
             code = result if isinstance(result, int) else ExitCode.OK
         except CommandError as error:
-            tell(f"error: {error}")
+            first, *others = str(error).splitlines() or [""]
+            tell(f"error: {first}")
+            for line in others:
+                tell(f"  {line}")
             code = error.code
         except typer.TyperException as error:
             code = _usage(error)

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from infra.schema import MAX_BACKUPS, MIN_WORKERS, CredentialFields, Posthaste
 from shared import contracts
+from shared.contracts.faults import fault
 from shared.providers.needs import Transport, needs_of
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -270,7 +271,7 @@ def _where(location: Sequence[int | str]) -> str:
 def _what(error: Any) -> str:
     if error["type"] == "extra_forbidden":
         return "unknown field"
-    return str(error["msg"]).removeprefix("Value error, ")
+    return fault(error) or str(error["msg"]).removeprefix("Value error, ")
 
 
 def _url(where: str, value: str, target: DeployTarget) -> str:
@@ -298,7 +299,7 @@ def _relay_url(where: str, value: str, target: DeployTarget) -> str:
         raise SettingsError(f"{where}: {parts.scheme}://… has more than scheme, host and port; the secret has the rest")
     host = parts.hostname or ""
     if target is DeployTarget.LOCAL and not _is_near(host, loopback=True):
-        raise SettingsError(f"{where}: the local cloud relays to this machine alone, not to {host!r}")
+        raise SettingsError(f"{where}: the local cloud relays only to this machine, not to {host!r}")
     if parts.scheme == "smtp+plain" and not _is_near(host):
         raise SettingsError(f"{where}: smtp+plain is for loopback and private addresses, and {host!r} is neither")
     return value.rstrip("/")

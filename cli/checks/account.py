@@ -37,7 +37,7 @@ def clock(date: str, now: float) -> Finding:
         return Finding("clock", Level.ERROR, f"{says}: AWS refuses what it signs", "set the clock by NTP")
     if off >= SKEW_WARNING:
         return Finding("clock", Level.WARNING, says, "set the clock by NTP")
-    return Finding("clock", Level.OK, "this machine's clock is AWS's")
+    return Finding("clock", Level.OK, "this machine's clock agrees with AWS's")
 
 
 def bootstrap(parameter: Mapping[str, Any] | None, account: str, region: str) -> Finding:
@@ -101,7 +101,9 @@ def declared(settings: Settings, deployed: Settings | None) -> Finding:
             "settings", Level.OK, f"cdk.json is valid: {len(settings.credentials)} credentials, not deployed"
         )
     if deployed == settings:
-        return Finding("settings", Level.OK, f"cdk.json is what is deployed: {len(settings.credentials)} credentials")
+        return Finding(
+            "settings", Level.OK, f"cdk.json matches the deployment: {len(settings.credentials)} credentials"
+        )
     mine, theirs = ({c.id: c for c in s.credentials} for s in (settings, deployed))
     changes = [f"+{name}" for name in mine.keys() - theirs.keys()] + [
         f"-{name}" for name in theirs.keys() - mine.keys()
@@ -109,7 +111,7 @@ def declared(settings: Settings, deployed: Settings | None) -> Finding:
     changes += [f"~{name}" for name in mine.keys() & theirs.keys() if mine[name] != theirs[name]]
     what = ", ".join(sorted(changes, key=lambda x: x[1:])) or "others than the credentials"
     return Finding(
-        "settings", Level.WARNING, f"cdk.json differs from what is deployed: {what}", ".venv/bin/npx cdk deploy"
+        "settings", Level.WARNING, f"cdk.json differs from the deployment: {what}", ".venv/bin/npx cdk deploy"
     )
 
 
@@ -125,10 +127,10 @@ def leaving(settings: Settings, deployed: Settings, waiting: Mapping[str, int]) 
     out = []
     for c in deployed.credentials:
         if c.id not in kept and not c.retired:
-            says = f"{c.id} goes from cdk.json while it still takes messages: others send what waits, or it fails"
+            says = f"{c.id} is missing from cdk.json but still takes messages: they would fail over or fail"
             do = f'keep {c.id} with "retired": true, and deploy that first'
             out.append(Finding("settings", Level.ERROR, says, do))
         elif c.id not in kept and waiting.get(c.id):
-            says = f"{c.id} goes from cdk.json, and its lane still holds {waiting[c.id]} chunks"
+            says = f"{c.id} is missing from cdk.json, and its lane still holds {waiting[c.id]} chunks"
             out.append(Finding("settings", Level.ERROR, says, f"keep {c.id} until `posthaste queue list` shows 0"))
     return out

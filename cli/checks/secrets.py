@@ -43,14 +43,14 @@ def read(credential: Credential, text: str) -> tuple[Mapping[str, str], list[Fin
     do = f"posthaste credential set {credential.id} (fields: {', '.join(known(credential))})"
     if not text.strip():
         return {}, [] if needs_of(credential.provider).role_signs else [
-            Finding(name, Level.ERROR, "it is empty: nothing is sent", do)
+            Finding(name, Level.ERROR, "the secret is empty: nothing is sent", do)
         ]
     try:
         fields = json.loads(text)
     except ValueError:
         fields = None
     if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
-        return {}, [Finding(name, Level.ERROR, "it is not a JSON object of texts: nothing is sent", do)]
+        return {}, [Finding(name, Level.ERROR, "the secret is not a JSON object of strings: nothing is sent", do)]
     return fields, []
 
 
@@ -76,7 +76,7 @@ def judge(credential: Credential, text: str, url: str, clock: Clock) -> list[Fin
         says = f"its sender would refuse every message ({lacking})"
         found.append(Finding(name, Level.ERROR, says, do))
     if deaf := _deaf(credential, fields, clock):
-        says = f"posts of its provider are not believed ({deaf}): bounces and complaints stay unknown"
+        says = f"webhooks of its provider are refused ({deaf}): bounces and complaints stay unknown"
         path = WEBHOOK_PATH.format(provider=credential.provider, credential_id=credential.id)
         found.append(Finding(name, Level.ERROR, says, f"{do}; the provider posts to {url}{path}"))
     return found or [Finding(name, Level.OK, "complete" if fields else "empty, as its sender's role signs")]
@@ -92,7 +92,7 @@ def apart(credential: Credential, text: str, own: str) -> list[Finding]:
     """
     if verifying(credential, text) == read(credential, own)[0]:
         return []
-    says = "its webhooks are verified by an older copy of it, or by none: posts of its provider may not be believed"
+    says = "its webhooks are verified with an older copy or none: webhooks of its provider may be refused"
     return [Finding(f"secret {credential.id} (webhooks)", Level.ERROR, says, "posthaste credential split")]
 
 
@@ -122,7 +122,7 @@ def strange(credential: Credential, fields: Iterable[str]) -> list[str]:
 
 def doomed(check: str, name: str) -> Finding:
     """Judge a secret that somebody has marked for deletion: nobody reads it, its sender as little."""
-    says = "it is marked for deletion and cannot be read: its function fails"
+    says = "the secret is marked for deletion and cannot be read: its function fails"
     return Finding(check, Level.ERROR, says, f"aws secretsmanager restore-secret --secret-id {name}")
 
 
@@ -146,9 +146,7 @@ def links(text: str) -> Finding:
         fields = json.loads(text or "{}")
         Keys(fields.get("current", ""), tuple(fields.get("previous", "").split()))
     except (ValueError, AttributeError, TypeError):
-        says = (
-            f"it has no `current` of {MIN_KEY} characters, or is malformed: no unsubscription link is made or believed"
-        )
+        says = f"it has no `current` of {MIN_KEY} characters, or is malformed: unsubscribe links do not work"
         return Finding(name, Level.ERROR, says, "put the key back, or make one (docs/unsubscribe.md)")
     return Finding(name, Level.OK, "complete")
 

@@ -46,7 +46,7 @@ def account(answer: Mapping[str, Any], credentials: Sequence[Credential], region
         found.append(Finding(name, Level.ERROR, says, "lower the rates in cdk.json, or request a higher sending rate"))
     day, used = quota.get("Max24HourSend", 0.0), quota.get("SentLast24Hours", 0.0)
     if day >= 0 and used > USED_UP * day:  # -1: unlimited
-        says = f"{used:,.0f} of the {day:,.0f} messages of a day are used up"
+        says = f"{used:,.0f} of {day:,.0f} daily messages are used"
         found.append(Finding(name, Level.WARNING, says, "request a higher sending quota"))
     return found or [
         Finding(name, Level.OK, f"in production, healthy, {allowed:g} messages a second for {rate:g} declared")
@@ -118,7 +118,7 @@ def events(
             says = (
                 f"{credential}'s configuration set does not publish {', '.join(sorted(missing))} to the stack's topic"
             )
-            found.append(Finding(name, Level.ERROR, f"{says}: nobody learns what became of its mail", redeploy))
+            found.append(Finding(name, Level.ERROR, f"{says}: its bounces are not recorded", redeploy))
     mine = [x for x in subscriptions if x.get("Protocol") == "sqs" and x.get("Endpoint") == queue]
     if not any(map(confirmed, mine)):
         found.append(Finding(name, Level.ERROR, "the feedback queue is not subscribed to SES's events", redeploy))

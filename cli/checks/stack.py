@@ -19,7 +19,7 @@ def stack(answer: Mapping[str, Any]) -> Finding:
         return Finding("stack", Level.OK, says)
     if status == "UPDATE_ROLLBACK_COMPLETE":
         return Finding(
-            "stack", Level.WARNING, f"{says}: the last deploy failed, what was before it runs", "deploy again"
+            "stack", Level.WARNING, f"{says}: the last deploy failed, the version before it runs", "deploy again"
         )
     if status in first.FAILED:
         return first.failed(answer)
@@ -73,7 +73,7 @@ def breakers(known: Mapping[str, Breaker]) -> list[Finding]:
         Finding(
             "breakers",
             Level.WARNING,
-            f"{name} is {breaker.state.value} ({breaker.reason}): its provider fails, and is left alone but for probes",
+            f"{name} is {breaker.state.value} ({breaker.reason}): the provider fails and gets only a few messages",
             "docs/runbooks/breaker-open.md",
         )
         for name, breaker in sorted(known.items())
@@ -130,16 +130,16 @@ def alarms(
         found.append(Finding("alarms", Level.ERROR, "the stage has no alarms", ".venv/bin/npx cdk deploy"))
     mute = [x["AlarmName"] for x in alarms if not x.get("ActionsEnabled") or topic not in x.get("AlarmActions", [])]
     if mute:
-        says = f"{len(mute)} alarms tell nobody, {mute[0]} among them"
+        says = f"{len(mute)} alarms notify no one, {mute[0]} among them"
         found.append(
             Finding("alarms", Level.ERROR, says, "aws cloudwatch enable-alarm-actions, or .venv/bin/npx cdk deploy")
         )
     told = sum(map(confirmed, subscriptions))
     if not subscriptions:
         do = "set alarm_email in cdk.json and deploy, or subscribe to the topic"
-        found.append(Finding("alarms", Level.ERROR, "nobody is subscribed: alarms reach nobody", do))
+        found.append(Finding("alarms", Level.ERROR, "the alarm topic has no subscriber: alarms reach no one", do))
     elif not told:
-        says = "the subscription is not confirmed, or was ended by its owner: alarms reach nobody"
+        says = "the subscription is not confirmed, or its owner ended it: alarms reach no one"
         do = "let its owner follow the link in the mail of AWS Notifications, or subscribe again"
         found.append(Finding("alarms", Level.ERROR, says, do))
     found += [
@@ -147,4 +147,4 @@ def alarms(
         for x in alarms
         if x.get("StateValue") == "ALARM"
     ]
-    return found or [Finding("alarms", Level.OK, f"{len(alarms)}, none fires, {told} told")]
+    return found or [Finding("alarms", Level.OK, f"{len(alarms)}, none fires, {told} subscribed")]

@@ -20,15 +20,15 @@ def unasked(name: str, error: Exception) -> Finding:
     """
     if isinstance(error, _NOBODY) or code_of(error) in REFUSED - FORBIDDEN:
         raise error
-    do = "try again; if it stays so, look at the AWS Health Dashboard"
+    do = "try again; if this continues, check the AWS Health Dashboard"
     if isinstance(error, NotFound):
         says, do = str(error), ""
     elif isinstance(error, sdk.ClientError) and code_of(error) in FORBIDDEN:
-        says, do = f"you may not ask {error.operation_name} ({code_of(error)})", "ask with an identity that may"
+        says, do = f"your identity may not call {error.operation_name} ({code_of(error)})", "use one that may"
     elif isinstance(error, sdk.ClientError):
         says = f"{error.operation_name} failed: {code_of(error)}"
     elif unreachable(error):
-        says, do = "nobody answers", "look at the network, and whether the service is in this region; try again"
+        says, do = "the service does not answer", "check the network and the region; try again"
     else:
         says = f"the AWS client failed: {type(error).__name__}"
     return Finding(name, Level.WARNING, f"not checked: {says}", do)

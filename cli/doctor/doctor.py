@@ -76,9 +76,9 @@ def doctor(
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Check the AWS account before a deploy, and the deployment after it; say what to do about each finding.
+    """Check the AWS account before a deploy, and the deployment after it. Each problem comes with a solution.
 
-    Nothing is changed, and nothing is sent. Exit code 1 if there is an error.
+    It changes and sends nothing. The exit code is 1 if there is an error.
     """
     clock = surroundings(ctx).clock
     found, settings_found = _patient(settings, stage, aws=aws, clock=clock)
@@ -162,7 +162,7 @@ def _patient(
         variables = environment(found)
         if not variables:
             raise NotFound(
-                f"no stage {found.stage} in {found.where}, and no cdk.json of that stage: name it, --settings"
+                f"no stage {found.stage} in {found.where}, and no cdk.json of that stage: name it with --settings"
             )
         return Patient(found, Settings.loads(variables[ENV_SETTINGS]), reserved=True, from_file=False, clock=clock)
 
@@ -250,7 +250,7 @@ def _ses(patient: Patient) -> Iterator[Finding]:
         if c.provider != "ses":
             continue
         if patient.environment and own_keys(patient, c):
-            yield Finding(f"ses {c.id}", Level.SKIPPED, "its secret has keys of another account: look there")
+            yield Finding(f"ses {c.id}", Level.SKIPPED, "its secret has keys of another AWS account: check there")
         else:
             by_region.setdefault(c.region or here, []).append(c)
     for region, credentials in sorted(by_region.items()):

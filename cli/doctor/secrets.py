@@ -11,7 +11,7 @@ from shared.contracts import Credential, secret_name, unsubscribe_secret_name, w
 def look(patient: Patient) -> Iterator[Finding]:
     """Yield what is wrong with secrets, or that nothing is."""
     if not patient.environment:
-        yield Finding("secrets", Level.SKIPPED, "made by the first deploy; then `posthaste credential set`")
+        yield Finding("secrets", Level.SKIPPED, "created by the first deploy; then run `posthaste credential set`")
         return
     stage = patient.settings.stage
     for credential in patient.settings.credentials:
@@ -50,11 +50,11 @@ def own_keys(patient: Patient, credential: Credential) -> bool:
 def identities(patient: Patient) -> list[Finding]:
     """Judge whether accounts, keys and audit logs are in tables that no function may change."""
     if not patient.environment:
-        return [Finding("identities", Level.SKIPPED, "made by the first deploy")]
+        return [Finding("identities", Level.SKIPPED, "created by the first deploy")]
     accounts = patient.found.accounts(patient.clock)
     if accounts.moved():
         return [Finding("identities", Level.OK, "in tables of their own")]
     if not accounts.list_accounts():
-        return [Finding("identities", Level.OK, "there is no account yet")]
-    says = "accounts, keys and senders of an older version are still believed in the table that functions write"
+        return [Finding("identities", Level.OK, "no account exists yet")]
+    says = "accounts, keys and senders of an older version are still read from the table that functions write"
     return [Finding("identities", Level.WARNING, says, "posthaste account move")]

@@ -16,7 +16,7 @@ from shared.domain.audit import has_address, operator
 if TYPE_CHECKING:
     from shared.adapters.dynamo.accounts.accounts import Accounts
 
-account_app = typer.Typer(help="Accounts: who sends.", no_args_is_help=True)
+account_app = typer.Typer(help="Accounts and their status.", no_args_is_help=True)
 sender_app = typer.Typer(help="Addresses and domains an account may send from.", no_args_is_help=True)
 
 Account = Annotated[
@@ -83,7 +83,7 @@ def resolve(accounts: "Accounts", text: str) -> str:
     if not named:
         raise _no_account(text)
     if len(named) > 1:
-        raise Misused(f"{len(named)} accounts have that name: say which by its id, {', '.join(named)}")
+        raise Misused(f"{len(named)} accounts have that name: use an id, one of {', '.join(named)}")
     return named[0]
 
 
@@ -100,7 +100,8 @@ def create_account(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="For people.")],
     sender: Annotated[
-        list[str] | None, typer.Option(metavar="DOMAIN_OR_ADDRESS", help="May send from it. Repeatable.")
+        list[str] | None,
+        typer.Option(metavar="DOMAIN_OR_ADDRESS", help="A sender, or a domain of senders. Repeatable."),
     ] = None,
     stage: Stage = "",
     aws: Aws = False,
@@ -151,12 +152,12 @@ def list_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json:
 def suspend_account(
     ctx: typer.Context,
     account: Account,
-    reason: Annotated[str, typer.Option(help="Why, for the audit log; no address.")] = "operator",
+    reason: Annotated[str, typer.Option(help="The reason, for the audit log; without addresses.")] = "operator",
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Suspend an account: it sends nothing more, and its keys only read. What it has accepted waits."""
+    """Suspend an account. It sends nothing, its keys can only read, and accepted messages wait."""
     told = reason_of(reason)
     with opened(ctx, stage, aws=aws) as desk:
         owner = resolve(desk.accounts, account)
@@ -165,28 +166,29 @@ def suspend_account(
         emit({"account_id": owner, "suspended": True, "changed": changed})
     elif changed:
         say(f"{owner} is suspended: its jobs stop within one window, new ones are refused within 30 seconds")
-        say(f"end it:  posthaste account unsuspend {owner}")
+        say(f"to to end it:  posthaste account unsuspend {owner}")
     else:
-        say(f"{owner} was suspended already")
+        say(f"{owner} is already suspended")
 
 
 @account_app.command("unsuspend")
 def unsuspend_account(
     ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws = False, json: Json = False
 ) -> None:
-    """End an account's suspension. What waits goes on within seconds."""
+    """End an account's suspension. Waiting messages continue within seconds."""
     with opened(ctx, stage, aws=aws) as desk:
         owner = resolve(desk.accounts, account)
         changed = desk.accounts.unsuspend(owner, by=desk.by)
     if json:
         emit({"account_id": owner, "suspended": False, "changed": changed})
     else:
-        say(f"{owner} sends again; what waits goes on within seconds" if changed else f"{owner} is not suspended")
+        done = "sends again; waiting messages continue within seconds" if changed else "is not suspended"
+        say(f"{owner} {done}")
 
 
 @account_app.command("move")
 def move_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
-    """Move accounts, keys, senders and audit logs of an older version to tables that no function may change.
+    """Move accounts, keys, senders and audit logs of an older version to tables that functions cannot change.
 
     The first change of an account, key or sender does the same. A repeat moves what is missing.
     """
@@ -196,7 +198,7 @@ def move_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json:
     if json:
         emit({"stage": desk.found.stage, "tables": apart, "moved": moved})
     elif apart:
-        say(f"{counted(moved, 'item')} moved ({desk.where}); what is in the old place counts no more")
+        say(f"{counted(moved, 'item')} moved ({desk.where}); the old copies are no longer used")
     else:
         say(f"nothing is moved ({desk.where}): the deployed version has no tables to move to; deploy this one first")
 
@@ -205,28 +207,28 @@ def move_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json:
 def set_region(
     ctx: typer.Context,
     account: Account,
-    region: Annotated[str, typer.Argument(metavar="COUNTRY", help="Of ISO 3166, like DE; none: no country.")],
+    region: Annotated[str, typer.Argument(metavar="COUNTRY", help="A country code of ISO 3166, such as DE; or none.")],
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Say whose telephone numbers need no country code in the account's lists, where an upload does not say it."""
+    """Set the default country for phone numbers in the account's lists."""
     from shared.domain.recipients.reader import number_reader  # noqa: PLC0415 - loads the numbering plans of the world
 
     wanted = "" if region.lower() == "none" else region.upper()
     try:
         number_reader(wanted)
     except ValueError:
-        raise Misused("there is no such country: two letters of ISO 3166, like DE, or none") from None
+        raise Misused("unknown country: use two letters of ISO 3166, such as DE, or none") from None
     with opened(ctx, stage, aws=aws) as desk:
         owner = resolve(desk.accounts, account)
         desk.accounts.set_region(owner, wanted, by=desk.by)
     if json:
         emit({"account_id": owner, "region": wanted or None})
     elif wanted:
-        say(f"numbers of {owner} without a country code are those of {wanted}")
+        say(f"phone numbers of {owner} without a country code are read as numbers of {wanted}")
     else:
-        say(f"numbers of {owner} need their country code")
+        say(f"phone phone numbers of {owner} need their country code")
 
 
 @sender_app.command("add")
@@ -274,7 +276,7 @@ def remove_sender(
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Take back a sender. Within 30 seconds nothing more is accepted from it; scheduled jobs of it do not start."""
+    """Remove a sender. Within 30 seconds its mail is refused, and its scheduled jobs do not start."""
     with opened(ctx, stage, aws=aws) as desk:
         owner = resolve(desk.accounts, account)
         try:
@@ -286,4 +288,4 @@ def remove_sender(
     if json:
         emit({"account_id": owner, "sender": value, "removed": True})
     else:
-        say(f"{owner} may no longer send from {value}; jobs that have begun go on, scheduled ones are stopped")
+        say(f"{owner} may no longer send from {value}; running jobs continue, scheduled ones do not start")

@@ -21,9 +21,9 @@ def show(
     account: Annotated[
         str, typer.Argument(metavar="[ACCOUNT]", help="An account's id or name; default: the whole deployment's log.")
     ] = "",
-    action: Annotated[str, typer.Option(help="Of this kind alone, e.g. job.stopped.")] = "",
+    action: Annotated[str, typer.Option(help="Only entries of this kind, for example job.stopped.")] = "",
     *,
-    test: Annotated[bool, typer.Option("--test", help="What concerns the things of an account's test keys.")] = False,
+    test: Annotated[bool, typer.Option("--test", help="Show the log of the account's test keys.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Entries, newest first.")] = 100,
     stage: Stage = "",
     aws: Aws = False,
@@ -39,13 +39,13 @@ def show(
         emit({"items": [_row(x) for x in events]})
         return
     rows = [{**_row(x), "more": " ".join(f"{name}={value}" for name, value in x.data.items())} for x in events]
-    table(COLUMNS, rows, empty="nothing is noted" if not action else f"nothing of {action} is noted")
+    table(COLUMNS, rows, empty="no entries" if not action else f"no entries of kind {action}")
 
 
 def _owner(found: OperatedDeployment, account: str, clock: Clock, *, test: bool) -> str:
     if not account:
         if test:
-            raise Misused("--test is about an account: name it")
+            raise Misused("--test needs an account")
         return EVERYONE
     if account == EVERYONE:
         raise Misused("the deployment's own log is shown without an account")

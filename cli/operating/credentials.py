@@ -49,7 +49,7 @@ def _group() -> None:
 
 @app.command("list")
 def list_credentials(ctx: typer.Context, json: Json = False) -> None:
-    """List the provider accounts open to the account: rates, what is in flight, and breakers, over the HTTP API."""
+    """List the provider accounts that your account may use, with rates, messages in flight and breakers."""
     api = ApiClient(api_target(), surroundings(ctx).clock, tell, installed_version())
     ctx.call_on_close(api.close)
     answer = api.get("/credentials")
@@ -72,17 +72,17 @@ def set_secret(
         Path | None,
         typer.Option(metavar="FILE", help="Read the JSON object from this file; default: stdin, or prompts."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Store it although it looks wrong.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Store it even if it fails the checks.")] = False,
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
 ) -> None:
     """Store a credential's secret: a JSON object from a file or from stdin, or each field from a hidden prompt.
 
-    A secret that cannot work is not stored: the one that is there stays. Senders take a new one up within five minutes.
+    A secret that cannot work is refused, and the stored one stays. Senders use a new secret within five minutes.
     """
     if _ID.fullmatch(credential_id) is None:
-        raise Misused("that is not a credential's id: use the `id` of an entry of `credentials` in cdk.json")
+        raise Misused("this is not a credential's id: use the `id` of an entry of `credentials` in cdk.json")
     if credential_id == TEST_CREDENTIAL:
         raise Misused("the built-in credential `test` has no secret")
     found = deployment(stage, aws=aws)
@@ -98,12 +98,12 @@ def set_secret(
         emit({"credential_id": credential_id, "stage": found.stage, "fields": fields})
     else:
         say(f"secret of {credential_id} stored ({fields} fields; stage {found.stage}, {found.where})")
-        say("senders take it up within five minutes; `posthaste doctor` checks it as it is stored")
+        say("senders use it within five minutes; `posthaste doctor` checks the stored secret")
 
 
 @app.command("split")
 def split_secrets(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
-    """Copy what verifies webhooks from each credential's secret into a secret of its own.
+    """Copy the webhook keys of each credential's secret into a separate secret.
 
     The webhook function reads only these. `set` writes both; run this once before an upgrade from a version that had
     one secret for both. A repeat changes nothing.
@@ -126,7 +126,7 @@ def split_secrets(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json:
         table(("credential_id", "written"), rows, empty="no credential is declared")
     if wrong:
         names = ", ".join(wrong)
-        raise Failed(f"not a JSON object of texts: the secret of {names}; `posthaste credential set` stores it")
+        raise Failed(f"not a JSON object of strings: the secret of {names}; `posthaste credential set` stores it")
 
 
 def _split(found: OperatedDeployment, credential: Credential, text: str) -> bool:
@@ -219,11 +219,11 @@ def _object(text: str) -> tuple[str, int]:
             f"the secret is not JSON (line {error.lineno}, column {error.colno}); expected {EXAMPLE}"
         ) from None
     except RecursionError:
-        raise Misused(f"the secret is not a JSON object of texts; expected {EXAMPLE}") from None
+        raise Misused(f"the secret is not a JSON object of strings; expected {EXAMPLE}") from None
     if (
         not isinstance(found, dict)
         or not found
         or not all(isinstance(value, str) and value for value in found.values())
     ):
-        raise Misused(f"the secret is not a JSON object of texts that are not empty; expected {EXAMPLE}")
+        raise Misused(f"the secret is not a JSON object of non-empty strings; expected {EXAMPLE}")
     return codec.dumps(found, separators=(",", ":")), len(found)

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 BUCKET_OUTPUT: Final = "BucketName"
 STAYS: Final = (
-    "Counts, states, times and providers' message ids of the messages: they name nobody.",
-    "Backups of the tables, for up to 35 days, and the tables' streams, for a day: whoever restores erases again.",
+    "Counts, states, times and providers' message ids of the messages: they name no one.",
+    "Backups of the tables, for up to 35 days, and the tables' streams, for a day. After a restore, erase again.",
     "Files of lists that were not read, or that name them in a refused row: for retention.uploads_days, and 7 more.",
     "Events of SES that wait in the feedback queue, for up to 4 days, or among its dead letters, for 14.",
-    "Addresses that mail is from, or answered to: posthaste sender remove ends their use, and they go with the jobs.",
-    "What providers keep of the messages: ask them.",
-    "Values of other people's rows, and texts of contents for many: nobody can tell whom they name.",
+    "Sender and reply-to addresses stay until their jobs expire. To stop using one, run `posthaste sender remove`.",
+    "Copies that providers keep. Ask them to erase these.",
+    "Values in other people's rows, and texts for many recipients, which can name the person.",
 )
 
 
@@ -37,14 +37,14 @@ def erase(
     ctx: typer.Context,
     address: Annotated[str, typer.Argument(metavar="ADDRESS", help="An e-mail address, or a number as +15551234567.")],
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Look, and change nothing.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    start: Annotated[str, typer.Option("--from", metavar="PLACE", help="Go on from where an earlier run ended.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be erased, and change nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
+    start: Annotated[str, typer.Option("--from", metavar="PLACE", help="Continue where an earlier run ended.")] = "",
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Erase a person's data, of all accounts. It may be repeated and interrupted at any time."""
+    """Erase a person's data in all accounts. You can repeat and interrupt it at any time."""
     around = surroundings(ctx)
     key = _key(address)
     begin = _checked(start)
@@ -92,7 +92,7 @@ def _key(address: str) -> str:
         got = channel.reader()(address.strip())
         if not isinstance(got, RecipientFault):
             return got[1]
-    raise Misused("that is neither an e-mail address nor a number with its country code (+15551234567)")
+    raise Misused("this is neither an e-mail address nor a phone number with its country code (+15551234567)")
 
 
 def _estimate(size: int) -> str:
@@ -112,7 +112,7 @@ def _checked(start: str) -> str:
         if start:
             place_of(start)
     except (ValueError, TypeError):
-        raise Misused("--from takes what an interrupted run has printed") from None
+        raise Misused("--from takes the value that an interrupted run printed") from None
     return start
 
 
@@ -145,7 +145,7 @@ def _going_on() -> Iterator[list[str]]:
         yield place
     except BaseException:  # Ctrl-C, too; it is raised again
         if place[0]:
-            tell(f"not done; what was done stays done. Go on with the same command and  --from {place[0]}")
+            tell(f"interrupted; what was erased stays erased. To continue, repeat the command with  --from {place[0]}")
         raise
 
 

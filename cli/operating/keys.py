@@ -38,7 +38,7 @@ def create_key(
     ] = "",
     scope: Annotated[
         list[Scope] | None,
-        typer.Option(help="What it may be used for. Repeatable; default: all; of a test key, all but admin."),
+        typer.Option(help="A scope of the key. Repeatable. Default: all; for a test key, all but admin."),
     ] = None,
     stage: Stage = "",
     aws: Aws = False,
@@ -112,7 +112,7 @@ def rotate_key(
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Make a key like another one, which ends soon. The new text is shown once, here."""
+    """Create a replacement key. The old key expires after the overlap. The new key is shown once, here."""
     _check(key_id)
     until = _moment(overlap, surroundings(ctx).clock.now())
     with opened(ctx, stage, aws=aws) as desk:
@@ -134,13 +134,13 @@ def revoke_key(
     account: Account,
     key_id: KeyId,
     stop_jobs: Annotated[
-        bool, typer.Option("--stop-jobs", help="Stop its open and scheduled jobs, too; repeat it to go on.")
+        bool, typer.Option("--stop-jobs", help="Also stop its open and scheduled jobs. Repeatable.")
     ] = False,
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Revoke an API key. Within 30 seconds nobody gets in with it."""
+    """Revoke an API key. It stops working within 30 seconds."""
     _check(key_id)
     clock = surroundings(ctx).clock
     with opened(ctx, stage, aws=aws) as desk:

@@ -93,7 +93,7 @@ def logs(
     ] = None,
     since: Annotated[str, typer.Option(metavar="SPAN", help="How far back: 90s, 30m, 4h, 2d.")] = "30m",
     limit: Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="The newest N lines.")] = 200,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what is logged from now on.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep showing new lines.")] = False,
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
@@ -101,7 +101,7 @@ def logs(
     """Show what the functions logged, oldest first: time, function, level, message, fields. --json: a line each."""
     terms = [x for x in (job, request, match) if x]
     if any('"' in x for x in (*terms, *(service or ()))):
-        raise Misused("a text to look for holds no quotation marks")
+        raise Misused("a text to search for must not contain quotation marks")
     level = level.upper()
     if level and level not in LEVELS:
         raise Misused(f"--level takes {', '.join(LEVELS)}")

@@ -29,7 +29,7 @@ from shared.contracts import EXPRESS_SUFFIX, prefix
 from shared.domain.audit import EVERYONE, Act, audited, operator
 from shared.ports import Clock
 
-app = typer.Typer(help="The stack's queues and what is dead in them.", no_args_is_help=True)
+app = typer.Typer(help="The stack's queues and their dead messages.", no_args_is_help=True)
 
 COLUMNS: Final = ("queue", "waiting", "in_flight", "delayed", "oldest", "dead", "dead_oldest")
 SHOWN: Final = ("since", "deliveries", "redrives", "what", "state", "error")
@@ -48,12 +48,12 @@ _COUNTS: Final = {
 
 @app.callback()
 def _group() -> None:
-    """The stack's queues and what is dead in them."""
+    """The stack's queues and their dead messages."""
 
 
 @app.command("list")
 def list_queues(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
-    """List every queue: what waits, what is in flight, what is dead, and the age of the oldest of each.
+    """List every queue: waiting, in-flight and dead messages, and the age of the oldest of each.
 
     `plan`, `log` and `sweep` have dead-letter queues only: reports of invocations that failed.
     """
@@ -66,27 +66,27 @@ def list_queues(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: J
     shown = [{**row, "oldest": _span(row["oldest"]), "dead_oldest": _span(row["dead_oldest"])} for row in known]
     table(COLUMNS, shown, empty="the stack has no queues")
     if dead := [row["queue"] for row in known if row["dead"]]:
-        tell(f"look at what is dead: posthaste redrive {dead[0]} --dry-run")
+        tell(f"to see the dead messages: posthaste redrive {dead[0]} --dry-run")
 
 
 def redrive(
     ctx: typer.Context,
     queue: Annotated[str, typer.Argument(metavar="QUEUE", help="As `posthaste queue list` shows it.")],
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what is dead.")] = False,
-    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Move so many at most.")] = 1_000_000,
-    show: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Show so many at most.")] = 20,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the dead messages.")] = False,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Move at most this many messages.")] = 1_000_000,
+    show: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Show at most this many messages.")] = 20,
     discard: Annotated[
-        bool, typer.Option("--discard", help="Delete what nobody can read or work on any more, instead of leaving it.")
+        bool, typer.Option("--discard", help="Delete messages that cannot be read or used, instead of leaving them.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Show what is dead in a queue, since when and why, and have it worked on again.
+    """Show a queue's dead messages with time and reason, and process them again.
 
-    It is safe at any time and any number of times: no message is sent twice by it. Ctrl-C stops it between two calls;
+    You can run it at any time and as often as you like; it never sends twice. Ctrl-C stops it between two calls:
     the rest stays where it is. Exit code 1 if anything is left.
     """
     found = deployment(stage, aws=aws)
@@ -205,7 +205,7 @@ def _errors(found: OperatedDeployment, place: QueuePlace, letters: Sequence[Lett
     with _allowed() as may:
         said = Errors(found, place.url).since(min(x.first_at or x.sent_at for x in letters))
     if may.denied:
-        unknown = f"not known: you may not ask {may.denied}"
+        unknown = f"not known: your identity may not call {may.denied}"
     return [(x, said.get(x.id) or x.fault or unknown) for x in letters]
 
 
@@ -249,12 +249,12 @@ def _show(rows: Sequence[Mapping[str, Any]], count: int, held: int, *, json: boo
         emit({"dead": count + held, "items": rows})
         return
     if rows or not held:
-        table(SHOWN, rows, empty="nothing is dead in this queue")
+        table(SHOWN, rows, empty="this queue has no dead messages")
     if count > len(rows):
         tell(f"and about {count - len(rows):,} more")
     if held:
         minutes = HOLD_SECONDS // 60
-        tell(f"and about {held:,} in the hand of another redrive; of one that was killed, for {minutes} minutes")
+        tell(f"and about {held:,} more are held by another redrive. If it was killed, try again in {minutes} minutes")
 
 
 def rows(found: OperatedDeployment, now: float) -> list[dict[str, Any]]:

@@ -71,11 +71,11 @@ def working(desk: Desk, clock: Clock) -> Iterator[Work]:
 def list_jobs(
     ctx: typer.Context,
     *,
-    account: Annotated[str, typer.Option(metavar="ACCOUNT", help="Of one account: its id, or its name.")] = "",
-    key: Annotated[str, typer.Option(metavar="KEY_ID", help="That an API key made, or was the last to resume.")] = "",
-    sender: Annotated[str, typer.Option(metavar="ADDRESS", help="From an address, or any of a domain.")] = "",
-    status: Annotated[list[JobState] | None, typer.Option(help="In this state. Repeatable.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="Jobs at the most.")] = 100,
+    account: Annotated[str, typer.Option(metavar="ACCOUNT", help="Jobs of one account, by id or name.")] = "",
+    key: Annotated[str, typer.Option(metavar="KEY_ID", help="Jobs that this API key made, or last resumed.")] = "",
+    sender: Annotated[str, typer.Option(metavar="ADDRESS", help="Jobs from this address or domain.")] = "",
+    status: Annotated[list[JobState] | None, typer.Option(help="Jobs in this state. Repeatable.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="Show at most this many jobs.")] = 100,
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
@@ -146,12 +146,12 @@ def _row(job: Job) -> dict[str, Any]:
 def stop_jobs(
     ctx: typer.Context,
     job_id: Annotated[list[str], typer.Argument(metavar="ID…", help="As `posthaste job list` shows them.")],
-    reason: Annotated[str, typer.Option(help="Why, for the audit log; no address.")] = "operator",
+    reason: Annotated[str, typer.Option(help="The reason, for the audit log; without addresses.")] = "operator",
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Stop jobs: at most one window of each goes out, the rest stays queued. Their owners may resume them."""
+    """Stop jobs. At most one more window of each is sent; the rest stays queued. Their owners can resume them."""
     why = reason_of(reason)
     if not all(map(is_id, job_id)):
         raise Misused("a job's id has 26 letters and digits, as `posthaste job list` shows it; nothing was stopped")
@@ -201,7 +201,7 @@ def stop_of_key(work: Work, owner: str, key_id: str, clock: Clock, tell_of: Call
     by = work.desk.by
     for turn in range(2):
         if turn:
-            tell(f"{counted(stopped, 'job')} stopped; looking once more when no process takes the key any more")
+            tell(f"{counted(stopped, 'job')} stopped; checking again when no process accepts the key any more")
             clock.sleep(max(0.0, until - clock.now()))
         for page in work.jobs.stop_all(wanted, by=by, data={"reason": "key revoked", "key": key_id}):
             stopped += len(page)

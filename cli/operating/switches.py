@@ -20,15 +20,15 @@ from shared.domain.lanes.switches import EVERYTHING, Switch
 if TYPE_CHECKING:
     from shared.adapters.dynamo.credentials.switchboard import Setting, Switchboard
 
-rate_app = typer.Typer(help="How fast credentials send, up to what cdk.json declares.", no_args_is_help=True)
+rate_app = typer.Typer(help="Rates of credentials, up to what cdk.json declares.", no_args_is_help=True)
 
 """Characters."""
 COLUMNS: Final = ("credential_id", "channel", "declared", "rate", "paused_since", "reason")
 
 OneCredential = Annotated[str, typer.Option("--credential", metavar="ID", help="One credential, as in cdk.json.")]
-OneAccount = Annotated[str, typer.Option("--account", metavar="ACCOUNT", help="One account: its id, or its name.")]
+OneAccount = Annotated[str, typer.Option("--account", metavar="ACCOUNT", help="One account, by id or name.")]
 All = Annotated[bool, typer.Option("--all", help="Everything.")]
-Reason = Annotated[str, typer.Option(help="Why, for whoever looks next and for the audit log; no address.")]
+Reason = Annotated[str, typer.Option(help="The reason, for the audit log and for colleagues; without addresses.")]
 CredentialId = Annotated[str, typer.Argument(metavar="CREDENTIAL_ID", help="As in cdk.json.")]
 
 
@@ -79,7 +79,7 @@ def _turning(
     """Open the board, and find the switch that the options name."""
     with _opened(ctx, stage, aws=aws) as board, _checked():
         if bool(credential) + bool(account) + everything != 1:
-            raise Misused("say what: one of --credential ID, --account ACCOUNT and --all")
+            raise Misused("add one of --credential ID, --account ACCOUNT and --all")
         switch = EVERYTHING
         if credential:
             board.declared(credential)
@@ -132,7 +132,7 @@ def pause(
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Pause a credential, an account, or everything: at most one window more goes out, and what waits is kept."""
+    """Pause a credential, an account, or everything. At most one more window is sent; waiting messages are kept."""
     why = reason_of(reason)
     with _turning(ctx, stage, credential, account, everything=everything, aws=aws) as (board, switch):
         changed = board.switches.pause(switch, by=board.by, reason=why)
@@ -140,10 +140,10 @@ def pause(
     if json:
         emit({**_document(switch), "paused": True, "changed": changed, "reason": stands.reason})
     elif changed:
-        say(f"{_name(switch)} is paused ({board.where}): at most one window more goes out, the rest waits")
-        say(f"end it:  posthaste resume {_flag(switch)}")
+        say(f"{_name(switch)} is paused ({board.where}): at most one more window is sent, the rest waits")
+        say(f"to to to end it:  posthaste resume {_flag(switch)}")
     else:
-        say(f"{_name(switch)} was paused already, since {moment(stands.since)}: {stands.reason}")
+        say(f"{_name(switch)} is already paused, since {moment(stands.since)}: {stands.reason}")
 
 
 def resume(
@@ -157,7 +157,7 @@ def resume(
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """End a pause: what waits goes on within seconds. `--all` ends that of everything, not those of single ones."""
+    """End a pause. Waiting messages continue within seconds. `--all` leaves single pauses."""
     why = reason_of(reason)
     with _turning(ctx, stage, credential, account, everything=everything, aws=aws) as (board, switch):
         changed = board.switches.resume(switch, by=board.by, reason=why)
@@ -165,7 +165,7 @@ def resume(
     if json:
         emit({**_document(switch), "paused": False, "changed": changed})
     elif changed:
-        say(f"{_name(switch)} is resumed ({board.where}): what waits goes on within seconds")
+        say(f"{_name(switch)} is resumed ({board.where}): waiting messages continue within seconds")
     else:
         say(f"{_name(switch)} is not paused")
     if above.switches.paused:
@@ -190,9 +190,9 @@ def set_rate(
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Slow a credential, or let it be faster again: in force with the next window of each of its senders."""
+    """Set a credential's rate. Each of its senders uses it from its next window on."""
     if not rate:
-        raise Misused("a rate is above 0; to send nothing: posthaste pause --credential " + credential_id)
+        raise Misused("a rate must be above 0; to send nothing: posthaste pause --credential " + credential_id)
     _set(ctx, credential_id, rate, reason, stage, aws=aws, json=json)
 
 
@@ -205,7 +205,7 @@ def reset_rate(
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Let a credential send as fast as cdk.json declares."""
+    """Set a credential's rate back to what cdk.json declares."""
     _set(ctx, credential_id, 0.0, reason, stage, aws=aws, json=json)
 
 
@@ -225,7 +225,7 @@ def _set(ctx: typer.Context, credential: str, rate: float, reason: str, stage: s
 
 @rate_app.command("list")
 def list_rates(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
-    """List the credentials' present and declared rates, and what is paused since when and why."""
+    """List the credentials' present and declared rates, and pauses with time and reason."""
     with _opened(ctx, stage, aws=aws) as board:
         declared = board.found.settings().credentials
         stands = board.switches.read(EVERYTHING, *(Switch(credential=c.id) for c in declared))

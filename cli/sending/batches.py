@@ -29,7 +29,7 @@ def send(
     ctx: typer.Context,
     *,
     file: Annotated[str, typer.Argument(metavar="FILE", help="JSON body of POST /batches; - for stdin.")] = "",
-    sender: Annotated[str, typer.Option("--from", metavar="ADDRESS", help="Who it is from.")] = "",
+    sender: Annotated[str, typer.Option("--from", metavar="ADDRESS", help="The sender.")] = "",
     to_file: Annotated[
         Path | None, typer.Option("--to-file", metavar="FILE", help="Recipients, one per line; - for stdin.")
     ] = None,
@@ -106,7 +106,7 @@ def _follow(ctx: typer.Context, api: ApiClient, batch_id: str, *, json: bool) ->
         else:
             watch(read, as_lines(around.clock), around.clock)
     except KeyboardInterrupt:
-        tell(f"no longer watching; the job goes on. Again: posthaste batch watch {batch_id}")
+        tell(f"no longer watching; the job continues. To watch again: posthaste batch watch {batch_id}")
         raise
 
 

@@ -43,20 +43,20 @@ def run(
     reply_to: ReplyTo = "",
     credential: Annotated[str, typer.Option(metavar="ID", help="The credential; default: the channel's first.")] = "",
     rate: Annotated[float, typer.Option(min=0, help="Messages per second at most; default: the credential's.")] = 0,
-    channel: Annotated[str, channel_option("What it is sent by.")] = EMAIL.name,
+    channel: Annotated[str, channel_option("The channel to send through.")] = EMAIL.name,
     name: Annotated[str, typer.Option(help="Its name, for people; default: the list's.")] = "",
     region: Annotated[str, typer.Option(metavar="CC", help="Country of numbers without a country code, e.g. DE.")] = "",
-    drop_duplicates: Annotated[bool, typer.Option(help="Send once to a recipient who stands there twice.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Send without asking.")] = False,
+    drop_duplicates: Annotated[bool, typer.Option(help="Send one message to a recipient who is listed twice.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Send without confirmation.")] = False,
     json: Json = False,
 ) -> None:
-    """Upload a list, look at it, send, and watch until the last message.
+    """Upload a list, review it, send it, and watch until the last message.
 
-    Ends with 0 if everything was sent or delivered, with 1 if something failed, is unknown or was left unsent.
+    The exit code is 0 if everything was sent or delivered, and 1 if messages failed, are unknown or were not sent.
     """
     around = surroundings(ctx)
     if not yes and (json or not around.terminal):
-        raise Misused("without a terminal nobody can be asked: say --yes to send")
+        raise Misused("not a terminal: add --yes to send without confirmation")
     measured(file)
     body: dict[str, Any] = {"name": name or file.name[:MAX_NAME], "channel": channel}
     if credential:
@@ -76,16 +76,16 @@ def _message(
     given = {"--template": template, "--text": text, "--subject": subject, "--from": sender, "--reply-to": reply_to}
     if stored:
         if any(given.values()):
-            raise Misused("a stored template has all of " + ", ".join(given))
+            raise Misused("use either --stored-template or " + ", ".join(given))
         return {"template_id": stored}
     rich = channel_of(channel).rich
     file = template if rich else template or text
     if rich and not (subject and sender):
         raise Misused("an e-mail needs --from and --subject")
     if not rich and (subject or reply_to or (template and text)):
-        raise Misused("a short message has one text and neither subject nor reply address")
+        raise Misused("an SMS has only a body: leave out --text, --subject and --reply-to")
     if file is None:
-        raise Misused("say what to send: --template FILE")
+        raise Misused("add the message: --template FILE")
     part = text if rich else None
     return {"template": saying(text_of(file), subject=subject, sender=sender, reply_to=reply_to, text=part)}
 
@@ -103,7 +103,7 @@ def list_campaigns(ctx: typer.Context, json: Json = False) -> None:
 
 @app.command()
 def show(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
-    """Show a campaign: what it says, its list, its jobs."""
+    """Show a campaign's content, list and jobs."""
     found = connect(ctx).get(_path(campaign))
     if json:
         emit(found)
@@ -116,7 +116,7 @@ def show(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
 
 @app.command()
 def watch(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
-    """Watch a campaign that sends until it is LOGGED; the exit code is that of `run`."""
+    """Watch a sending campaign until it is LOGGED. The exit code is that of `run`."""
     api = connect(ctx)
     sent = api.get(_path(campaign)).get("jobs")
     if not isinstance(sent, list) or not sent:
@@ -128,7 +128,7 @@ def watch(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
 def preview(
     ctx: typer.Context,
     campaign: CampaignId,
-    row: Annotated[int, typer.Option(min=1, help="The recipient's place among those accepted.")] = 1,
+    row: Annotated[int, typer.Option(min=1, help="The recipient's position among the accepted rows.")] = 1,
     json: Json = False,
 ) -> None:
     """Show what a recipient of the list would get."""
@@ -156,7 +156,7 @@ jobs.add_to(app, "campaign", "campaigns", log="/messages")
 
 @app.command("override-bounce-guard")
 def override_guard(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
-    """Take the bounce guard off a campaign, for good. What it has stopped is resumed by you."""
+    """Turn off the bounce guard of a campaign permanently. Then run `campaign resume`."""
     answer = connect(ctx).post(_path(campaign, "/override-bounce-guard"), again=True)
     text = f"campaign {campaign} is sent whatever bounces; go on:  posthaste campaign resume {campaign}"
     jobs.told(answer, json=json, text=text)

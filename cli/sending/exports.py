@@ -59,5 +59,5 @@ def place(out: Path | None, kind: str, name: str, *, replace: bool) -> Path:
     if target.is_dir():
         raise Misused(f"{target} is a folder: name a file")
     if target.exists() and not replace:
-        raise Misused(f"{target} exists: name another with --out, or say --force to replace it")
+        raise Misused(f"{target} exists: choose another with --out, or add --force to replace it")
     return target

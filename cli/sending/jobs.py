@@ -26,8 +26,8 @@ Name = Annotated[str, typer.Argument(metavar="ID", help="Its id.")]
 State = Annotated[list[MessageState] | None, typer.Option(help="Only messages in this state. Repeatable.")]
 OfStatus = Annotated[Status | None, typer.Option(help="Only messages of this status.")]
 Recipient = Annotated[str, typer.Option(metavar="ADDRESS", help="Only messages to this address.")]
-Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Where to; default: its kind and id, in this folder.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
+Out = Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write. Default: named after the id, here.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 Include = Annotated[
     list[str] | None,
     typer.Option(metavar="unsent|failed|unknown", help="What to send again. Repeatable; default: unsent and failed."),
@@ -67,7 +67,7 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str) -> None:
         recipient: Recipient = "",
         json: Json = False,
     ) -> None:
-        """Show what became of each message, in list order. --json: one line per message."""
+        """Show each message's outcome, in list order. --json: one line per message."""
         query = {
             "limit": PAGE,
             "state": ",".join(state or ()),
@@ -102,16 +102,16 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str) -> None:
 
     @app.command()
     def retry(ctx: typer.Context, name: Name, include: Include = None, json: Json = False) -> None:
-        """Send again what was not sent, or failed and may be tried again; never what bounced for good.
+        """Send again messages that were not sent or failed temporarily. Permanent bounces are never sent again.
 
-        Messages whose fate is unknown are sent again only with --include unknown: some may arrive twice.
+        Use --include unknown to also send messages with an unknown outcome: some people can get them twice.
         """
         again(ctx, name, "/retry", _to_include(include), json=json)
 
 
 def _stopped(read: Callable[[], dict[str, Any]], clock: Clock) -> object:
     """Wait until what is being stopped has stopped, for a while; return its state."""
-    tell("stopping: messages that are with a provider already are waited for")
+    tell("stopping. Waiting for messages already handed to the provider")
     end = clock.now() + PATIENCE
     for found in asked(read, clock):
         if found.get("state") != JobState.STOPPED or clock.now() > end:
@@ -135,7 +135,7 @@ def _once_stopped(send: Callable[[], dict[str, Any]], clock: Clock) -> dict[str,
         if answer is not None:
             return answer
         if not n:
-            tell("it is being stopped: waiting until it has stopped")
+            tell("the job is being stopped. Waiting until it has stopped")
     raise AssertionError("the readings never end")
 
 

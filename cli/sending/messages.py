@@ -21,8 +21,8 @@ def _channel(name: str) -> str:
 
 
 Subject = Annotated[str, typer.Option(help="The subject, which may have {{ placeholders }}.")]
-From = Annotated[str, typer.Option("--from", metavar="ADDRESS", help="Who it is from.")]
-ReplyTo = Annotated[str, typer.Option(metavar="ADDRESS", help="Where answers go.")]
+From = Annotated[str, typer.Option("--from", metavar="ADDRESS", help="The sender.")]
+ReplyTo = Annotated[str, typer.Option(metavar="ADDRESS", help="The address for replies.")]
 TextFile = Annotated[
     Path | None, typer.Option("--text", metavar="FILE", help="An e-mail's plain text; without it, it is derived.")
 ]

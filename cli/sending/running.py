@@ -77,13 +77,13 @@ class Runner:
             try:
                 if choice == "stop":
                     self._api.post(path_of("jobs", job, "/stop"), again=True)
-                    tell("stopping: messages that are with a provider already are waited for")
+                    tell("stopping. Waiting for messages already handed to the provider")
                 return self._summed_up(campaign, self._watched(campaign, job))
             except KeyboardInterrupt:
                 again = f"posthaste campaign watch {campaign}"
                 choice = self._choice() if self._terminal else "leave"
                 if choice == "leave":
-                    tell(f"no longer watching; the campaign goes on. Again: {again}")
+                    tell(f"no longer watching; the campaign continues. To watch again: {again}")
                     raise
 
     def _created(self, body: Mapping[str, Any]) -> str:
@@ -129,7 +129,7 @@ class Runner:
         try:
             answer = self._api.post(path, _json(body), key=_key())
         except (KeyboardInterrupt, Unreachable):
-            tell(f"it may be sending already, and another run would send it again: posthaste campaign show {campaign}")
+            tell(f"it may be sending already. Before another run, check: posthaste campaign show {campaign}")
             raise
         self._tell(f"sending; posthaste campaign stop {campaign} stops it", answer)
         return str(answer.get("job_id", ""))
@@ -167,11 +167,11 @@ class Runner:
             figures = ", ".join(f"{n:,} {state}" for state, n in counts.items() if n)
             say(f"campaign {campaign} is {last.state}: {figures or 'no messages'}")
             if left and last.stop_reason == StopReason.BOUNCE_GUARD:
-                say(f"{left:,} are not sent: too many bounced. If you know better:")
+                say(f"{left:,} are not sent: too many bounced. To send them anyway:")
                 say(f"  posthaste campaign override-bounce-guard {campaign}")
                 say(f"  posthaste campaign resume {campaign}")
             elif left:
-                say(f"{left:,} are not sent; go on:  posthaste campaign resume {campaign}")
+                say(f"{left:,} are not sent. To send them:  posthaste campaign resume {campaign}")
             elif bad:
                 say(f"what went wrong:  posthaste campaign logs {campaign} --state {next(iter(bad))}")
         return ExitCode.FAILED if left or bad else ExitCode.OK

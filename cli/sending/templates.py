@@ -56,7 +56,7 @@ def put(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The body: HTML; of SMS plain text. - for stdin.")],
     template: Annotated[str, typer.Option("--id", metavar="ID", help="Make the next version of this template.")] = "",
     name: Annotated[str, typer.Option(help="Its name; default: the file's, or as it was.")] = "",
-    channel: Annotated[str, channel_option("What it is for; of a new template.")] = EMAIL.name,
+    channel: Annotated[str, channel_option("The channel of a new template.")] = EMAIL.name,
     subject: Subject = "",
     sender: From = "",
     reply_to: ReplyTo = "",
@@ -75,7 +75,7 @@ def put(
         found = api.put(path_of("templates", template), codec.dumps(body).encode(), key=secrets.token_urlsafe(24))
     else:
         if str(file) == "-" and not name:
-            raise Misused("give it a --name")
+            raise Misused("add --name")
         body |= {"name": name or file.stem, "channel": channel}
         found = api.post("/templates", codec.dumps(body).encode(), key=secrets.token_urlsafe(24))
     known = f"template {found.get('template_id')}, version {found.get('version')}"

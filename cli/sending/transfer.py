@@ -144,7 +144,7 @@ def _blocks(source: BinaryIO, size: int, moved: Moved) -> Iterator[bytes]:
         done += len(block)
         moved(done, size)
     if done < size or source.read(1):
-        raise Failed("the file changed while it was read: try again when nobody writes to it")
+        raise Failed("the file changed while it was read: try again when no program writes to it")
 
 
 def _trusted(url: object) -> str:

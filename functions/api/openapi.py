@@ -22,18 +22,18 @@ WEBHOOK_CODES: Final[Mapping[str, tuple[int, str]]] = {
     "bad_events": (400, "The body is not what the provider documents."),
     "bad_signature": (401, "The signature does not hold."),
     "not_found": (404, "There is no such webhook."),
-    "unavailable": (503, "Please post it again."),
+    "unavailable": (503, "Post it again."),
 }
 """Code → (status, detail) of what the webhook function answers."""
 _SCHEMES: Final = {Scheme.KEY: "key", Scheme.BASIC: "notifier"}
 _REF: Final = "#/components/schemas/{model}"
 _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "id": {"type": "string", "description": "Of the resource: 26 lower-case characters.", "maxLength": 100},
-    "upload_id": {"type": "string", "description": "What the upload's place was given under.", "maxLength": 100},
+    "upload_id": {"type": "string", "description": "The upload's id, from the call that created it.", "maxLength": 100},
     "message": {"type": "string", "description": "`chunk.index`, as in the log's lines.", "maxLength": 100},
     "name": {"type": "string", "description": "A notifier's name.", "maxLength": 63},
     "address": {"type": "string", "description": "An e-mail address.", "maxLength": 998},
-    "token": {"type": "string", "description": "As it stands in the link of a mail.", "maxLength": 1000},
+    "token": {"type": "string", "description": "The token in the link of an e-mail.", "maxLength": 1000},
 }
 
 Schema = dict[str, Any]

@@ -70,7 +70,7 @@ def _base64(data: str) -> str:
 
 def _rfc_3339(value: Any) -> Any:
     if value is not None and not (isinstance(value, str) and _RFC_3339.fullmatch(value)):
-        raise ValueError("A time as in RFC 3339, with its offset, e.g. 2026-11-20T09:00:00Z")
+        raise ValueError("Write the time as in RFC 3339, with its offset, for example 2026-11-20T09:00:00Z")
     return value
 
 
@@ -87,7 +87,7 @@ Addresses = Annotated[
 
 
 class FileAttachment(Input):
-    """A file that goes with every message."""
+    """A file attached to every message."""
 
     filename: str = Field(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f-\x9f/\\]+$")
     content_type: str = Field(
@@ -118,7 +118,7 @@ class NewBatch(Input):
 
     from_: Line = Field(alias="from", description="Sender, on the account's list: `a@example.com` or `Name <a@…>`.")
     to: Addresses = Field(
-        description="Recipients, as a list or separated by commas; at most 5,000. Nobody sees the others."
+        description="At most 5,000 recipients, as a list or separated by commas. Recipients do not see each other."
     )
     subject: Line
     body: Text | None = Field(None, description="HTML. At least one of `body` and `text` is needed.")
@@ -127,7 +127,7 @@ class NewBatch(Input):
     cc: Addresses | None = Field(None, description="Only with exactly one recipient; at most 50.")
     bcc: Addresses | None = Field(None, description="Only with exactly one recipient; at most 50.")
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)] | None = Field(
-        None, description="For the owner; nobody else sees it."
+        None, description="For the owner. Recipients do not see it."
     )
     headers: dict[str, str] | None = Field(
         None,
@@ -184,7 +184,7 @@ class NewBatch(Input):
             if lower.startswith(RESERVED):
                 raise ValueError("This header instructs a provider and cannot be set")
             if lower in seen:
-                raise ValueError("A header stands twice")
+                raise ValueError("A header is given twice")
             if len(text) > MAX_LINE or not _VALUE.fullmatch(text):
                 raise ValueError("A header's value is printable ASCII of at most 998 characters")
             seen.add(lower)
@@ -194,7 +194,7 @@ class NewBatch(Input):
     @classmethod
     def _distinct(cls, value: list[str] | None) -> list[str] | None:
         if value is not None and len(set(value)) < len(value):
-            raise ValueError("An entry stands twice")
+            raise ValueError("An entry is given twice")
         return value
 
     @field_validator("deferred_after")
@@ -202,14 +202,14 @@ class NewBatch(Input):
     def _deferred(cls, value: int | None, info: ValidationInfo) -> int | None:
         # A retry_on that is not valid is reported by itself.
         if value is not None and "retry_on" in info.data and "deferred" not in (info.data["retry_on"] or ()):
-            raise ValueError("Only with `deferred` in retry_on")
+            raise ValueError("Use it only with `deferred` in `retry_on`")
         return value
 
     @field_validator("unsubscribe")
     @classmethod
     def _own_link(cls, value: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - as pydantic calls it
         if value and any(info.data.get(field) is not None for field in ("cc", "bcc")):
-            raise ValueError("Not with cc or bcc, whose readers would hold the recipient's link")
+            raise ValueError("Do not combine it with cc or bcc, whose readers would get the recipient's link")
         return value
 
 
@@ -245,9 +245,12 @@ class AuditQuery(Paging):
     """Which entries of the audit log."""
 
     action: str | None = Field(
-        None, pattern=r"^[a-z_]+\.[a-z_]+$", max_length=64, description="Of this kind alone, e.g. `job.stopped`."
+        None,
+        pattern=r"^[a-z_]+\.[a-z_]+$",
+        max_length=64,
+        description="Only entries of this kind, for example `job.stopped`.",
     )
-    test: bool = Field(False, description="True: what concerns test keys' things. A test key reads that alone.")
+    test: bool = Field(False, description="True: entries about test keys. A test key reads only these.")
 
 
 SCOPES: Final = (
@@ -285,7 +288,7 @@ class LogQuery(Paging):
 
 def _plain_date(value: Any) -> Any:
     if isinstance(value, str) and not _DATE.fullmatch(value):
-        raise ValueError("A day as in RFC 3339, e.g. 2026-11-20")
+        raise ValueError("Write the day as in RFC 3339, for example 2026-11-20")
     return value
 
 

@@ -45,13 +45,13 @@ class View(BaseModel):
 
 
 class AcceptedBatch(View):
-    """What became of a new batch."""
+    """The outcome of a new batch."""
 
     batch_id: str
     job_id: str = Field(description="The same as `batch_id`.")
     state: JobState
     recipients: int = Field(description="Messages created, those skipped included.")
-    duplicates: int = Field(description="Recipients left out because the same address stood before.")
+    duplicates: int = Field(description="Recipients left out because an earlier one has the same address.")
     skipped: int = Field(
         description="Messages that are not sent: their recipient is invalid, suppressed or has unsubscribed."
     )
@@ -70,7 +70,7 @@ class Counts(View):
 
 
 class Tally(View):
-    """What was done through one credential."""
+    """The figures of one credential."""
 
     credential_id: str
     provider: str
@@ -100,8 +100,8 @@ class JobView(View):
     counts: Counts
     exact: bool = Field(description="False: the counts are those of `as_of`, some seconds old.")
     unacknowledged: int | None = Field(
-        description="Of those sent, how many wait too long for their provider's word (`feedback_timeout`, three days "
-        "by default); null where the counts are not exact."
+        description="Sent messages whose provider event is overdue (`feedback_timeout`, three days by default); "
+        "null where the counts are not exact."
     )
     as_of: Time
     route: list[Tally] = Field(description="The credentials of the route, in its order.")
@@ -131,7 +131,7 @@ class JobPage(View):
 
 
 class Restarted(View):
-    """What a retry or resume set going."""
+    """The effect of a retry or resume."""
 
     job_id: str
     state: JobState
@@ -172,7 +172,7 @@ class SuppressionView(View):
     reason: str = Field(
         description="`one_click` and `page`: unsubscribed by the mailbox provider's button, or on the page of the link."
     )
-    job_id: str | None = Field(description="Whose message it came from; null if that is not known.")
+    job_id: str | None = Field(description="The job whose message was the cause; null if unknown.")
     created_at: Time
 
 
@@ -180,9 +180,9 @@ class AuditEntry(View):
     """Something that somebody did."""
 
     at: Time
-    action: str = Field(description="What, e.g. `job.stopped`, `key.rotated`, `account.suspended`.")
+    action: str = Field(description="The kind, for example `job.stopped`, `key.rotated` or `account.suspended`.")
     subject: str = Field(description="Id of what it was done to.")
-    actor: str = Field(description="Id of an API key; `operator:` and an AWS identity; or `system`.")
+    actor: str = Field(description="The id of an API key, `operator:` with an AWS identity, or `system`.")
     data: dict[str, str | int] = Field(description="More about it.")
 
 

@@ -63,7 +63,7 @@ def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
         return _problem(400, "bad_events", "The body is not what the provider documents.")
     except (Retriable, MalformedSecret) as error:
         logger.error("not taken", credential=credential_id, reason=type(error).__name__)  # noqa: TRY400 - no trace needed
-        return _problem(503, "unavailable", "Please post it again.")
+        return _problem(503, "unavailable", "Post it again.")
     metrics.tell(using.settings.stage, Service.WEBHOOKS, {Metric.POSTS: 1}, about)
     logger.info("feedback", credential=credential_id, received=reading.events, ours=len(reading.words))
     if reading.reply is not None:

@@ -130,7 +130,7 @@ def sending(found: Sequence[Pair]) -> Iterable[Watch]:
         yield Watch(
             f"breaker-open-{n}",
             "breaker-open",
-            "A provider refused the account or failed several times in a row, and is left alone but for probes.",
+            "A provider refused the account or failed several times in a row. It gets few messages until it recovers.",
             figures.together("SUM", opened, FIVE_MINUTES),
             0,
             periods=3,

@@ -12,64 +12,66 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from shared.contracts.faults import fault
+
 CODES: Final[Mapping[str, tuple[int, str]]] = {
     "malformed_json": (400, "The body is not JSON."),
     "malformed_request": (400, "The path or query is not valid UTF-8, or the body is not valid base64."),
     "invalid_utf8": (400, "The body is not valid UTF-8. Send it as UTF-8, with its Content-Length."),
-    "bad_cursor": (400, "The cursor is not one that this list gave out."),
+    "bad_cursor": (400, "The cursor is not from this list. Use `next_cursor` of the page before."),
     "bad_idempotency_key": (400, "An Idempotency-Key has 1 to 255 printable ASCII characters."),
-    "unauthorized": (401, "A valid API key is needed: Authorization: Bearer ph_live_… or ph_test_…."),
+    "unauthorized": (401, "Send a valid API key: Authorization: Bearer ph_live_… or ph_test_…."),
     "missing_scope": (403, "The API key does not have the scope that this call needs."),
     "account_suspended": (403, "The account is suspended and sends nothing."),
-    "not_found": (404, "There is no such resource."),
-    "credential_not_found": (404, "There is no such credential, or it is not open to the account."),
-    "method_not_allowed": (405, "The resource does not have this method."),
+    "not_found": (404, "Nothing with this id exists in this account. Check the path and the id."),
+    "credential_not_found": (404, "The credential does not exist, or this account may not use it."),
+    "method_not_allowed": (405, "This path does not support the method."),
     "not_for_notices": (
         409,
         "The job is a run of notices. Notices end by themselves. Their notifier updates or cancels them.",
     ),
     "job_in_progress": (409, "The job is still on its way. It can be retried or resumed when it is LOGGED."),
     "stopping": (409, "The job is being stopped. It can be retried or resumed when it is LOGGED."),
-    "already_started": (409, "The job no longer waits for its time; it can be stopped."),
-    "upload_in_progress": (409, "A list of the campaign is being read; until it is read nothing can be changed."),
-    "upload_missing": (409, "There is no file yet: put it where the upload says, then complete it."),
-    "etag_mismatch": (409, "The file that is there is not the one that was put: its ETag is another."),
+    "already_started": (409, "The job no longer waits for its scheduled time. You can stop it."),
+    "upload_in_progress": (409, "A list of the campaign is being read. Wait until it is read."),
+    "upload_missing": (409, "The file is missing. Upload it to the URL of the upload, then complete the upload."),
+    "etag_mismatch": (409, "The uploaded file changed. Upload it again."),
     "already_sent": (409, "The list has been sent already."),
     "too_many_lists": (409, "A campaign sends at most 100 lists."),
     "notifier_exists": (409, "The name is taken. A deleted notifier's name is not given again."),
     "too_many_versions": (409, "A template has at most 1,000 versions."),
     "campaign_has_list": (
         409,
-        "The campaign has a list, read for its credential and its offer to unsubscribe.",
+        "You cannot change the credential or `unsubscribe` after uploading a list. Create a new campaign.",
     ),
-    "campaign_sent": (409, "The campaign has sent a list; only drafts can be deleted."),
-    "no_list": (409, "The campaign has no list that is read and not sent yet."),
+    "campaign_sent": (409, "The campaign has sent a list. You can delete drafts only."),
+    "no_list": (409, "The campaign has no list to send. Upload one and wait until it is read."),
     "nothing_sent": (409, "The campaign has not sent a list yet."),
     "bounce_guard": (409, "Too much of what the campaign sent bounced. Clean the lists, or override the bounce guard."),
-    "missing_columns": (409, "The list lacks columns that the template names."),
-    "list_expired": (409, "The list was uploaded more than 30 days ago; upload it again."),
+    "missing_columns": (409, "The list lacks columns that the template uses."),
+    "list_expired": (409, "The list was uploaded more than 30 days ago. Upload it again."),
     "expired": (409, "The job is too old. Too little of its retention is left for feedback to arrive."),
     "too_large": (413, "The body is larger than 5 MB."),
-    "unsupported_media_type": (415, "The body has to be application/json."),
+    "unsupported_media_type": (415, "Send the body as application/json."),
     "validation_failed": (422, "The request is well formed, but some of its fields are not valid."),
-    "from_not_allowed": (422, "The account may not send from this address; ask for it or its domain to be allowed."),
-    "no_valid_recipient": (422, "No recipient is left: all are invalid, suppressed or have unsubscribed."),
+    "from_not_allowed": (422, "The account may not send from this address. Ask an operator to allow it."),
+    "no_valid_recipient": (422, "No recipient is left. All are invalid or suppressed, or have unsubscribed."),
     "too_many_recipients": (422, "A call takes at most 5,000 recipients."),
     "cc_needs_one_recipient": (422, "cc and bcc are possible only with exactly one recipient."),
-    "invalid_template": (422, "The template is not valid; `errors` says where."),
+    "invalid_template": (422, "The template is not valid. `errors` shows where."),
     "empty_file": (422, "The list is empty."),
     "from_missing": (422, "An e-mail needs a sender: set `from` of the campaign's template."),
-    "rate_too_high": (422, "The rate is higher than the credential's."),
+    "rate_too_high": (422, "The rate is higher than the credential's. Lower it."),
     "takes_too_long": (
         422,
-        "At its rate the list takes longer to send than it is kept; `errors` has the days. Raise the rate or split it.",
+        "At this rate, sending takes longer than the list is kept (see `errors`). Raise the rate or split the list.",
     ),
     "no_route": (422, "No credential for this channel is open to the account."),
-    "idempotency_mismatch": (422, "The Idempotency-Key was used before with another request."),
-    "rate_limited": (429, "Too many requests."),
-    "too_many_tests": (429, "Tests are for trying a campaign out: 20 at once, then one a minute."),
-    "internal_error": (500, "An unexpected fault. Please tell us the request id if it stays."),
-    "try_again": (503, "The call could not be completed just now. Please repeat it, with the same Idempotency-Key."),
+    "idempotency_mismatch": (422, "Another request used this Idempotency-Key. Use a new key for a new request."),
+    "rate_limited": (429, "Too many requests. Wait for the time in Retry-After."),
+    "too_many_tests": (429, "Too many tests. You can send 20 at once, then one a minute."),
+    "internal_error": (500, "An unexpected error occurred. If this continues, report the `request_id`."),
+    "try_again": (503, "The call could not be completed. Repeat it with the same Idempotency-Key."),
 }
 """Code → (status, detail where the place of the error knows nothing better)."""
 FIELDS: Final[Mapping[str, str]] = {
@@ -90,7 +92,7 @@ FIELDS: Final[Mapping[str, str]] = {
 
 
 class FieldError(BaseModel):
-    """What is wrong with one field of the request."""
+    """A problem with one field of the request."""
 
     field: str = Field(description="Path of the field, e.g. `attachments.0.data`; empty for the whole body.")
     message: str = Field(description="A sentence for people.")
@@ -108,9 +110,9 @@ class ProblemDetails(BaseModel):
     type: str = Field(description="Always `about:blank`.")
     title: str = Field(description="The phrase of the HTTP status.")
     status: int = Field(description="The HTTP status.")
-    detail: str = Field(description="What happened, for people.")
-    code: str = Field(description="What happened, for programs; stable.")
-    errors: list[FieldError] | None = Field(None, description="What is not valid, field by field. Every 422 has it.")
+    detail: str = Field(description="The problem, for people.")
+    code: str = Field(description="The problem's stable code, for programs.")
+    errors: list[FieldError] | None = Field(None, description="The invalid fields. Every 422 has it.")
     request_id: str | None = Field(None, description="With a 500: what to name when asking.")
 
 
@@ -168,7 +170,8 @@ def _path(location: tuple[int | str, ...]) -> str:
 
 
 def _message(error: ErrorDetails) -> str:
-    if error["type"] == "extra_forbidden":
-        return "There is no such field."
+    found = fault(error)
+    if found:
+        return f"This field {found}."
     message = error["msg"].removeprefix("Value error, ")
     return message if message.endswith(".") else message + "."

@@ -140,7 +140,7 @@ class Route(Generic[Q, B]):
             return self.body.model_construct()
         if request.body and kind not in {"", "application/json"}:
             taken = " or ".join(("application/json", *self.media))
-            raise Problem("unsupported_media_type", f"The body has to be {taken}.")
+            raise Problem("unsupported_media_type", f"Send the body as {taken}.")
         if not request.body and not self.body_required:
             return self.body()
         _named_once(request.body)

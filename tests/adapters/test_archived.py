@@ -84,7 +84,7 @@ def test_a_file_that_was_written_meanwhile_is_not_replaced(s3: Any) -> None:
     assert bodies(s3) == [LEFT]
 
 
-def test_who_dies_between_the_writes_leaves_the_file_and_what_the_next_one_finds(s3: Any) -> None:
+def test_a_crash_between_the_writes_is_completed_by_the_next_run(s3: Any) -> None:
     s3.put_object(Bucket=BUCKET, Key=NAME, Body=FOUND)
     made = Archived(s3, BUCKET, {"ann@example.org"})
     delete = s3.delete_object

@@ -56,7 +56,7 @@ class Answer(AWSResponse):
     content = b"{}"
 
 
-def test_a_client_keeps_its_settings_and_says_who_it_is(aws: Aws) -> None:
+def test_a_client_keeps_its_settings_and_sends_its_user_agent(aws: Aws) -> None:
     client = aws.client("sqs", Config(connect_timeout=7))
     said: list[Any] = []
 

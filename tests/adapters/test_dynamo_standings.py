@@ -54,7 +54,7 @@ def standings(desk: Desk, request: pytest.FixtureRequest) -> DynamoStandings:
     return desk.functions(desk.tables.alone if apart else IN_RECORDS)
 
 
-def test_a_key_stands_until_it_is_revoked_also_when_it_has_expired(desk: Desk, standings: DynamoStandings) -> None:
+def test_an_expired_key_exists_until_it_is_revoked(desk: Desk, standings: DynamoStandings) -> None:
     key = desk.key()
     assert standings.read(desk.owner, key, "") == Standing()
     desk.accounts.expire_key(desk.owner, key, desk.clock.ms)
@@ -69,7 +69,7 @@ def test_a_key_of_another_account_is_none(desk: Desk, standings: DynamoStandings
     assert standings.read("acc_000000000009", key, "") == Standing(key=False)
 
 
-def test_a_rotated_key_stands_as_long_as_one_that_replaced_it(desk: Desk, standings: DynamoStandings) -> None:
+def test_a_rotated_key_exists_as_long_as_its_replacement(desk: Desk, standings: DynamoStandings) -> None:
     first = desk.key()
     second, twin = desk.rotated(first), desk.rotated(first)
     third = desk.rotated(second)
@@ -80,7 +80,7 @@ def test_a_rotated_key_stands_as_long_as_one_that_replaced_it(desk: Desk, standi
 
 
 @pytest.mark.parametrize("sender", ["news@example.com", "News@EXAMPLE.com"])
-def test_a_sender_stands_by_its_domain_or_itself(desk: Desk, standings: DynamoStandings, sender: str) -> None:
+def test_a_sender_is_allowed_by_address_or_domain(desk: Desk, standings: DynamoStandings, sender: str) -> None:
     assert standings.read(desk.owner, "", sender) == Standing()
     desk.accounts.remove_sender(desk.owner, "example.com")
     assert standings.read(desk.owner, "", sender) == Standing(sender=False)

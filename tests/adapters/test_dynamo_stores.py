@@ -118,7 +118,7 @@ def test_contents_of_every_size_come_back(
     assert (loaded.content, loaded.chunk) == (content, parts.chunks[-1])
 
 
-def test_a_large_content_stands_where_it_goes_after_its_job(
+def test_a_large_content_is_stored_where_it_expires_after_its_job(
     stores: MotoStores, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(contents, "CHUNK_CONTENT", 0)
@@ -167,7 +167,7 @@ def matches(image: dict[str, Any], wanted: dict[str, Any]) -> bool:
     )
 
 
-def test_the_log_streams_filter_takes_changed_ledgers_that_nobody_holds(stores: MotoStores, clock: FakeClock) -> None:
+def test_the_stream_filter_takes_changed_ledgers_without_a_lease(stores: MotoStores, clock: FakeClock) -> None:
     parts = Parts(clock)
     parts.store(stores)
 

@@ -66,7 +66,7 @@ def half_an_answer(c: Conversation) -> None:
     [(dropped, "connection_closed"), (reset, "connection_reset"), (half_an_answer, "connection_closed")],
 )
 @pytest.mark.parametrize("warm", [False, True])
-def test_a_lost_answer_is_told_and_the_request_arrives_once(
+def test_a_lost_answer_is_reported_and_the_request_arrives_once(
     client: HttpClient, script: object, code: str, *, warm: bool
 ) -> None:
     def talk(c: Conversation) -> None:

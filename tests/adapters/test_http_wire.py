@@ -168,7 +168,7 @@ def test_a_connection_idle_for_long_is_not_trusted(client: HttpClient, clock: Sh
         assert idle(client) == 0
 
 
-def test_no_time_is_told_at_once_and_the_connection_stays(client: HttpClient) -> None:
+def test_no_time_is_reported_at_once_and_the_connection_stays(client: HttpClient) -> None:
     with serving() as server:
         connect(client, server)
         with HttpWire(client) as wire, pytest.raises(NoTime):

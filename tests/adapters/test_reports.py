@@ -106,7 +106,7 @@ def test_records_that_have_gone_cannot_be_read(stubbed: Stubbed, code: str) -> N
     assert stubbed.reports.ledgers(Report("m", "nonsense", "r")) is None
 
 
-def test_a_batch_whose_end_does_not_come_is_not_taken_for_whole(stubbed: Stubbed) -> None:
+def test_a_batch_without_its_end_is_not_treated_as_complete(stubbed: Stubbed) -> None:
     stubbed.stubs["dynamodbstreams"].add_response("get_shard_iterator", {"ShardIterator": "here"})
     stubbed.records("000000000000000000101")
     assert stubbed.reports.ledgers(REPORT) is None

@@ -68,7 +68,7 @@ def test_a_missing_secret_is_empty(manager: Any, clock: SetClock) -> None:
 
 
 @pytest.mark.parametrize("value", ["SG.plain-key", "[]", '"x"', '{"api_key": 1}', '{"a": {"b": "c"}}', "{"])
-def test_a_malformed_secret_is_told_without_its_value(manager: Any, clock: SetClock, value: str) -> None:
+def test_a_malformed_secret_is_reported_without_its_value(manager: Any, clock: SetClock, value: str) -> None:
     create(manager, value)
     with pytest.raises(MalformedSecret, match="the secret of main is not") as caught:
         Secrets(manager, "dev", clock).get("main")

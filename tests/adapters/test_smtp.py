@@ -127,7 +127,7 @@ AFTER: dict[str, tuple[Say, str]] = {**BROKEN, "asks for more": (b"354 more\r\n"
 @pytest.mark.promise(1)
 @pytest.mark.parametrize("tls", [Tls.NONE, Tls.STARTTLS])
 @pytest.mark.parametrize("how", AFTER)
-def test_a_reply_lost_after_the_message_is_told_and_it_arrives_once(
+def test_a_lost_reply_is_reported_and_the_message_arrives_once(
     client: SmtpClient, clock: ShiftedClock, server_tls: ssl.SSLContext, how: str, tls: Tls
 ) -> None:
     say, code = AFTER[how]
@@ -217,7 +217,7 @@ def test_long_envelopes_are_not_written_in_one_go(client: SmtpClient) -> None:
 # Extensions
 
 
-def test_the_server_is_told_the_size(client: SmtpClient) -> None:
+def test_the_server_gets_the_size(client: SmtpClient) -> None:
     commands: list[bytes] = []
     with serving(relay(extensions="SIZE 1000", commands=commands)) as server:
         submit(client, server)

@@ -35,7 +35,7 @@ def with_login(server: Server, tls: Tls, password: str = "") -> Relay:
     return Relay("127.0.0.1", server.port, tls, "ann", password or "pä ss")
 
 
-def test_starttls_before_anything_is_told(client: SmtpClient, server_tls: ssl.SSLContext) -> None:
+def test_starttls_comes_before_any_mail_data(client: SmtpClient, server_tls: ssl.SSLContext) -> None:
     commands: list[bytes] = []
     script = relay(
         extensions="STARTTLS,AUTH PLAIN LOGIN", tls=server_tls, say={"AUTH": b"235 ok\r\n"}, commands=commands
@@ -59,7 +59,7 @@ def test_tls_from_the_first_byte(client: SmtpClient, server_tls: ssl.SSLContext)
 
 
 @pytest.mark.parametrize("extensions", ["", "AUTH PLAIN"])
-def test_without_starttls_nothing_is_told(client: SmtpClient, extensions: str) -> None:
+def test_without_starttls_no_mail_data_is_sent(client: SmtpClient, extensions: str) -> None:
     commands: list[bytes] = []
     with (
         serving(relay(extensions=extensions, commands=commands)) as server,

@@ -17,7 +17,7 @@ def entries(api: Api, **query: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.promise(7)
-def test_what_keys_do_is_told_once_and_by_whom(api: Api) -> None:
+def test_actions_of_keys_are_audited_once_with_the_actor(api: Api) -> None:
     secret, key = api.services.accounts.create_key(api.account, scopes=[Scope.SEND], name="night shift")
     job = api.accepted(["ann@example.org", "ben@example.org"], key=secret)
     assert api.call("GET", f"/jobs/{job}").json["created_by"] == key.id
@@ -53,7 +53,7 @@ def test_what_keys_do_is_told_once_and_by_whom(api: Api) -> None:
     assert "@" not in api.call("GET", "/audit").text
 
 
-def test_a_schedule_that_is_taken_back_is_told(api: Api) -> None:
+def test_a_cancelled_schedule_is_audited(api: Api) -> None:
     job = api.accepted(scheduled_at="2026-09-22T00:00:00Z")
     assert api.call("DELETE", f"/schedules/{job}").status == 200
     assert api.call("DELETE", f"/schedules/{job}").status == 200
@@ -85,7 +85,7 @@ def test_pages_are_newest_first_and_a_filter_leaves_nothing_out(api: Api) -> Non
 
 @pytest.mark.promise(7)
 @pytest.mark.parametrize("test", [False, True])
-def test_changes_of_suppressions_are_told_without_an_address(api: Api, test: bool) -> None:  # noqa: FBT001
+def test_suppression_changes_are_audited_without_addresses(api: Api, test: bool) -> None:  # noqa: FBT001
     secret, key = api.services.accounts.create_key(api.account, test=test, scopes=[Scope.ADMIN])
     for address in ("ann@example.org", "+14155550123"):
         for method, reason, query in (
@@ -112,7 +112,7 @@ def test_changes_of_suppressions_are_told_without_an_address(api: Api, test: boo
 
 
 @pytest.mark.promise(7)
-def test_changes_of_templates_are_told_once_and_not_what_they_say(api: Api) -> None:
+def test_template_changes_are_audited_once_without_content(api: Api) -> None:
     said = {"from": SENDER, "subject": "Hello", "body": "<p>Hi</p>"}
     first = {"name": "Welcome", "channel": "email", **said}
     for _ in range(2):

@@ -27,7 +27,7 @@ def test_the_same_key_with_another_body_is_refused(api: Api) -> None:
     assert api.stored() == before
 
 
-def test_the_first_answer_stands_though_the_request_is_no_longer_valid(api: Api, clock: FakeClock) -> None:
+def test_the_first_answer_is_repeated_though_the_request_became_invalid(api: Api, clock: FakeClock) -> None:
     when = datetime.fromtimestamp(clock.now() + 3600, UTC).isoformat()
     headers = {"Idempotency-Key": "order-17"}
     first = api.batch(scheduled_at=when, http=headers)

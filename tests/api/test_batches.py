@@ -282,7 +282,7 @@ def test_a_test_key_takes_the_built_in_credential(api: Api) -> None:
     assert api.call("GET", f"/jobs/{job.id}").json["test"] is True
 
 
-def test_copies_are_for_one_recipient_and_each_address_stands_once(api: Api) -> None:
+def test_copies_need_one_recipient_and_distinct_addresses(api: Api) -> None:
     got = api.batch(["a@example.org", "b@example.org"], cc="c@example.org")
     assert (got.status, got.code) == (422, "cc_needs_one_recipient")
     job = api.accepted("a@example.org, A@example.org", cc=["A@example.org", "c@example.org"], bcc="C@example.org")

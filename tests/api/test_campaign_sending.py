@@ -111,7 +111,7 @@ def test_an_e_mail_needs_its_sender_when_it_is_sent(api: Api) -> None:
     assert api.call("POST", f"/campaigns/{name}/test", {"recipient": "a@example.org"}).code == "from_missing"
 
 
-def test_a_list_of_which_nobody_is_left_is_not_sent(api: Api) -> None:
+def test_a_list_without_recipients_left_is_not_sent(api: Api) -> None:
     api.call("PUT", "/suppressions/sup@example.org", {})
     name = api.campaign()
     api.listed(name, {"recipient": "sup@example.org", "name": "x"})

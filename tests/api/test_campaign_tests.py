@@ -9,7 +9,7 @@ def test_numbers_of_any_length_are_a_clear_answer(api: Api) -> None:
         assert api.call("PUT", f"/campaigns/{name}/recipients", body).status == status
 
 
-def test_a_test_is_not_for_who_does_not_want_it_and_says_at_once_what_cannot_be_made(api: Api) -> None:
+def test_a_test_refuses_suppressed_recipients_and_unmakeable_messages(api: Api) -> None:
     name = api.campaign()
     url = f"/campaigns/{name}/test"
     api.call("PUT", "/suppressions/sup@example.org")

@@ -185,7 +185,7 @@ def test_only_drafts_are_deleted(api: Api) -> None:
 # Lists
 
 
-def test_a_list_is_uploaded_completed_read_and_its_problems_are_told(api: Api) -> None:
+def test_a_list_is_uploaded_completed_and_read_with_its_problems(api: Api) -> None:
     name = api.campaign()
     place = api.call("POST", f"/campaigns/{name}/uploads", {"duplicates": "drop"})
     assert place.status == 201
@@ -240,7 +240,7 @@ def test_a_list_that_is_none_is_refused(api: Api, body: str, kind: str, code: st
     before = api.stored()
     got = api.call("PUT", f"/campaigns/{name}/recipients", body, headers={"Content-Type": kind})
     assert got.code == code
-    assert code != "unsupported_media_type" or got.json["detail"] == "The body has to be application/json or text/csv."
+    assert code != "unsupported_media_type" or got.json["detail"] == "Send the body as application/json or text/csv."
     assert api.stored() == before
 
 
@@ -367,7 +367,7 @@ def test_a_preview_of_a_text_counts_its_segments(api: Api) -> None:
     assert [(f["character"], f["instead"]) for f in shown["forcing"]] == [("\u2019", "'"), ("\U0001f600", None)]
 
 
-def test_a_test_message_is_a_job_of_its_own(api: Api) -> None:
+def test_a_test_message_is_a_separate_job(api: Api) -> None:
     name = api.campaign()
     key = {"Idempotency-Key": "k"}
     body = {"recipient": "Me <me@example.org>", "params": {"Name": "Ann"}}

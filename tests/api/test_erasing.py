@@ -69,7 +69,7 @@ def texts(api: Api, job: str) -> list[tuple[str, str]]:
     return [(x["recipient"], x["state"]) for x in items]
 
 
-def test_a_person_is_found_everywhere_and_nobody_else_is_touched(api: Api, bucket: Bucket) -> None:
+def test_erasure_finds_all_of_a_persons_data_and_only_that(api: Api, bucket: Bucket) -> None:
     tests = namespace(api.account, test=True)
     alone = api.logged([PERSON], subject="Dear Ann", name="Letter to Ann")
     copied = api.logged(["ben@example.org"], cc=["Ann@example.org"], bcc=["eve@example.org"])
@@ -178,7 +178,7 @@ def test_what_still_waits_for_an_erased_person_is_skipped(api: Api, bucket: Buck
 
 
 @pytest.mark.parametrize("died", [1, 3, 5])
-def test_whoever_dies_while_erasing_leaves_what_the_next_one_finds(api: Api, bucket: Bucket, died: int) -> None:
+def test_a_crash_during_erasure_is_completed_by_the_next_run(api: Api, bucket: Bucket, died: int) -> None:
     """After each write of one run the tool dies; a whole second run leaves nothing, files included."""
     job = api.logged([PERSON], subject="Dear Ann")
     many = api.logged([PERSON, "ben@example.org"])
@@ -212,7 +212,7 @@ def test_whoever_dies_while_erasing_leaves_what_the_next_one_finds(api: Api, buc
     assert bucket.names() == set()
 
 
-def test_an_archive_that_is_being_made_begins_anew_and_one_that_stands_is_blanked(api: Api, bucket: Bucket) -> None:
+def test_an_unfinished_archive_restarts_and_a_finished_one_is_blanked(api: Api, bucket: Bucket) -> None:
     job = api.logged([PERSON, "ben@example.org"])
     stored = api.services.records.job(job)
     assert stored is not None

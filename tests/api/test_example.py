@@ -75,7 +75,7 @@ def line(api: Api) -> Iterator[Line]:
 
 
 @pytest.mark.promise(7)
-def test_a_batch_is_made_once_through_lost_answers_and_by_whoever_asks_again(api: Api, line: Line) -> None:
+def test_a_batch_is_made_once_when_answers_are_lost_and_requests_repeated(api: Api, line: Line) -> None:
     slept: list[float] = []
     line.faults = ["lost", "busy", "gateway"]
     first = Posthaste(line.url, api.key, slept.append).send("invoice-2026-0042", BATCH)
@@ -117,7 +117,7 @@ def test_it_gives_up_in_the_end(api: Api, line: Line) -> None:
     assert slept == list(PAUSES)
 
 
-def test_what_stands_in_front_of_the_api_is_not_taken_for_it(api: Api, line: Line) -> None:
+def test_a_proxys_answer_is_not_mistaken_for_the_api(api: Api, line: Line) -> None:
     slept: list[float] = []
     line.faults = ["down"] * 10
     with pytest.raises(Refused, match=r"503, '<html>'"):

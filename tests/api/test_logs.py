@@ -44,7 +44,7 @@ def test_a_line_lists_its_attempts_and_what_was_said_of_them(api: Api) -> None:
     assert [w["word"] for w in attempt["feedback"]] == ["delivered"]
 
 
-def test_a_line_tells_that_a_message_may_have_been_sent_twice(api: Api) -> None:
+def test_a_log_line_shows_a_possible_duplicate(api: Api) -> None:
     for name in ("one", "two"):
         api.world.providers[name].script("a@example.org", [Unknown("timeout")])
     job = api.logged(on_ambiguous="fail_over")

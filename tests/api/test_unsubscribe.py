@@ -132,7 +132,7 @@ def test_a_person_unsubscribes_undoes_it_and_unsubscribes_again(api: Api) -> Non
 
 
 @pytest.mark.promise(9)
-def test_a_page_says_who_is_meant_only_to_those_who_know(api: Api) -> None:
+def test_a_page_shows_the_address_only_with_a_valid_link(api: Api) -> None:
     at = link(api)
     page = visit(api, "GET", at)
     for shown in (page, press(api, page, at)[0], visit(api, "POST", at + "/undo")):

@@ -70,7 +70,7 @@ def test_one_click_in_a_campaign_keeps_its_owner_out_of_the_next_lists(api: Api)
 
 
 @pytest.mark.promise(11)
-def test_the_link_of_a_preview_is_nobody_s_and_that_of_a_test_message_is_real(api: Api) -> None:
+def test_a_previews_link_has_no_effect_and_a_test_messages_link_works(api: Api) -> None:
     name = api.campaign()
     api.listed(name, *PEOPLE)
     shown = api.call("GET", f"/campaigns/{name}/preview", query={"row": 1}).json
@@ -117,7 +117,7 @@ def said(api: Api) -> list[Content]:
     return [c for p in api.world.providers.values() for c in p.said]
 
 
-def test_who_is_suppressed_and_has_unsubscribed_is_suppressed(api: Api) -> None:
+def test_a_suppressed_and_unsubscribed_recipient_is_suppressed(api: Api) -> None:
     for scope in ("all", "campaigns"):
         api.call("PUT", "/suppressions/ann@example.org", query={"scope": scope})
     job = api.logged(["ann@example.org", "ben@example.org"], unsubscribe=True)

@@ -37,7 +37,7 @@ def come(world: World) -> None:
 
 
 @pytest.mark.promise(9)
-def test_a_job_whose_key_was_revoked_is_stopped_when_its_time_comes(world: World) -> None:
+def test_a_scheduled_job_is_stopped_when_its_key_was_revoked(world: World) -> None:
     job = scheduled(world)
     world.standings.revoked.add(LEAKED)
     come(world)
@@ -54,7 +54,7 @@ def test_a_job_whose_key_was_revoked_is_stopped_when_its_time_comes(world: World
 
 
 @pytest.mark.promise(9)
-def test_a_job_whose_sender_was_taken_back_is_stopped_when_its_time_comes(world: World) -> None:
+def test_a_scheduled_job_is_stopped_when_its_sender_was_removed(world: World) -> None:
     job = scheduled(world)
     world.standings.removed.add(SENDER)
     come(world)

@@ -57,7 +57,7 @@ def test_what_a_test_key_suppresses_keeps_no_live_mail_back(api: Api, tester: st
 
 @SCOPES
 @pytest.mark.promise(9)
-def test_a_test_key_has_suppressions_of_its_own_which_its_jobs_heed(api: Api, tester: str, scope: str) -> None:
+def test_test_keys_jobs_use_their_separate_suppressions(api: Api, tester: str, scope: str) -> None:
     query, code = {"scope": scope}, {"all": "suppressed", "campaigns": "unsubscribed"}[scope]
     ben = "ben@example.org"
     api.call("PUT", f"/suppressions/{ben}", query=query)

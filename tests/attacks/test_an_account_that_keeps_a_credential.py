@@ -91,7 +91,7 @@ def test_it_keeps_the_credential_while_a_window_of_it_is_out(world: World) -> No
     assert [job.id for job in world.planner.next("one")] == [honest.id]
 
 
-def test_it_keeps_the_credential_where_nobody_waits_for_it(world: World) -> None:
+def test_a_job_keeps_its_credential_when_no_other_waits(world: World) -> None:
     hostile = send_list(world, "hostile", 40)
     world.planner.react(hostile.id)
     world.stores.pause(ACCOUNT)

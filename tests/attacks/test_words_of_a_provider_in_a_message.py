@@ -194,7 +194,7 @@ def test_what_a_provider_says_itself_is_heard_whatever_a_client_writes(name: str
 
 
 @pytest.mark.promise(6)
-def test_one_accounts_message_alone_stops_nobody_by_words() -> None:
+def test_one_accounts_error_texts_stop_no_other_account() -> None:
     """A provider quotes in a way that is not foreseen: it takes a message of a second account to believe it."""
     world = World(credential("one", 100))
     attack = world.accept(1)

@@ -6,7 +6,7 @@ from benchmarks.rows import Row, named, summary, table
 METRICS = {value for name, value in vars(rows).items() if name.isupper() and isinstance(value, str)}
 
 
-def test_every_metric_has_a_short_name_of_its_own() -> None:
+def test_every_metric_has_a_distinct_short_name() -> None:
     assert set(rows.SHORT) == METRICS
     assert len(set(rows.SHORT.values())) == len(rows.SHORT)
     assert max(map(len, rows.SHORT.values())) <= 48

@@ -74,7 +74,7 @@ def test_a_key_works_is_shown_once_and_stored_only_as_a_hash(run: Run, account: 
     assert text not in listed.out + run("key", "list", account).out + everything_stored()
 
 
-def test_the_key_alone_stands_on_stdout(run: Run, account: str) -> None:
+def test_stdout_has_only_the_key(run: Run, account: str) -> None:
     made = run("key", "create", account, "--test")
     assert re.fullmatch(r"ph_test_[A-Za-z0-9_-]{43}\n", made.out)
     assert made.out.strip() not in made.err
@@ -88,7 +88,7 @@ def test_a_test_key_has_no_admin_scope_unless_it_is_asked_for(run: Run, account:
     assert asked["scopes"] == ["admin", "send"]
 
 
-def test_a_key_ends_when_it_was_told_to(run: Run, account: str) -> None:
+def test_a_key_expires_at_its_set_time(run: Run, account: str) -> None:
     made = run("key", "create", account, "--expires", "30d", "--json").json
     assert made["expires_at"] == "2026-10-21T14:13:20Z"
     assert "2026-10-21T14:13:20Z" in run("key", "list", account).out
@@ -177,7 +177,7 @@ def test_an_account_is_suspended_once_and_for_a_reason_without_an_address(run: R
 def test_an_accounts_country_of_numbers_is_set_and_taken_back(run: Run, account: str) -> None:
     assert run("account", "region", account, "de", "--json").json == {"account_id": account, "region": "DE"}
     assert run("account", "list", "--json").json["items"][0]["region"] == "DE"
-    assert "no such country" in run("account", "region", account, "QQ").err
+    assert "unknown country" in run("account", "region", account, "QQ").err
     assert run("account", "region", "acc_000000000000", "DE").code == 3
     assert run("account", "list", "--json").json["items"][0]["region"] == "DE"
     assert "need their country code" in run("account", "region", account, "none").out

@@ -11,7 +11,7 @@ from tests.cli.fakes import NOW, Run
 pytestmark = pytest.mark.usefixtures("aws")
 
 
-def test_who_did_what_to_an_account_is_shown_newest_first(run: Run) -> None:
+def test_audit_entries_of_an_account_are_shown_newest_first(run: Run) -> None:
     account = run("account", "create", "Ann", "--sender", "news@example.com", "--json").json["account_id"]
     key = run("key", "create", account, "--json").json
     run("account", "suspend", account, "--reason", "unpaid")
@@ -28,9 +28,9 @@ def test_who_did_what_to_an_account_is_shown_newest_first(run: Run) -> None:
     assert len(run("audit", account, "--limit", "2", "--json").json["items"]) == 2
 
 
-def test_what_concerns_everybody_has_a_log_of_its_own(run: Run) -> None:
+def test_deployment_wide_events_have_a_separate_log(run: Run) -> None:
     none = run("audit")
-    assert (none.code, none.out, none.err) == (0, "", "nothing is noted\n")
+    assert (none.code, none.out, none.err) == (0, "", "no entries\n")
     journal = DynamoJournal(Dynamo(boto3.client("dynamodb", region_name="us-east-1")), TABLE)
     for i in range(3):
         journal.write(audited(EVERYONE, int(NOW + i) * 1000, "one", "credential.rate_set", "operator:1:x", {"rate": i}))
@@ -41,7 +41,7 @@ def test_what_concerns_everybody_has_a_log_of_its_own(run: Run) -> None:
         assert run("audit", nobody).code == 3
 
 
-def test_what_concerns_test_keys_things_has_a_log_of_its_own(run: Run) -> None:
+def test_events_of_test_keys_have_a_separate_log(run: Run) -> None:
     account = run("account", "create", "Ann", "--sender", "news@example.com", "--json").json["account_id"]
     journal = DynamoJournal(Dynamo(boto3.client("dynamodb", region_name="us-east-1")), TABLE)
     event = audited(namespace(account, test=True), int(NOW) * 1000, "one", "template.created", "0123456789abcdef")

@@ -27,7 +27,7 @@ def test_stop_is_repeated_when_the_answer_is_lost_but_retry_is_not(run: Run, api
     api.answers(Answer(drop=True), Answer({"messages": 1}))
     done = run("batch", "retry", "b1")
     assert done.code == 5
-    assert "may or may not have been done" in done.err
+    assert "may or may not have taken effect" in done.err
     assert len(api.asked) == 3
 
 
@@ -52,12 +52,12 @@ def test_resume_waits_until_the_batch_has_stopped(run: Run, api: FakeApi, clock:
     api.answers(stopping, stopping, Answer({"state": "READY", "messages": 7}))
     done = run("batch", "resume", "b1")
     assert (done.code, len(api.asked)) == (0, 3)
-    assert done.err == "it is being stopped: waiting until it has stopped\n"
+    assert done.err == "the job is being stopped. Waiting until it has stopped\n"
     api.answers(stopping)
     begun = clock.now()
     done = run("batch", "resume", "b1")
     assert done.code == 1
-    assert "The job is stopping (stopping): try again in 4 s" in done.err
+    assert "try again in 4 s" in done.err
     assert 300 < clock.now() - begun < 310
     api.answers(problem(409, "expired", "Too late"))
     assert run("batch", "resume", "b1").code == 1

@@ -98,10 +98,10 @@ def test_the_first_problems_are_shown_by_row(run: Run, api: FakeApi) -> None:
         (counts(sent=5, delivered=90, skipped=5), 0, "5 skipped"),
         (counts(delivered=99, failed=1), 1, "--state failed"),
         (counts(delivered=99, unknown=1), 1, "--state unknown"),
-        (counts(delivered=40, queued=60), 1, "60 are not sent; go on:  posthaste campaign resume"),
+        (counts(delivered=40, queued=60), 1, "60 are not sent. To send them:  posthaste campaign resume"),
     ],
 )
-def test_the_exit_code_tells_whether_all_was_sent(
+def test_the_exit_code_shows_whether_all_was_sent(
     run: Run, api: FakeApi, last: dict[str, int], code: int, said: str
 ) -> None:
     api.answers(*whole(api, sent(), job("LOGGED", **last)))
@@ -110,7 +110,7 @@ def test_the_exit_code_tells_whether_all_was_sent(
     assert said in done.out
 
 
-def test_a_stop_by_the_bounce_guard_is_told_with_the_way_round_it(run: Run, api: FakeApi) -> None:
+def test_a_bounce_guard_stop_is_shown_with_its_override(run: Run, api: FakeApi) -> None:
     stopped = job_view("LOGGED", delivered=60, failed=11, queued=29) | {"stop_reason": "bounce_guard"}
     api.answers(*whole(api, sent(), Answer(stopped)))
     done = run("campaign", "run", "list.csv", *MAIL, "--yes")
@@ -140,7 +140,7 @@ def test_a_terminal_is_asked_and_no_sends_nothing(run: Run, api: FakeApi) -> Non
     assert "━" in done.out
 
 
-def test_who_is_left_out_is_not_asked_about(run: Run, api: FakeApi) -> None:
+def test_left_out_recipients_are_not_asked_about(run: Run, api: FakeApi) -> None:
     left_out = {"unsubscribed": 40, "suppressed": 1}
     api.answers(*whole(api, ready=listed("ready", rows=100, accepted=100, skipped=left_out)))
     done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="n\n")
@@ -243,16 +243,12 @@ def test_ctrl_c_before_the_question_sends_nothing(run: Run, api: FakeApi, clock:
 
 
 @pytest.mark.parametrize("ends", ["ctrl-c", "lost"])
-def test_a_send_that_nobody_knows_of_is_not_run_again_blindly(
-    run: Run, api: FakeApi, clock: FakeClock, ends: str
-) -> None:
+def test_an_unrecorded_send_is_not_repeated_blindly(run: Run, api: FakeApi, clock: FakeClock, ends: str) -> None:
     interrupted(clock, *([2] if ends == "ctrl-c" else []))
     api.answers(*whole(api, Answer(status=503, drop=True)))
     done = run("campaign", "run", "list.csv", *MAIL, "--yes")
     assert done.code == (130 if ends == "ctrl-c" else 5)
-    assert f"it may be sending already, and another run would send it again: posthaste campaign show {CAMPAIGN}" in (
-        done.err
-    )
+    assert f"it may be sending already. Before another run, check: posthaste campaign show {CAMPAIGN}" in (done.err)
     assert "nothing was sent" not in done.err
 
 
@@ -261,7 +257,7 @@ def test_ctrl_c_in_a_pipe_ends_the_watching_alone(run: Run, api: FakeApi, clock:
     api.answers(*whole(api, sent(), job("SENDING", sending=1)))
     done = run("campaign", "run", "list.csv", *MAIL, "--yes")
     assert done.code == 130
-    assert f"the campaign goes on. Again: posthaste campaign watch {CAMPAIGN}" in done.err
+    assert f"the campaign continues. To watch again: posthaste campaign watch {CAMPAIGN}" in done.err
     assert not any(asked.path.endswith("/stop") for asked in api.asked)
 
 
@@ -273,7 +269,7 @@ def test_ctrl_c_on_a_terminal_offers_stop(run: Run, api: FakeApi, clock: FakeClo
     done = run("campaign", "run", "list.csv", *MAIL, "--yes", terminal=True, input=answer)
     assert done.code == 1
     assert [a.path for a in api.asked if a.method == "POST"][-1] == f"/jobs/{JOB}/stop"
-    assert "9 are not sent; go on:  posthaste campaign resume" in done.out
+    assert "9 are not sent. To send them:  posthaste campaign resume" in done.out
 
 
 def test_ctrl_c_on_a_terminal_can_be_taken_back_or_leave_it_running(run: Run, api: FakeApi, clock: FakeClock) -> None:
@@ -282,7 +278,7 @@ def test_ctrl_c_on_a_terminal_can_be_taken_back_or_leave_it_running(run: Run, ap
     done = run("campaign", "run", "list.csv", *MAIL, "--yes", terminal=True, input="c\nl\n")
     assert done.code == 130
     assert done.err.count("[s] stop it, [l] leave it running, [c] continue watching") == 2
-    assert "the campaign goes on" in done.err
+    assert "the campaign continues" in done.err
     assert not any(asked.path.endswith("/stop") for asked in api.asked)
 
 
@@ -291,7 +287,7 @@ def test_ctrl_c_while_it_is_being_stopped_asks_again(run: Run, api: FakeApi, clo
     api.answers(*whole(api, sent(), job("SENDING", sending=1), Answer(drop=True)))
     done = run("campaign", "run", "list.csv", *MAIL, "--yes", terminal=True, input="s\nl\n")
     assert done.code == 130
-    assert "the campaign goes on" in done.err
+    assert "the campaign continues" in done.err
     assert [a.path for a in api.asked][-1] == f"/jobs/{JOB}/stop"
 
 
@@ -300,7 +296,7 @@ def test_a_second_ctrl_c_at_the_question_leaves_it_running(run: Run, api: FakeAp
     api.answers(*whole(api, sent(), job("SENDING", sending=1)))
     done = run("campaign", "run", "list.csv", *MAIL, "--yes", terminal=True, input="")  # the end of input aborts, too
     assert done.code == 130
-    assert "the campaign goes on" in done.err
+    assert "the campaign continues" in done.err
 
 
 # The other commands
@@ -345,7 +341,7 @@ def test_a_preview_is_what_a_recipient_would_get(run: Run, api: FakeApi) -> None
     assert run("campaign", "preview", CAMPAIGN, "--row", "0").code == 2
 
 
-def test_a_preview_says_what_stands_in_the_way(run: Run, api: FakeApi) -> None:
+def test_a_preview_shows_why_a_message_cannot_be_sent(run: Run, api: FakeApi) -> None:
     texts = {"encoding": "ucs2", "characters": 71, "units": 71, "segments": 2, "forcing": []}
     long = "".join(f"line {n}\n" for n in range(20))
     api.answers(preview(skip="unsubscribed", error="too_long", sms=texts, text=long))

@@ -81,9 +81,9 @@ def test_a_credential_that_goes_must_be_retired_and_its_lane_empty() -> None:
     mine, deployed = Settings("dev", (ONE,), {}), Settings("dev", (ONE, active, retired), {})
     early, held = account.leaving(mine, deployed, {"three": 4})
     assert (early.level, held.level) == (ERROR, ERROR)
-    assert early.says.startswith("two goes from cdk.json while it still takes messages")
+    assert early.says.startswith("two is missing from cdk.json but still takes messages")
     assert '"retired": true' in early.do
-    assert held.says == "three goes from cdk.json, and its lane still holds 4 chunks"
+    assert held.says == "three is missing from cdk.json, and its lane still holds 4 chunks"
     assert account.leaving(Settings("dev", (ONE, active), {}), deployed, {"three": 0}) == []
 
 
@@ -271,7 +271,7 @@ def test_dead_letters_and_breakers() -> None:
     assert levels(stack.breakers({"one": opened, "two": Breaker("two")})) == [WARNING]
 
 
-def test_what_is_paused_or_slowed_is_told() -> None:
+def test_doctor_reports_pauses_and_lowered_rates() -> None:
     quiet = {"one": (Switches(), ""), "two": (Switches(rate=9.0), "")}  # above what is declared: in force is that
     assert levels(stack.switches((False, ""), [ONE, TWO], quiet, {})) == [OK]
     assert levels(stack.switches((True, "fire"), [ONE, TWO], quiet, {})) == [WARNING]

@@ -37,7 +37,7 @@ def test_the_exit_codes_are_documented_in_the_help(run: Run) -> None:
     assert EXIT_CODES.split(",")[0] in shown
 
 
-def test_every_error_has_a_code_of_its_own() -> None:
+def test_every_error_has_a_distinct_code() -> None:
     kinds = CommandError.__subclasses__()
     assert len({kind.code for kind in kinds}) == len(kinds) == 5
 
@@ -150,11 +150,11 @@ def test_a_key_that_cannot_be_a_header_is_refused_unshown(key: str, folder: Path
     assert key not in str(caught.value)
 
 
-def test_the_real_command_sends_and_tells_its_code(api: FakeApi, folder: Path) -> None:
+def test_the_real_command_sends_and_returns_its_code(api: FakeApi, folder: Path) -> None:
     (folder / "batch.json").write_text("{}")
     api.answers(Answer({"detail": "No", "code": "invalid_request"}, 422))
     done = subprocess.run([*COMMAND, "batch", "send", "batch.json"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "error: No (invalid_request)\n")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "error: No\n  code: invalid_request\n")
     api.answers(Answer({"batch_id": "b1", "recipients": 1}, 202))
     done = subprocess.run(
         [*COMMAND, "batch", "send", "batch.json", "--json"], capture_output=True, text=True, check=False

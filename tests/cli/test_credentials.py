@@ -39,8 +39,8 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> None:
     ("fields", "said"),
     [
         ({"apikey": SECRET}, "did you mean `api_key`?"),
-        ({"api_key": SECRET}, "posts of its provider are not believed (no_key)"),
-        ({"api_key": SECRET, "webhook_public_key": "MFkw"}, "posts of its provider are not believed"),
+        ({"api_key": SECRET}, "webhooks of its provider are refused (no_key)"),
+        ({"api_key": SECRET, "webhook_public_key": "MFkw"}, "webhooks of its provider are refused"),
         ({**json.loads(GOOD), "region": "eu"}, "unknown field `region`"),
         ({**json.loads(GOOD), SECRET: "x"}, "unknown field with a name that is not one"),
     ],

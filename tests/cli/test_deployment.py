@@ -71,7 +71,7 @@ def test_a_functions_own_settings_name_the_stage(run: Run, monkeypatch: pytest.M
     assert run("account", "list").code == 2
 
 
-def test_no_region_no_profile_no_credentials_are_told_apart(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_region_profile_and_credentials_are_distinguished(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("account", "list").code == 2
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     monkeypatch.setenv("POSTHASTE_RECORDS_TABLE", TABLE)

@@ -179,7 +179,7 @@ def test_a_retired_credential_that_goes_has_its_lane_looked_at(stage: Stage) -> 
     assert "still holds 7 chunks" in held.says
 
 
-def test_what_may_not_be_asked_or_fails_is_told_and_keeps_nothing_else(stage: Stage) -> None:
+def test_a_forbidden_or_failed_check_is_reported_and_blocks_no_other(stage: Stage) -> None:
     stage.functions = ()
     stage.stub("service-quotas").add_client_error("get_service_quota", "AccessDeniedException")
     stage.stub("sesv2").add_client_error("get_account", "InternalFailure")
@@ -203,7 +203,9 @@ def raising(name: str, *errors: Exception, deployed: bool = False) -> Check:
     return Check(name, look, deployed=deployed)
 
 
-def test_who_is_not_reached_or_says_no_keeps_no_other_check(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_or_refusing_service_blocks_no_other_check(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(_kind: str) -> list[str]:
         raise ClientError({"Error": {"Code": "AccessDenied"}}, "ListStackResources")
 
@@ -220,10 +222,10 @@ def test_who_is_not_reached_or_says_no_keeps_no_other_check(stage: Stage, monkey
     ]
     found = list(examine(stage.patient(), checks))
     assert [(x.check, x.says) for x in found if x.level is Level.WARNING] == [
-        ("away", "not checked: nobody answers"),
-        ("stack", "not checked: you may not ask ListStackResources (AccessDenied)"),
-        ("sns", "not checked: you may not ask ListSubscriptionsByTopic (AuthorizationError)"),
-        ("engine", "not checked: nobody answers"),
+        ("away", "not checked: the service does not answer"),
+        ("stack", "not checked: your identity may not call ListStackResources (AccessDenied)"),
+        ("sns", "not checked: your identity may not call ListSubscriptionsByTopic (AuthorizationError)"),
+        ("engine", "not checked: the service does not answer"),
         ("library", "not checked: the AWS client failed: DataNotFoundError"),
     ]
     with pytest.raises(EndpointConnectionError):  # nothing is: that is one line, not as many as there are checks
@@ -231,7 +233,7 @@ def test_who_is_not_reached_or_says_no_keeps_no_other_check(stage: Stage, monkey
 
 
 @pytest.mark.usefixtures("aws")
-def test_whom_aws_does_not_know_is_told_once_and_whether_it_is_the_clock(
+def test_an_unknown_aws_identity_is_reported_once_with_the_clock_check(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     declared = {"stage": "blue", "credentials": [], "routes": {}, "reserved": "none"}
@@ -285,7 +287,7 @@ def test_identities_that_functions_could_write_are_a_warning(stage: Stage) -> No
     assert (told.level, told.do) == (Level.WARNING, "posthaste account move")
 
 
-def test_ses_is_looked_at_by_who_may_not_read_its_secret(stage: Stage) -> None:
+def test_ses_is_checked_without_access_to_its_secret(stage: Stage) -> None:
     variables = {ENV_SETTINGS: SETTINGS.dumps()}
     stage.stub("lambda").add_response("get_function_configuration", {"Environment": {"Variables": variables}})
     stage.stub("secretsmanager").add_client_error("get_secret_value", "AccessDeniedException")

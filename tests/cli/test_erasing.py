@@ -24,7 +24,7 @@ def suppressed(clock: FakeClock, key: str = PERSON.lower()) -> str:
     return account
 
 
-def test_what_was_found_and_what_stays_is_said_and_who_did_it_is_kept(run: Run, clock: FakeClock) -> None:
+def test_erasure_reports_findings_and_leftovers_and_records_the_actor(run: Run, clock: FakeClock) -> None:
     account = suppressed(clock)
     asked = run("erase", PERSON, input="n\n")
     assert asked.code == 130
@@ -49,7 +49,7 @@ def test_what_was_found_and_what_stays_is_said_and_who_did_it_is_kept(run: Run, 
 @pytest.mark.parametrize(
     ("given", "key"), [("+1 (202) 555-0142", "+12025550142"), ("Ann <ANN@bücher.example>", "ann@xn--bcher-kva.example")]
 )
-def test_who_is_meant_does_not_depend_on_how_it_is_written(run: Run, clock: FakeClock, given: str, key: str) -> None:
+def test_the_spelling_of_an_address_does_not_matter(run: Run, clock: FakeClock, given: str, key: str) -> None:
     suppressed(clock, key)
     assert run("erase", given, "--yes", "--json").json["erased"] == {"suppressions hashed": 1}
     assert key not in everything_stored().lower()

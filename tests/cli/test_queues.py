@@ -106,7 +106,7 @@ def test_the_list_names_every_queue_and_what_is_dead(run: Run) -> None:
 
 
 @stacked
-def test_a_dry_run_says_what_how_it_stands_and_why_and_changes_nothing(run: Run) -> None:
+def test_a_dry_run_shows_findings_and_changes_nothing(run: Run) -> None:
     job = stored()
     put(f"{LANE}-dlq", pointer(job, 0), pointer("0" * 26, 7), "{}")
     done = run("redrive", LANE, "--dry-run", "--json")
@@ -195,18 +195,18 @@ def test_what_fails_again_while_it_is_redriven_is_not_redriven_for_ever(run: Run
 
 
 @stacked
-def test_somebody_who_is_asked_and_says_no_moves_nothing(run: Run) -> None:
+def test_a_declined_confirmation_moves_nothing(run: Run) -> None:
     put("feedback-dlq", dump_feedback("sendgrid-main", []))
     assert run("redrive", "feedback", input="n\n", terminal=True).code == 1
     assert (len(lying("feedback-dlq")), lying("feedback"), noted()) == (1, [], [])
 
 
 @stacked
-def test_an_empty_queue_is_told_to_programs_as_to_people_and_noted_nowhere(run: Run) -> None:
+def test_an_empty_queue_is_shown_to_programs_and_people_without_audit(run: Run) -> None:
     done = run("redrive", LANE, "--json")
     assert (done.code, done.json) == (0, {"queue": LANE, "moved": 0, "discarded": 0, "left": []})
     assert run("redrive", LANE, "--dry-run", "--json").json == {"dead": 0, "items": []}
-    assert "nothing is dead" in run("redrive", LANE, "--yes").err
+    assert "this queue has no dead messages" in run("redrive", LANE, "--yes").err
     assert noted() == []
 
 
@@ -216,13 +216,15 @@ def test_what_is_in_another_s_hand_is_not_called_nothing(run: Run) -> None:
     assert len(receive(boto3.client("sqs", REGION), url("feedback-dlq"), hold=300)) == 1
     assert run("redrive", "feedback", "--dry-run", "--json").json == {"dead": 1, "items": []}
     done = run("redrive", "feedback")
-    assert (done.code, "nothing" in done.err, "about 1 in the hand of another redrive" in done.err) == (1, False, True)
+    assert (done.code, "nothing" in done.err, "about 1 more are held by another redrive" in done.err) == (
+        1,
+        False,
+        True,
+    )
 
 
 @stacked
-def test_who_may_read_neither_logs_nor_metrics_sees_and_redrives_all_the_same(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_redrive_works_without_access_to_logs_and_metrics(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     put("feedback-dlq", dump_feedback("sendgrid-main", []))
     real = BaseClient._make_api_call  # type: ignore[attr-defined]  # private: what all calls go through
 
@@ -235,12 +237,12 @@ def test_who_may_read_neither_logs_nor_metrics_sees_and_redrives_all_the_same(
     (row,) = (x for x in run("queue", "list", "--json").json["items"] if x["queue"] == "feedback")
     assert (row["dead"], row["oldest"]) == (1, None)
     (row,) = run("redrive", "feedback", "--dry-run", "--json").json["items"]
-    assert row["error"] == "not known: you may not ask ListEventSourceMappings"
+    assert row["error"] == "not known: your identity may not call ListEventSourceMappings"
     assert "1 redriven" in run("redrive", "feedback", "--yes").out
 
 
 @stacked
-def test_an_unknown_queue_is_told_with_those_there_are(run: Run) -> None:
+def test_an_unknown_queue_is_refused_with_the_known_names(run: Run) -> None:
     done = run("redrive", "nowhere")
     assert done.code == 3
     assert f"there are feedback, {LANE}, log" in done.err

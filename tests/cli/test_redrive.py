@@ -141,7 +141,7 @@ def test_no_more_is_moved_than_was_asked_for(limit: int, moved: int) -> None:
     assert (work.tally.moved, len(sqs.bodies("dead"))) == (moved, 25 - moved)
 
 
-def test_only_what_nobody_can_ever_read_is_discarded() -> None:
+def test_only_unreadable_messages_are_discarded() -> None:
     sqs = Sqs("good 1", json.dumps({"bad": 2}), "good 3")
     sqs.refused = {"good 3"}
     work = redrive(sqs, discard=True)

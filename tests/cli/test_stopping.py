@@ -101,7 +101,7 @@ def test_open_jobs_are_listed_by_account_key_sender_and_state(deployed: Deployed
     assert run("job", "list", "--status", "LOGGED").code == 2
 
 
-def test_jobs_are_stopped_by_id_and_the_audit_log_says_who_and_why(deployed: Deployed, run: Run) -> None:
+def test_jobs_are_stopped_by_id_with_actor_and_reason_in_the_audit_log(deployed: Deployed, run: Run) -> None:
     jobs = [deployed.store(), deployed.store(state=JobState.SENDING)]
     left = deployed.store()
     done = run("job", "stop", *(job.id for job in jobs), "--reason", "abuse")

@@ -79,7 +79,7 @@ def senders_learn(clock: FakeClock, present: float = 0.0) -> Switches | None:
 def test_a_credential_is_paused_and_resumed(run: Run, clock: FakeClock) -> None:
     done = run("pause", "--credential", "mail", "--reason", "blocklisted")
     assert done.code == 0
-    assert "at most one window more" in done.out
+    assert "at most one more window" in done.out
     assert "posthaste resume --credential mail" in done.out
     assert senders_learn(clock) == Switches(paused=True)
     again = run("pause", "--credential", "mail", "--reason", "another", "--json")
@@ -95,7 +95,7 @@ def test_a_credential_is_paused_and_resumed(run: Run, clock: FakeClock) -> None:
     ]
 
 
-def test_an_account_is_paused_by_its_name_and_told_so_in_its_own_log(run: Run) -> None:
+def test_an_account_is_paused_by_name_and_its_log_shows_it(run: Run) -> None:
     account = run("account", "create", "Ann", "--json").json["account_id"]
     assert run("pause", "--account", "Ann", "--json").json["account_id"] == account
     (listed,) = run("account", "list", "--json").json["items"]
@@ -135,7 +135,7 @@ def test_the_doctor_names_every_pause_there_is(run: Run, monkeypatch: pytest.Mon
     )
 
 
-def test_everything_is_paused_and_who_resumes_a_part_is_reminded(run: Run) -> None:
+def test_resuming_a_part_while_everything_is_paused_shows_a_reminder(run: Run) -> None:
     assert run("pause", "--all", "--reason", "incident 7", "--json").json["all"] is True
     resumed = run("resume", "--credential", "mail")
     assert "everything is paused since" in resumed.err

@@ -82,7 +82,7 @@ def test_doubts_come_first(stores: Stores, clock: FakeClock) -> None:
     assert waiting(stores) == [(job.id, first)], "who comes late moves nothing"
 
 
-def test_it_is_archived_later_or_no_more_by_who_has_seen_when_it_was_due(stores: Stores, clock: FakeClock) -> None:
+def test_a_due_job_is_archived_later_or_never_on_condition(stores: Stores, clock: FakeClock) -> None:
     job = logged(stores, clock)
     at = clock.ms + WAIT
     stores.records.archive_again(job.id, at - 1, None)

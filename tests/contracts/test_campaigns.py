@@ -224,7 +224,7 @@ def test_pages_go_from_the_newest_on_without_messages_and_tests_apart(shop: Shop
     assert [x.campaign.name for x in tests] == ["test"]
 
 
-def test_a_list_tells_whether_a_campaign_fits_its_columns(shop: Shop) -> None:
+def test_a_list_shows_whether_a_campaign_fits_its_columns(shop: Shop) -> None:
     campaign = shop.stored(ready="r", columns=("recipient",))
 
     def fits() -> list[bool]:

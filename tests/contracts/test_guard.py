@@ -36,7 +36,7 @@ def told(stores: Stores, log: Log) -> list[Event]:
 
 @pytest.mark.promise(7)
 @pytest.mark.parametrize("when", [None, When.REPEATED])
-def test_a_stop_is_told_once(stores: Stores, clock: FakeClock, when: When | None) -> None:
+def test_a_stop_has_one_event(stores: Stores, clock: FakeClock, when: When | None) -> None:
     job = stored(stores, clock)
     if when is not None:
         stores.tap.arm(0, when)
@@ -50,7 +50,7 @@ def test_a_stop_is_told_once(stores: Stores, clock: FakeClock, when: When | None
     assert told(stores, Log.AUDIT) == told(stores, Log.EVENTS) == [event(job, clock.ms)]
 
 
-def test_what_is_not_stopped_is_not_told(stores: Stores, clock: FakeClock) -> None:
+def test_an_unstopped_job_has_no_event(stores: Stores, clock: FakeClock) -> None:
     for state in (JobState.SENT, JobState.LOGGED, JobState.STOPPED):
         assert not guarded(stores, stored(stores, clock, state=state), clock.ms).won
     job = stored(stores, clock)

@@ -28,7 +28,7 @@ def entry(job: Job, act: Act, at: int) -> Event:
 
 @pytest.mark.promise(7)
 @pytest.mark.parametrize("when", [None, When.REPEATED])
-def test_a_retry_is_told_with_its_record(stores: Stores, clock: FakeClock, when: When | None) -> None:
+def test_a_retry_and_its_event_are_stored_together(stores: Stores, clock: FakeClock, when: When | None) -> None:
     job = logged(stores, clock)
     if when is not None:
         stores.tap.arm(0, when)
@@ -44,9 +44,7 @@ def test_a_retry_is_told_with_its_record(stores: Stores, clock: FakeClock, when:
 
 @pytest.mark.promise(7)
 @pytest.mark.parametrize("when", [None, When.REPEATED])
-def test_a_campaign_s_change_and_its_sending_are_told_with_them(
-    stores: Stores, clock: FakeClock, when: When | None
-) -> None:
+def test_a_campaigns_changes_are_stored_with_their_events(stores: Stores, clock: FakeClock, when: When | None) -> None:
     shop = Shop(stores, clock)
     campaign, upload, after, job = shop.listed()
     if when is not None:
@@ -101,7 +99,7 @@ def test_an_operator_is_named_as_aws_knows_them_but_for_addresses() -> None:
 
 
 @pytest.mark.promise(7)
-def test_a_template_s_changes_are_told_with_them(stores: Stores, clock: FakeClock) -> None:
+def test_a_templates_changes_are_stored_with_their_events(stores: Stores, clock: FakeClock) -> None:
     shop = Shop(stores, clock)
     first = shop.template(test=True)
     second = replace(first, version=2)

@@ -32,13 +32,13 @@ def test_credentials_do_not_share_slots(stores: Stores, clock: FakeClock) -> Non
         assert stores.pacer.reserve(name, 9, pace(10, 1), lead=0).first == pytest.approx(clock.now(), abs=1e-5)
 
 
-def test_slots_that_nobody_took_are_gone(stores: Stores, clock: FakeClock) -> None:
+def test_unused_slots_are_lost(stores: Stores, clock: FakeClock) -> None:
     stores.pacer.reserve("one", 9, pace(10, 1), lead=0)
     clock.advance(10)
     assert stores.pacer.reserve("one", 9, pace(10, 1), lead=0).first == pytest.approx(clock.now(), abs=1e-5)
 
 
-def test_nobody_reserves_more_than_two_seconds_ahead(stores: Stores, clock: FakeClock) -> None:
+def test_reservations_reach_at_most_two_seconds_ahead(stores: Stores, clock: FakeClock) -> None:
     p = pace(10, 1)
     ahead = []
     for _ in range(12):
@@ -113,7 +113,7 @@ def test_no_slot_is_given_out_at_a_rate_that_is_not_the_present_one(stores: Stor
     assert stores.pacer.reserve("one", 1, pace(10, 1), lead=0).count == 1
 
 
-def test_a_pause_and_a_rate_are_told_together(stores: Stores) -> None:
+def test_a_pause_and_a_rate_are_read_together(stores: Stores) -> None:
     stores.switch("one", Switches(paused=True, rate=3))
     assert stores.pacer.reserve("one", 1, pace(10, 1), lead=0).switches == Switches(paused=True, rate=3)
 

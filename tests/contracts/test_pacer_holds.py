@@ -20,9 +20,7 @@ JOB, OTHER = "j" * 20 + "abcdef", "j" * 20 + "ghijkl"
 
 
 @pytest.mark.promise(2)
-def test_a_lowered_rate_holds_all_workers_back_and_is_told_by_the_write_that_reserves(
-    stores: Stores, clock: FakeClock
-) -> None:
+def test_a_lowered_rate_slows_all_workers_at_their_next_reservation(stores: Stores, clock: FakeClock) -> None:
     p = pace(10, 1)
     stores.pacer.reserve("one", 4, p, lead=0)
     lowered = p.refused(clock.now(), 1.5)
@@ -73,7 +71,7 @@ def test_a_rate_that_has_recovered_is_forgotten_by_the_next_reservation(stores: 
     assert stores.pacer.reserve("one", 1, p, lead=0).count == 1, "who knows of no lowered rate is not refused"
 
 
-def test_operators_who_set_a_rate_end_what_refusals_left_of_it(stores: Stores, clock: FakeClock) -> None:
+def test_a_rate_set_by_operators_replaces_a_lowered_one(stores: Stores, clock: FakeClock) -> None:
     p = pace(10, 1)
     stores.pacer.lower("one", p.refused(clock.now(), 900), p.lowered)
     clock.advance(1)

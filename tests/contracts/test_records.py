@@ -285,7 +285,7 @@ def test_details_come_back_whole_and_in_order(stores: Stores, clock: FakeClock) 
     assert stores.records.detail("0" * 26, 3, 2, 12) is None
 
 
-def test_the_claimants_own_word_stands(stores: Stores, clock: FakeClock) -> None:
+def test_the_claimants_result_is_final(stores: Stores, clock: FakeClock) -> None:
     own = Detail("0" * 26, 0, 1, 1, clock.ms, "one", (Entry(0, 1, Kind.ACCEPTED, "id"),), 99)
     guess = replace(own, entries=(Entry(0, 1, Kind.UNKNOWN),))
     stores.records.put_detail(guess, if_absent=True)

@@ -116,7 +116,7 @@ def test_a_plan_whose_answer_was_lost_is_made_once(stores: Stores, clock: FakeCl
 
 
 @pytest.mark.promise(7)
-def test_an_end_whose_answer_was_lost_takes_nothing_from_who_came_after(stores: Stores, clock: FakeClock) -> None:
+def test_an_end_with_a_lost_answer_leaves_the_next_holder_alone(stores: Stores, clock: FakeClock) -> None:
     job, other = ready(stores, clock, "spring"), ready(stores, clock, "autumn")
     sent = done(stores, job, Change.PLAN, Change.FINISH)
     stores.tap.arm(0, When.REPEATED)
@@ -182,7 +182,7 @@ def test_a_campaigns_only_chunk_ends_the_job_but_not_the_reservation(stores: Sto
     assert stores.records.holder("one") == ""
 
 
-def test_the_index_tells_what_waits_for_a_credential_and_what_runs_on_it(stores: Stores, clock: FakeClock) -> None:
+def test_the_index_lists_waiting_and_running_jobs_of_a_credential(stores: Stores, clock: FakeClock) -> None:
     made = []
     for minute, campaign in ((3, "spring"), (1, "autumn"), (2, "spring")):
         parts = Parts(clock, campaign=campaign, state=JobState.READY, not_before=clock.ms + minute)
@@ -223,7 +223,7 @@ def test_a_job_of_a_paused_account_gives_its_credential_back_and_waits(stores: S
 
 
 @pytest.mark.parametrize("paused", ["", "acc_000000000009"])
-def test_no_job_gives_way_whose_account_is_not_paused(stores: Stores, clock: FakeClock, paused: str) -> None:
+def test_no_job_gives_way_unless_its_account_is_paused(stores: Stores, clock: FakeClock, paused: str) -> None:
     running = done(stores, ready(stores, clock, "spring"), Change.PLAN)
     stores.pause(paused)
     refused = change(stores, running, Change.GIVE_WAY)

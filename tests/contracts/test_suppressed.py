@@ -88,7 +88,7 @@ def test_a_worker_sees_the_moments_of_the_kind_of_key_that_it_asks_for(stores: S
         assert stores.records.control(parts.job.id, ACCOUNT, test=test).suppressed_at.get(Reach.ALL) == moment
 
 
-def test_a_claim_skips_who_is_suppressed_and_takes_others_instead(stores: Stores, clock: FakeClock) -> None:
+def test_a_claim_skips_suppressed_recipients_and_takes_others(stores: Stores, clock: FakeClock) -> None:
     parts = Parts(clock, [5])
     parts.store(stores)
     first = stores.ledgers.claim(leased(stores, clock, parts.job.id), [], 1, route=ROUTE)
@@ -140,7 +140,7 @@ def test_the_moment_is_noted_before_the_suppression_by_owners_too(moto_dynamo: A
 
 
 @pytest.mark.promise(7)
-def test_who_unsubscribes_twice_has_unsubscribed_once(stores: Stores, clock: FakeClock) -> None:
+def test_unsubscribing_twice_counts_once(stores: Stores, clock: FakeClock) -> None:
     began = clock.ms
     unsubscribe(stores, clock, "a@example.com", reason="one_click")
     clock.advance(1)
@@ -152,7 +152,7 @@ def test_who_unsubscribes_twice_has_unsubscribed_once(stores: Stores, clock: Fak
 
 @pytest.mark.promise(7)
 @pytest.mark.parametrize("when", [When.REPEATED, When.AFTER])
-def test_an_unsubscription_whose_answer_is_lost_stands(stores: Stores, clock: FakeClock, when: When) -> None:
+def test_an_unsubscription_with_a_lost_answer_is_stored(stores: Stores, clock: FakeClock, when: When) -> None:
     stores.tap.arm(0, when)
     with suppress(Crash):
         unsubscribe(stores, clock, "a@example.com")
@@ -206,7 +206,7 @@ def test_a_worker_sees_unsubscriptions_by_a_mark_of_their_own(stores: Stores, cl
     assert (latest.get(Reach.ALL, 0), latest[Reach.CAMPAIGNS]) == (0, clock.ms)
 
 
-def test_an_owner_sees_who_unsubscribed_where(moto_dynamo: Any, clock: FakeClock) -> None:
+def test_the_owner_sees_each_unsubscription_and_its_source(moto_dynamo: Any, clock: FakeClock) -> None:
     stores = MotoStores(moto_dynamo, clock)
     owners = Suppressions(stores.dynamo.client, stores.tables.records, clock)
     unsubscribe(stores, clock, "a@example.com", reason="one_click")

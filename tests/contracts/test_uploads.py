@@ -205,7 +205,7 @@ def test_what_is_stored_of_a_list_is_what_a_job_reads(shelf: Shelf, clock: FakeC
         assert shelf.stores.records.chunk(held.id, x.number) == chunk
 
 
-def test_a_ledger_is_made_anew_by_a_later_lease_and_by_nobody_else(shelf: Shelf, clock: FakeClock) -> None:
+def test_a_ledger_is_rewritten_only_by_a_later_lease(shelf: Shelf, clock: FakeClock) -> None:
     held = upload(clock, version=5)
     part, marked = packed(0), packed(0, code="suppressed")
     shelf.uploads.store(held, [part], [made(held, part)])

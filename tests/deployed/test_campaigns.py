@@ -38,7 +38,7 @@ def test_a_campaign_outlives_kills_of_its_ingest_and_its_senders(
 
 
 @pytest.mark.promise(3)
-def test_a_campaign_of_texts_goes_at_its_time_and_is_told_delivered_by_callbacks(
+def test_an_sms_campaign_starts_on_schedule_and_is_delivered_by_callbacks(
     api: Api, control: ControlClient, tmp_path: Path
 ) -> None:
     people = {

@@ -54,7 +54,7 @@ def fetch(url: str) -> tuple[int, str, str]:
 
 
 @pytest.mark.promise(3)
-def test_everybody_stands_in_the_export_which_a_link_gives(api: Api, control: ControlClient, tag: str) -> None:
+def test_the_linked_export_has_every_recipient(api: Api, control: ControlClient, tag: str) -> None:
     formula = f"=1+1+{tag}@example.com"
     to = [f"ann+{tag}@example.com", formula, f"bounce+{tag}@example.com", f"-{tag}"]
     job = api.call("POST", "/batches", batch(*to, unsubscribe=True)).body["job_id"]

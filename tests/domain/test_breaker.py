@@ -58,7 +58,7 @@ def test_delays_differ_by_a_fifth(jitter: float, wait: int) -> None:
     assert opened(jitter=jitter).probe_at == NOW + wait
 
 
-def test_nobody_probes_before_the_time_and_only_one_at_a_time() -> None:
+def test_probes_wait_for_their_time_and_run_one_at_a_time() -> None:
     x = opened()
     assert rules.probing(x, owner="me", now=x.probe_at - 1) is None
     y = probing(x)

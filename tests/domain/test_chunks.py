@@ -45,7 +45,7 @@ def test_a_table_holds_recipients_whose_columns_are_named_once(rows: list[list[s
 
 @settings(deadline=None)
 @given(RECIPIENTS, st.integers(1, 5))
-def test_splitting_keeps_order_and_loses_nobody(recipients: list[Recipient], size: int) -> None:
+def test_splitting_keeps_order_and_every_recipient(recipients: list[Recipient], size: int) -> None:
     parts = split(recipients, size)
     assert [r for part in parts for r in part] == recipients
     assert all(1 <= len(part) <= size for part in parts)
@@ -58,7 +58,7 @@ def test_a_chunk_stays_under_its_weight() -> None:
     assert all(len(json.dumps([r.values for r in p])) <= MAX_RAW_BYTES for p in parts)
 
 
-def test_one_recipient_that_is_too_heavy_stands_alone() -> None:
+def test_one_recipient_that_is_too_heavy_gets_a_separate_call() -> None:
     heavy = Recipient("a@example.com", "a@example.com", values={"text": "x" * 300_000})
     assert [len(p) for p in split([heavy, heavy], 500)] == [1, 1]
 

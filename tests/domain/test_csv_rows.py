@@ -163,14 +163,14 @@ def test_a_file_that_is_no_csv_is_named_as_what_it_is(data: bytes, kind: str) ->
         "\u00a0Recipient ",
     ],
 )
-def test_what_nobody_can_see_is_no_part_of_a_column_s_name(name: str) -> None:
+def test_invisible_characters_are_removed_from_column_names(name: str) -> None:
     rows, reader = read(f"{name},na\u200bme\na@example.org,A\u200bnn\n".encode())
     assert (reader.fault, reader.header) == (None, ("recipient", "name"))
     assert rows[0].cells == ["a@example.org", "A\u200bnn"]
 
 
 @pytest.mark.parametrize("header", [b"recipient;name", b"recipient\tname", b"recipient|name"])
-def test_a_file_with_other_separators_is_told_so(header: bytes) -> None:
+def test_a_file_with_other_separators_is_reported(header: bytes) -> None:
     fault = read(header + b"\nann,x\n")[1].fault
     assert fault is not None
     assert fault.code == "missing_recipient"

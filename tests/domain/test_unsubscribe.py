@@ -55,7 +55,7 @@ def test_a_token_cut_or_lengthened_is_refused(wanted: Unsubscription, by: int) -
 @example("")
 @example("1")
 @example("A" * MAX_TOKEN + "1")
-def test_what_nobody_signed_is_refused(text: str) -> None:
+def test_an_unsigned_token_is_refused(text: str) -> None:
     assert read(KEYS, text) is None
 
 
@@ -105,7 +105,7 @@ def test_the_longest_address_fits() -> None:
 
 
 @pytest.mark.promise(9)
-def test_a_token_tells_nobody_without_the_key_what_it_says() -> None:
+def test_a_token_is_unreadable_without_the_key() -> None:
     """Links stand in logs of proxies, browsers and mail filters."""
     one, other = (
         base64.urlsafe_b64decode(token[:-1] + "=" * (-len(token[:-1]) % 4))

@@ -51,7 +51,7 @@ def test_a_chunk_of_skipped_recipients_gets_no_pointer(world: World) -> None:
 
 
 @pytest.mark.parametrize("changes", [{"recipients": recipients(2, skip=[0, 1])}, {"recipients": ()}, {"route": ()}])
-def test_a_batch_for_nobody_is_refused(world: World, changes: dict[str, object]) -> None:
+def test_a_batch_without_recipients_is_refused(world: World, changes: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="recipient"):
         world.acceptor.accept(world.request(2, **changes))
     assert world.tap.calls == []

@@ -196,7 +196,7 @@ def test_two_processes_that_open_it_agree(lane: Lane) -> None:
 
 
 @pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
-def test_a_write_that_failed_is_made_again_by_whoever_comes_next(lane: Lane, when: When) -> None:
+def test_a_failed_write_is_repeated_by_the_next_caller(lane: Lane, when: When) -> None:
     gate = lane.gate()
     lane.tap.arm_at("breakers.swap", when, Retriable)
     call(gate, REFUSED)

@@ -126,7 +126,7 @@ def test_a_job_that_ends_again_is_written_anew(shelf: Shelf) -> None:
 
 
 @pytest.mark.parametrize("when", [When.BEFORE, When.AFTER, When.REPEATED])
-def test_whoever_dies_at_any_call_each_message_stands_once(shelf: Shelf, when: When) -> None:
+def test_each_message_is_recorded_once_after_a_crash_at_any_call(shelf: Shelf, when: When) -> None:
     job = shelf.ended(5)
     shelf.world.clock.advance(WAIT / 1000)
     kept = dict(shelf.records.dues)
@@ -167,7 +167,7 @@ def test_a_test_job_that_ended_in_doubt_is_not_archived(shelf: Shelf) -> None:
     assert (shelf.owed, shelf.files.items) == ([], {})
 
 
-def test_rows_that_have_gone_are_told(shelf: Shelf, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_rows_are_reported(shelf: Shelf, caplog: pytest.LogCaptureFixture) -> None:
     job = shelf.ended()
     del shelf.records.chunks[job.id, 1]
     shelf.world.clock.advance(WAIT / 1000)
@@ -176,7 +176,7 @@ def test_rows_that_have_gone_are_told(shelf: Shelf, caplog: pytest.LogCaptureFix
     assert "not archived" in caplog.text
 
 
-def test_old_parts_are_not_taken_for_the_file_that_stands(shelf: Shelf) -> None:
+def test_old_parts_are_not_mistaken_for_the_present_file(shelf: Shelf) -> None:
     """The bucket drops parts after a day; the file of an earlier end has the same name, and would seem to be theirs."""
     job = shelf.ended()
     shelf.world.clock.advance(WAIT / 1000)

@@ -53,7 +53,7 @@ def stopped(world: World, job: Job) -> bool:
     return world.job(job.id).stop_reason == "bounce_guard"
 
 
-def test_a_campaign_is_stopped_with_its_reason_and_told_once(world: World) -> None:
+def test_a_stopped_campaign_keeps_its_reason_and_one_event(world: World) -> None:
     job = aged(world, "spring", 200)
     places = sent(world, job, 12)
     bounce(world, job, places[:10])
@@ -191,7 +191,7 @@ def test_an_override_lasts(world: World) -> None:
     assert len(told(world)) == 1
 
 
-def test_a_resume_without_an_override_is_stopped_again_and_told_again(world: World) -> None:
+def test_a_resume_without_an_override_is_stopped_and_reported_again(world: World) -> None:
     job = aged(world, "spring", 200)
     bounce(world, job, sent(world, job, 11))
     world.settle()
@@ -215,7 +215,7 @@ def test_batches_are_not_guarded_and_tests_alone_for_themselves(world: World) ->
 @pytest.mark.promise(7)
 @pytest.mark.parametrize("when", When)
 @pytest.mark.parametrize("nth", range(14))
-def test_whatever_fails_each_stop_is_made_and_told_once(world: World, nth: int, when: When) -> None:
+def test_each_stop_is_made_and_recorded_once_despite_failures(world: World, nth: int, when: When) -> None:
     jobs = [aged(world, "spring", 100) for _ in range(3)]
     places = sent(world, jobs[0], 11)
     world.track("one", *(world.word(jobs[0].id, i, "bounced", chunk=c) for c, i in places))
@@ -232,7 +232,7 @@ def test_whatever_fails_each_stop_is_made_and_told_once(world: World, nth: int, 
     assert told(world, Log.AUDIT) == told(world)
 
 
-def test_the_sweeper_makes_good_a_stop_that_nobody_made(world: World) -> None:
+def test_the_sweeper_makes_a_missing_stop(world: World) -> None:
     job, other = (aged(world, "spring", 200) for _ in range(2))
     places = sent(world, job, 11)
     world.track("one", *(world.word(job.id, i, "bounced", chunk=c) for c, i in places))

@@ -67,14 +67,14 @@ def test_when_no_provider_is_left(world: World) -> None:
 
 
 @pytest.mark.parametrize(("code", "shown"), [("554", "554"), ("", "blocked")])
-def test_a_word_after_which_nobody_else_was_to_be_tried_stands_for_itself(world: World, code: str, shown: str) -> None:
+def test_an_event_without_further_providers_is_final(world: World, code: str, shown: str) -> None:
     job = accept(world, [None], retry_on=("dropped",))
     word(world, job, "blocked", code=code)
     assert world.cells(job) == [(Cell.DROPPED, 1)]
     assert error(world, job) == shown
 
 
-def test_a_word_after_the_last_attempt_allowed_stands_for_itself(world: World) -> None:
+def test_an_event_after_the_last_attempt_is_final(world: World) -> None:
     job = accept(world, [None], max_attempts=1)
     word(world, job, "dropped", code="spam")
     assert world.cells(job) == [(Cell.DROPPED, 1)]

@@ -107,7 +107,7 @@ def test_a_list_cannot_put_another_link_or_recipient_in_its_place(job: Job) -> N
     assert re.fullmatch(rf"Ann@example\.com {BASE}[\w-]{{20,}}", sent.html)
 
 
-def test_a_text_of_its_own_is_not_derived(job: Job) -> None:
+def test_a_given_text_part_is_not_replaced(job: Job) -> None:
     sent = made(job, replace(MAIL, text="Hi {{ name }}"))
     assert isinstance(sent, Content)
     assert sent.text == "Hi Ann & Bob"

@@ -69,7 +69,7 @@ def test_a_job_that_is_over_is_not_stopped(world: World, changes: list[Change]) 
 
 
 @pytest.mark.promise(9)
-def test_nobody_touches_another_accounts_job(world: World) -> None:
+def test_another_accounts_job_cannot_be_changed(world: World) -> None:
     job = world.accept(1)
     assert world.control.stop(job.id, "acc_000000000002") is None
     assert world.control.resume(job.id, "acc_000000000002") is None

@@ -251,7 +251,7 @@ def test_a_crash_before_the_detail_leaves_the_window_unknown_and_its_log_names_t
 
 
 @pytest.mark.promise(3)
-def test_whoever_takes_over_and_dies_has_named_the_provider() -> None:
+def test_a_takeover_that_crashes_has_recorded_the_provider() -> None:
     world = World(credential("one", 10))
     job = world.accept(3)
     world.tap.arm_at("records.put_detail", When.BEFORE)

@@ -39,7 +39,7 @@ def refuse(world: World, bad: Collection[int], lane: str = "one") -> CollectiveP
 @pytest.mark.promise(6)
 @settings(max_examples=40)
 @given(bad=st.frozensets(st.integers(0, 99), max_size=100), rate=st.sampled_from([100.0, 250.0, 1000.0]))
-def test_all_good_ones_are_sent_exactly_once_with_one_attempt_whoever_is_bad(bad: frozenset[int], rate: float) -> None:
+def test_valid_recipients_are_sent_once_whichever_are_bad(bad: frozenset[int], rate: float) -> None:
     world = fussy(rate=rate)
     refuse(world, bad)
     job = world.accept(100, policy=ONCE)
@@ -106,7 +106,7 @@ def test_the_refusal_of_one_alone_is_about_its_message_and_tries_others() -> Non
     assert len(world.oracle.calls) == 2
 
 
-def test_who_may_not_share_a_call_goes_in_another_at_once() -> None:
+def test_a_recipient_that_cannot_share_a_call_gets_another_at_once() -> None:
     """As two equal addresses may not."""
     world = fussy()
     job = world.accept(SHARE, policy=ONCE)
@@ -155,7 +155,7 @@ def test_a_call_half_divided_costs_no_attempt() -> None:
     assert world.counts(job.id) == {"sent": SHARE - 1, "failed": 1}
 
 
-def test_another_provider_gets_calls_of_its_own_size() -> None:
+def test_another_provider_gets_calls_of_its_size() -> None:
     world = fussy("one", "two")
     job = world.accept(SHARE, policy=ONCE, route=("one", "two"))
     chunk = world.ledgers.read_all(job.id)[0]

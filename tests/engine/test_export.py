@@ -193,7 +193,7 @@ def test_one_at_a_time(bench: Bench) -> None:
     assert bench.exporter.work("nobody", owner="me", deadline=bench.world.clock.now() + 60) is ExportResult.NOTHING
 
 
-def test_of_two_who_ask_at_once_one_begins_it(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_concurrent_requests_one_begins_it(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     job = bench.world.accept(people(3))
     get = bench.exports.get
 
@@ -236,7 +236,7 @@ def test_at_its_time_limit_another_invocation_goes_on_where_it_was(bench: Bench)
 
 
 @pytest.mark.parametrize("when", [When.BEFORE, When.AFTER, When.REPEATED])
-def test_whoever_dies_at_any_call_every_message_stands_once(bench: Bench, when: When) -> None:
+def test_every_message_is_recorded_once_after_a_crash_at_any_call(bench: Bench, when: When) -> None:
     who = people(7)
     job = bench.world.accept(who)
     before = len(bench.tap.calls)
@@ -259,7 +259,7 @@ def test_whoever_dies_at_any_call_every_message_stands_once(bench: Bench, when: 
 
 
 @pytest.mark.parametrize("error", [Retriable, RuntimeError])
-def test_a_fault_is_told_and_the_next_one_goes_on(bench: Bench, error: type[Exception]) -> None:
+def test_a_fault_is_reported_and_the_next_item_continues(bench: Bench, error: type[Exception]) -> None:
     who = people(5)
     job = bench.world.accept(who)
     bench.ask(job)
@@ -270,7 +270,7 @@ def test_a_fault_is_told_and_the_next_one_goes_on(bench: Bench, error: type[Exce
     assert [r["recipient"] for r in bench.made(job)] == expected(who)
 
 
-def test_one_who_lost_its_lease_notices_and_its_part_is_none_of_the_file(bench: Bench) -> None:
+def test_a_worker_without_lease_adds_no_part_to_the_file(bench: Bench) -> None:
     who = people(6)
     job = bench.world.accept(who)
     bench.ask(job)
@@ -323,7 +323,7 @@ def test_what_is_no_longer_kept_is_said_and_not_left_out(bench: Bench) -> None:
     assert bench.files.items == {}
 
 
-def test_a_lost_message_is_sent_again_by_who_asks_again(bench: Bench) -> None:
+def test_a_lost_message_is_sent_again_when_the_request_is_repeated(bench: Bench) -> None:
     job = bench.world.accept(people(3))
     bench.ask(job)
     bench.queue.lose()

@@ -43,7 +43,7 @@ def test_endless_small_jobs_leave_a_large_one_its_part() -> None:
 
 
 @pytest.mark.parametrize(("size", "express"), [(1, True), (EXPRESS, True), (EXPRESS + 1, False)])
-def test_small_jobs_go_by_the_express_queue_whoever_sends_their_pointers(
+def test_small_jobs_use_the_express_queue_whichever_code_sends_pointers(
     size: int,
     express: bool,  # noqa: FBT001
 ) -> None:

@@ -161,7 +161,7 @@ def test_marks_come_in_pieces_that_say_what_they_hold(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     "name", ["files.read", "uploads.store.chunk", "uploads.store.ledger", "uploads.note", "files.put", "uploads.save"]
 )
-def test_who_has_lost_its_lease_changes_nothing_that_counts(name: str, drop: bool) -> None:  # noqa: FBT001
+def test_a_worker_without_lease_changes_no_counts(name: str, drop: bool) -> None:  # noqa: FBT001
     wanted = plain(drop_duplicates=drop)
     for nth in range(1, 8):
         intake = small()
@@ -287,7 +287,7 @@ def test_a_slow_credential_has_small_chunks_and_keeps_them_when_its_rate_changes
     assert result(intake, upload) == plain()
 
 
-def test_a_list_whose_campaign_went_is_left_alone_for_good() -> None:
+def test_a_list_of_a_removed_campaign_is_never_read_again() -> None:
     for name, nth in (("files.read", 0), ("campaigns.get", 1)):
         intake = small()
         upload = intake.take(DATA)

@@ -49,7 +49,7 @@ def test_a_useless_file_says_why_and_leaves_the_list_that_was_ready(data: bytes,
     assert (after.uploading, after.ready, after.columns) == ("", before.id, campaign.columns)
 
 
-def test_a_campaign_without_its_credential_or_with_no_such_country_is_told() -> None:
+def test_a_campaign_without_credential_or_country_is_refused() -> None:
     intake = small()
     for changes, options, code in (
         ({"credential": "former"}, {}, "unknown_credential"),
@@ -76,7 +76,7 @@ def bad_rows() -> Iterator[tuple[bytes, str]]:
 
 @pytest.mark.promise(6)
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-def test_bad_rows_hold_nothing_up_and_are_told_one_by_one(end: bytes) -> None:
+def test_bad_rows_are_listed_one_by_one_and_block_no_others(end: bytes) -> None:
     intake = Intake()
     kinds = list(bad_rows())
     good = b"".join(b"r%d@example.com,x" % i + end for i in range(300))

@@ -12,7 +12,7 @@ from tests.fakes.faults import Crash, When
 from tests.fakes.intake import ACCOUNT
 
 
-def test_who_is_not_to_be_sent_to_is_skipped_with_the_first_reason_and_counted() -> None:
+def test_unsendable_recipients_are_skipped_with_their_first_reason() -> None:
     intake = small()
     suppressing(intake, "r0@example.com", "r1@example.com", reach=Reach.CAMPAIGNS)
     suppressing(intake, "r1@example.com", "r40@example.com", "elsewhere@example.com")
@@ -34,7 +34,7 @@ def test_who_is_not_to_be_sent_to_is_skipped_with_the_first_reason_and_counted()
     assert len(cells) == end.checkpoint.counts.accepted
 
 
-def test_a_list_of_nobody_to_send_to_is_read_and_its_ledgers_are_done() -> None:
+def test_a_list_without_sendable_recipients_is_read_and_done() -> None:
     intake = small()
     suppressing(intake, "r0@example.com", "r1@example.com", reach=Reach.CAMPAIGNS)
     upload = intake.take(b"recipient\nr0@example.com\nr1@example.com\n")

@@ -52,7 +52,7 @@ def test_what_is_paused_for_months_is_sent_in_the_end(world: World) -> None:
 
 
 @pytest.mark.promise(3)
-def test_a_campaign_whose_turn_comes_late_is_kept_too(world: World) -> None:
+def test_a_campaign_that_waits_long_for_its_turn_is_kept(world: World) -> None:
     first = send_list(world, "spring", 3)
     world.clock.advance(1)
     second = send_list(world, "autumn", 3)

@@ -30,7 +30,7 @@ def unwanted(world: World) -> dict[str, Reach]:
 
 
 @pytest.mark.promise(11)
-def test_who_leaves_at_a_provider_gets_no_campaign_by_another_and_all_other_mail(world: World) -> None:
+def test_a_provider_unsubscription_blocks_campaigns_of_all_providers_only(world: World) -> None:
     first = world.accept(2, route=("one",))
     world.run()
     assert world.track("one", word(first, "unsubscribed")).joined == 1
@@ -63,7 +63,7 @@ def test_a_drop_for_it_is_no_bounce_and_what_offers_no_unsubscription_goes_by_an
 
 
 @pytest.mark.parametrize("batch", [1, 2])
-def test_who_comes_back_there_is_written_to_again(world: World, batch: int) -> None:
+def test_a_resubscribed_recipient_gets_mail_again(world: World, batch: int) -> None:
     job = world.accept(1, route=("one",))
     world.run()
     said = [word(job, "unsubscribed", 100), word(job, "resubscribed", 200)]
@@ -74,7 +74,7 @@ def test_who_comes_back_there_is_written_to_again(world: World, batch: int) -> N
     assert unwanted(world) == {}
 
 
-def test_who_left_by_our_own_link_is_not_brought_back_by_a_provider(world: World) -> None:
+def test_a_provider_cannot_undo_an_unsubscription_by_our_link(world: World) -> None:
     job = world.accept(1, route=("one",))
     world.run()
     world.records.suppress(ACCOUNT, "r0@example.com", "one_click", world.clock.ms, reach=Reach.CAMPAIGNS)
@@ -91,7 +91,7 @@ def test_a_copy_or_a_test_says_nothing_of_a_recipient(world: World) -> None:
     assert unwanted(world) == {}
 
 
-def test_the_guard_does_not_count_who_has_left(world: World) -> None:
+def test_the_guard_ignores_unsubscribed_recipients(world: World) -> None:
     n = ALLOWED + 5
     job = world.accept(n, route=("one",))
     world.run()

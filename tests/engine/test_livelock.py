@@ -25,7 +25,7 @@ def given_up_by_one(ledger: Ledger) -> dict[int, passes.Past]:
     return passes.pasts(ledger, [window], [word])
 
 
-def test_who_leaves_a_lane_waits_before_it_comes_back_whatever_is_known_of_the_breaker() -> None:
+def test_a_chunk_waits_before_it_returns_to_a_lane_it_left() -> None:
     """The gate may be shut, and the breaker not written as open: the store did not answer."""
     passing = Passing(ROUTE, NOW, lambda _round: 10_000, leave=True, pasts=given_up_by_one)
     out = passes.release(leased((Cell.QUEUED, 1), lane="two"), passing)

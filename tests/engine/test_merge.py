@@ -169,7 +169,7 @@ def test_links_that_cannot_be_made_for_a_moment_lose_and_double_nothing(nth: int
     w.check()
 
 
-def test_who_was_suppressed_meanwhile_gives_way_to_others_with_their_own_message() -> None:
+def test_others_take_the_slot_of_a_newly_suppressed_recipient() -> None:
     w = world(rate=10)
     job = w.accept(people(12), content=MAIL)
     w.clock.advance(1)

@@ -133,7 +133,7 @@ def test_the_last_moment_of_a_line_is_its_newest(world: World) -> None:
     assert line.attempts[0].at_ms < line.updated_at_ms
 
 
-def test_a_repeated_word_stands_once(world: World) -> None:
+def test_a_repeated_event_is_stored_once(world: World) -> None:
     job = world.accept(1)
     world.run()
     lane = world.ledgers.read_all(job.id)[0].lane

@@ -58,7 +58,7 @@ def test_what_a_relay_surely_has_not_goes_to_the_next_provider(world: World, ser
 
 @pytest.mark.promise(1)
 @pytest.mark.parametrize("accept", [True, False])
-def test_a_reply_lost_stays_unknown_and_nobody_else_is_asked(
+def test_a_lost_reply_stays_unknown_and_no_other_provider_is_called(
     world: World, server: RelayServer, *, accept: bool
 ) -> None:
     server.faults = Faults(drop="end", accept=accept)

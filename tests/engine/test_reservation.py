@@ -155,7 +155,7 @@ def test_whatever_fails_all_campaigns_come_to_their_end_in_turn(world: World, nt
     assert world.records.holder("one") == ""
 
 
-def test_the_sweeper_starts_who_waits_oldest_first(world: World) -> None:
+def test_the_sweeper_starts_waiting_jobs_oldest_first(world: World) -> None:
     first, other, second = aged(world, "spring", "autumn", "spring")
     world.clock.advance(YOUNG_MS / 1000)
     assert world.sweep().planned == 2

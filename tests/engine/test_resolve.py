@@ -61,7 +61,7 @@ def test_what_was_taken_is_sent_and_what_was_not_is_sent_again(world: World) -> 
     world.check()
 
 
-def test_nobody_is_asked_when_nothing_is_in_doubt(world: World) -> None:
+def test_no_provider_is_asked_when_nothing_is_in_doubt(world: World) -> None:
     job = world.accept(2).id
     world.run()
     before = len(world.tap.calls)
@@ -138,7 +138,7 @@ def test_what_is_taken_on_being_asked_is_taken_once(resending: World) -> None:
 
 
 @pytest.mark.promise(4)
-def test_who_takes_a_message_on_being_asked_is_not_asked_once_its_job_is_stopped(resending: World) -> None:
+def test_a_resending_provider_is_not_asked_about_a_stopped_job(resending: World) -> None:
     provider = resending.providers["one"]
     provider.answer = Unknown("timeout")
     job = resending.accept(4).id
@@ -190,7 +190,7 @@ def test_during_a_pause_nothing_is_taken_and_after_it_everything(resending: Worl
 
 
 @pytest.mark.parametrize("resends", [True, False])
-def test_who_was_suppressed_since_is_not_asked_about_where_asking_sends(
+def test_a_newly_suppressed_recipient_is_not_asked_about_when_asking_sends(
     world: World, resending: World, *, resends: bool
 ) -> None:
     there = resending if resends else world

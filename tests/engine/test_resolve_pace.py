@@ -85,7 +85,7 @@ def test_a_question_of_a_slow_job_costs_one_slot_of_the_credential(monkeypatch: 
 
 
 @pytest.mark.promise(3)
-def test_who_is_killed_amid_its_questions_has_told_nearly_all_it_found() -> None:
+def test_a_killed_resolver_has_stored_nearly_all_answers() -> None:
     world = quick()
     job = all_in_doubt(world, 4 * GROUP)
     killed = 3 * GROUP + 5
@@ -95,7 +95,7 @@ def test_who_is_killed_amid_its_questions_has_told_nearly_all_it_found() -> None
     assert world.states(job).count(S) == 3 * GROUP
 
 
-def test_at_a_slow_pace_each_word_is_told_as_it_comes() -> None:
+def test_at_a_slow_pace_each_event_is_shown_as_it_arrives() -> None:
     world = quick()
     job = all_in_doubt(world, 8)
     slow_down(world)

@@ -40,7 +40,7 @@ def test_what_waits_in_a_lane_that_goes_is_sent_through_the_next_credential(worl
 
 
 @pytest.mark.promise(3)
-def test_what_nobody_else_may_send_ends_and_says_why(world: World) -> None:
+def test_messages_without_another_provider_end_with_a_reason(world: World) -> None:
     job = world.accept(3, route=("one",))
     world.lanes.remove("one")
     drained(world, job.id)

@@ -176,7 +176,7 @@ def test_a_write_whose_answer_is_lost_is_known_again(world: World, nth: int) -> 
 
 @pytest.mark.promise(1)
 @pytest.mark.parametrize("call", range(14))
-def test_one_who_comes_late_queues_nothing_that_became_unknown_since(world: World, call: int) -> None:
+def test_a_late_retry_queues_nothing_that_became_unknown(world: World, call: int) -> None:
     """The owner named what was unknown then. Of two that carry it out one sleeps for an hour at a call of its own, and
     wakes when the other has ended it, and all that was sent again is unknown again."""
     job = world.accept(2 * CHUNKS).id
@@ -206,7 +206,7 @@ def test_one_who_comes_late_queues_nothing_that_became_unknown_since(world: Worl
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("seconds", [5, 3600])
 @pytest.mark.parametrize("call", range(8))
-def test_one_who_comes_late_puts_nothing_under_a_job_that_runs(world: World, call: int, seconds: int) -> None:
+def test_a_late_retry_changes_nothing_of_a_running_job(world: World, call: int, seconds: int) -> None:
     """One sleeps at a call of its own; its retry is withdrawn meanwhile, and what is ready then is sent."""
     job = given_up(world)
     ask(world, job)

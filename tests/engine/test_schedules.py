@@ -119,7 +119,7 @@ def test_stop_takes_the_schedule_back_and_one_that_comes_all_the_same_changes_no
     assert world.oracle.taken == []
 
 
-def test_a_stop_stands_when_its_schedule_cannot_be_cancelled(world: World) -> None:
+def test_a_job_stays_stopped_when_its_schedule_cannot_be_cancelled(world: World) -> None:
     job = later(world, HOUR)
     world.tap.arm_at("scheduler.cancel", When.BEFORE, lambda: Retriable("down"))
     stopped = world.control.stop(job.id, ACCOUNT)

@@ -116,7 +116,7 @@ def test_a_message_heavier_than_a_window_follows_a_pause_and_keeps_one() -> None
 
 
 @pytest.mark.promise(2)
-def test_a_message_of_two_segments_is_counted_twice_wherever_it_stands() -> None:
+def test_a_message_of_two_segments_takes_two_slots_in_any_position() -> None:
     world = World(credential("one", 10))
     weights = [2 if i % 3 == 0 else 1 for i in range(60)]
     world.accept(people(weights), channel="sms", content=SMS)

@@ -89,7 +89,7 @@ CHANGES: Final = {
 
 @pytest.mark.parametrize("waiting", ["in_queue", "for_slots"])
 @pytest.mark.parametrize("state", CHANGES)
-def test_a_stale_pointer_to_a_job_that_is_not_active_calls_nobody(
+def test_a_stale_pointer_to_an_inactive_job_makes_no_call(
     world: World, state: JobState, waiting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = world.accept(3)
@@ -175,7 +175,7 @@ def test_a_stop_lets_at_most_the_claimed_window_go(world: World) -> None:
 # Outcomes
 
 
-def test_refused_for_good_fails_and_nobody_else_is_touched(pair: World) -> None:
+def test_a_permanent_refusal_fails_only_its_own_message(pair: World) -> None:
     job = pair.accept(4)
     for p in pair.providers.values():
         p.script(address(1), [REFUSED])
@@ -260,7 +260,7 @@ def test_what_may_have_been_sent_is_unknown_and_stays_so(pair: World, said: Scri
     assert pair.job(job.id).state is JobState.LOGGED
 
 
-def test_who_prefers_a_duplicate_to_a_wait_gets_another_try(pair: World) -> None:
+def test_an_owner_that_risks_duplicates_gets_another_try(pair: World) -> None:
     job = pair.accept(1, policy=Policy(on_ambiguous=OnAmbiguous.FAIL_OVER))
     pair.providers[lane_of(pair, job.id)].script(address(0), [Swallowed()])
     pair.run()
@@ -271,7 +271,7 @@ def test_who_prefers_a_duplicate_to_a_wait_gets_another_try(pair: World) -> None
     assert line.may_duplicate
 
 
-def test_one_bad_recipient_holds_nobody_up(world: World) -> None:
+def test_one_bad_recipient_delays_no_other(world: World) -> None:
     job = world.accept(50)
     answers: list[Script] = [RuntimeError(), REFUSED, Unknown("reset"), Throttled(1), DOWN]
     for i, said in enumerate(answers):

@@ -22,7 +22,7 @@ def stranded(world: World) -> str:
     return job
 
 
-def test_a_job_that_nobody_serves_is_stuck_after_two_hours(world: World) -> None:
+def test_an_unserved_job_is_stuck_after_two_hours(world: World) -> None:
     job = stranded(world)
     world.clock.advance(HOURS)
     assert world.sweep().stuck == ()

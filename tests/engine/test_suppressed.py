@@ -37,7 +37,7 @@ def sent_to(world: World) -> set[str]:
     return {t.address for t in world.oracle.taken}
 
 
-def test_who_was_suppressed_since_acceptance_is_skipped(world: World) -> None:
+def test_a_recipient_suppressed_after_acceptance_is_skipped(world: World) -> None:
     job = world.accept(6)
     suppress(world, 1, 4)
     world.settle()
@@ -51,7 +51,7 @@ def test_who_was_suppressed_since_acceptance_is_skipped(world: World) -> None:
     world.check()
 
 
-def test_a_chunk_of_which_nobody_is_left_is_done(world: World) -> None:
+def test_a_chunk_without_recipients_left_is_done(world: World) -> None:
     job = world.accept(2)
     suppress(world, 0, 1)
     world.settle()
@@ -87,7 +87,7 @@ def test_one_that_waits_for_its_next_try_is_skipped_and_keeps_its_attempts(world
     assert line.providers == {first: True, other: False}
 
 
-def test_who_was_allowed_again_is_sent_to(world: World) -> None:
+def test_an_allowed_again_recipient_is_sent_to(world: World) -> None:
     job = world.accept(6)
     suppress(world, 1, 4)
     world.records.allow(ACCOUNT, "r4@example.com")
@@ -188,7 +188,7 @@ def test_of_the_jobs_known_the_oldest_is_forgotten(world: World, monkeypatch: py
     assert set(look._known) == {(jobs[2].id, Reach.ALL), (jobs[3].id, Reach.ALL)}
 
 
-def test_half_a_hash_condemns_nobody(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_a_hash_suppresses_no_recipient(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept in memory is 64 bits of a hash; who has the same is looked up."""
     monkeypatch.setattr(suppressed, "_short", lambda _digest: 1)
     job = world.accept(6)

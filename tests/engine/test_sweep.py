@@ -86,7 +86,7 @@ def test_an_expired_lease_is_taken_over_and_goes_on(world: World) -> None:
     assert world.counts(job.id) == {"sent": 12}
 
 
-def test_a_ledger_that_nobody_folded_is_folded(world: World) -> None:
+def test_an_unfolded_ledger_is_folded(world: World) -> None:
     job = world.accept(3)
     world.send("one")
     world.stream.clear()
@@ -97,7 +97,7 @@ def test_a_ledger_that_nobody_folded_is_folded(world: World) -> None:
     assert (world.job(job.id).state, world.job(job.id).counts["sent"]) == (JobState.LOGGED, 3)
 
 
-def test_a_job_that_nobody_closed_is_closed(world: World) -> None:
+def test_an_unclosed_job_is_closed(world: World) -> None:
     job = world.accept(3)
     world.send("one")
     world.records.fold(world.stream.popleft(), world.job(job.id))

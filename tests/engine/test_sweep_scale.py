@@ -158,7 +158,7 @@ def test_however_late_or_seldom_the_sweeper_comes_each_mark_counts_once(world: W
 
 
 @pytest.mark.promise(3)
-def test_chunks_that_nobody_came_to_are_pointed_to_once_though_another_was_leased(world: World) -> None:
+def test_unserved_chunks_get_one_pointer_though_another_is_leased(world: World) -> None:
     job = world.accept(1500)
     assert job.chunks == 5
     assert world.send("one") is not None

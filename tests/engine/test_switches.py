@@ -65,7 +65,7 @@ def test_however_often_its_pointers_come_a_paused_lane_uses_no_attempt_and_keeps
     assert world.counts(job.id) == {"sent": 50}
 
 
-def test_a_pause_in_a_window_keeps_back_the_calls_whose_slots_were_missed(world: World) -> None:
+def test_a_pause_in_a_window_holds_calls_with_missed_slots(world: World) -> None:
     job = world.accept(90)
 
     def stall(_targets: object) -> None:
@@ -211,7 +211,7 @@ def test_the_sweeper_points_to_nothing_that_is_paused_and_to_all_of_it_once_it_i
 
 
 @pytest.mark.promise(3)
-def test_in_a_busy_lane_what_was_paused_is_pointed_to_though_its_resume_woke_nobody(world: World) -> None:
+def test_in_a_busy_lane_resumed_chunks_get_pointers_after_a_lost_wake(world: World) -> None:
     job = world.accept(1000)
     world.stores.pause(ACCOUNT)
     acknowledged(world)

@@ -156,7 +156,7 @@ def test_foreign_words_are_counted_and_dropped(world: World, job: str, ref: str,
     assert (world.ledgers.read_all(job), world.records.details(job, 0), world.stores.suppressed(A)) == before
 
 
-def test_a_word_about_an_attempt_that_never_was_suppresses_nobody(world: World) -> None:
+def test_an_event_of_an_unmade_attempt_suppresses_no_recipient(world: World) -> None:
     """Attempt 0 is that of a recipient who waits: no provider was ever given such a ref."""
     job = world.accept(2)
     world.track("one", world.word(job.id, 0, "bounced", attempt=0))
@@ -185,7 +185,7 @@ def test_hard_words_suppress(world: World, job: str, word: str, suppressed: bool
     assert found == ({"r1@example.com": (word, world.clock.ms)} if suppressed else {})
 
 
-def test_test_jobs_suppress_nobody(world: World) -> None:
+def test_jobs_of_test_keys_suppress_no_recipient(world: World) -> None:
     job = world.accept(1, test=True)
     world.run()
     world.track("one", world.word(job.id, 0, "bounced"))

@@ -43,7 +43,7 @@ def sent_to(world: World) -> set[str]:
 
 
 @pytest.mark.promise(11)
-def test_who_unsubscribed_since_acceptance_is_skipped_with_the_code(world: World) -> None:
+def test_a_recipient_unsubscribed_after_acceptance_is_skipped_with_the_code(world: World) -> None:
     job = world.accept(6, content=OFFERING)
     unsubscribe(world, 1, 4)
     world.settle()
@@ -64,7 +64,7 @@ def test_a_message_that_offers_no_unsubscription_is_sent_all_the_same(world: Wor
     assert world.counts(job.id) == {"sent": 2 - len(skipped), **skipped}
 
 
-def test_who_is_both_suppressed_and_unsubscribed_is_suppressed(world: World) -> None:
+def test_suppressed_wins_over_unsubscribed(world: World) -> None:
     job = world.accept(3, content=OFFERING)
     unsubscribe(world, 0, 1)
     world.records.suppress(ACCOUNT, "r1@example.com", "bounced", world.clock.ms)
@@ -85,7 +85,7 @@ def test_one_that_waits_for_its_next_try_is_skipped_and_keeps_its_attempts(world
     assert (line.error, [a.n for a in line.attempts]) == ("unsubscribed", [1])
 
 
-def test_who_took_it_back_is_sent_to(world: World) -> None:
+def test_a_resubscribed_recipient_is_sent_to(world: World) -> None:
     job = world.accept(3, content=OFFERING)
     unsubscribe(world, 0, 1)
     assert world.records.allow(ACCOUNT, "r1@example.com", reach=Reach.CAMPAIGNS)
@@ -101,7 +101,7 @@ def test_another_account_s_unsubscriptions_are_its_own(world: World) -> None:
 
 
 @pytest.mark.promise(11)
-def test_who_unsubscribes_amid_a_slow_lease_is_left_out_of_its_rest() -> None:
+def test_a_recipient_unsubscribed_during_a_slow_lease_is_skipped() -> None:
     world = World(credential("one", 1))
     job = world.accept(60, content=OFFERING)
     lane = world.ledgers.read_all(job.id)[0].lane
@@ -181,7 +181,7 @@ def test_many_are_found_all_the_same(page: int) -> None:
     world.check()
 
 
-def test_whose_message_is_in_doubt_is_not_sent_it_by_asking() -> None:
+def test_asking_about_a_doubtful_message_does_not_send_it() -> None:
     world = World(credential("one", 10), provider=ResendingProvider)
     world.providers["one"].answer = Unknown("lost")
     job = world.accept(2, content=OFFERING)

@@ -30,7 +30,7 @@ def test_a_refusal_for_that_suppresses_its_recipient_alone(world: World) -> None
     assert suppressed(world) == {"r1@example.com"}
 
 
-def test_of_a_test_nobody_is_suppressed(world: World) -> None:
+def test_a_test_message_suppresses_no_recipient(world: World) -> None:
     world.providers["one"].script("r1@example.com", [STOP])
     job = world.accept(3)
     world.stores.records.jobs[job.id] = replace(job, test=True)  # type: ignore[attr-defined]

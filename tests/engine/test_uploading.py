@@ -254,7 +254,7 @@ def test_rows_of_a_request_become_the_file_that_they_would_be() -> None:
     assert as_csv([]) == b"recipient\r\n"
 
 
-def test_the_sweeper_has_lists_read_that_nobody_reads() -> None:
+def test_the_sweeper_restarts_unread_lists() -> None:
     intake = Intake()
     world = World()
     upload = intake.take(DATA)

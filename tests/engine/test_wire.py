@@ -172,7 +172,7 @@ def test_a_call_whose_slot_has_passed_is_not_begun(cold: int) -> None:
 
 
 @pytest.mark.parametrize("cold", [0, 1])
-def test_who_waits_for_a_call_gets_what_its_end_raised(cold: int) -> None:
+def test_a_waiter_gets_the_exception_of_its_call(cold: int) -> None:
     wired = Wired(cold=cold)
     now = wired.world.clock.now()
 

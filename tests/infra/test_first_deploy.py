@@ -25,7 +25,7 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return [Template(json.loads(f.read_text("utf-8"))) for f in templates(folder)]
 
 
-def test_nothing_with_a_name_of_its_own_outlives_a_rollback(stage: list[Template]) -> None:
+def test_no_named_resource_outlives_a_rollback(stage: list[Template]) -> None:
     named = {
         logical: resource
         for template in stage

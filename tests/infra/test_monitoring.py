@@ -125,7 +125,7 @@ def test_the_topic_is_encrypted_by_a_key_that_cloudwatch_may_use(aws: Template) 
         assert (ours["Action"], ours["Condition"]) == (actions, here)
 
 
-def test_without_an_address_the_topic_stands_and_the_synth_warns(tmp_path: Path) -> None:
+def test_without_an_address_the_topic_exists_and_the_synth_warns(tmp_path: Path) -> None:
     app = App(context={**context(), "aws:cdk:bundling-stacks": []}, outdir=str(tmp_path))
     stack = PosthasteStack(app, "posthaste-dev", deployment=deployment(alarm_email=""))
     template = Template(json.loads((Path(app.synth().directory) / stack.template_file).read_text("utf-8")))
@@ -242,7 +242,7 @@ def test_the_slowest_credentials_at_their_rate_are_no_alarm(channel: str, segmen
     assert share(2 * (1.2 * 900 * rate + segments)) > watch.threshold
 
 
-def test_a_relay_tells_nothing_so_that_its_silence_is_no_alarm(tmp_path: Path) -> None:
+def test_a_relay_without_events_raises_no_alarm(tmp_path: Path) -> None:
     relay = {"id": "relay", "provider": "smtp", "channel": "email", "rate": 5, "base_url": "smtps://mail.example.com"}
     settings = read({**SETTINGS, "credentials": [relay], "routes": {}})
     template = Template(json.loads(synthesise(settings, tmp_path).read_text("utf-8")))

@@ -52,7 +52,7 @@ def test_each_sender_reads_its_own_secret_alone(template: Template) -> None:
 
 
 @pytest.mark.promise(9)
-def test_who_reads_which_secrets(template: Template) -> None:
+def test_each_secret_has_its_readers(template: Template) -> None:
     found: dict[str, set[str]] = {}
     for service in template.functions():
         for statement in template.statements(service):
@@ -120,7 +120,7 @@ def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
 
 
 @pytest.mark.promise(9)
-def test_no_function_writes_identities_and_who_adds_to_the_audit_log(template: Template) -> None:
+def test_only_operators_write_identities_and_few_functions_the_audit_log(template: Template) -> None:
     """The tables of their own, whatever the key: what the local cloud enforces, too."""
     ids = {name: id_ for id_, name in TABLES.items()}
     found: dict[tuple[str, str], set[str]] = {}
@@ -151,7 +151,7 @@ def test_no_function_writes_where_identities_and_audit_logs_were_before(aws: Tem
 
 
 @pytest.mark.promise(9)
-def test_nobody_scans_and_only_the_api_deletes(template: Template) -> None:
+def test_no_function_scans_and_only_the_api_deletes(template: Template) -> None:
     for service in template.functions():
         actions = template.actions(service)
         assert not actions & SCANS, service
@@ -179,7 +179,7 @@ def test_posts_of_unbound_signatures_are_all_that_the_webhooks_write(tmp_path: P
 
 
 @pytest.mark.promise(9)
-def test_who_consumes_and_feeds_which_queue(aws: Template) -> None:
+def test_each_queue_has_its_producers_and_consumers(aws: Template) -> None:
     for service, queue_id, _ in aws.sources():
         if queue_id in TABLES:
             continue

@@ -76,7 +76,7 @@ def test_events_reach_the_feedback_queue_in_their_envelope(stack: Template) -> N
 
 
 @pytest.mark.promise(9)
-def test_nobody_but_the_topic_may_send_to_the_queue_nor_but_our_sets_to_the_topic(stack: Template) -> None:
+def test_only_the_topic_sends_to_the_queue_and_only_our_sets_to_the_topic(stack: Template) -> None:
     (topic_id,) = stack.of("SNS::Topic")
     allowed = [
         s

@@ -42,13 +42,13 @@ WRONG: dict[str, tuple[Change, str]] = {
         "credentials[0].provider: 'pigeon' is unknown; there are sendgrid",
     ),
     "the built-in provider": (credential(provider="test"), "credentials[0].provider: 'test' is unknown"),
-    "rate 0": (credential(rate=0), "credentials[0].rate: Input should be greater than 0"),
+    "rate 0": (credential(rate=0), "credentials[0].rate: must be above 0"),
     "rate below the least": (
         credential(rate=0.019),
         "credentials[0].rate: 0.019 messages per second are too few: at least 0.02, one in 50 seconds",
     ),
-    "rate infinite": (credential(rate=float("inf")), "credentials[0].rate: Input should be a finite number"),
-    "rate as text": (credential(rate="150"), "credentials[0].rate: Input should be a valid number"),
+    "rate infinite": (credential(rate=float("inf")), "credentials[0].rate: must be a finite number"),
+    "rate as text": (credential(rate="150"), "credentials[0].rate: must be a number"),
     "duplicate id": (credential(1, id="sendgrid-main"), "credential 'sendgrid-main' is declared twice"),
     "id with capitals": (credential(id="Main"), "credentials[0].id: 'Main' is not 1 to 32 of a-z, 0-9 and -"),
     "id empty": (credential(id=""), "credentials[0].id: '' is not 1 to 32"),
@@ -58,9 +58,9 @@ WRONG: dict[str, tuple[Change, str]] = {
     "id of a dead-letter queue": (credential(id="big-dlq"), "credentials[0].id: 'big-dlq' ends with -dlq"),
     "channel unknown": (
         credential(channel="fax"),
-        "credentials[0].channel: Input should be 'email', 'sms', 'voice' or 'whatsapp'",
+        "credentials[0].channel: must be 'email', 'sms', 'voice' or 'whatsapp'",
     ),
-    "one worker": (credential(workers=1), "credentials[0].workers: Input should be greater than or equal to 2"),
+    "one worker": (credential(workers=1), "credentials[0].workers: must be at least 2"),
     "negative bound of a call": (credential(per_call=-1), "credentials[0].per_call: "),
     "nobody may use it": (credential(accounts=[]), "credentials[0].accounts"),
     "plain http": (credential(base_url="http://example.org"), "credentials[0].base_url: 'http://example.org' is not"),
@@ -76,14 +76,14 @@ WRONG: dict[str, tuple[Change, str]] = {
         credential(1, retired=True),
         "route 'email' names credential 'big', which is retired",
     ),
-    "route without end": (field(routes={"email": []}), "routes.email: List should have at least 1 item"),
+    "route without end": (field(routes={"email": []}), "routes.email: must have 1 or more items"),
     "routing of no route": (field(routing={"sms": "ordered"}), "routing names channel 'sms', which has no route"),
     "routing of no kind": (field(routing={"email": "first"}), "routing.email"),
     "route of no channel": (field(routes={"fax": ["few"]}), "routes.fax"),
     "unknown field": (field(credential=[]), "credential: unknown field"),
     "unknown field of a credential": (credential(rates=1), "credentials[0].rates: unknown field"),
     "several at once": (field(a=1, b=2, c=3), "a: unknown field (and 2 more)"),
-    "stage missing": (without("stage"), "stage: Field required"),
+    "stage missing": (without("stage"), "stage: is required"),
     "stage with a slash": (field(stage="a/b"), "stage: 'a/b' is not a letter followed by"),
     "retention CloudWatch does not know": (field(retention={"logs_days": 31}), "retention.logs_days: 31 is not one of"),
     "uploads kept for less than a list may take": (field(retention={"uploads_days": 1}), "retention.uploads_days: "),
@@ -95,9 +95,9 @@ WRONG: dict[str, tuple[Change, str]] = {
     "an archive for eleven years": (field(retention={"archive_days": 3651}), "retention.archive_days: "),
     "an audit log of a week": (field(retention={"audit_days": 7}), "retention.audit_days: "),
     "jobs kept for no day": (field(retention={"jobs_days": 0}), "retention.jobs_days: "),
-    "no time for feedback": (field(feedback_timeout=59), "feedback_timeout: Input should be greater than or equal to"),
-    "forever for feedback": (field(feedback_timeout=2_592_001), "feedback_timeout: Input should be less than or equal"),
-    "reserved misspelt": (field(reserved="yes"), "reserved: Input should be 'auto' or 'none'"),
+    "no time for feedback": (field(feedback_timeout=59), "feedback_timeout: must be at least"),
+    "forever for feedback": (field(feedback_timeout=2_592_001), "feedback_timeout: must be at most"),
+    "reserved misspelt": (field(reserved="yes"), "reserved: must be 'auto' or 'none'"),
     "over a hundred credentials": (many(101), "101 credentials; a deployment has at most 100"),
     "over 900 reserved": (many(3, workers=300), "the lanes reserve 1804 concurrent executions in sum, more than 900"),
 }
@@ -135,7 +135,7 @@ def test_a_wrong_setting_is_one_clear_line(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("raw", "expected"),
-    [(None, "context.posthaste is missing"), ("{", "not JSON"), ([], "valid dictionary"), ("7", "valid dictionary")],
+    [(None, "context.posthaste is missing"), ("{", "not JSON"), ([], "must be an object"), ("7", "must be an object")],
 )
 def test_what_is_no_object_is_refused(raw: object, expected: str) -> None:
     with pytest.raises(SettingsError, match=expected):
@@ -157,7 +157,7 @@ def test_the_app_says_it_in_one_line_without_a_traceback() -> None:
         [sys.executable, "app.py"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert done.stderr == "posthaste: credentials[0].rate: Input should be greater than 0\n"
+    assert done.stderr == "posthaste: credentials[0].rate: must be above 0\n"
     assert done.stdout == ""
 
 
@@ -183,7 +183,7 @@ def test_the_repository_s_own_settings_are_right() -> None:
     assert found.settings.routes == {"email": ("sendgrid-main", "mailgun-main")}
 
 
-def test_a_retired_credential_keeps_its_lane_and_is_open_to_nobody() -> None:
+def test_a_retired_credential_keeps_its_lane_and_takes_no_new_work() -> None:
     raw = copy.deepcopy(SETTINGS)
     raw["credentials"][2]["retired"] = True
     found = read(raw, known=["sendgrid"])
@@ -291,7 +291,7 @@ def test_the_local_cloud_relays_to_this_machine_alone() -> None:
     for url in ("smtp+plain://127.0.0.1:2525", "smtp+plain://localhost:2525", "smtp://[::1]:587"):
         assert relayed(url, "local", simulator) == url
     for url in ("smtp://relay.example:587", "smtp+plain://10.1.2.3:25"):
-        with pytest.raises(SettingsError, match="the local cloud relays to this machine alone"):
+        with pytest.raises(SettingsError, match="the local cloud relays only to this machine"):
             relayed(url, "local", simulator)
 
 

@@ -175,7 +175,7 @@ def test_environment(template: Template) -> None:
         assert variables.get(contracts.ENV_LANE, "") == (service.removeprefix("send-") if service in SENDERS else "")
 
 
-def test_lists_are_sent_to_their_queue_by_who_takes_them_and_the_sweeper(template: Template) -> None:
+def test_intake_and_sweeper_may_send_lists_to_their_queue(template: Template) -> None:
     queue = "ListsWorkQueueA9241155"
     knowing = {s for s, f in template.functions().items() if contracts.ENV_INGEST_QUEUE_URL in _variables(f)}
     assert knowing >= {"api", "sweep", "ingest"}

@@ -35,7 +35,7 @@ def test_texts_have_a_provider_and_a_route() -> None:
     assert found.routes["sms"] == ("twilio-main",)
 
 
-def test_the_api_and_the_sender_of_texts_are_told_the_apis_address(template: Template) -> None:
+def test_the_api_and_the_sms_sender_get_the_apis_address(template: Template) -> None:
     told = {
         service: text(function["Environment"]["Variables"][contracts.ENV_API_URL])
         for service, function in template.functions().items()

@@ -71,7 +71,7 @@ def test_every_handler_of_the_contract_is_a_function(template: Template) -> None
     assert {"send": contracts.HANDLERS["send"], **handlers} == contracts.HANDLERS
 
 
-def test_an_operator_who_invokes_a_function_waits_for_its_end(template: Template) -> None:
+def test_an_operators_invocation_waits_for_its_end(template: Template) -> None:
     assert all(template.functions()[name]["Timeout"] < PATIENCE for name in ("plan", "log", "sweep"))
 
 

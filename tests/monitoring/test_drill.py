@@ -263,7 +263,7 @@ def test_a_campaign_that_begins_just_before_the_hour_is_no_alarm(alarms: dict[st
     assert firing(alarms, hours.series) == set()
 
 
-def test_two_hours_of_a_campaign_of_which_nobody_tells_are_enough(alarms: dict[str, Alarm], hours: Hours) -> None:
+def test_an_unreported_campaign_is_followed_for_two_hours(alarms: dict[str, Alarm], hours: Hours) -> None:
     hours.pass_by(0, NOW - 5 * 3600, told=lambda d: d["service"] == "sweep")
     hours.pass_by(NOW - 5 * 3600, NOW - 3 * 3600, told=lambda d: d["service"] != "track")
     hours.pass_by(NOW - 3 * 3600, NOW, told=lambda d: d["service"] == "sweep")

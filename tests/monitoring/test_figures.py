@@ -75,7 +75,7 @@ def test_a_bad_minute(functions: Functions) -> None:
         check(document)
 
 
-def test_a_breaker_that_opens_is_told_once(functions: Functions) -> None:
+def test_an_opening_breaker_is_reported_once(functions: Functions) -> None:
     world = functions.world
     world.providers["acme-one"].answer = Rejected("unauthorized", permanent=False, provider_down=True)
     world.accept(9, route=("acme-one",))
@@ -91,7 +91,7 @@ def test_an_invocation_with_nothing_to_tell_says_nothing(capsys: pytest.CaptureF
 
 @pytest.mark.promise(9)
 @pytest.mark.parametrize("name", ["functions", "shared"])
-def test_nobody_else_writes_lines_of_the_format(name: str) -> None:
+def test_no_other_code_writes_lines_of_the_format(name: str) -> None:
     """The one adapter takes names, numbers and a credential, so that nothing else can become a dimension."""
     found = {f.name for f in (ROOT / name).rglob("*.py") if "aws_lambda_powertools.metrics" in f.read_text("utf-8")}
     assert found == ({"metrics.py"} if name == "shared" else set())

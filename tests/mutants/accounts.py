@@ -61,7 +61,7 @@ ACCOUNTS: Final = (
         "shared/adapters/dynamo/jobs/contents.py",
         "days = next((x for x in CONTENT_WAITS if ahead <= x * DAY_MS), CONTENT_WAITS[-1])",
         "days = CONTENT_WAITS[0]",
-        "tests/adapters/test_dynamo_stores.py::test_a_large_content_stands_where_it_goes_after_its_job",
+        "tests/adapters/test_dynamo_stores.py::test_a_large_content_is_stored_where_it_expires_after_its_job",
     ),
     Mutant(
         "a suspended account's jobs go on",
@@ -125,7 +125,7 @@ ACCOUNTS: Final = (
         "shared/adapters/dynamo/jobs/records.py",
         "changed = self._change_with(job, update, audit.puts(self._db, self._records, event))",
         "changed = self._changed(update)",
-        f"{AUDIT}::test_a_retry_is_told_with_its_record[dynamo-None]",
+        f"{AUDIT}::test_a_retry_and_its_event_are_stored_together[dynamo-None]",
     ),
     Mutant(
         "an audit log takes an address",
@@ -157,7 +157,7 @@ ACCOUNTS: Final = (
         "shared/adapters/s3/versions.py",
         '(*page.get("Versions", ()), *page.get("DeleteMarkers", ()))',
         '(*page.get("Versions", ())[:1], *page.get("DeleteMarkers", ()))',
-        f"{ERASING}::test_whoever_dies_while_erasing_leaves_what_the_next_one_finds[1]",
+        f"{ERASING}::test_a_crash_during_erasure_is_completed_by_the_next_run[1]",
     ),
     Mutant(
         "a message to a person alone keeps its content",
@@ -165,6 +165,6 @@ ACCOUNTS: Final = (
         "shared/adapters/dynamo/erasure/erasing.py",
         'if job is not None and number(job, "total") == 1:',
         'if job is not None and number(job, "total") == 0:',
-        f"{ERASING}::test_a_person_is_found_everywhere_and_nobody_else_is_touched",
+        f"{ERASING}::test_erasure_finds_all_of_a_persons_data_and_only_that",
     ),
 )

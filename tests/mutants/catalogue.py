@@ -25,7 +25,7 @@ MUTANTS: Final = (
         "shared/engine/intake/accept.py",
         "express=job.express)",
         "express=False)",
-        "tests/engine/test_fairness.py::test_small_jobs_go_by_the_express_queue_whoever_sends_their_pointers[1-True]",
+        "tests/engine/test_fairness.py::test_small_jobs_use_the_express_queue_whichever_code_sends_pointers[1-True]",
     ),
     *ONCE,
     *LOSSES,
@@ -68,7 +68,7 @@ MUTANTS: Final = (
         SEND,
         "if not self._may_claim(lease):",
         "if lease.ledger.seq > 0 and not self._may_claim(lease):",
-        "tests/engine/test_send.py::test_a_stale_pointer_to_a_job_that_is_not_active_calls_nobody[STOPPED-for_slots]",
+        "tests/engine/test_send.py::test_a_stale_pointer_to_an_inactive_job_makes_no_call[STOPPED-for_slots]",
     ),
     Mutant(
         "slots are taken for a job that was stopped",
@@ -101,7 +101,7 @@ MUTANTS: Final = (
         RULES,
         "    for i in suppressed:\n",
         "    for i in ():\n",
-        "tests/engine/test_suppressed.py::test_who_was_suppressed_since_acceptance_is_skipped",
+        "tests/engine/test_suppressed.py::test_a_recipient_suppressed_after_acceptance_is_skipped",
     ),
     # 5: order and repetition of feedback
     Mutant(
@@ -177,7 +177,7 @@ MUTANTS: Final = (
         SEND,
         "if job.state not in ACTIVE or control.paused:",
         "if job.state is JobState.STOPPED or control.paused:",
-        "tests/engine/test_send.py::test_a_stale_pointer_to_a_job_that_is_not_active_calls_nobody[LOGGED-for_slots]",
+        "tests/engine/test_send.py::test_a_stale_pointer_to_an_inactive_job_makes_no_call[LOGGED-for_slots]",
     ),
     # 9: everybody's own
     Mutant(

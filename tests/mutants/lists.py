@@ -86,7 +86,7 @@ LISTS: Final = (
         INGEST,
         "skipped = Counter(held.skipped or {}) + self._skips.taken()",
         "skipped = self._skips.taken()",
-        "tests/engine/test_ingest_skips.py::test_who_is_not_to_be_sent_to_is_skipped_with_the_first_reason_and_counted",
+        "tests/engine/test_ingest_skips.py::test_unsendable_recipients_are_skipped_with_their_first_reason",
     ),
     Mutant(
         "a dead reader's lease never runs out",
@@ -119,6 +119,6 @@ LISTS: Final = (
         "    except (UnicodeDecodeError, csv.Error):\n        return None\n\n\ndef _cells",
         "    except csv.Error:\n        return None\n    except UnicodeDecodeError:\n"
         "        return [line.decode(errors='replace').split(',') for line in raws]\n\n\ndef _cells",
-        "tests/engine/test_ingest_files.py::test_bad_rows_hold_nothing_up_and_are_told_one_by_one[\\r\\n]",
+        "tests/engine/test_ingest_files.py::test_bad_rows_are_listed_one_by_one_and_block_no_others[\\r\\n]",
     ),
 )

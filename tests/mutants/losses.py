@@ -113,7 +113,7 @@ LOSSES: Final = (
         "shared/engine/lane/recovery.py",
         "passing = replace(passing, gone=lambda credential: credential not in self._lanes)",
         "passing = replace(passing, gone=lambda credential: False)",
-        "tests/engine/test_retired.py::test_what_nobody_else_may_send_ends_and_says_why",
+        "tests/engine/test_retired.py::test_messages_without_another_provider_end_with_a_reason",
     ),
     Mutant(
         "a sweeper of the former version gives up what waits for a new credential",

@@ -30,7 +30,7 @@ OPERATORS: Final = (
         REDRIVE,
         "hopeless = [x for x in rest if why[x.id] in HOPELESS]",
         "hopeless = [x for x in rest if why[x.id] != BACK_AGAIN]",
-        f"{TESTS}::test_only_what_nobody_can_ever_read_is_discarded",
+        f"{TESTS}::test_only_unreadable_messages_are_discarded",
     ),
     Mutant(
         "an interrupted redrive keeps what it held",

@@ -14,7 +14,7 @@ PROVIDERS: Final = (
         "shared/engine/outcome/track.py",
         "self._records.allow(job.account, key, reach=Reach.CAMPAIGNS, reason=UNSUBSCRIBED)",
         "self._records.allow(job.account, key, reach=Reach.CAMPAIGNS)",
-        "tests/engine/test_left.py::test_who_left_by_our_own_link_is_not_brought_back_by_a_provider",
+        "tests/engine/test_left.py::test_a_provider_cannot_undo_an_unsubscription_by_our_link",
     ),
     Mutant(
         "a client's words are searched for a provider's",
@@ -47,7 +47,7 @@ PROVIDERS: Final = (
         "shared/adapters/http/transport.py",
         "            except _ClosedUnwritten:\n                pass  #",
         "            except (_ClosedUnwritten, AnswerLost):\n                pass  #",
-        "tests/adapters/test_http.py::test_a_lost_answer_is_told_and_the_request_arrives_once"
+        "tests/adapters/test_http.py::test_a_lost_answer_is_reported_and_the_request_arrives_once"
         "[HttpClient-True-dropped-connection_closed]",
     ),
     Mutant(
@@ -180,7 +180,7 @@ PROVIDERS: Final = (
         "functions/webhooks/receive.py",
         "        reader.verify(headers, body, using.secret(credential_id), now)\n",
         "",
-        "tests/webhooks/test_receive.py::test_a_credential_without_a_key_believes_nobody",
+        "tests/webhooks/test_receive.py::test_a_credential_without_a_key_refuses_every_webhook",
     ),
     Mutant(
         "recipients see each other",

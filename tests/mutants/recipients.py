@@ -67,7 +67,7 @@ RECIPIENTS: Final = (
         "shared/domain/sealing.py",
         '    return (int.from_bytes(text, "big") ^ int.from_bytes(stream, "big")).to_bytes(n, "big")\n',
         '    return text if stream else b""\n',
-        "tests/domain/test_unsubscribe.py::test_a_token_tells_nobody_without_the_key_what_it_says",
+        "tests/domain/test_unsubscribe.py::test_a_token_is_unreadable_without_the_key",
     ),
     Mutant(
         "who has unsubscribed is not looked for before a claim",
@@ -75,7 +75,7 @@ RECIPIENTS: Final = (
         "shared/engine/lane/send.py",
         "heeded = reaches(job.channel, unsubscribable=bool(lease.composition.content.unsubscribe))",
         "heeded = reaches(job.channel, unsubscribable=False)",
-        "tests/engine/test_unsubscribed.py::test_who_unsubscribed_since_acceptance_is_skipped_with_the_code",
+        "tests/engine/test_unsubscribed.py::test_a_recipient_unsubscribed_after_acceptance_is_skipped_with_the_code",
     ),
     Mutant(
         "a lease looks once for who has unsubscribed",
@@ -83,7 +83,7 @@ RECIPIENTS: Final = (
         "shared/engine/lane/send.py",
         "stale = lease.looked_for != latest and now - lease.looked_at >= LOOK_AGAIN",
         "stale = lease.looked_for != latest and now < lease.looked_at",
-        "tests/engine/test_unsubscribed.py::test_who_unsubscribes_amid_a_slow_lease_is_left_out_of_its_rest",
+        "tests/engine/test_unsubscribed.py::test_a_recipient_unsubscribed_during_a_slow_lease_is_skipped",
     ),
     Mutant(
         "why somebody was left out dies with the process",
@@ -139,7 +139,7 @@ RECIPIENTS: Final = (
         "shared/engine/lists/ingest.py",
         "heeded = reaches(channel, unsubscribable=campaign is not None and campaign.unsubscribe)",
         "heeded = reaches(channel, unsubscribable=False and campaign is not None)",
-        "tests/engine/test_ingest_skips.py::test_who_is_not_to_be_sent_to_is_skipped_with_the_first_reason_and_counted",
+        "tests/engine/test_ingest_skips.py::test_unsendable_recipients_are_skipped_with_their_first_reason",
     ),
     Mutant(
         "a batch that offers it asks nobody who has unsubscribed",
@@ -198,7 +198,7 @@ RECIPIENTS: Final = (
         "shared/domain/channels/channel.py",
         "return found.count if found else 1",
         "return min(1, found.count) if found else 1",
-        "tests/engine/test_segments.py::test_a_message_of_two_segments_is_counted_twice_wherever_it_stands",
+        "tests/engine/test_segments.py::test_a_message_of_two_segments_takes_two_slots_in_any_position",
     ),
     # Exports and schedules
     Mutant(
@@ -231,7 +231,7 @@ RECIPIENTS: Final = (
         EXPORT,
         "            if self._exports.save(found, new):\n",
         "            if self._exports.save(found, new) or new:\n",
-        "tests/engine/test_export.py::test_of_two_who_ask_at_once_one_begins_it",
+        "tests/engine/test_export.py::test_of_two_concurrent_requests_one_begins_it",
     ),
     Mutant(
         "who has lost an export's lease goes on with it",
@@ -239,7 +239,7 @@ RECIPIENTS: Final = (
         EXPORT,
         "        if not self._parts.exports.save(self.held, new):\n            raise _Lost\n",
         "        self._parts.exports.save(self.held, new)\n",
-        "tests/engine/test_export.py::test_one_who_lost_its_lease_notices_and_its_part_is_none_of_the_file",
+        "tests/engine/test_export.py::test_a_worker_without_lease_adds_no_part_to_the_file",
     ),
     Mutant(
         "who has asked for a job's archive takes it for made",

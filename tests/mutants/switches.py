@@ -30,7 +30,7 @@ SWITCHES: Final = (
         "shared/engine/jobs/plan.py",
         "if standing.key and standing.sender:",
         "if standing.sender:",
-        f"{LEAKED}::test_a_job_whose_key_was_revoked_is_stopped_when_its_time_comes",
+        f"{LEAKED}::test_a_scheduled_job_is_stopped_when_its_key_was_revoked",
     ),
     Mutant(
         "a leaked key that resumes somebody's job stays unseen",
@@ -54,7 +54,7 @@ SWITCHES: Final = (
         "shared/adapters/dynamo/jobs/reservation.py",
         '"attribute_exists(paused) OR attribute_exists(suspended)"',
         '"attribute_not_exists(nothing)"',
-        "tests/contracts/test_reservation.py::test_no_job_gives_way_whose_account_is_not_paused[dynamo-]",
+        "tests/contracts/test_reservation.py::test_no_job_gives_way_unless_its_account_is_paused[dynamo-]",
     ),
     Mutant(
         "slots are given out at a rate that the provider has refused",
@@ -62,7 +62,7 @@ SWITCHES: Final = (
         "shared/domain/lanes/pacing.py",
         "found.rate == self.present and found.lowered.until <= self.lowered.until",
         "found.rate == self.present",
-        f"{HOLDS}::test_a_lowered_rate_holds_all_workers_back_and_is_told_by_the_write_that_reserves[memory]",
+        f"{HOLDS}::test_a_lowered_rate_slows_all_workers_at_their_next_reservation[memory]",
     ),
     Mutant(
         "calls go on while the provider has asked all to wait",
@@ -134,7 +134,7 @@ SWITCHES: Final = (
         SWEEP,
         "if last <= hold.resumed_at:",
         "if last < 0:",
-        f"{TESTS}::test_in_a_busy_lane_what_was_paused_is_pointed_to_though_its_resume_woke_nobody",
+        f"{TESTS}::test_in_a_busy_lane_resumed_chunks_get_pointers_after_a_lost_wake",
     ),
     Mutant(
         "a resume wakes nobody",

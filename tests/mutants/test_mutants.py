@@ -31,7 +31,7 @@ def test_a_sabotage_names_a_test_that_there_is(mutant: Mutant) -> None:
     assert function in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-def test_every_promise_is_broken_by_a_sabotage_of_its_own_name() -> None:
+def test_every_promise_is_broken_by_a_sabotage_that_names_it() -> None:
     assert len(MUTANTS) >= 12
     assert len({m.name for m in MUTANTS}) == len(MUTANTS)
     assert {m.promise for m in MUTANTS} == set(PROMISES)
@@ -74,7 +74,7 @@ def test_only_a_failed_assertion_kills(tmp_path: Path, code: int, inside: str, v
     ],
     ids=["hangs", "is killed", "ends"],
 )
-def test_a_child_that_hangs_is_killed_at_its_time_and_each_end_is_told(call: str, code: int) -> None:
+def test_a_hanging_child_is_killed_in_time_and_each_end_is_reported(call: str, code: int) -> None:
     script = f"import os, select, signal; from tests.mutants.runner import run; print(run({call}))"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=60)
     assert int(done.stdout) == code

@@ -166,7 +166,7 @@ def test_the_provider_names_itself(bench: Bench) -> None:
     assert registry.provider(bench.provider.name) is not None
 
 
-def test_who_can_tell_of_unknown_fates(bench: Bench) -> None:
+def test_providers_that_can_resolve_unknown_outcomes(bench: Bench) -> None:
     assert isinstance(bench.provider, Resolver) is (bench.provider.name in RESOLVERS)
 
 
@@ -187,7 +187,7 @@ def test_the_fate_of_an_attempt_is_found_out(bench: Bench, case: str) -> None:
         *("gateway_error", "gateway_error_accepted", "reset", "accepted_and_dropped", "slow"),
     ],
 )
-def test_a_question_that_fails_tells_nothing(bench: Bench, case: str, outage: str) -> None:
+def test_a_failed_lookup_proves_nothing(bench: Bench, case: str, outage: str) -> None:
     check_resolve(bench, case, outage)
 
 

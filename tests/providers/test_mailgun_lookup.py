@@ -186,7 +186,7 @@ def test_what_befalls_the_question_says_nothing_of_the_attempt(answer: Response 
     ("changes", "code"),
     [({"api_key": ""}, "no_api_key"), ({"domain": "mg"}, "no_domain"), ({"domain": ""}, "no_domain")],
 )
-def test_without_a_usable_key_and_domain_nobody_is_asked(changes: dict[str, str], code: str) -> None:
+def test_without_a_usable_key_and_domain_no_request_is_made(changes: dict[str, str], code: str) -> None:
     http = Events()
     provider = Mailgun(http, "", {**SECRET, **changes}, Fixed())
     assert provider.resolve(CONTENT, target(0), at=NOW - HOUR, deadline=NOW + 5) == Unknown(code)

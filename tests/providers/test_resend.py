@@ -162,7 +162,7 @@ def test_a_name_cannot_be_another_address(display: str, box: str) -> None:
     assert http.mail["to"] == [box]
 
 
-def test_each_address_stands_once_among_recipient_and_copies() -> None:
+def test_each_address_appears_once_among_recipient_and_copies() -> None:
     http = FakeHttp()
     boxes = (Mailbox("TO@x.example"), Mailbox("c@x.example"), Mailbox("C@x.example"))
     resend(http).send(replace(CONTENT, cc=boxes, bcc=boxes), [target(0, "to@x.example")], deadline=NOW + 5)

@@ -165,7 +165,7 @@ def test_custom_arguments_hold_no_personal_data() -> None:
     assert http.mail["personalizations"][0]["custom_args"][TO_ARG] != args[TO_ARG]
 
 
-def test_an_address_stands_once_among_to_cc_and_bcc() -> None:
+def test_an_address_is_used_once_among_to_cc_and_bcc() -> None:
     http = FakeHttp()
     boxes = (Mailbox("TO@x.example"), Mailbox("c@x.example"), Mailbox("C@x.example"))
     sendgrid(http).send(replace(CONTENT, cc=boxes, bcc=boxes), [target(0, "to@x.example")], deadline=NOW + 5)
@@ -347,7 +347,9 @@ def test_what_is_wrong_with_what_all_share_condemns_all(errors: list[tuple[str, 
         [],
     ],
 )
-def test_what_names_nobody_condemns_only_one_that_is_alone(status: int, errors: list[tuple[str, str | None]]) -> None:
+def test_a_refusal_without_address_blames_only_a_single_recipient(
+    status: int, errors: list[tuple[str, str | None]]
+) -> None:
     assert outcomes_of(refusal(status, *errors), 4) == [NotTogether("batch_refused")] * 4
     (outcome,) = outcomes_of(refusal(status, *errors))
     assert isinstance(outcome, Rejected)

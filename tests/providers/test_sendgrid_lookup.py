@@ -111,12 +111,12 @@ def test_an_address_that_is_more_than_a_word_is_not_asked_about(address: str) ->
         (NotSent("dns"), "dns"),
     ],
 )
-def test_an_answer_that_fails_tells_nothing(answer: Response | Exception, reason: str) -> None:
+def test_a_failed_answer_proves_nothing(answer: Response | Exception, reason: str) -> None:
     assert resolve(Pages(answer)) == Unknown(reason)
 
 
 @pytest.mark.parametrize("answer", [Response(403, {}, b"{}"), Response(404, {}, b"{}"), Response(200, {}, b"7")])
-def test_a_message_that_cannot_be_read_tells_nothing(answer: Response) -> None:
+def test_an_unreadable_message_proves_nothing(answer: Response) -> None:
     assert isinstance(resolve(Pages(page(NAME), answer)), Unknown)
 
 

@@ -109,7 +109,7 @@ def _around(text: str, tag: str) -> list[tuple[str, str]]:
     return [(text[n - 1 : n], text[n + len(tag) : n + len(tag) + 1]) for n in places]
 
 
-def test_copies_go_with_one_recipient_and_are_told_apart() -> None:
+def test_events_of_copies_are_distinguished_from_the_recipients() -> None:
     content = replace(CONTENT, cc=(Mailbox("cc@example.com", "C"),), bcc=(Mailbox("b@example.com"),))
     t = target(0)
     _, body = request_of(content, [t])

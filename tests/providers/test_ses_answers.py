@@ -99,7 +99,7 @@ def test_every_error_and_status_of_the_service_model_has_a_meaning() -> None:
 
 
 @pytest.mark.promise(6)
-def test_each_entry_has_a_fate_of_its_own() -> None:
+def test_each_entry_has_a_separate_outcome() -> None:
     expected: dict[str, Outcome] = {
         "MESSAGE_REJECTED": gone("message_rejected"),
         "MAIL_FROM_DOMAIN_NOT_VERIFIED": other("mail_from_not_verified"),
@@ -141,7 +141,7 @@ def test_an_entry_without_an_id_is_unknown() -> None:
     assert outcomes_of(Response(200, {}, body), 4) == [lost, lost, lost, Accepted("x")]
 
 
-def test_a_call_refused_for_one_address_condemns_nobody() -> None:
+def test_a_call_refused_for_one_address_suppresses_no_recipient() -> None:
     assert outcomes_of(error(400, "BadRequestException"), 3) == [BATCH_REFUSED] * 3
     assert outcomes_of(error(400, "MessageRejected"), 3) == [BATCH_REFUSED] * 3
     assert outcomes_of(error(400, "SendingPausedException"), 3) == [down("sending_paused")] * 3

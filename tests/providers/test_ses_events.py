@@ -136,7 +136,7 @@ def test_what_a_recipient_prefers(said: Any, word: str) -> None:
     assert words(said) == [Word(REF, word, NOW - 3, "0100018f-1-000000")]
 
 
-def test_a_bounce_of_who_has_left_is_a_drop() -> None:
+def test_a_bounce_of_an_unsubscribed_recipient_is_a_drop() -> None:
     (word,) = words(bounce("Permanent", "UnsubscribedRecipient"))
     assert (word.word, word.code) == ("dropped", "unsubscribed")
 

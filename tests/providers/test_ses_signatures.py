@@ -124,7 +124,7 @@ def test_no_certificate_is_fetched_from_elsewhere(url: str) -> None:
     assert http.requests == []
 
 
-def test_china_has_a_domain_of_its_own() -> None:
+def test_china_has_a_separate_domain() -> None:
     topic = "arn:aws-cn:sns:cn-north-1:123456789012:posthaste-prod-ses"
     url = "https://sns.cn-north-1.amazonaws.com.cn/SimpleNotificationService-1.pem"
     reader, http = fetching(Response(200, {}, pem(KEY).encode()))

@@ -226,7 +226,7 @@ def test_what_is_surely_not_sent_is_not_delivered_and_can_be_sent_again(
         (Faults(slow=NEVER), 1),
     ],
 )
-def test_what_nobody_knows_is_told_and_never_sent_twice(
+def test_unknown_outcomes_are_reported_and_never_sent_twice(
     transport: SmtpClient, clock: ShiftedClock, faults: Faults, arrivals: int
 ) -> None:
     with RelayServer() as relay:

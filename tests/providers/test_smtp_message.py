@@ -179,7 +179,7 @@ def test_alternatives_images_and_files() -> None:
 
 
 @pytest.mark.parametrize(("text", "html", "kind"), [("a", "", "text/plain"), ("", "a", "text/html")])
-def test_one_alternative_stands_alone(text: str, html: str, kind: str) -> None:
+def test_one_alternative_needs_no_multipart(text: str, html: str, kind: str) -> None:
     assert read(wire(Content(SENDER, "x", text=text, html=html))).get_content_type() == kind
 
 

@@ -248,7 +248,7 @@ def test_where_calls_go_and_callbacks_come_in() -> None:
         ("https://p.example/x", "https://api.example", "https://p.example/x/webhooks/twilio/texts?ref="),
     ],
 )
-def test_the_lane_tells_its_provider_the_apis_address(public_url: str, api_url: str, hook: str) -> None:
+def test_the_lane_gives_its_provider_the_apis_address(public_url: str, api_url: str, hook: str) -> None:
     texts = Credential("texts", "twilio", "sms", 10)
     env = {
         contracts.ENV_SETTINGS: Settings("dev", (texts,), {}, public_url).dumps(),

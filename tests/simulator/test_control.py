@@ -128,7 +128,7 @@ def test_the_overview_names_what_was_used(sim: Simulator, send: Send) -> None:
     assert overview["credentials"][f"{PROVIDER}/{CREDENTIAL}"]["keys"]["keys"] == ["SG.simulator"]
 
 
-def test_the_command_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
+def test_the_command_serves_until_it_is_stopped(tmp_path: Path) -> None:
     port_file, key_file = tmp_path / "port.json", tmp_path / "key.pem"
     arguments = ["--port-file", str(port_file), "--key-file", f"sendgrid={key_file}", "--api-key", "sendgrid=SG.mine"]
     documents: list[dict[str, Any]] = []

@@ -109,7 +109,7 @@ def test_no_call_through_a_port_that_listens_again_is_refused_whatever_the_clock
         assert stopped.control.stats()["accepted"] == 1
 
 
-def test_refusing_needs_a_port_of_its_own_and_no_conditions_on_the_call(sim: Simulator) -> None:
+def test_refusing_needs_a_separate_port_and_no_conditions(sim: Simulator) -> None:
     with pytest.raises(ControlError, match="port of its own"):
         sim.control.faults(PROVIDER, "shared-port", mode="refuse")
     with pytest.raises(ControlError, match="refuse cannot depend on the call"):

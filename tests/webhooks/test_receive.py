@@ -156,7 +156,7 @@ def test_a_bad_signature_is_401_and_stores_nothing(queue: Queue, headers: dict[s
     assert queue.bodies == []
 
 
-def test_a_credential_without_a_key_believes_nobody(queue: Queue) -> None:
+def test_a_credential_without_a_key_refuses_every_webhook(queue: Queue) -> None:
     assert post(BODY, credential="second")[0] == 401
     assert queue.bodies == []
 
@@ -286,9 +286,7 @@ class Seeing:
         ("", {"requestContext": None, "rawQueryString": None}, "https:///webhooks/sendgrid/main"),
     ],
 )
-def test_readers_are_told_the_url_that_the_provider_knows_and_nobody_else_tells_it(
-    public_url: str, event: dict[str, Any], url: str
-) -> None:
+def test_readers_get_the_providers_url_from_the_server_only(public_url: str, event: dict[str, Any], url: str) -> None:
     seeing = Seeing()
     using = replace(USING, settings=replace(SETTINGS, public_url=public_url), reader=lambda _: seeing)
     params = {"provider": "sendgrid", "credential_id": "main"}

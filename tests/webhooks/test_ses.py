@@ -70,7 +70,7 @@ def test_a_topic_of_somebody_else_is_refused() -> None:
     assert queue.bodies == []
 
 
-def test_the_reader_gets_a_transport_of_its_own() -> None:
+def test_the_reader_gets_a_separate_transport() -> None:
     env = {contracts.ENV_SETTINGS: SETTINGS.dumps(), contracts.ENV_FEEDBACK_QUEUE_URL: "https://sqs.x/feedback"}
     built = build(env, lambda _: None)
     reader = built.reader_of("ses", "ses-main")

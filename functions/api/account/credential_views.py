@@ -12,10 +12,10 @@ from shared.domain.lanes.state import CredentialState
 
 
 class BreakerView(View):
-    """Whether a provider is used, or left alone because its calls failed."""
+    """Whether a provider is used, or avoided because its calls failed."""
 
     state: Literal["closed", "open", "half_open"] = Field(
-        description="closed: used. open: left alone. half_open: a few messages probe whether it works again."
+        description="closed: used. open: avoided. half_open: a few messages test whether it works again."
     )
     reason: str | None = Field(description="Code of the failure that opened it; null while it is closed.")
     since: Time | None = Field(description="When it was opened, or closed again; null if it never opened.")

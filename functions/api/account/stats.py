@@ -22,11 +22,11 @@ def days(call: Call[StatsQuery, Nothing]) -> Answer:
     try:
         first = query.from_ or last - timedelta(days=DEFAULT_DAYS - 1)
     except OverflowError:
-        raise invalid("to", "Too early a day.") from None
+        raise invalid("to", "The day is too early.") from None
     if first > last:
-        raise invalid("from", "The first day comes after the last.")
+        raise invalid("from", "The first day must not be after the last.")
     if (last - first).days >= MAX_DAYS:
-        raise invalid("from", f"At most {MAX_DAYS} days.")
+        raise invalid("from", f"Ask for at most {MAX_DAYS} days.")
     found = call.services.stats.days(call.key.namespace, first, last)
     by = frozenset(query.by or ())
     return DayPage(items=[day_view(d, by) for d in found], next_cursor=None).answer()
@@ -38,7 +38,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         path="/stats",
         name="getStats",
         tag="Stats",
-        summary="What became of the messages accepted on each day",
+        summary="The outcome of the messages accepted on each day",
         scope=Scope.READ,
         handler=days,
         query=StatsQuery,

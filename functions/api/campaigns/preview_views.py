@@ -18,11 +18,11 @@ class Hint(View):
 
     character: str
     offset: int = Field(description="Characters before its first appearance.")
-    instead: str | None = Field(description="What says the same in GSM 7, may be empty; null if nothing does.")
+    instead: str | None = Field(description="A replacement in GSM 7, which can be empty; null if there is none.")
 
 
 class SmsView(View):
-    """What a text costs."""
+    """The cost of a text message."""
 
     encoding: Literal["gsm7", "ucs2"]
     characters: int

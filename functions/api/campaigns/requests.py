@@ -32,7 +32,7 @@ Value = Annotated[
 
 
 class Saying(Input):
-    """What a campaign says, with `{{ placeholders }}`."""
+    """A campaign's content, with `{{ placeholders }}`."""
 
     subject: Line | None = Field(None, description="E-mail: needed, one line.")
     body: Text = Field(description="E-mail: HTML. SMS: plain text.")
@@ -64,10 +64,10 @@ class NewCampaign(Input):
         }
     )
 
-    name: Name = Field(description="For the owner; nobody else sees it.")
+    name: Name = Field(description="For the owner. Recipients do not see it.")
     channel: Channel
-    credential_id: Id | None = Field(None, description="What it is sent through; by default the channel's first.")
-    template: Saying | None = Field(None, description="What it says; this or `template_id`.")
+    credential_id: Id | None = Field(None, description="The credential; by default the channel's first.")
+    template: Saying | None = Field(None, description="The content; give this or `template_id`.")
     template_id: Id | None = Field(None, description="A stored template, which is copied.")
     template_version: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         None, description="Of the stored template; by default the latest."
@@ -79,9 +79,9 @@ class NewCampaign(Input):
     @model_validator(mode="after")
     def _one(self) -> "NewCampaign":
         if (self.template is None) == (self.template_id is None):
-            raise ValueError("Either template or template_id is needed")
+            raise ValueError("Give either `template` or `template_id`")
         if self.template_version is not None and self.template_id is None:
-            raise ValueError("template_version needs template_id")
+            raise ValueError("Give `template_id` with `template_version`")
         return self
 
 
@@ -94,7 +94,7 @@ class CampaignChange(Input):
 
 
 class NewSaying(Input):
-    """What a campaign says from now on: a template, or a stored one."""
+    """A campaign's new content: a template, or a stored one."""
 
     subject: Line | None = None
     body: Text | None = Field(None, description="E-mail: HTML. SMS: plain text. This or `template_id`.")
@@ -108,11 +108,11 @@ class NewSaying(Input):
     def _one(self) -> "NewSaying":
         said = [self.subject, self.body, self.text, self.from_, self.reply_to]
         if self.template_id is None and self.template_version is not None:
-            raise ValueError("template_version needs template_id")
+            raise ValueError("Give `template_id` with `template_version`")
         if self.template_id is None and self.body is None:
-            raise ValueError("Either body or template_id is needed")
+            raise ValueError("Give either `body` or `template_id`")
         if self.template_id is not None and any(x is not None for x in said):
-            raise ValueError("A stored template is taken as it is")
+            raise ValueError("A stored template cannot be changed here. Leave out its other fields")
         return self
 
 
@@ -136,7 +136,7 @@ class ListOptions(Query):
     """How a list in the request is read."""
 
     duplicates: Literal["keep", "drop"] = Field(
-        "keep", description="Recipients that stand in an earlier row: send again (and report), or leave out."
+        "keep", description="Recipients that an earlier row has: send again (and report), or leave out."
     )
     region: Region | None = Field(
         None, description="ISO 3166: country of numbers without a country code. Default: the account's."
@@ -147,7 +147,7 @@ class NewUpload(Input):
     """How the list that is uploaded is read."""
 
     duplicates: Literal["keep", "drop"] = Field(
-        "keep", description="Recipients that stand in an earlier row: send again (and report), or leave out."
+        "keep", description="Recipients that an earlier row has: send again (and report), or leave out."
     )
     region: Region | None = Field(
         None, description="ISO 3166: country of numbers without a country code. Default: the account's."
@@ -177,8 +177,8 @@ class TestMessage(Input):
     params: dict[Annotated[str, Field(max_length=255)], Cell] = Field(
         default_factory=dict,
         max_length=MAX_PARAMS,
-        description="The variables' values, by name. A variable that is left out is empty. A name that "
-        "neither the template nor the list has is refused.",
+        description="The variables' values, by name. A missing variable is empty. Names that "
+        "neither the template nor the list has are refused.",
     )
 
 

@@ -47,7 +47,7 @@ def _campaign(call: Call[Nothing, NewCampaign]) -> Campaign:
     elif body.template is not None:
         message = message_of(call, channel, body.template, "template.")
     else:
-        raise invalid("template", "Either template or template_id is needed.")
+        raise invalid("template", "Give either `template` or `template_id`.")
     now = int(call.services.clock.now() * 1000)
     return Campaign(
         id=new_id(now),
@@ -178,7 +178,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         path="/campaigns/{id}",
         name="getCampaign",
         tag="Campaigns",
-        summary="What a campaign says, and where it stands",
+        summary="A campaign's content and state",
         scope=Scope.READ,
         handler=read,
         query=Nothing,

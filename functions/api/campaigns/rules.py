@@ -69,7 +69,7 @@ def refused(found: Refused | Refusal) -> Problem:
     if isinstance(found, Refusal):
         return Problem(found.value)
     if found.reason is Reason.TOO_LATE:
-        return invalid("scheduled_at", "A list is sent within 30 days of its upload.")
+        return invalid("scheduled_at", "Choose a time within 30 days of the upload.")
     return Problem(found.reason.value, errors=found.errors)
 
 
@@ -93,7 +93,7 @@ def by_name(field: str, values: Mapping[str, str]) -> dict[str, str]:
     """Return a recipient's values by the names of their columns, trimmed and in lower case; Problem if two are one."""
     found = {column_name(name): value for name, value in values.items()}
     if len(found) < len(values):
-        raise invalid(field, "Two of its names differ by blanks or case alone.")
+        raise invalid(field, "Two names differ only by spaces or case.")
     return found
 
 
@@ -118,7 +118,7 @@ def chosen(call: Call[Any, Any], channel: str, given: _Chosen) -> StoredTemplate
         return None
     found = owned_template(call, given.template_id, given.template_version)
     if found.channel != channel:
-        raise invalid("template_id", f"The template is not one for {channel}.")
+        raise invalid("template_id", f"The template is for another channel than {channel}.")
     if found.message.sender is not None:
         accepted(call.services.intake.sender(call.key.account, found.message.sender.address, "template_id"))
     return found

@@ -196,7 +196,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         path="/campaigns/{id}/stats",
         name="getCampaignStats",
         tag="Campaigns",
-        summary="What became of all its messages",
+        summary="The outcome of all its messages",
         scope=Scope.READ,
         handler=stats,
         query=Nothing,
@@ -209,7 +209,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         path="/campaigns/{id}/messages",
         name="listCampaignMessages",
         tag="Campaigns",
-        summary="What became of each recipient",
+        summary="The outcome for each recipient",
         description="List after list, in list order. With a filter a page may be short, even empty, and still carry a "
         "cursor.",
         scope=Scope.READ,
@@ -239,8 +239,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="retryCampaign",
         tag="Campaigns",
         summary="Send again what failed or was never sent",
-        description="Of every job that is LOGGED; those that run go on. 409 `stopping` as long as one is being "
-        "stopped. 202: a large one is made ready meanwhile.",
+        description="Retries every LOGGED job of the campaign. Running jobs are not "
+        "affected. Returns 409 `stopping` while a job is being stopped. 202: a large one is made ready meanwhile.",
         scope=Scope.SEND,
         handler=retry,
         query=Nothing,
@@ -254,8 +254,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="resumeCampaign",
         tag="Campaigns",
         summary="Send what was never sent",
-        description="Of every job that is LOGGED; those that run go on. 409 `stopping` as long as one is being "
-        "stopped.",
+        description="Retries every LOGGED job of the campaign. Running jobs are not "
+        "affected. Returns 409 `stopping` while a job is being stopped.",
         scope=Scope.SEND,
         handler=resume,
         query=Nothing,
@@ -268,8 +268,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         path="/campaigns/{id}/override-bounce-guard",
         name="overrideBounceGuard",
         tag="Campaigns",
-        summary="Send whatever bounces",
-        description="For good. What the guard has stopped is resumed by the owner.",
+        summary="Turn off the bounce guard",
+        description="Permanent. Jobs that the guard stopped stay stopped until you resume them.",
         scope=Scope.SEND,
         handler=override,
         query=Nothing,

@@ -21,7 +21,7 @@ class SentList(View):
 
 
 class CampaignJobs(View):
-    """What became of a campaign's jobs."""
+    """The outcome of a campaign's jobs."""
 
     campaign_id: str
     state: str
@@ -36,7 +36,7 @@ class LeftOut(View):
 
 
 class RestartedCampaign(View):
-    """What a retry or resume set going, job by job."""
+    """The effect of a retry or resume, by job."""
 
     campaign_id: str
     state: str
@@ -46,7 +46,7 @@ class RestartedCampaign(View):
 
 
 class CampaignStats(View):
-    """What became of the messages of all jobs of a campaign."""
+    """The outcome of the messages of all jobs of a campaign."""
 
     campaign_id: str
     state: str

@@ -65,7 +65,7 @@ def _single(call: Call[Nothing, TestMessage], campaign: Campaign) -> BatchReques
     recipient = _recipient(call, campaign)
     made = call.services.campaigns().previews.made(campaign, content, recipient)
     if isinstance(made.content, CannotCompose):
-        raise invalid("params", f"With these values no message can be made: {made.content.code}.")
+        raise invalid("params", f"These values do not make a message: {made.content.code}.")
     return BatchRequest(
         account=campaign.account,
         test=campaign.test,
@@ -105,8 +105,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="previewCampaign",
         tag="Campaigns",
         summary="A message as it would be sent",
-        description="To a recipient of the list, or with example values if there is no list. Its link to unsubscribe "
-        "unsubscribes nobody.",
+        description="To a recipient of the list, or with example values if there is no list. Its unsubscribe "
+        "link has no effect.",
         scope=Scope.READ,
         handler=preview,
         query=PreviewQuery,

@@ -9,7 +9,7 @@ from shared.domain.content.content import Mailbox
 
 
 class SayingView(View):
-    """What a campaign says."""
+    """A campaign's content."""
 
     subject: str | None
     body: str
@@ -85,7 +85,7 @@ class TemplatePage(View):
 
 
 class Deleted(View):
-    """It is gone."""
+    """It is removed."""
 
     deleted: bool
 

@@ -28,14 +28,14 @@ class ExportPreparing(View):
 
     state: Literal["preparing"] = "preparing"
     progress: float = Field(description="Share that is written, 0 to 1.")
-    as_of: Time = Field(description="Every row will be at least as new.")
+    as_of: Time = Field(description="Every row is at least as new.")
 
 
 class ExportReady(View):
     """The export is there."""
 
     state: Literal["ready"] = "ready"
-    url: str = Field(description="Where the file is fetched, without a key: whoever knows it may. UTF-8 CSV.")
+    url: str = Field(description="The CSV file's URL (UTF-8). It needs no key, so keep it private.")
     expires_at: Time = Field(description="Until when fetching can begin; the same call gives another URL.")
     rows: int = Field(description="Messages; the header row is not counted.")
     as_of: Time = Field(description="Every row is at least as new.")

@@ -8,7 +8,7 @@ from shared.engine.reports.message_log import LogLine
 
 
 class ProviderWord(View):
-    """A provider's later word about an attempt."""
+    """A provider's event about an attempt."""
 
     word: str
     at: Time
@@ -28,7 +28,7 @@ class AttemptView(View):
 
 
 class LogLineView(View):
-    """What is known of one message."""
+    """The state of one message."""
 
     message: str = Field(description="Its name within the batch, `chunk.index`.")
     recipient: str
@@ -38,8 +38,8 @@ class LogLineView(View):
     attempts: list[AttemptView]
     updated_at: Time
     error: str | None = Field(description="Why it is in this state: a provider's code, or one of ours.")
-    may_duplicate: bool = Field(description="An attempt whose fate is not known was followed by another.")
-    unacknowledged: bool = Field(description="Sent, and its provider has not said for too long what became of it.")
+    may_duplicate: bool = Field(description="There was another attempt after one with an unknown outcome.")
+    unacknowledged: bool = Field(description="Sent, and the event of its provider is overdue.")
 
 
 class LogPage(View):

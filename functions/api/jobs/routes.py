@@ -21,7 +21,7 @@ from shared.web.routing import AnyRoute, Nothing, Route
 KINDS: Final = ("batch", "campaign")
 """Kinds of jobs that there are; each has its own place in the index."""
 
-SEEN: Final = "A test key sees the jobs of test keys alone, a live key all."
+SEEN: Final = "A test key sees only the jobs of test keys, a live key all."
 
 Handler = Callable[[Call[Any, Any]], Answer]
 

@@ -44,7 +44,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="listSchedules",
         tag="Schedules",
         summary="Jobs that wait for their time, soonest first",
-        description="A test key sees the jobs of test keys alone. A page is full or the last one, unless thousands of "
+        description="A test key sees only the jobs of test keys. A page is full or the last one, unless thousands of "
         "jobs between were stopped.",
         scope=Scope.READ,
         handler=waiting,
@@ -59,7 +59,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="deleteSchedule",
         tag="Schedules",
         summary="Stop a job that still waits for its time",
-        description="Nothing of it has been sent, and nothing is. 409 `already_started` if it no longer waits.",
+        description="Cancels the job. None of its messages are sent. Returns 409 "
+        "`already_started` if the job no longer waits.",
         scope=Scope.SEND,
         handler=withdraw,
         query=Nothing,

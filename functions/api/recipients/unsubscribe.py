@@ -125,7 +125,7 @@ ROUTES: Final = (
         path="/unsubscribe/{token}",
         name="showUnsubscription",
         summary="A page that asks whether to unsubscribe",
-        description="It changes nothing: programs follow links, too.",
+        description="It changes nothing, because programs also follow links.",
         handler=_step(ask),
         answers=("text/html",),
     ),

@@ -147,7 +147,7 @@ def _cell(value: Value) -> str:
     if value is None:
         return ""
     if isinstance(value, float) and not math.isfinite(value):
-        raise invalid("recipients", "A number is not finite.")
+        raise invalid("recipients", "A number must be finite.")
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -158,7 +158,7 @@ def _region(call: Call[Any, Any], campaign: Campaign, wanted: str | None) -> str
     try:
         number_reader(wanted)
     except ValueError:
-        raise invalid("region", "There is no such country.") from None
+        raise invalid("region", "Use a country code of ISO 3166, such as DE.") from None
     return wanted if channel_of(campaign.channel).numbers else ""
 
 
@@ -203,7 +203,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         path="/campaigns/{id}/uploads/{upload_id}",
         name="getUpload",
         tag="Campaigns",
-        summary="Where a list stands, and what is wrong with its rows",
+        summary="A list's state, and the problems of its rows",
         scope=Scope.READ,
         handler=read,
         query=Paging,

@@ -22,7 +22,7 @@ class PlaceView(View):
 
 
 class TakenList(View):
-    """A list that came in the request, and will be read."""
+    """A list from the request that is read next."""
 
     campaign_id: str
     upload_id: str
@@ -30,7 +30,7 @@ class TakenList(View):
 
 
 class RowProblem(View):
-    """What is wrong with a row: `duplicate` says that it is sent again, or left out."""
+    """A row's problem. With `duplicate`, the row is sent again or left out."""
 
     row: int = Field(description="From 1, below the header.")
     code: str

@@ -157,7 +157,7 @@ class StoredTemplate:
 
 
 class UploadState(StrEnum):
-    """Where a list stands on its way."""
+    """The state of a list."""
 
     WAITING = "waiting"
     """Its file is awaited."""

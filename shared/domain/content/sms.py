@@ -61,7 +61,7 @@ _PLAIN: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """What a text costs.
+    """The cost of a text message.
 
     Attributes:
         encoding: GSM 7 unless a character forces UCS-2.

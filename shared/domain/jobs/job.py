@@ -36,7 +36,7 @@ class StopReason(StrEnum):
 
 
 class OnAmbiguous(StrEnum):
-    """What to do with a message whose fate is not known: wait for proof, or risk a duplicate."""
+    """How to treat a message with an unknown outcome: wait for proof, or risk a duplicate."""
 
     HOLD = "hold"
     FAIL_OVER = "fail_over"

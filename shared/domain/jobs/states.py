@@ -66,7 +66,7 @@ OPEN: Final = frozenset({Cell.QUEUED, Cell.RETRY, Cell.CLAIMED})
 
 
 class MessageState(StrEnum):
-    """What clients see of a message."""
+    """A message as clients see it."""
 
     QUEUED = "queued"
     SENDING = "sending"
@@ -78,7 +78,7 @@ class MessageState(StrEnum):
 
 
 class Status(StrEnum):
-    """The narrow word of logs and daily stats."""
+    """The detailed status in logs and daily stats."""
 
     QUEUED = "queued"
     SUCCESS = "success"

@@ -206,7 +206,7 @@ class Ingest:
 
     def _repeat(self, row: Row) -> None:
         if self._duplicates < MAX_KEPT:
-            self._problems.append(BadRow(row.number, DUPLICATE, "The recipient stands in an earlier row, too."))
+            self._problems.append(BadRow(row.number, DUPLICATE, "An earlier row has the same recipient."))
         self._duplicates += 1
 
     def _cut(self, after: Position, *, everything: bool) -> list[PackedChunk]:

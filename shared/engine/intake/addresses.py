@@ -47,7 +47,7 @@ def copies_of(
     """Return (field, address) of cc and bcc, each address once: a provider refuses one that a call has twice."""
     given = [(field, text) for field, text in fields if text is not None]
     if given and len(recipients) != 1:
-        faults = (FieldFault(field, "Only with exactly one recipient.") for field, _ in given)
+        faults = (FieldFault(field, "Use this field only with exactly one recipient.") for field, _ in given)
         raise Decline("cc_needs_one_recipient", *faults)
     seen = {r.key for r in recipients if isinstance(r, Address)}
     out: list[tuple[str, Address]] = []

@@ -52,7 +52,7 @@ class Intake:
     def batch(self, asked: SendRequest) -> BatchRequest:
         """Return what the engine accepts; reads senders and suppressions, writes nothing."""
         if not asked.html and not asked.text:
-            raise invalid("body", "At least one of body and text is needed.")
+            raise invalid("body", "Give at least one of `body` and `text`.")
         not_before = routes.begin_at(asked.scheduled_at, self._clock.now())
         sender = address_of("from", asked.sender)
         self._check_sender(asked.account, sender, "from")
@@ -62,10 +62,10 @@ class Intake:
         codes = self._codes(asked, [*found.recipients, *(a for _, a in copies)])
         for field, copy in copies:
             if copy.key in codes:
-                raise invalid(field, "An address is suppressed.")
+                raise invalid(field, "An address in this field is suppressed.")
         recipients = tuple(_recipient(r, codes) for r in found.recipients)
         if all(r.skip for r in recipients):
-            raise Decline("no_valid_recipient", FieldFault("to", "Nobody is left to send to."))
+            raise Decline("no_valid_recipient", FieldFault("to", "No recipient is left."))
         return BatchRequest(
             account=asked.account,
             test=asked.test,
@@ -161,7 +161,7 @@ class Intake:
         if check.suspended:
             raise Decline("account_suspended")
         if not check.allowed:
-            raise Decline("from_not_allowed", FieldFault(field, "Not on the account's list of senders."))
+            raise Decline("from_not_allowed", FieldFault(field, "This sender is not on the account's list."))
 
     def _codes(self, asked: SendRequest, found: Sequence[Address | Invalid]) -> dict[str, str]:
         """Return who is not to be sent to, by normalised key, and the code of each; the weightier of two."""

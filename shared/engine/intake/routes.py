@@ -24,7 +24,7 @@ def begin_at(wanted: datetime | None, now: float) -> int:
         return 0
     if not now - PAST <= wanted.timestamp() <= now + FUTURE:
         moment = datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds")
-        raise invalid("scheduled_at", f"A time from now on, within a year; it is {moment}.")
+        raise invalid("scheduled_at", f"Choose a time from now on and within a year. It is {moment}.")
     return int(wanted.timestamp() * 1000)
 
 
@@ -42,14 +42,14 @@ def route_of(asked: SendRequest, channel: str, settings: Settings) -> tuple[str,
     else:
         for name in asked.route:
             if name not in declared:
-                raise Decline("credential_not_found", FieldFault("route", "Not a credential open to the account."))
+                raise Decline("credential_not_found", FieldFault("route", "This account may not use the credential."))
             if declared[name].channel != channel:
                 raise invalid("route", "A credential is of another channel.")
         route = tuple(asked.route)
     if asked.test:
         return (TEST_CREDENTIAL,)
     if not route:
-        raise Decline("no_route", FieldFault("route", "No credential is open to the account."))
+        raise Decline("no_route", FieldFault("route", "This account may not use any credential of the channel."))
     return route
 
 
@@ -80,13 +80,13 @@ def credential_of(account: str, channel: str, wanted: str | None, settings: Sett
     mine = {c.id: c for c in settings.credentials if c.open_to(account) and c.channel == channel}
     if wanted is not None and wanted not in mine:
         if any(c.id == wanted and c.open_to(account) for c in settings.credentials):
-            raise invalid("credential_id", f"The credential is not one for {channel}.")
-        raise Decline("credential_not_found", FieldFault("credential_id", "Not a credential open to the account."))
+            raise invalid("credential_id", f"The credential does not send {channel}.")
+        raise Decline("credential_not_found", FieldFault("credential_id", "This account may not use the credential."))
     if test:
         return TEST_CREDENTIAL
     first = next((c for c in (*settings.routes.get(channel, ()), *mine) if c in mine), None)
     found = wanted or first
     if found is None:
-        fault = FieldFault("credential_id", "No credential for the channel is open to the account.")
+        fault = FieldFault("credential_id", "This account may not use any credential of the channel.")
         raise Decline("no_route", fault)
     return found

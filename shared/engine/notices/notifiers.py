@@ -167,7 +167,7 @@ class NotifierDesk:
                 raise invalid(f"route.{channel}", f"A channel is one of {', '.join(CHANNELS)}.")
             for credential in route:
                 if credential not in mine:
-                    fault = FieldFault(f"route.{channel}", "Not a credential open to the account.")
+                    fault = FieldFault(f"route.{channel}", "This account may not use the credential.")
                     raise Decline("credential_not_found", fault)
                 if mine[credential] != channel:
                     raise invalid(f"route.{channel}", "A credential is one of another channel.")

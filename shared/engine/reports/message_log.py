@@ -58,7 +58,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """What is known of one message.
+    """The state of one message.
 
     Attributes:
         providers: one key per provider of the route, true = tried.

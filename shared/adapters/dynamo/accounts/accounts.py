@@ -127,7 +127,7 @@ class Accounts(ApiKeys):
             by: the actor, for the audit log.
 
         Returns:
-            False if it was suspended already; its reason stays.
+            False if it is already suspended; its reason stays.
 
         Raises:
             UnknownAccount: there is no such account.
