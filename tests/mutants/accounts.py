@@ -51,8 +51,8 @@ ACCOUNTS: Final = (
         "test keys take the requests of live ones",
         9,
         "shared/web/authentication.py",
-        "wait = accounts.take(key.account, test=key.test)",
-        "wait = accounts.take(key.account)",
+        "_limit(accounts.take(key.account, test=key.test))",
+        "_limit(accounts.take(key.account, test=False))",
         f"{LOOPS}::test_a_test_key_in_a_loop_does_not_keep_live_keys_from_asking",
     ),
     Mutant(

@@ -107,18 +107,36 @@ class NotifierDesk:
 
     @as_value
     def change(self, found: Notifier, draft: NotifierDraft, *, by: str) -> Notifier:
-        """Change settings. Those that the draft leaves out stay."""
+        """Change settings. Those that the draft leaves out stay.
+
+        Args:
+            found: as read.
+            draft: the new settings.
+            by: the actor, for the audit log.
+        """
         return self._change(found, lambda old: self._with(old, draft), Act.NOTIFIER_CHANGED, by)
 
     @as_value
     def switch(self, found: Notifier, *, disabled: bool, by: str) -> Notifier:
-        """Disable or enable a notifier; its stored notices are still delivered."""
+        """Disable or enable a notifier; its stored notices are still delivered.
+
+        Args:
+            found: as read.
+            disabled: whether it is to be disabled.
+            by: the actor, for the audit log.
+        """
         act = Act.NOTIFIER_DISABLED if disabled else Act.NOTIFIER_ENABLED
         return self._change(found, lambda old: replace(old, disabled=disabled), act, by)
 
     @as_value
     def rotate(self, found: Notifier, *, until: int, by: str) -> NewLogin:
-        """Give a notifier a second password; the present one ends at `until` (Unix ms)."""
+        """Give a notifier a second password; the present one ends at `until` (Unix ms).
+
+        Args:
+            found: as read.
+            until: when the present password ends, Unix milliseconds.
+            by: the actor, for the audit log.
+        """
         password = new_password()
 
         def add(old: Notifier) -> Notifier:

@@ -40,6 +40,11 @@ class DynamoInboxes:
         """Store a payload under the next number.
 
         A large one is in the bucket under a random name, so two that meet at one number do not replace each other.
+
+        Args:
+            notifier: the notifier's id.
+            body: the payload's bytes.
+            now: Unix milliseconds.
         """
         mark = secrets.token_hex(8)
         content: Item = {"body": {"B": body}}
@@ -103,7 +108,13 @@ class DynamoInboxes:
     def advance(
         self, old: InboxState, new: InboxState, changes: Sequence[tuple[Notice | None, NoticeChange]]
     ) -> InboxStep:
-        """Write changes, entries and the checkpoint in one transaction."""
+        """Write changes, entries and the checkpoint in one transaction.
+
+        Args:
+            old: the inbox as read.
+            new: the inbox to store.
+            changes: notices as read, None for new ones, with their changes.
+        """
         while True:
             entries = [x for _, change in changes for x in change.entries]
             actions = [
