@@ -38,6 +38,10 @@ PERIOD: Final = 7.0
 """Seconds after which operators set another rate."""
 SETTLED: Final = HORIZON + 1.2
 """Seconds after which nothing is sent in slots of an older rate: they were 2 s ahead, and a window lasts a second."""
+SHARES: Final = (0.5, 0.2, 10.0, 0.0)
+"""Of the declared rate, what operators set in turns; 0: none but the declared one."""
+SLOTS: Final = 8
+"""Slots of the lowest of these rates for which one is kept at the least, so that its average can be measured."""
 MANY: Final = 1000
 """Recipients that a provider takes in one call, where calls carry as many as they may."""
 
@@ -210,14 +214,19 @@ class Operators:
         self._case = case
 
     def move(self, end: float) -> None:
-        """Set another rate every `PERIOD` seconds until the end."""
+        """Set another rate every `PERIOD` seconds until the end; after more where slots last for more than a second.
+
+        A rate that is raised counts from the end of the last slot of the one before.
+        """
         rng = random.Random(self._case.seed)  # noqa: S311 - whims
-        rate, shares = float(self._case.rate), (0.5, 0.2, 10.0, 0.0)
-        while (begun := self._clock.now()) + PERIOD < end:
-            present = rate * rng.choice([x for x in shares if rate * x != self._present()])
+        rate = float(self._case.rate)
+        slot = 1 / (rate * min(x for x in SHARES if x))
+        period, settled = (PERIOD, SETTLED) if slot <= 1 else (SLOTS * slot, SETTLED + slot)
+        while (begun := self._clock.now()) + period < end:
+            present = rate * rng.choice([x for x in SHARES if rate * x != self._present()])
             self.switches["one"] = Switches(rate=present)
-            self._clock.sleep(PERIOD)
-            self.spans.append((begun + SETTLED, begun + PERIOD, Switches(rate=present).within(rate)))
+            self._clock.sleep(period)
+            self.spans.append((begun + settled, begun + period, Switches(rate=present).within(rate)))
 
     def _present(self) -> float:
         return self.switches.get("one", AS_DECLARED).rate
@@ -358,6 +367,8 @@ def cases(seconds: Callable[[int], float], seeds: int = 1) -> list[Case]:
 
 def long(rate: int) -> float:
     """Return the seconds that `make pace` measures at a rate."""
+    if rate == 1:
+        return 600
     return 120 if rate < 100 else 60 if rate < 1000 else 30
 
 

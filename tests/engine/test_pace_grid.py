@@ -34,7 +34,9 @@ def test_workers_that_start_anew_know_nothing_and_keep_the_rate() -> None:
 
 
 @pytest.mark.promise(2)
-@pytest.mark.parametrize(("rate", "trouble", "seconds"), [(10, Trouble.ALL, 28), (150, Trouble.RESTARTS, 15)])
+@pytest.mark.parametrize(
+    ("rate", "trouble", "seconds"), [(1, Trouble.NONE, 600), (10, Trouble.ALL, 28), (150, Trouble.RESTARTS, 15)]
+)
 def test_a_rate_that_is_set_while_all_send_holds_from_the_next_window_on(
     rate: int, trouble: Trouble, seconds: float
 ) -> None:
