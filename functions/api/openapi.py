@@ -31,6 +31,12 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "id": {"type": "string", "description": "Of the resource: 26 lower-case characters.", "maxLength": 100},
     "upload_id": {"type": "string", "description": "The upload's id, from the call that created it.", "maxLength": 100},
     "message": {"type": "string", "description": "`chunk.index`, as in the log's lines.", "maxLength": 100},
+    "range": {
+        "type": "string",
+        "description": "FROM-TO, half open, both YYYYMMDD or both YYYYMMDDHHMMSS in the notifier's time zone. In days, "
+        "TO is at most today. A `Link` has its own form, in UTC.",
+        "maxLength": 40,
+    },
     "name": {"type": "string", "description": "A notifier's name.", "maxLength": 63},
     "address": {"type": "string", "description": "An e-mail address.", "maxLength": 998},
     "token": {"type": "string", "description": "The token in the link of an e-mail.", "maxLength": 1000},

@@ -9,6 +9,7 @@ from functions.api.campaigns import routes as campaigns
 from functions.api.campaigns import sending, trials
 from functions.api.jobs import exports, logs, schedules
 from functions.api.jobs import routes as jobs
+from functions.api.notices import routes as notices
 from functions.api.notifiers import routes as notifiers
 from functions.api.recipients import suppressions, unsubscribe
 from functions.api.templates import routes as templates
@@ -27,6 +28,7 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *exports.ROUTES,
     *schedules.ROUTES,
     *notifiers.ROUTES,
+    *notices.ROUTES,
     *stats.ROUTES,
     *suppressions.ROUTES,
     *unsubscribe.ROUTES,

@@ -31,7 +31,7 @@ from shared.ports.inboxes import (
     Notices,
 )
 from shared.ports.journal import Journal
-from shared.ports.notices import Notifiers
+from shared.ports.notices import Notifiers, UpdateLog
 from shared.ports.providers import (
     POSTED_AT,
     POSTED_TO,
@@ -165,6 +165,7 @@ __all__ = [
     "Target",
     "Templates",
     "Unfit",
+    "UpdateLog",
     "Uploads",
     "WebhookReader",
     "WebhookReply",

@@ -1,13 +1,14 @@
-"""Where notifiers are kept."""
+"""Where notifiers and their updates are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from shared.domain.audit import Event
     from shared.domain.notices.notifier import Contact, Notifier
+    from shared.domain.notices.updates import Marks, Span, UpdateEntry
 
 
 class Notifiers(Protocol):
@@ -56,4 +57,28 @@ class Notifiers(Protocol):
             now_ms: Unix milliseconds.
             status: it asks for updates, or for the status of a notice.
         """
+        ...
+
+
+class UpdateLog(Protocol):
+    """The updates of notifiers. Entries are written with the notices that they are about."""
+
+    def marks(self, notifier: str) -> Marks:
+        """Return how far a notifier's log is read, consistent; all 0 if it never was."""
+        ...
+
+    def close(self, notifier: str, until: int) -> None:
+        """Raise the mark `closed` (Unix ms), so that later entries have later stamps; a lower one changes nothing."""
+        ...
+
+    def collect(self, notifier: str, until: int) -> None:
+        """Raise the mark `collected` (Unix ms): the log is read up to here without a gap."""
+        ...
+
+    def purge(self, notifier: str, until: int) -> None:
+        """Raise the mark `purged` (Unix ms): notices that ended up to here are taken care of."""
+        ...
+
+    def read(self, notifier: str, span: Span) -> Iterator[UpdateEntry]:
+        """Walk the entries with stamps in a range, oldest first, consistently."""
         ...

@@ -19,6 +19,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "malformed_request": (400, "The path or query is not valid UTF-8, or the body is not valid base64."),
     "invalid_utf8": (400, "The body is not valid UTF-8. Send it as UTF-8, with its Content-Length."),
     "bad_cursor": (400, "The cursor is not from this list. Use `next_cursor` of the page before."),
+    "bad_range": (400, "Impossible range."),
     "bad_idempotency_key": (400, "An Idempotency-Key has 1 to 255 printable ASCII characters."),
     "unauthorized": (401, "Send a valid API key: Authorization: Bearer ph_live_… or ph_test_…."),
     "missing_scope": (403, "The API key does not have the scope that this call needs."),

@@ -20,11 +20,13 @@ from shared.adapters.dynamo.idempotent_replies import IdempotentReplies
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.notices.logins import Logins
 from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
+from shared.adapters.dynamo.notices.updates import DynamoUpdates
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
 from shared.engine.intake.intake import Intake
 from shared.engine.notices.notifiers import NotifierDesk
+from shared.engine.notices.updates import UpdateReader
 from tests.api.lists import Lists, as_body, build_lists
 from tests.fakes.clock import FakeClock
 from tests.fakes.links import FakeLinks
@@ -275,7 +277,9 @@ def build_api(client: Any, clock: FakeClock) -> Api:
     functions = Dynamo(client, sleep=clock.sleep, homes=tables.alone)
     notifiers = DynamoNotifiers(functions, records=records)
     notices = NoticeServices(
-        notifiers=notifiers, desk=NotifierDesk(store=notifiers, settings=world.settings, clock=clock)
+        notifiers=notifiers,
+        desk=NotifierDesk(store=notifiers, settings=world.settings, clock=clock),
+        updates=UpdateReader(log=DynamoUpdates(functions, records=records), clock=clock),
     )
     services = ApiServices(
         settings=world.settings,

@@ -90,7 +90,13 @@ class Things:
         number = next(self.turn)
         kind = {"campaigns": self.campaigns, "templates": self.templates}.get(path.split("/")[1], self.jobs)
         found = [*kind, "0" * 26][number % (len(kind) + 1)]
-        return {"id": found, "upload_id": self.uploads.get(found, "0" * 26), "message": "0.0", "name": "clinic"}
+        return {
+            "id": found,
+            "upload_id": self.uploads.get(found, "0" * 26),
+            "message": "0.0",
+            "name": "clinic",
+            "range": "20260901-20260902",
+        }
 
     def authorization(self, operation: dict[str, Any]) -> str:
         """Return the credentials that an operation takes: the account's key, or the notifier's password."""

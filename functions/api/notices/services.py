@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
+from shared.adapters.dynamo.notices.updates import DynamoUpdates
 from shared.bootstrap import Deployment
 from shared.engine.notices.notifiers import NotifierDesk
+from shared.engine.notices.updates import UpdateReader
 from shared.ports import Notifiers
 
 
@@ -14,6 +16,7 @@ class NoticeServices:
 
     notifiers: Notifiers
     desk: NotifierDesk
+    updates: UpdateReader
 
 
 def build(deployment: Deployment) -> NoticeServices:
@@ -22,4 +25,7 @@ def build(deployment: Deployment) -> NoticeServices:
     return NoticeServices(
         notifiers=notifiers,
         desk=NotifierDesk(store=notifiers, settings=deployment.settings, clock=deployment.clock),
+        updates=UpdateReader(
+            log=DynamoUpdates(deployment.dynamo, records=deployment.records_table), clock=deployment.clock
+        ),
     )

@@ -1,0 +1,124 @@
+"""The updates of notifiers on DynamoDB: one item each, one partition per notifier and UTC day.
+
+Writers put their entries in the transaction that changes the notice, with a check of the notifier's mark `closed`.
+Readers raise the mark first, then read consistently. So no entry appears behind a reader.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.notices import keys
+from shared.domain.notices.updates import LOG_DAYS, Marks, Span, UpdateEntry, day_of, days_of
+
+DAY_S: Final = 86_400
+_TEXTS: Final = ("action", "error", "message")
+
+
+def log_actions(table: str, entries: Sequence[UpdateEntry]) -> list[Item]:
+    """Return the actions that add entries within a transaction: their puts, then one check per notifier.
+
+    If one of their conditions fails, an entry's stamp is taken or is not later than what is closed: stamp anew.
+    """
+    lowest: dict[str, int] = {}
+    for entry in entries:
+        lowest[entry.notifier] = min(entry.stamp, lowest.get(entry.notifier, entry.stamp))
+    puts: list[Item] = [
+        {"Put": {"TableName": table, "Item": _item(x), "ConditionExpression": "attribute_not_exists(pk)"}}
+        for x in entries
+    ]
+    checks: list[Item] = [
+        {
+            "ConditionCheck": {
+                "TableName": table,
+                "Key": keys.marks(name),
+                "ConditionExpression": "attribute_not_exists(closed) OR closed < :stamp",
+                "ExpressionAttributeValues": {":stamp": n(stamp)},
+                "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            }
+        }
+        for name, stamp in lowest.items()
+    ]
+    return puts + checks
+
+
+class DynamoUpdates:
+    """`ports.UpdateLog` over the table `records`."""
+
+    def __init__(self, dynamo: Dynamo, *, records: str) -> None:
+        self._db = dynamo
+        self._table = records
+
+    def marks(self, notifier: str) -> Marks:
+        """Return how far a notifier's log is read, consistent."""
+        item = self._db.get(self._table, keys.marks(notifier)) or {}
+        return Marks(*(number(item, name) for name in ("closed", "collected", "purged")))
+
+    def close(self, notifier: str, until: int) -> None:
+        """Raise the mark `closed`, so that later entries have later stamps."""
+        self._raise(notifier, "closed", until)
+
+    def collect(self, notifier: str, until: int) -> None:
+        """Raise the mark `collected`: the log is read up to here without a gap."""
+        self._raise(notifier, "collected", until)
+
+    def purge(self, notifier: str, until: int) -> None:
+        """Raise the mark `purged`: notices that ended up to here are taken care of."""
+        self._raise(notifier, "purged", until)
+
+    def _raise(self, notifier: str, mark: str, until: int) -> None:
+        try:
+            self._db.call(
+                "update_item",
+                TableName=self._table,
+                Key=keys.marks(notifier),
+                UpdateExpression="SET #mark = :until",
+                ConditionExpression="attribute_not_exists(#mark) OR #mark < :until",
+                ExpressionAttributeNames={"#mark": mark},
+                ExpressionAttributeValues={":until": n(until)},
+            )
+        except ConditionFailed:
+            return  # it is as far already
+
+    def read(self, notifier: str, span: Span) -> Iterator[UpdateEntry]:
+        """Walk the entries with stamps in a range, oldest first, consistently."""
+        first, end = f"{span.start:015d}", f"{span.end:015d}"
+        for day in days_of(span):
+            yield from map(_entry, self._day(keys.updates_pk(notifier, day), first, end))
+
+    def _day(self, pk: str, first: str, end: str) -> Iterable[Item]:
+        # A place is `stamp#…`: one of the end's stamp sorts behind the bare stamp, and is left out.
+        return self._db.query(
+            self._table,
+            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :end",
+            ExpressionAttributeValues={":pk": s(pk), ":first": s(first), ":end": s(end)},
+            ConsistentRead=True,
+        )
+
+
+def _item(x: UpdateEntry) -> Item:
+    out: Item = {
+        "pk": s(keys.updates_pk(x.notifier, day_of(x.stamp))),
+        "sk": s(f"{x.stamp:015d}#{x.notice[:8]}"),
+        "notice": s(x.notice),
+        "id": s(x.id),
+        "status": s(x.status),
+        "version": n(x.version),
+        "ttl": n(x.stamp // 1000 + LOG_DAYS * DAY_S),
+    }
+    out |= {name: s(getattr(x, name)) for name in _TEXTS if getattr(x, name)}
+    return out | ({"ended": {"BOOL": True}} if x.ended else {})
+
+
+def _entry(item: Mapping[str, Any]) -> UpdateEntry:
+    return UpdateEntry(
+        notifier=item["pk"]["S"].split("#")[1],
+        notice=text(item, "notice"),
+        id=text(item, "id"),
+        stamp=int(item["sk"]["S"].partition("#")[0]),
+        status=text(item, "status"),
+        version=number(item, "version"),
+        ended="ended" in item,
+        **{name: text(item, name) for name in _TEXTS},
+    )

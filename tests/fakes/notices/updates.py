@@ -1,0 +1,59 @@
+"""The updates of notifiers in memory."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+from shared.domain.notices.updates import Marks, Span, UpdateEntry
+from tests.fakes.faults import Atomic, Tap
+
+
+class FakeUpdates:
+    """`ports.UpdateLog` in memory. `items`: entries by notifier, stamp and beginning of the notice's id."""
+
+    def __init__(self, tap: Tap | None = None, lock: AbstractContextManager[object] | None = None) -> None:
+        self.items: dict[tuple[str, int, str], UpdateEntry] = {}
+        self._marks: dict[str, Marks] = {}
+        self._atomic = Atomic("updates", lock or threading.RLock(), tap or Tap())
+
+    def closed(self, notifier: str) -> int:
+        """Return up to when a notifier's log takes no more entries, within somebody's transaction."""
+        return self._marks.get(notifier, Marks()).closed
+
+    def admits(self, entries: Sequence[UpdateEntry]) -> bool:
+        """Tell whether somebody's transaction may add entries."""
+        places = [(x.notifier, x.stamp, x.notice[:8]) for x in entries]
+        free = len(set(places)) == len(places) and not any(place in self.items for place in places)
+        return free and all(self.closed(x.notifier) < x.stamp for x in entries)
+
+    def add(self, entries: Sequence[UpdateEntry]) -> None:
+        """Add entries within somebody's transaction."""
+        self.items |= {(x.notifier, x.stamp, x.notice[:8]): x for x in entries}
+
+    def marks(self, notifier: str) -> Marks:
+        return self._atomic("marks", lambda: self._marks.get(notifier, Marks()))
+
+    def close(self, notifier: str, until: int) -> None:
+        self._raise("close", notifier, "closed", until)
+
+    def collect(self, notifier: str, until: int) -> None:
+        self._raise("collect", notifier, "collected", until)
+
+    def purge(self, notifier: str, until: int) -> None:
+        self._raise("purge", notifier, "purged", until)
+
+    def _raise(self, call: str, notifier: str, mark: str, until: int) -> None:
+        def put() -> None:
+            known = self._marks.get(notifier, Marks())
+            if getattr(known, mark) < until:
+                self._marks[notifier] = replace(known, **{mark: until})
+
+        self._atomic(call, put)
+
+    def read(self, notifier: str, span: Span) -> Iterator[UpdateEntry]:
+        def found() -> list[UpdateEntry]:
+            mine = sorted(k for k in self.items if k[0] == notifier and span.start <= k[1] < span.end)
+            return [self.items[k] for k in mine]
+
+        yield from self._atomic("read", found)
