@@ -24,6 +24,7 @@ from shared.domain.jobs.job import Policy
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import Cell
 from shared.engine.intake.accept import AcceptedJob, Acceptor, BatchRequest
+from shared.engine.lane.access import LaneStores, ProviderAccess
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.recovery import Recovery
 from shared.engine.lane.send import Sender
@@ -81,33 +82,36 @@ def left_alone(faults: dict[str, Any]) -> tuple[int, int]:
         records = FakeRecords(ledgers, breakers=breakers)
         lanes, pacer = FakeLanes(clock), FakePacer(clock)
 
-        def circuits() -> BreakerCache:
+        def breaker_cache() -> BreakerCache:
             return BreakerCache(breakers=breakers, clock=clock, rng=random.Random(1))
 
         settings = Settings("bench", credentials, {"email": (DEAD, ALIVE)})
-        acceptor = Acceptor(records=records, lanes=lanes, circuits=circuits(), settings=settings, clock=clock)
+        acceptor = Acceptor(records=records, lanes=lanes, breaker_cache=breaker_cache(), settings=settings, clock=clock)
         jobs = [_accept(acceptor) for _ in range(JOBS)]
         http = HttpClient(clock)
         threads = []
         done = threading.Event()
         for credential in credentials:
             for _ in range(WORKERS):
-                known = circuits()
+                known = breaker_cache()
                 recovery = Recovery(
-                    records=records, ledgers=ledgers, lanes=lanes, circuits=known, clock=clock, rng=random.Random(1)
-                )
-                sender = Sender(
                     records=records,
                     ledgers=ledgers,
-                    pacer=pacer,
                     lanes=lanes,
-                    provider=provider("sendgrid")(Needs(http, clock, {"api_key": KEY}, credential.base_url)),
+                    breaker_cache=known,
+                    clock=clock,
+                    rng=random.Random(1),
+                )
+                sender = Sender(
+                    stores=LaneStores(records, ledgers, pacer, lanes),
+                    access=ProviderAccess(
+                        provider("sendgrid")(Needs(http, clock, {"api_key": KEY}, credential.base_url)), CALL_SECONDS
+                    ),
                     credential=credential,
                     recovery=recovery,
-                    circuits=known,
+                    breaker_cache=known,
                     clock=clock,
                     lease_margin=30,
-                    call_timeout=CALL_SECONDS,
                 )
                 serve = (sender, lanes[credential.id], done)
                 threads += [threading.Thread(target=_serve, args=serve) for _ in range(LEASES)]

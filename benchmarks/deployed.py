@@ -91,7 +91,9 @@ def accept(settings: Settings, count: int) -> Job:
     from functions.dispatch import services  # noqa: PLC0415 - after the environment is set
 
     d = services.deployment()
-    acceptor = Acceptor(records=d.records, lanes=d.lanes, circuits=d.circuits, settings=settings, clock=d.clock)
+    acceptor = Acceptor(
+        records=d.records, lanes=d.lanes, breaker_cache=d.breaker_cache, settings=settings, clock=d.clock
+    )
     accepted = acceptor.accept(request(count))
     if not isinstance(accepted, AcceptedJob):
         raise TypeError("not accepted")

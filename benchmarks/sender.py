@@ -42,6 +42,7 @@ from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.states import Cell
 from shared.domain.lanes.pacing import pace
 from shared.engine.intake.accept import AcceptedJob, Acceptor, BatchRequest
+from shared.engine.lane.access import LaneStores, ProviderAccess
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.recovery import Recovery
 from shared.engine.lane.send import Sender
@@ -95,26 +96,30 @@ def run(messages: int, per_call: int, distance: float, *, campaign: bool = False
         records = FakeRecords(ledgers, tap)
         lanes = FakeLanes(clock)
         settings = Settings("bench", (credential,), {"email": (NAME,)})
-        circuits = BreakerCache(breakers=FakeBreakers(tap), clock=clock, rng=random.Random(1))
+        breaker_cache = BreakerCache(breakers=FakeBreakers(tap), clock=clock, rng=random.Random(1))
         recovery = Recovery(
-            records=records, ledgers=ledgers, lanes=lanes, circuits=circuits, clock=clock, rng=random.Random(1)
+            records=records,
+            ledgers=ledgers,
+            lanes=lanes,
+            breaker_cache=breaker_cache,
+            clock=clock,
+            rng=random.Random(1),
         )
         http = HttpClient(clock)
         sender = Sender(
-            records=records,
-            ledgers=ledgers,
-            pacer=FakePacer(clock, tap),
-            lanes=lanes,
-            provider=provider("sendgrid")(Needs(http, clock, {"api_key": KEY}, credential.base_url)),
+            stores=LaneStores(records, ledgers, FakePacer(clock, tap), lanes),
+            access=ProviderAccess(
+                provider("sendgrid")(Needs(http, clock, {"api_key": KEY}, credential.base_url)),
+                wire=partial(HttpWire, http),
+            ),
             credential=credential,
             recovery=recovery,
-            circuits=circuits,
+            breaker_cache=breaker_cache,
             clock=clock,
             lease_margin=30,
-            wire=partial(HttpWire, http),
             links=FakeLinks(),
         )
-        acceptor = Acceptor(records=records, lanes=lanes, circuits=circuits, settings=settings, clock=clock)
+        acceptor = Acceptor(records=records, lanes=lanes, breaker_cache=breaker_cache, settings=settings, clock=clock)
 
         def send(count: int) -> None:
             accepted = acceptor.accept(_campaign(count) if campaign else request(count))
@@ -199,8 +204,8 @@ def adapter(rounds: int = 200) -> float:
     records = FakeRecords(ledgers)
     lanes: Any = FakeLanes(clock)  # type: ignore[arg-type]
     settings = Settings("bench", (Credential(NAME, "sendgrid", "email", RATE, per_call=1),), {"email": (NAME,)})
-    circuits = BreakerCache(breakers=FakeBreakers(), clock=clock, rng=random.Random(1))
-    acceptor = Acceptor(records=records, lanes=lanes, circuits=circuits, settings=settings, clock=clock)
+    breaker_cache = BreakerCache(breakers=FakeBreakers(), clock=clock, rng=random.Random(1))
+    acceptor = Acceptor(records=records, lanes=lanes, breaker_cache=breaker_cache, settings=settings, clock=clock)
     accepted = acceptor.accept(request(500))
     if not isinstance(accepted, AcceptedJob):
         raise TypeError("not accepted")

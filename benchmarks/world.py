@@ -207,7 +207,7 @@ class World:
         """Accept a valid batch and return its job."""
         d = self.deployment
         acceptor = Acceptor(
-            records=d.records, lanes=d.lanes, circuits=d.circuits, settings=self.config, clock=self.clock
+            records=d.records, lanes=d.lanes, breaker_cache=d.breaker_cache, settings=self.config, clock=self.clock
         )
         answer = acceptor.accept(request)
         if not isinstance(answer, AcceptedJob):

@@ -295,6 +295,31 @@ class OperatedDeployment:
             ) from None
 
 
+def _on_aws(stage: str) -> OperatedDeployment:
+    """Return a stage in the operator's account."""
+    from botocore.config import Config  # noqa: PLC0415 - see above
+
+    session = _session()
+    where = os.environ.get(AWS_ENDPOINT) or f"AWS {session.region_name}"
+    options = {"config": Config(connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 3})}
+    records = os.environ.get(ENV_RECORDS_TABLE, "")
+    return OperatedDeployment(stage, where, session, options, local=False, records=records)
+
+
+def _session() -> Any:
+    """Return the boto3 session of the operator's profile."""
+    import boto3  # noqa: PLC0415 - see above
+    from botocore.exceptions import ProfileNotFound  # noqa: PLC0415
+
+    try:
+        session = boto3.Session(region_name=os.environ.get("AWS_REGION") or None)  # boto3 knows only the other name
+    except ProfileNotFound:
+        raise NotAuthorised("AWS_PROFILE names a profile that does not exist: `aws configure list-profiles`") from None
+    if session.region_name is None:
+        raise Misused("no AWS region: set AWS_REGION, or choose a profile with AWS_PROFILE")
+    return session
+
+
 def deployment(stage: str, *, aws: bool) -> OperatedDeployment:
     """Return the deployment that an operator means.
 
@@ -309,24 +334,9 @@ def deployment(stage: str, *, aws: bool) -> OperatedDeployment:
     its = local.values.get(AWS_ENDPOINT) if local is not None else None
     if local is not None and its and os.environ.get(AWS_ENDPOINT) in (None, "", its):
         return _local(stage or local.values.get(ENV_STAGE, "") or DEFAULT_STAGE, local)
-    import boto3  # noqa: PLC0415 - see above
-    from botocore.config import Config  # noqa: PLC0415
-    from botocore.exceptions import ProfileNotFound  # noqa: PLC0415
-
     if aws and os.environ.get(AWS_ENDPOINT):
         raise Misused(f"--aws, but {AWS_ENDPOINT} is set: unset it")
-    try:
-        session = boto3.Session(region_name=os.environ.get("AWS_REGION") or None)  # boto3 knows only the other name
-    except ProfileNotFound:
-        raise NotAuthorised("AWS_PROFILE names a profile that does not exist: `aws configure list-profiles`") from None
-    if session.region_name is None:
-        raise Misused("no AWS region: set AWS_REGION, or choose a profile with AWS_PROFILE")
-    where = os.environ.get(AWS_ENDPOINT) or f"AWS {session.region_name}"
-    options = {"config": Config(connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 3})}
-    records = os.environ.get(ENV_RECORDS_TABLE, "")
-    return OperatedDeployment(
-        stage or _stage_of_settings() or DEFAULT_STAGE, where, session, options, local=False, records=records
-    )
+    return _on_aws(stage or _stage_of_settings() or DEFAULT_STAGE)
 
 
 def _stage_of_settings() -> str:

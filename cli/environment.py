@@ -50,14 +50,8 @@ def local_cloud(environ: Mapping[str, str] | None = None, folder: Path | None = 
     start = folder or Path.cwd()
     named = environ.get(ENV_LOCAL)
     candidates = [start / named / "env"] if named else [f / ".local" / "env" for f in (start, *start.parents)]
-    for file in candidates:
-        try:
-            if file.is_file() and file.stat().st_uid == os.getuid():
-                found = LocalCloud(file, read_env(file))
-                break
-        except (OSError, UnicodeDecodeError):
-            continue
-    else:
+    found = next((x for x in map(_settings_in, candidates) if x is not None), None)
+    if found is None:
         return None
     for name, value in found.values.items():
         if ("_URL" in name or "://" in value) and not _is_here(value):
@@ -74,15 +68,7 @@ def api_target(environ: Mapping[str, str] | None = None, folder: Path | None = N
     environ = os.environ if environ is None else environ
     url, key = environ.get(URL, "").rstrip("/"), environ.get(API_KEY, "")
     if not (url and key):
-        local = local_cloud(environ, folder)
-        its = local.values if local else {}
-        here = its.get(URL, "").rstrip("/")
-        if not url and here and key not in ("", its.get(API_KEY)):
-            raise Misused(f"{API_KEY} is set, but not {URL}: it is not sent to the local cloud; set both, or neither")
-        if not (url or here):
-            raise Misused(f"no API address: set {URL}, or start a local cloud with `posthaste local up`")
-        if url in ("", here):
-            url, key = here, key or its.get(API_KEY, "")
+        url, key = _completed(url, key, local_cloud(environ, folder))
     if not key:
         raise Misused(f"no API key for {url}: set {API_KEY}; an operator makes one with `posthaste key create ACCOUNT`")
     if not key.isascii() or not key.isprintable() or " " in key:
@@ -122,3 +108,22 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _completed(url: str, key: str, local: LocalCloud | None) -> tuple[str, str]:
+    """Return an address and a key, what is missing of them taken from the local cloud's settings."""
+    its = local.values if local else {}
+    here = its.get(URL, "").rstrip("/")
+    if not url and here and key not in ("", its.get(API_KEY)):
+        raise Misused(f"{API_KEY} is set, but not {URL}: it is not sent to the local cloud; set both, or neither")
+    if not (url or here):
+        raise Misused(f"no API address: set {URL}, or start a local cloud with `posthaste local up`")
+    return (here, key or its.get(API_KEY, "")) if url in ("", here) else (url, key)
+
+
+def _settings_in(file: Path) -> LocalCloud | None:
+    """Return the settings in a file of ours; None if there are none that can be read."""
+    try:
+        return LocalCloud(file, read_env(file)) if file.is_file() and file.stat().st_uid == os.getuid() else None
+    except (OSError, UnicodeDecodeError):
+        return None

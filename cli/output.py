@@ -57,6 +57,10 @@ def emit(document: Any) -> None:
     print(codec.dumps(document, separators=(", ", ": ")), flush=True)
 
 
+def _cell(value: object) -> str:
+    return clean("" if value is None else value)
+
+
 def table(columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, empty: str, header: bool = True) -> None:
     """Print aligned columns. Nothing is cut, so that the output can be piped.
 
@@ -70,8 +74,8 @@ def table(columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, empty
         tell(empty)
         return
     cells = [[column.replace("_", " ") for column in columns]] if header else []
-    cells += [[clean("" if row[column] is None else row[column]) for column in columns] for row in rows]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
+    cells += [[_cell(row[column]) for column in columns] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for line in cells:
         say("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 

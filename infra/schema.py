@@ -113,6 +113,10 @@ class CredentialFields(_Model):
             raise ValueError(f"headers: {wrong[0]!r} is not X- and letters, digits and hyphens")
         if wrong := [x for x in self.domains if not DOMAIN.fullmatch(x)]:
             raise ValueError(f"domains: {wrong[0]!r} is no domain in lower case (an international one as xn--…)")
+        return self
+
+    @model_validator(mode="after")
+    def _region(self) -> Self:
         if self.region and not REGION.fullmatch(self.region):
             raise ValueError(f"region {self.region!r} is no AWS region")
         if self.configuration_set and not CONFIGURATION_SET.fullmatch(self.configuration_set):

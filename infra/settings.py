@@ -157,50 +157,9 @@ def read(
     Raises:
         SettingsError: with one line that says what is wrong and where.
     """
-    if target not in tuple(DeployTarget):
-        raise SettingsError(f"context target: {target!r} is neither aws nor local")
-    place = DeployTarget(target)
-    if simulator_url and place is not DeployTarget.LOCAL:
-        raise SettingsError("context simulator_url: only the local target has a simulator")
+    place = _place(target, simulator_url)
     parsed = _parse(raw)
-    known = providers() if known is None else known
-    credentials = []
-    for i, c in enumerate(parsed.credentials):
-        where = f"credentials[{i}]"
-        if c.provider not in known:
-            raise SettingsError(f"{where}.provider: {c.provider!r} is unknown; there are {', '.join(known) or 'none'}")
-        relay = needs_of(c.provider).transport is Transport.SMTP
-        simulated = simulator_url and not relay
-        base = f"{simulator_url.rstrip('/')}/{c.provider}/{c.id}" if simulated else c.base_url
-        credentials.append(
-            contracts.Credential(
-                id=c.id,
-                provider=c.provider,
-                channel=c.channel,
-                rate=c.rate,
-                base_url=(_relay_url if relay else _url)(f"{where}.base_url", base, place),
-                accounts=("*",) if c.accounts == "*" else tuple(c.accounts),
-                workers=c.workers or workers(c.rate),
-                per_call=c.per_call,
-                region=c.region,
-                configuration_set=_configuration_set(parsed.stage, c),
-                retired=c.retired,
-                headers=tuple(c.headers),
-                domains=tuple(c.domains),
-                shared=c.campaigns == "shared",
-            )
-        )
-    settings = contracts.Settings(
-        stage=parsed.stage,
-        credentials=tuple(credentials),
-        routes={channel: tuple(route) for channel, route in parsed.routes.items()},
-        routing={channel: how for channel, how in parsed.routing.items() if how == "ordered"},
-        public_url=_url("public_url", parsed.public_url, place),
-        jobs_days=parsed.retention.jobs_days,
-        feedback_timeout=parsed.feedback_timeout,
-        audit_days=parsed.retention.audit_days,
-        archive_days=parsed.retention.archive_days,
-    )
+    settings = _settings(parsed, place, simulator_url, providers() if known is None else known)
     reserved = parsed.reserved == "auto"
     # The local cloud's CloudFormation cannot update nested stacks.
     stacks = {c.id: c.stack for c in parsed.credentials if c.stack and place is not DeployTarget.LOCAL}
@@ -219,19 +178,79 @@ def read(
         protect=_switch("protect", protect),
         bytecode=_switch("bytecode", bytecode),
     )
+    _check_limits(deployment)
+    return deployment
+
+
+def _place(target: str, simulator_url: str) -> DeployTarget:
+    """Return where the deployment goes."""
+    if target not in tuple(DeployTarget):
+        raise SettingsError(f"context target: {target!r} is neither aws nor local")
+    place = DeployTarget(target)
+    if simulator_url and place is not DeployTarget.LOCAL:
+        raise SettingsError("context simulator_url: only the local target has a simulator")
+    return place
+
+
+def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known: Sequence[str]) -> contracts.Settings:
+    """Return what functions read of the settings."""
+    return contracts.Settings(
+        stage=parsed.stage,
+        credentials=tuple(
+            _credential(parsed.stage, f"credentials[{i}]", c, place, simulator_url, known)
+            for i, c in enumerate(parsed.credentials)
+        ),
+        routes={channel: tuple(route) for channel, route in parsed.routes.items()},
+        routing={channel: how for channel, how in parsed.routing.items() if how == "ordered"},
+        public_url=_url("public_url", parsed.public_url, place),
+        jobs_days=parsed.retention.jobs_days,
+        feedback_timeout=parsed.feedback_timeout,
+        audit_days=parsed.retention.audit_days,
+        archive_days=parsed.retention.archive_days,
+    )
+
+
+def _credential(
+    stage: str, where: str, c: CredentialFields, place: DeployTarget, simulator_url: str, known: Sequence[str]
+) -> contracts.Credential:
+    """Return one declared credential. `where`: its place in the settings, for messages."""
+    if c.provider not in known:
+        raise SettingsError(f"{where}.provider: {c.provider!r} is unknown; there are {', '.join(known) or 'none'}")
+    relay = needs_of(c.provider).transport is Transport.SMTP
+    simulated = simulator_url and not relay
+    base = f"{simulator_url.rstrip('/')}/{c.provider}/{c.id}" if simulated else c.base_url
+    return contracts.Credential(
+        id=c.id,
+        provider=c.provider,
+        channel=c.channel,
+        rate=c.rate,
+        base_url=(_relay_url if relay else _url)(f"{where}.base_url", base, place),
+        accounts=("*",) if c.accounts == "*" else tuple(c.accounts),
+        workers=c.workers or workers(c.rate),
+        per_call=c.per_call,
+        region=c.region,
+        configuration_set=_configuration_set(stage, c),
+        retired=c.retired,
+        headers=tuple(c.headers),
+        domains=tuple(c.domains),
+        shared=c.campaigns == "shared",
+    )
+
+
+def _check_limits(deployment: DeploymentSettings) -> None:
+    """Raise `SettingsError` for lanes that need too many executions, or settings that no environment can hold."""
     if deployment.reserved and deployment.concurrency > MAX_RESERVED:
         raise SettingsError(
             f"credentials: the lanes reserve {deployment.concurrency} concurrent executions in sum, "
             f"more than {MAX_RESERVED}; "
             'lower workers or set reserved to "none"'
         )
-    size = len(settings.dumps())
+    size = len(deployment.settings.dumps())
     if size > MAX_SETTINGS:
         raise SettingsError(
             f"credentials: compressed they are {size} bytes, and a function's environment has room for {MAX_SETTINGS}; "
             "open more of them to all accounts, or split them among several stages"
         )
-    return deployment
 
 
 def _switch(name: str, value: str) -> bool:
@@ -297,12 +316,16 @@ def _relay_url(where: str, value: str, target: DeployTarget) -> str:
         raise SettingsError(f"{where}: a relay is smtp://host:587, smtps://host:465 or smtp+plain://host:25")
     if parts.path.strip("/") or parts.query or parts.fragment or parts.username is not None:
         raise SettingsError(f"{where}: {parts.scheme}://… has more than scheme, host and port; the secret has the rest")
-    host = parts.hostname or ""
+    _check_relay(where, parts.scheme, parts.hostname or "", target)
+    return value.rstrip("/")
+
+
+def _check_relay(where: str, scheme: str, host: str, target: DeployTarget) -> None:
+    """Raise `SettingsError` for a relay that the local cloud, or a connection in plain text, must not use."""
     if target is DeployTarget.LOCAL and not _is_near(host, loopback=True):
         raise SettingsError(f"{where}: the local cloud relays only to this machine, not to {host!r}")
-    if parts.scheme == "smtp+plain" and not _is_near(host):
+    if scheme == "smtp+plain" and not _is_near(host):
         raise SettingsError(f"{where}: smtp+plain is for loopback and private addresses, and {host!r} is neither")
-    return value.rstrip("/")
 
 
 def _is_near(host: str, *, loopback: bool = False) -> bool:

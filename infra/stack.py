@@ -103,10 +103,7 @@ class PosthasteStack(Stack):
         if archived:
             dispatch.sweep.allow("sqs:SendMessage", on=[exports.work.queue.queue_arn])
             make.allow("s3:GetObject", "s3:PutObject", on=storage.objects(ARCHIVE))
-        ses = [c for c in deployment.settings.credentials if needs_of(c.provider).topic and not c.region]
-        if ses:
-            events = SesEvents(self, "SesEvents", deployment=deployment, credentials=ses, feedback=feedback)
-            CfnOutput(self, "SesTopicArn", value=events.topic.topic_arn)
+        self._ses_events(deployment, feedback)
         if not deployment.local:
             Monitoring(
                 self,
@@ -122,17 +119,27 @@ class PosthasteStack(Stack):
         grants.key(schedules)
         self._outputs(api, environment, deployment.settings.audit_days)
         self._refuse_what_is_too_large(deployment)
-        if deployment.reserved and not deployment.local:
+        if not deployment.local:
+            self._advise(deployment)
+
+    def _ses_events(self, deployment: DeploymentSettings, feedback: Feedback) -> None:
+        ses = [c for c in deployment.settings.credentials if needs_of(c.provider).topic and not c.region]
+        if ses:
+            events = SesEvents(self, "SesEvents", deployment=deployment, credentials=ses, feedback=feedback)
+            CfnOutput(self, "SesTopicArn", value=events.topic.topic_arn)
+
+    def _advise(self, deployment: DeploymentSettings) -> None:
+        """Say what the lanes reserve, and check the templates by the rules of cdk-nag."""
+        if deployment.reserved:
             Annotations.of(self).add_info_v2(
                 "posthaste:reserved",
                 f"the lanes reserve {deployment.concurrency} concurrent executions, and Lambda keeps 100 unreserved: "
                 'in an account that allows fewer (young ones allow 10) the deploy fails; set "reserved": "none" there '
                 "(docs/deploying.md)",
             )
-        if not deployment.local:
-            from infra import nag  # noqa: PLC0415 - a second of start-up that the local cloud need not wait for
+        from infra import nag  # noqa: PLC0415 - a second of start-up that the local cloud need not wait for
 
-            nag.check(self, deployment=deployment)
+        nag.check(self, deployment=deployment)
 
     def _lane(self, deployment: DeploymentSettings, credential: contracts.Credential) -> LaneConstruct:
         """Create a lane in its stack, which comes with its first lane. Names do not depend on where it stands."""

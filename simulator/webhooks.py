@@ -221,15 +221,19 @@ class Courier:
         self.pending += 1
         heappush(self._due, (when, self._planned, event))
 
+    def _collect(self, now: float) -> None:
+        """Take the events that are due."""
+        while self._due and (self._hurry or self._due[0][0] <= now):
+            if not self._ready:
+                self._ready_since = now
+            self._ready.append(heappop(self._due)[2])
+
     def _wake(self) -> None:
         """Move what is due to the outbox, start posts, and set the timer for what comes next."""
         settings, now = self.settings, self._clock.now()
         if settings.paused:
             return
-        while self._due and (self._hurry or self._due[0][0] <= now):
-            if not self._ready:
-                self._ready_since = now
-            self._ready.append(heappop(self._due)[2])
+        self._collect(now)
         size = min(settings.batch_events, self._provider.per_post)
         patience = settings.batch_ms / 1000
         while self._ready and (self._hurry or len(self._ready) >= size or now - self._ready_since >= patience):

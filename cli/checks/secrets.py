@@ -54,6 +54,11 @@ def read(credential: Credential, text: str) -> tuple[Mapping[str, str], list[Fin
     return fields, []
 
 
+def _half_a_pair(credential: Credential, fields: Mapping[str, str]) -> bool:
+    """Tell whether a secret has only one of two fields that make sense together."""
+    return needs_of(credential.provider).role_signs and sum(_has(fields, x) for x in PAIR) == 1
+
+
 def judge(credential: Credential, text: str, url: str, clock: Clock) -> list[Finding]:
     """Judge a credential's secret: its form, whether its sender could call, whether its webhooks would be believed.
 
@@ -69,7 +74,7 @@ def judge(credential: Credential, text: str, url: str, clock: Clock) -> list[Fin
         return found
     do = f"posthaste credential set {credential.id} (fields: {', '.join(known(credential))})"
     found += [Finding(name, Level.WARNING, says, do) for says in strange(credential, fields)]
-    if needs_of(credential.provider).role_signs and sum(_has(fields, x) for x in PAIR) == 1:
+    if _half_a_pair(credential, fields):
         says = f"of {' and '.join(PAIR)} it has one: its sender's role signs, and mail leaves this account"
         found.append(Finding(name, Level.ERROR, says, do))
     if lacking := _lacking(credential, fields, url or "https://unknown.invalid", clock):

@@ -14,6 +14,23 @@ WANTED: Final = frozenset({"BOUNCE", "COMPLAINT", "DELIVERY", "REJECT"})
 CONSOLE: Final = "in the SES console"
 
 
+def _standing(answer: Mapping[str, Any], name: str) -> list[Finding]:
+    """Return what keeps an account from sending, or may soon. `name`: of the check."""
+    found = []
+    if not answer.get("ProductionAccessEnabled"):
+        says = "the account is in the sandbox: only verified addresses get mail, 200 a day"
+        found.append(Finding(name, Level.ERROR, says, f"request production access {CONSOLE}"))
+    if not answer.get("SendingEnabled"):
+        says = "sending is switched off for the account"
+        found.append(Finding(name, Level.ERROR, says, f"see the account dashboard {CONSOLE}"))
+    status = answer.get("EnforcementStatus", "HEALTHY")
+    if status != "HEALTHY":
+        level = Level.WARNING if status == "PROBATION" else Level.ERROR
+        says = f"the account's reputation status is {status}"
+        found.append(Finding(name, level, says, f"read the reputation dashboard {CONSOLE}, and answer AWS's case"))
+    return found
+
+
 def account(answer: Mapping[str, Any], credentials: Sequence[Credential], region: str) -> list[Finding]:
     """Judge an account in a region by `sesv2.get_account`; its credentials share one sandbox and one allowance.
 
@@ -23,21 +40,7 @@ def account(answer: Mapping[str, Any], credentials: Sequence[Credential], region
         region: the AWS region, as in `eu-central-1`.
     """
     name = f"ses {region}"
-    found = []
-    if not answer.get("ProductionAccessEnabled"):
-        says = "the account is in the sandbox: only verified addresses get mail, 200 a day"
-        found.append(Finding(name, Level.ERROR, says, f"request production access {CONSOLE}"))
-    if not answer.get("SendingEnabled"):
-        found.append(
-            Finding(
-                name, Level.ERROR, "sending is switched off for the account", f"see the account dashboard {CONSOLE}"
-            )
-        )
-    status = answer.get("EnforcementStatus", "HEALTHY")
-    if status != "HEALTHY":
-        level = Level.WARNING if status == "PROBATION" else Level.ERROR
-        says = f"the account's reputation status is {status}"
-        found.append(Finding(name, level, says, f"read the reputation dashboard {CONSOLE}, and answer AWS's case"))
+    found = _standing(answer, name)
     quota = answer.get("SendQuota", {})
     rate, allowed = sum(c.rate for c in credentials), quota.get("MaxSendRate", 0.0)
     if allowed < rate:
@@ -53,6 +56,18 @@ def account(answer: Mapping[str, Any], credentials: Sequence[Credential], region
     ]
 
 
+def _unverified(known: Sequence[Mapping[str, Any]], senders: Collection[str], name: str) -> list[Finding]:
+    """Return the senders that no verified identity covers. `name`: of the check."""
+    verified = {x["IdentityName"].lower(): bool(x.get("SendingEnabled")) for x in known}
+    found = []
+    for sender in sorted(senders):
+        covering = cover(sender, verified)
+        if not any(verified[x] for x in covering):
+            says = f"{sender} is not verified{' yet' if covering else ''}: SES refuses mail from it"
+            found.append(Finding(name, Level.ERROR, says, f"verify it {CONSOLE}, with DKIM"))
+    return found
+
+
 def identities(
     known: Sequence[Mapping[str, Any]], details: Mapping[str, Mapping[str, Any]], senders: Collection[str], region: str
 ) -> list[Finding]:
@@ -65,13 +80,7 @@ def identities(
         region: of SES.
     """
     name = f"ses {region} identities"
-    verified = {x["IdentityName"].lower(): bool(x.get("SendingEnabled")) for x in known}
-    found = []
-    for sender in sorted(senders):
-        covering = cover(sender, verified)
-        if not any(verified[x] for x in covering):
-            says = f"{sender} is not verified{' yet' if covering else ''}: SES refuses mail from it"
-            found.append(Finding(name, Level.ERROR, says, f"verify it {CONSOLE}, with DKIM"))
+    found = _unverified(known, senders, name)
     for identity, detail in sorted(details.items()):
         dkim = detail.get("DkimAttributes", {})
         if not dkim.get("SigningEnabled") or dkim.get("Status") != "SUCCESS":
@@ -91,6 +100,16 @@ def cover(sender: str, identities: Collection[str]) -> list[str]:
     return [x for x in dict.fromkeys((sender, *parents)) if x in identities]
 
 
+def _published(answer: Mapping[str, Any], topic: str) -> set[str]:
+    """Return the types of events that a configuration set publishes to a topic."""
+    mine = [
+        x
+        for x in answer.get("EventDestinations", [])
+        if x.get("Enabled") and x.get("SnsDestination", {}).get("TopicArn") == topic
+    ]
+    return {kind for x in mine for kind in x.get("MatchingEventTypes", [])}
+
+
 def events(
     sets: Mapping[str, Mapping[str, Any] | None], topic: str, subscriptions: Sequence[Mapping[str, Any]], queue: str
 ) -> list[Finding]:
@@ -105,12 +124,7 @@ def events(
     name, redeploy = "ses events", ".venv/bin/npx cdk deploy, or make it as docs/providers/ses.md says"
     found = []
     for credential, answer in sorted(sets.items()):
-        mine = [
-            x
-            for x in (answer or {}).get("EventDestinations", [])
-            if x.get("Enabled") and x.get("SnsDestination", {}).get("TopicArn") == topic
-        ]
-        missing = WANTED - {kind for x in mine for kind in x.get("MatchingEventTypes", [])}
+        missing = WANTED - _published(answer or {}, topic)
         if answer is None:
             says = f"the configuration set of {credential} does not exist: SES refuses its mail"
             found.append(Finding(name, Level.ERROR, says, redeploy))

@@ -246,21 +246,23 @@ def _writes(patient: Patient) -> list[Finding]:
 def _ses(patient: Patient) -> Iterator[Finding]:
     here = str(patient.found.session.region_name)
     by_region: dict[str, list[Credential]] = {}
-    for c in patient.settings.credentials:
-        if c.provider != "ses":
-            continue
+    for c in (c for c in patient.settings.credentials if c.provider == "ses"):
         if patient.environment and own_keys(patient, c):
             yield Finding(f"ses {c.id}", Level.SKIPPED, "its secret has keys of another AWS account: check there")
         else:
             by_region.setdefault(c.region or here, []).append(c)
     for region, credentials in sorted(by_region.items()):
-        client = patient.found.client("sesv2", region, attempts=ATTEMPTS)
-        yield from ses.account(client.get_account(), credentials, region)
-        senders = _senders(patient, credentials) if patient.environment else set()
-        known = _all_identities(client)
-        covering = {x for s in senders for x in ses.cover(s, {k["IdentityName"].lower() for k in known})}
-        details = {name: client.get_email_identity(EmailIdentity=name) for name in sorted(covering)}
-        yield from ses.identities(known, details, senders, region)
+        yield from _ses_region(patient, region, credentials)
+
+
+def _ses_region(patient: Patient, region: str, credentials: Sequence[Credential]) -> Iterator[Finding]:
+    client = patient.found.client("sesv2", region, attempts=ATTEMPTS)
+    yield from ses.account(client.get_account(), credentials, region)
+    senders = _senders(patient, credentials) if patient.environment else set()
+    known = _all_identities(client)
+    covering = {x for s in senders for x in ses.cover(s, {k["IdentityName"].lower() for k in known})}
+    details = {name: client.get_email_identity(EmailIdentity=name) for name in sorted(covering)}
+    yield from ses.identities(known, details, senders, region)
 
 
 def _senders(patient: Patient, credentials: Sequence[Credential]) -> set[str]:

@@ -120,13 +120,15 @@ class Redrive:
         done = [x for x in good if x.id not in why]
         self._delete(done)
         self.tally.moved += len(done)
-        rest = [x for x in letters if x.id in why]
-        if self._discard:
-            hopeless = [x for x in rest if why[x.id] in HOPELESS]
+        self._leave([(x, why[x.id]) for x in letters if x.id in why])
+
+    def _leave(self, letters: Sequence[tuple[Letter, str]]) -> None:
+        """Leave letters, each for a reason; delete the hopeless ones if that is asked for."""
+        hopeless = [x for x, why in letters if why in HOPELESS] if self._discard else []
+        if hopeless:
             self._delete(hopeless)
             self.tally.discarded += len(hopeless)
-            rest = [x for x in rest if x not in hopeless]
-        self.tally.left += [(x, why[x.id]) for x in rest]
+        self.tally.left += [(x, why) for x, why in letters if x not in hopeless]
 
     def _delete(self, letters: Sequence[Letter]) -> None:
         """Delete what was delivered. One that is not deleted comes again, and changes nothing."""
@@ -221,13 +223,14 @@ class Again:
 
     def _do(self, batch: Batch) -> str:
         sources = self._functions.list_event_source_mappings(EventSourceArn=batch.stream)["EventSourceMappings"]
-        records = read(self._streams, batch) if sources else []
-        if not sources or records is None:
-            return NOT_WHOLE if sources else NO_STREAM
+        if not sources:
+            return NO_STREAM
+        records = read(self._streams, batch)
+        if records is None:
+            return NOT_WHOLE
         fault = ""
         for source in sources:
-            patterns = [json.loads(f["Pattern"]) for f in source.get("FilterCriteria", {}).get("Filters", [])]
-            some = [r for r in records if not patterns or any(matches(p, r) for p in patterns)]
+            some = _for_source(source, records)
             if some:
                 answer = self._invoke(source["FunctionArn"], {"Records": [event(r, batch.stream) for r in some]})
                 fault = fault or answer
@@ -250,6 +253,12 @@ class Again:
             return ""
         said = json.loads(answer["Payload"].read() or b"{}")
         return f"{self._kind} failed again ({said.get('errorType', 'no reason')}): see its log"
+
+
+def _for_source(source: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the records that an event source's filters let through."""
+    patterns = [json.loads(f["Pattern"]) for f in source.get("FilterCriteria", {}).get("Filters", [])]
+    return [r for r in records if not patterns or any(matches(p, r) for p in patterns)]
 
 
 def matches(pattern: Any, value: Any) -> bool:

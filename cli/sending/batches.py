@@ -2,6 +2,7 @@
 
 import json as codec
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -59,9 +60,7 @@ def send(
     if file and any(given.values()):
         raise Misused("give a FILE or " + ", ".join(option for option, value in given.items() if value) + ", not both")
     body = _body_of_file(file) if file else _body_of_options(sender, to_file, subject, html, text, name)
-    key = idempotency_key or secrets.token_urlsafe(24)
-    if len(key) > MAX_KEY or not key.isascii() or not key.isprintable():
-        raise Misused(f"an idempotency key has 1 to {MAX_KEY} printable ASCII characters")
+    key = _key(idempotency_key)
     api = connect(ctx)
     if verbose:
         tell(f"Idempotency-Key: {key}")
@@ -73,11 +72,7 @@ def send(
     if json:
         emit(answer)
     else:
-        skipped, duplicates = answer.get("skipped"), answer.get("duplicates")
-        parts = [counted(answer.get("recipients", 0), "recipient")]
-        parts += [f"{skipped:,} skipped"] if skipped else []
-        parts += [counted(duplicates, "duplicate")] if duplicates else []
-        say(f"batch {batch_id} accepted: {', '.join(parts)}")
+        say(f"batch {batch_id} accepted: {_amounts(answer)}")
     if follow:
         _follow(ctx, api, batch_id, json=json)
     elif not json:
@@ -125,6 +120,23 @@ def _body_of_file(name: str) -> dict[str, Any]:
     return body
 
 
+def _key(given: str) -> str:
+    """Return the idempotency key to use: the one given, or a new one."""
+    key = given or secrets.token_urlsafe(24)
+    if len(key) > MAX_KEY or not key.isascii() or not key.isprintable():
+        raise Misused(f"an idempotency key has 1 to {MAX_KEY} printable ASCII characters")
+    return key
+
+
+def _amounts(answer: Mapping[str, Any]) -> str:
+    """Return how many recipients a batch has, how many it skips, and how many were duplicates."""
+    skipped, duplicates = answer.get("skipped"), answer.get("duplicates")
+    parts = [counted(answer.get("recipients", 0), "recipient")]
+    parts += [f"{skipped:,} skipped"] if skipped else []
+    parts += [counted(duplicates, "duplicate")] if duplicates else []
+    return ", ".join(parts)
+
+
 def _body_of_options(
     sender: str, to_file: Path | None, subject: str, html: Path | None, text: Path | None, name: str
 ) -> dict[str, Any]:
@@ -132,14 +144,9 @@ def _body_of_options(
     missing = [option for option, value in wanted.items() if not value]
     if missing or to_file is None:
         raise Misused(f"give a JSON FILE, or also {', '.join(missing)}")
-    recipients = [line.strip() for line in text_of(to_file).splitlines() if line.strip()]
+    recipients = list(filter(None, map(str.strip, text_of(to_file).splitlines())))
     if not recipients:
         raise Misused(f"{to_file} names no recipients: one address per line")
-    body: dict[str, Any] = {"from": sender, "to": recipients, "subject": subject}
-    if html:
-        body["body"] = text_of(html)
-    if text:
-        body["text"] = text_of(text)
-    if name:
-        body["name"] = name
-    return body
+    texts = {"body": text_of(html) if html else "", "text": text_of(text) if text else "", "name": name}
+    optional = {field: value for field, value in texts.items() if value}
+    return {"from": sender, "to": recipients, "subject": subject, **optional}

@@ -68,7 +68,7 @@ class ApiServices:
     exports: ExportDesk
     files: Files
     logs: MessageLog
-    circuits: BreakerCache
+    breaker_cache: BreakerCache
     logins: Logins
     """Notifiers that make requests."""
     campaigns: Callable[[], "CampaignServices"]
@@ -122,7 +122,7 @@ def build(deployment: Deployment) -> ApiServices:
         acceptor=Acceptor(
             records=records,
             lanes=deployment.lanes,
-            circuits=deployment.circuits,
+            breaker_cache=deployment.breaker_cache,
             settings=deployment.settings,
             clock=clock,
             schedules=deployment.schedules,
@@ -134,7 +134,7 @@ def build(deployment: Deployment) -> ApiServices:
         logs=MessageLog(
             records=records, ledgers=ledgers, clock=clock, feedback_timeout=deployment.settings.feedback_timeout
         ),
-        circuits=deployment.circuits,
+        breaker_cache=deployment.breaker_cache,
         logins=Logins(deployment.dynamo, table, clock),
         campaigns=cache(lambda: _campaigns(deployment, control)),
         notices=cache(lambda: _notices(deployment)),

@@ -232,15 +232,10 @@ def job_view(
         ahead: seconds of its credential's slots that are reserved already.
         present: what operators have set of its credentials.
     """
-    counts = live.counts if live else public_counts(job.counts)
-    by = live.by if live else {c: dict(zip(BY_KEYS, job.by[c], strict=True)) for c in job.route}
-    left = counts["queued"] + counts["sending"]
+    found = live or _folded(job, now_ms)
+    counts = found.counts
     rate = _rate(job, settings, present or {})
     waiting = _waiting(job, counts["queued"], now_ms, paused=paused, left_alone=left_alone, held=held)
-    moving = job.state in ACTIVE or waiting == "scheduled"
-    begin = max(now_ms + 1000 * ahead, job.not_before)
-    moving = moving and waiting not in {"paused", "breaker"}
-    eta = begin + 1000 * left / rate if left and rate and moving else 0
     return JobView(
         job_id=job.id,
         batch_id=job.id if job.kind == "batch" else None,
@@ -254,16 +249,18 @@ def job_view(
         total=job.total,
         duplicates=job.duplicates,
         counts=Counts(**counts),
-        exact=live.exact if live else False,
-        unacknowledged=live.unacknowledged if live else None,
-        as_of=moment(live.as_of if live else now_ms),
-        route=[Tally(credential_id=c, provider=p, **by[c]) for c, p in zip(job.route, job.providers, strict=True)],
+        exact=found.exact,
+        unacknowledged=found.unacknowledged,
+        as_of=moment(found.as_of),
+        route=[
+            Tally(credential_id=c, provider=p, **found.by[c]) for c, p in zip(job.route, job.providers, strict=True)
+        ],
         max_attempts=job.policy.max_attempts,
         retry_on=list(job.policy.retry_on),
         deferred_after=job.policy.deferred_after if WordKind.DEFERRED in job.policy.retry_on else None,
         on_ambiguous=job.policy.on_ambiguous,
         rate=rate,
-        eta=at(int(eta)),
+        eta=at(_eta(job, counts, rate, waiting, now_ms + 1000 * ahead)),
         waiting_for=waiting,
         created_at=moment(job.created_at),
         scheduled_at=at(job.not_before),
@@ -279,13 +276,27 @@ def moment(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
 
 
+def _folded(job: Job, now_ms: int) -> LiveCounts:
+    """Return the counts that are folded into a job."""
+    by = {c: dict(zip(BY_KEYS, job.by[c], strict=True)) for c in job.route}
+    return LiveCounts(public_counts(job.counts), by, now_ms, exact=False)
+
+
+def _eta(job: Job, counts: Mapping[str, int], rate: float | None, waiting: WaitingFor | None, begin_ms: float) -> int:
+    """Return when a job will be through with its messages (Unix ms); 0 if it does not send, or none are left."""
+    left = counts["queued"] + counts["sending"]
+    moving = (job.state in ACTIVE or waiting == "scheduled") and waiting not in {"paused", "breaker"}
+    if not left or not rate or not moving:
+        return 0
+    return int(max(begin_ms, job.not_before) + 1000 * left / rate)
+
+
 def _rate(job: Job, settings: Settings, present: Mapping[str, Switches]) -> float | None:
-    known = {c.id: c.rate for c in settings.credentials}
-    declared = {c: known[c] if c in known else settings.credential(c).rate for c in job.route if c in known or job.test}
+    known = {c.id for c in settings.credentials}
+    declared = {c: settings.credential(c).rate for c in job.route if c in known or job.test}
     switches = {c: present.get(c, AS_DECLARED) for c in declared}
-    rates = [switches[c].within(rate) for c, rate in declared.items() if not switches[c].paused]
-    total = sum(rates)
-    return (min(total, job.rate) if job.rate else total) or None
+    total = sum(switches[c].within(rate) for c, rate in declared.items() if not switches[c].paused)
+    return min(total, job.rate or total) or None
 
 
 def _waiting(job: Job, queued: int, now_ms: int, *, paused: bool, left_alone: bool, held: bool) -> WaitingFor | None:
@@ -295,8 +306,8 @@ def _waiting(job: Job, queued: int, now_ms: int, *, paused: bool, left_alone: bo
         return "retry"
     if paused and job.state in ACTIVE | {JobState.READY}:
         return "paused"
-    if job.state is JobState.READY and held:
-        return "credential"
+    if job.state is JobState.READY:
+        return "credential" if held else None
     if job.state not in ACTIVE or not queued:
         return None
     return "breaker" if left_alone else "rate"

@@ -69,7 +69,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
         Metric.THROTTLED: said.throttled,
         Metric.UNKNOWN: said.unknown,
         Metric.SLOTS: said.slots,
-        Metric.BREAKER_OPENED: services.deployment().circuits.opened(),
+        Metric.BREAKER_OPENED: services.deployment().breaker_cache.opened(),
         Metric.CLOCK_SKEW: round(1000 * services.deployment().pacer.skew()),
     }
     metrics.tell(services.deployment().settings.stage, Service.SEND, figures, lane.credential)

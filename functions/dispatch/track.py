@@ -1,6 +1,6 @@
 """The feedback queue: providers' words are joined into the ledgers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from functions.dispatch import services
@@ -19,6 +19,9 @@ NAMED = 10
 MARGIN = 10.0
 """Seconds before the function's end after which no chunk is begun: a call of the one in hand may be tried again."""
 
+Post = tuple[str, list[Word]]
+"""A message of the feedback queue: its id, and the words in it."""
+
 
 def handler(event: Mapping[str, Any], context: Any) -> Answer:
     """Join all words of the batch, those of one credential together: a chunk is written once for many of them.
@@ -29,16 +32,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     logs.begin(logger, logs.invocation(context))
     d = services.deployment()
     deadline = d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN
-    messages: dict[str, list[tuple[str, list[Word]]]] = {}
-    failed: list[str] = []
-    for record in event["Records"]:
-        try:
-            credential, some = _read(d.settings, record["body"])
-        except (ValueError, KeyError, TypeError, IndexError, BadEvents):
-            logger.exception("not a feedback message", message_id=record["messageId"])
-            failed.append(record["messageId"])
-            continue
-        messages.setdefault(credential, []).append((record["messageId"], some))
+    messages, failed = _messages(d.settings, event["Records"])
     joined = foreign = later = 0
     for credential, posts in messages.items():
         words = [word for _, some in posts for word in some]
@@ -50,11 +44,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
             logger.exception("feedback failed", credential=credential, messages=len(posts))
             failed += [message for message, _ in posts]
             continue
-        left = set(tracked.left)
-        again = [message for message, some in posts if not left.isdisjoint(some)]
-        if again:
-            logger.error("words left", credential=credential, words=len(left), message_ids=again[:NAMED])
-        failed += again
+        failed += _left(credential, tracked, posts)
         _tell(d.settings, credential, tracked)
         joined, foreign, later = joined + tracked.joined, foreign + tracked.foreign, later + len(tracked.later)
     logger.info("tracked", joined=joined, foreign=foreign, later=later, failed=len(failed))
@@ -89,3 +79,27 @@ def _read(settings: Settings, body: str) -> tuple[str, list[Word]]:
         credential, some = registry.from_topic(body)
         known = any(c.id == credential and needs_of(c.provider).topic for c in settings.credentials)
         return credential, some if known else []
+
+
+def _messages(settings: Settings, records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[Post]], list[str]]:
+    """Return the messages of a batch by credential, and the ids of those that cannot be read."""
+    messages: dict[str, list[Post]] = {}
+    failed: list[str] = []
+    for record in records:
+        try:
+            credential, some = _read(settings, record["body"])
+        except (ValueError, KeyError, TypeError, IndexError, BadEvents):
+            logger.exception("not a feedback message", message_id=record["messageId"])
+            failed.append(record["messageId"])
+            continue
+        messages.setdefault(credential, []).append((record["messageId"], some))
+    return messages, failed
+
+
+def _left(credential: str, tracked: Tracked, posts: Sequence[Post]) -> list[str]:
+    """Return the ids of messages with words that were not joined."""
+    left = set(tracked.left)
+    again = [message for message, some in posts if not left.isdisjoint(some)]
+    if again:
+        logger.error("words left", credential=credential, words=len(left), message_ids=again[:NAMED])
+    return again

@@ -20,6 +20,20 @@ from infra.local.paths import ENV_LOCAL, Paths, paths
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command; return the exit code. Errors a developer can act on are shown in one message."""
+    options = _options(arguments)
+    _forget_the_developers_aws()
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return _carried_out(options, paths())
+    except LocalCloudError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the command, and what is given with it."""
     parser = argparse.ArgumentParser(prog="python -m infra.local", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     for name, meaning in (
@@ -34,29 +48,24 @@ def main(arguments: Sequence[str]) -> int:
     for parsed in (commands.choices["up"], within):
         parsed.add_argument("--lanes", type=Path, help="a JSON list of credentials beside those of cdk.json")
     within.add_argument("words", nargs=argparse.REMAINDER)
-    options = parser.parse_args(arguments)
-    _forget_the_developers_aws()
-    signal.signal(signal.SIGTERM, _interrupt)
-    where = paths()
-    try:
-        match options.command:
-            case "up":
-                _show(cloud.up(where, options.lanes))
-            case "down":
-                cloud.down(where)
-            case "status":
-                return 0 if cloud.status(where) else 1
-            case "run":
-                _run(where)
-            case "demo":
-                _demo(where)
-            case _:
-                return _with(where, [w for w in options.words if w != "--"] or ["true"], options.lanes)
-    except LocalCloudError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
+    return parser.parse_args(arguments)
+
+
+def _carried_out(options: argparse.Namespace, where: Paths) -> int:
+    """Carry out a command; return the exit code."""
+    match options.command:
+        case "up":
+            _show(cloud.up(where, options.lanes))
+        case "down":
+            cloud.down(where)
+        case "status":
+            return 0 if cloud.status(where) else 1
+        case "run":
+            _run(where)
+        case "demo":
+            _demo(where)
+        case _:
+            return _with(where, [w for w in options.words if w != "--"] or ["true"], options.lanes)
     return 0
 
 

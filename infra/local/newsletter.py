@@ -216,32 +216,40 @@ def faults(sent: SentNewsletter, found: Mapping[str, Any]) -> list[str]:
         sent: the batch.
         found: as `evidence` returns it.
     """
+    return [*_wrong_numbers(sent, found), *_wrong_recipients(sent, found)]
+
+
+def _wrong_numbers(sent: SentNewsletter, found: Mapping[str, Any]) -> list[str]:
+    """Return which numbers differ from the newsletter's."""
     by_state = Counter(row["expect"]["state"] for row in sent.rows)
+    numbers = (
+        ("recipients announced", by_state["sent"] + by_state["skipped"], sent.answer["recipients"]),
+        ("duplicates announced", by_state["duplicate"], sent.answer["duplicates"]),
+        ("skipped announced", by_state["skipped"], sent.answer["skipped"]),
+        ("log lines", by_state["sent"] + by_state["skipped"], len(found["logs"])),
+        ("log lines skipped", by_state["skipped"], sum(row["state"] == "skipped" for row in found["logs"])),
+    )
+    return [f"{what}: {expected} expected, {number} found" for what, expected, number in numbers if expected != number]
+
+
+def _handed_over(line: Mapping[str, Any]) -> bool:
+    """Tell whether a log line says that a provider has the message."""
+    return line["state"] in HANDED_OVER and any(line["providers"].values())
+
+
+def _wrong_recipients(sent: SentNewsletter, found: Mapping[str, Any]) -> list[str]:
+    """Return how many recipients were not sent their message, or not as they should be."""
     wanted = {row["expect"]["hash"]: row["expect"]["final"] for row in sent.rows if row["expect"]["state"] == "sent"}
     times = Counter(row["recipient_hash"] for row in found["accepted"])
     logs = {line["recipient_hash"]: line for line in found["logs"]}
-    over = {name for name, line in logs.items() if line["state"] in HANDED_OVER and any(line["providers"].values())}
-    wrong = [
-        f"{what}: {expected} expected, {number} found"
-        for what, expected, number in (
-            ("recipients announced", by_state["sent"] + by_state["skipped"], sent.answer["recipients"]),
-            ("duplicates announced", by_state["duplicate"], sent.answer["duplicates"]),
-            ("skipped announced", by_state["skipped"], sent.answer["skipped"]),
-            ("log lines", by_state["sent"] + by_state["skipped"], len(found["logs"])),
-            ("log lines skipped", by_state["skipped"], sum(row["state"] == "skipped" for row in found["logs"])),
-        )
-        if expected != number
-    ]
-    wrong += [
-        f"{len(names)} recipients {what}"
-        for what, names in (
-            ("were never accepted by a provider", set(wanted) - set(times)),
-            ("were accepted though nobody asked", set(times) - set(wanted)),
-            ("were accepted more than once", {name for name, n in times.items() if n > 1}),
-            ("were handed over, but their log does not say so", set(times) - over),
-            ("are logged as handed over, but were not", over - set(times)),
-            ("have a log that ends otherwise", {n for n in wanted if n in logs and logs[n]["state"] != wanted[n]}),
-        )
-        if names
-    ]
-    return wrong
+    over = {name for name, line in logs.items() if _handed_over(line)}
+    ended_otherwise = {n for n in wanted if n in logs and logs[n]["state"] != wanted[n]}
+    groups = (
+        ("were never accepted by a provider", set(wanted) - set(times)),
+        ("were accepted though nobody asked", set(times) - set(wanted)),
+        ("were accepted more than once", {name for name, n in times.items() if n > 1}),
+        ("were handed over, but their log does not say so", set(times) - over),
+        ("are logged as handed over, but were not", over - set(times)),
+        ("have a log that ends otherwise", ended_otherwise),
+    )
+    return [f"{len(names)} recipients {what}" for what, names in groups if names]

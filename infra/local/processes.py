@@ -136,6 +136,20 @@ def start(paths: Paths, name: str, command: Sequence[str], environment: Mapping[
     return process
 
 
+def _victims(paths: Paths, process: Process, grace: float) -> dict[int, str]:
+    """Ask a process to end, and wait; return pid → start time of whoever has to be killed, the process among them."""
+    started = started_at(process.pid)
+    if started is not None and started != process.started:
+        return {}
+    victims = group(process.pid)
+    if started is None:
+        return {pid: born for pid, born in victims.items() if _marked(pid, paths)}
+    victims[process.pid] = started
+    _signal(process.pid, started, signal.SIGTERM)
+    wait_for(lambda: started_at(process.pid) != started, grace)
+    return victims | {pid: born for pid, born in group(process.pid).items() if _marked(pid, paths)}
+
+
 def stop(paths: Paths, process: Process, grace: float = GRACE) -> bool:
     """End a recorded process and its group: SIGTERM to the leader, `grace` seconds, then SIGKILL to who is left.
 
@@ -147,18 +161,7 @@ def stop(paths: Paths, process: Process, grace: float = GRACE) -> bool:
     Returns:
         Whether anything had to be ended. A pid that now belongs to another process is left alone.
     """
-    started = started_at(process.pid)
-    if started is not None and started != process.started:
-        victims: dict[int, str] = {}
-    else:
-        victims = group(process.pid)
-        if started is None:
-            victims = {pid: born for pid, born in victims.items() if _marked(pid, paths)}
-        else:
-            victims[process.pid] = started
-            _signal(process.pid, started, signal.SIGTERM)
-            wait_for(lambda: started_at(process.pid) != started, grace)
-            victims |= {pid: born for pid, born in group(process.pid).items() if _marked(pid, paths)}
+    victims = _victims(paths, process, grace)
     for pid, born in victims.items():
         _signal(pid, born, signal.SIGKILL)
     wait_for(lambda: all(started_at(pid) != born for pid, born in victims.items()), grace)

@@ -1,7 +1,7 @@
 """Alarms to one topic, and the dashboard that answers whether mail is flowing."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from aws_cdk import Annotations, CfnOutput, Duration, RemovalPolicy, Stack
 from aws_cdk.aws_cloudwatch import (
@@ -32,6 +32,8 @@ from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
 from infra.settings import DeploymentSettings
 from shared import contracts, metrics
 
+C = TypeVar("C")
+
 RUNBOOKS: Final = "docs/runbooks"
 WIDTH: Final = 24
 """Columns of a dashboard."""
@@ -61,11 +63,10 @@ class Monitoring(Construct):
         self._pairs = figures.pairs(deployment)
         self._lanes: Sequence[WorkQueue | ExpressQueue] = [*(lane.work for lane in lanes), *express]
         self.topic = self._topic()
-        everything = Stack.of(self).node.find_all()
-        letters = [c.queue for c in everything if isinstance(c, DeadLetters)]
+        letters = [c.queue for c in self._all(DeadLetters)]
         special = {feedback.work, *(lane.work for lane in lanes)}
-        others = [c for c in everything if isinstance(c, WorkQueue) and c not in special]
-        functions = [c for c in everything if isinstance(c, Function)]
+        others = [c for c in self._all(WorkQueue) if c not in special]
+        functions = self._all(Function)
         senders = [f for f in functions if isinstance(f.node.scope, LaneConstruct)]
         watches = [
             *alarms.lanes(self._lanes),
@@ -81,6 +82,10 @@ class Monitoring(Construct):
         ]
         self.alarms = [self._alarm(watch) for watch in watches]
         self._dashboard(letters, [feedback.work, *others])
+
+    def _all(self, kind: type[C]) -> list[C]:
+        """Return the stack's constructs of a kind."""
+        return [c for c in Stack.of(self).node.find_all() if isinstance(c, kind)]
 
     def _topic(self) -> Topic:
         """Create the topic. CloudWatch may not use SNS's own key, so that the topic has one that says that it may."""

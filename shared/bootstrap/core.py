@@ -162,7 +162,7 @@ class Core:
         return self.settings.public_url or self.env.get(contracts.ENV_API_URL, "")
 
     @cached_property
-    def circuits(self) -> "BreakerCache":
+    def breaker_cache(self) -> "BreakerCache":
         """The credentials' circuit breakers."""
         from shared.adapters.dynamo.credentials.breakers import DynamoBreakers  # noqa: PLC0415
         from shared.engine.lane.breaker_cache import BreakerCache  # noqa: PLC0415
@@ -179,7 +179,7 @@ class Core:
             records=self.records,
             ledgers=self.ledgers,
             lanes=self.lanes,
-            circuits=self.circuits,
+            breaker_cache=self.breaker_cache,
             clock=self.clock,
             rng=self.rng,
         )

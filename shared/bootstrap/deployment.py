@@ -271,7 +271,7 @@ class Deployment(Core):
         from shared.engine.sweeper.dropped import Dropped  # noqa: PLC0415
         from shared.engine.walks import Walk, simple  # noqa: PLC0415
         from shared.engine.walks.doubts import Asking, Doubts  # noqa: PLC0415
-        from shared.engine.walks.jobs import OpenJobs  # noqa: PLC0415
+        from shared.engine.walks.jobs import JobActions, OpenJobs  # noqa: PLC0415
 
         asking = Asking(self.records, self.lanes, self._answers)
         jobs = OpenJobs(
@@ -279,10 +279,7 @@ class Deployment(Core):
             ledgers=self.ledgers,
             holds=DynamoHolds(self.dynamo, records=self.records_table, ops=self.ops_table),
             lanes=self.lanes,
-            planner=self.planner,
-            recovery=self.recovery,
-            logger=self.logger,
-            retrier=self.retrier,
+            actions=JobActions(self.planner, self.recovery, self.logger, self.retrier),
             clock=self.clock,
             asking=asking,
             slots=self._slots,

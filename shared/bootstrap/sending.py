@@ -39,7 +39,7 @@ class SendingLane:
         from shared.providers import registry  # noqa: PLC0415
 
         d = self.deployment
-        _ = d.records, d.ledgers, d.pacer, d.lanes, d.recovery, d.circuits, d.links
+        _ = d.records, d.ledgers, d.pacer, d.lanes, d.recovery, d.breaker_cache, d.links
         registry.provider(self.credential.provider)
         http = self._transport()
         needs = self._needs()
@@ -52,24 +52,19 @@ class SendingLane:
         """Return the lane's sender. `call_timeout`: seconds that a provider call may take."""
         provider = self._current()
         if self._sender is None:
+            from shared.engine.lane.access import LaneStores, ProviderAccess  # noqa: PLC0415
             from shared.engine.lane.send import Sender  # noqa: PLC0415
 
             d = self.deployment
             self._sender = Sender(
-                records=d.records,
-                ledgers=d.ledgers,
-                pacer=d.pacer,
-                lanes=d.lanes,
-                provider=provider,
+                stores=LaneStores(d.records, d.ledgers, d.pacer, d.lanes),
+                access=ProviderAccess(provider, call_timeout, self._wire, self._renewed),
                 credential=self.credential,
                 recovery=d.recovery,
-                circuits=d.circuits,
+                breaker_cache=d.breaker_cache,
                 clock=d.clock,
                 lease_margin=float(d.env[contracts.ENV_LEASE_MARGIN]),
-                call_timeout=call_timeout,
-                wire=self._wire,
                 links=d.links,
-                renew=self._renewed,
             )
         else:
             self._sender.use(provider)
@@ -87,7 +82,7 @@ class SendingLane:
             pacer=d.pacer,
             provider=self._current(),
             credential=self.credential,
-            circuits=d.circuits,
+            breaker_cache=d.breaker_cache,
             clock=d.clock,
             call_timeout=call_timeout,
             links=d.links,

@@ -55,6 +55,29 @@ class Routing(StrEnum):
     """All chunks begin at the first usable credential; the others are for failover."""
 
 
+def _document(c: Credential) -> dict[str, Any]:
+    """Return a credential as the settings hold it; what it has not is left out."""
+    optional = {
+        "region": c.region,
+        "configuration_set": c.configuration_set,
+        "retired": c.retired,
+        "headers": list(c.headers),
+        "domains": list(c.domains),
+        "shared": c.shared,
+    }
+    return {
+        "id": c.id,
+        "provider": c.provider,
+        "channel": c.channel,
+        "rate": c.rate,
+        "base_url": c.base_url,
+        "accounts": list(c.accounts),
+        "workers": c.workers,
+        "per_call": c.per_call,
+        **{name: value for name, value in optional.items() if value},
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The deployment's settings as every function sees them."""
@@ -93,25 +116,7 @@ class Settings:
         plain = json.dumps(
             {
                 "stage": self.stage,
-                "credentials": [
-                    {
-                        "id": c.id,
-                        "provider": c.provider,
-                        "channel": c.channel,
-                        "rate": c.rate,
-                        "base_url": c.base_url,
-                        "accounts": list(c.accounts),
-                        "workers": c.workers,
-                        "per_call": c.per_call,
-                        **({"region": c.region} if c.region else {}),
-                        **({"configuration_set": c.configuration_set} if c.configuration_set else {}),
-                        **({"retired": True} if c.retired else {}),
-                        **({"headers": list(c.headers)} if c.headers else {}),
-                        **({"domains": list(c.domains)} if c.domains else {}),
-                        **({"shared": True} if c.shared else {}),
-                    }
-                    for c in self.credentials
-                ],
+                "credentials": [_document(c) for c in self.credentials],
                 "routes": {k: list(v) for k, v in self.routes.items()},
                 **({"routing": self.routing} if self.routing else {}),
                 "public_url": self.public_url,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from shared.domain.times import DAY_MS
+from shared.domain.times import DAY_MS, Millis
 
 USABLE_MS: Final = 6 * DAY_MS
 """Milliseconds for which an export is given out; the bucket keeps it a day longer, for who is still fetching it."""
@@ -75,7 +75,7 @@ class Export:
     begun_at: int
     chunks: int
     ttl: int
-    until: int
+    until: Millis
     state: ExportState = ExportState.PREPARING
     job: int = 0
     chunk: int = 0
@@ -103,7 +103,7 @@ class Export:
         """Tell whether it is of these jobs in these versions, `(id, version)`."""
         return tuple(jobs) == tuple(zip(self.jobs, self.versions, strict=True))
 
-    def usable(self, jobs: Sequence[tuple[str, int]], now: int) -> bool:
+    def usable(self, jobs: Sequence[tuple[str, int]], now: Millis) -> bool:
         """Tell whether it is what somebody gets who asks for the export of these jobs now (Unix ms)."""
         if self.state is not ExportState.READY or now - self.finished_at > USABLE_MS:
             return False

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from shared.domain.times import Seconds
+
 
 class Retriable(Exception):
     """The call did not happen or its effect is not known; repeating it is safe."""
@@ -15,13 +17,13 @@ class MalformedSecret(Exception):
 class Clock(Protocol):
     """Time. `now`: Unix seconds."""
 
-    def now(self) -> float:
+    def now(self) -> Seconds:
         """Return Unix seconds."""
         ...
 
-    def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds: Seconds) -> None:
         """Wait; returns at once for zero or less."""
         ...
 
 
-Sleep = Callable[[float], None]
+Sleep = Callable[[Seconds], None]

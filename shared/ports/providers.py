@@ -6,6 +6,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar, runtime_checkable
 
+from shared.domain.times import Seconds
 from shared.ports.common import Clock
 from shared.ports.transports import Http, Response, WireRequest
 
@@ -44,7 +45,7 @@ class Provider(Protocol):
     has_feedback: bool
     """False: `sent` is final and counts as success."""
 
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:
         """Call the provider exactly once, never again, and return one outcome per target, in order.
 
         Args:
@@ -77,7 +78,7 @@ class Resolver(Protocol):
     resends: bool
     """To ask is to make the very same call again: it may be only now that the message is taken."""
 
-    def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:
+    def resolve(self, content: Content, target: Target, *, at: float, deadline: Seconds) -> Finding:
         """Find out what became of one attempt: by a look-up, or by the very same call under its idempotency key.
 
         Never raises for what a provider answers, and never makes a provider take a message a second time.
@@ -99,7 +100,7 @@ Steps = Generator[WireRequest, Response, T]
 class Stepwise(Protocol):
     """A provider whose calls are one HTTP request each."""
 
-    def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
+    def steps(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> Steps[list[Outcome]]:
         """Call as `Provider.send` does. Nothing happens before the request is asked for.
 
         Args:
@@ -150,7 +151,7 @@ POSTED_AT: Final = ":posted-at"
 class WebhookReader(Protocol):
     """The receiving half of a provider. Header names are lower-case; with them come `POSTED_TO` and `POSTED_AT`."""
 
-    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:
+    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: Seconds) -> None:
         """Check the signature over the raw body. Raises BadSignature, or Retriable.
 
         Args:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
+from shared.domain.times import Millis
 from shared.ports.suppressing import SuppressionRecords
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ class Records(SuppressionRecords, Protocol):
         self,
         job: Job,
         change: Change,
-        now: int,
+        now: Millis,
         *,
         reason: str = "",
         strict: bool = False,
@@ -299,7 +300,7 @@ class Records(SuppressionRecords, Protocol):
         """
         ...
 
-    def doubts(self, now: int) -> Iterable[str]:
+    def doubts(self, now: Millis) -> Iterable[str]:
         """Walk the LOGGED jobs with messages of unknown fate about which a provider is to be asked by now (Unix ms).
 
         A job is among them from LOG on, first after `doubt.LOOKS[0]`.
@@ -310,7 +311,7 @@ class Records(SuppressionRecords, Protocol):
         """Ask about a LOGGED job's doubts again at `at` (Unix ms), or no more; in another state it stays as it is."""
         ...
 
-    def notice_runs(self, now: int) -> Iterable[str]:
+    def notice_runs(self, now: Millis) -> Iterable[str]:
         """Walk the LOGGED runs of notices at which to look by now (Unix ms), a minute after LOG for the first time."""
         ...
 
@@ -318,7 +319,7 @@ class Records(SuppressionRecords, Protocol):
         """Look at a LOGGED run of notices again at `at` (Unix ms), or no more: then it may be archived."""
         ...
 
-    def unarchived(self, now: int, limit: int) -> Iterable[tuple[str, int]]:
+    def unarchived(self, now: Millis, limit: int) -> Iterable[tuple[str, int]]:
         """Walk the LOGGED jobs that are to be archived by now, and since when (Unix ms); of test keys there are none.
 
         A job is among them from LOG on, or, if it ends in doubt, from the last look on. `limit`: of each shard.

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
+from shared.domain.times import Millis, Seconds
+
 if TYPE_CHECKING:
     from shared.domain.content.unsubscribe import Unsubscription
     from shared.domain.jobs.ledger import Ledger
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 class Queue(Protocol):
     """A queue of messages."""
 
-    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "") -> None:
+    def send(self, bodies: Sequence[str], *, delay: Seconds = 0, group: str = "") -> None:
         """Send messages.
 
         Args:
@@ -66,7 +68,7 @@ class Reports(Protocol):
 class Lane(Protocol):
     """A lane's two queues: that of jobs of a few messages, and that of all others."""
 
-    def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "", express: bool = False) -> None:
+    def send(self, bodies: Sequence[str], *, delay: Seconds = 0, group: str = "", express: bool = False) -> None:
         """Send messages to one of the two queues.
 
         Args:
@@ -249,7 +251,7 @@ class LedgerStore(Protocol):
         ...
 
     def send_start(
-        self, job: str, chunk: int, *, lane: str, owner: str, now: int, until: int
+        self, job: str, chunk: int, *, lane: str, owner: str, now: Millis, until: Millis
     ) -> Ledger | NotDue | Expired | None:
         """Lease a chunk (L1).
 
@@ -272,7 +274,7 @@ class LedgerStore(Protocol):
         route: Sequence[str],
         suppressed: Collection[int] = (),
         expired: Collection[int] = (),
-        until: int = 0,
+        until: Millis = 0,
     ) -> tuple[Ledger, list[int]] | None:
         """Merge the last window's results and claim the next recipients (L2). None: the lease is lost.
 
@@ -383,7 +385,7 @@ class LedgerStore(Protocol):
         """
         ...
 
-    def reschedule(self, job: str, chunk: int, *, not_before: int, lane: str) -> Ledger | None:
+    def reschedule(self, job: str, chunk: int, *, not_before: Millis, lane: str) -> Ledger | None:
         """Move an idle chunk to another time or lane.
 
         Args:

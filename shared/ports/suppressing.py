@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from shared.domain.recipients.suppressions import Reach
+from shared.domain.times import Millis
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class SuppressionRecords(Protocol):
         namespace: str,
         key: str,
         reason: str,
-        now: int,
+        now: Millis,
         *,
         reach: Reach = Reach.ALL,
         job: str = "",

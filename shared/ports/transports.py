@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
+from shared.domain.times import Seconds
+
 if TYPE_CHECKING:
     from shared.domain.content.smtp import Mail, Relay, Reply
 
@@ -36,7 +38,7 @@ class Http(Protocol):
     """A transport that makes each request exactly once."""
 
     def request(
-        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
+        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: Seconds
     ) -> Response:
         """Make one request and return the answer, whatever its status. Raises NotSent or AnswerLost.
 
@@ -61,7 +63,7 @@ class Unfit(NotSent):
 class Smtp(Protocol):
     """A transport that makes each SMTP transaction exactly once."""
 
-    def submit(self, relay: Relay, mail: Mail, *, deadline: float) -> Reply:
+    def submit(self, relay: Relay, mail: Mail, *, deadline: Seconds) -> Reply:
         """Make one transaction and return the reply that decided it. Raises NotSent or AnswerLost.
 
         AnswerLost only if something of the end of the message was written: without it no server takes a message.
@@ -82,7 +84,7 @@ class WireRequest:
     url: str
     headers: Mapping[str, str]
     body: bytes | tuple[bytes, ...]
-    deadline: float
+    deadline: Seconds
 
 
 class Wire(Protocol):

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.outcomes import NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
-from shared.ports import AnswerLost, Http, NoTime, NotSent, Response, Steps, Target, WireRequest
+from shared.ports import AnswerLost, BadSignature, Http, NoTime, NotSent, Response, Steps, Target, WireRequest
 
 REF_ARG: Final = "posthaste_ref"
 TO_ARG: Final = "posthaste_to"
@@ -167,6 +167,18 @@ SMTPUTF8: Final = Rejected("smtputf8_not_supported", permanent=False, about_mess
 """Of addresses beyond ASCII for a provider that takes none: another one may."""
 
 
+def check_age(at: float, now: float, *, most: float, ahead: float = MAX_AHEAD) -> None:
+    """Check the time of a post. All in seconds; `at` and `now`: Unix.
+
+    Raises:
+        BadSignature: `too_old` or `too_new`.
+    """
+    if at < now - most:
+        raise BadSignature("too_old")
+    if at > now + ahead:
+        raise BadSignature("too_new")
+
+
 def own_words(text: str, content: Content, targets: Sequence[Target]) -> str:
     """Return an error text without addresses, quotations, and what the message contains.
 
@@ -180,15 +192,7 @@ def own_words(text: str, content: Content, targets: Sequence[Target]) -> str:
     """
     boxes = [content.sender, *content.cc, *content.bcc, *([content.reply_to] if content.reply_to else [])]
     for box in (*boxes, *(Mailbox(t.recipient.address, t.recipient.display) for t in targets)):
-        local, _, domain = box.address.rpartition("@")
-        named = [box.address, domain, *([local] if not local.isalpha() else [])]
-        if box.display:
-            escaped = box.display.replace("\\", "\\\\").replace('"', '\\"')
-            named += [f'"{box.display}"', f'"{escaped}"', f"{box.display} <"]
-        for name in sorted(filter(None, named), key=len, reverse=True):
-            text = _without(name, text)
-        if local.isalpha():
-            text = _without(local, text, before=_NAMING)
+        text = _without_box(box, text)
     if subject := content.subject.strip():
         text = _without(f'"{subject}"', text)
         rest = _without(subject, text)
@@ -337,3 +341,15 @@ def redacted(detail: str) -> str:
     if "@" in detail or "%40" in detail:
         detail = _ADDRESS.sub("<address>", detail)
     return detail[:MAX_DETAIL]
+
+
+def _without_box(box: Mailbox, text: str) -> str:
+    """Return a text without an address and its display name."""
+    local, _, domain = box.address.rpartition("@")
+    named = [box.address, domain, *([local] if not local.isalpha() else [])]
+    if box.display:
+        escaped = box.display.replace("\\", "\\\\").replace('"', '\\"')
+        named += [f'"{box.display}"', f'"{escaped}"', f"{box.display} <"]
+    for name in sorted(filter(None, named), key=len, reverse=True):
+        text = _without(name, text)
+    return _without(local, text, before=_NAMING) if local.isalpha() else text

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from shared.ports import AnswerLost, BadEvents, BadSignature, Clock, Http, NotSent, Reading, Response, Retriable
-from shared.providers._common import MAX_AHEAD, MAX_ID, keys, own_answer
+from shared.providers._common import MAX_ID, check_age, keys, own_answer
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
@@ -84,10 +84,7 @@ class SnsWebhooks:
         topic = text(message, "TopicArn")
         if topic not in topics:
             raise BadSignature("foreign_topic")
-        if at < now - MAX_AGE:
-            raise BadSignature("too_old")
-        if at > now + MAX_AHEAD:
-            raise BadSignature("too_new")
+        check_age(at, now, most=MAX_AGE)
         key = self._key(message, topic, secret.get("signing_certificate", ""), now)
         if not _holds(key, signature, signed_text(message, fields), version):
             raise BadSignature("wrong_signature")

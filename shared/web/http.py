@@ -61,20 +61,25 @@ def read(event: Mapping[str, Any], request_id: str) -> Request:
         path = path.removeprefix(f"/{stage}") or "/"
     if REPLACED in path:  # what was no UTF-8
         raise Problem("malformed_request")
-    query: dict[str, str] = {}
-    try:
-        for name, value in parse_qsl(event.get("rawQueryString") or "", keep_blank_values=True, errors="strict"):
-            query[name] = f"{query[name]},{value}" if name in query else value
-    except ValueError:
-        raise Problem("malformed_request") from None
     return Request(
         id=request_id,
         method=str(context.get("http", {}).get("method", "GET")).upper(),
         segments=tuple(part.replace("%25", "%") for part in path.strip("/").split("/")),
         headers=headers,
-        query=query,
+        query=_query(event.get("rawQueryString") or ""),
         body=_body(event, headers),
     )
+
+
+def _query(raw: str) -> dict[str, str]:
+    """Return the parameters of a query; values of one name are joined by commas."""
+    query: dict[str, str] = {}
+    try:
+        for name, value in parse_qsl(raw, keep_blank_values=True, errors="strict"):
+            query[name] = f"{query[name]},{value}" if name in query else value
+    except ValueError:
+        raise Problem("malformed_request") from None
+    return query
 
 
 def _body(event: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:

@@ -181,7 +181,10 @@ class Mailgun:
             return Answer(Reply(200, [(b"content-type", b"text/html")], b"Mailgun Magnificent API"))
         if not _authorized(request.header(b"authorization"), context.keys):
             return Answer(self.refusal(Mode.UNAUTHORIZED, 401, 0))
-        domain, what, page = path.groups()
+        return self._of_domain(request, context, *path.groups())
+
+    def _of_domain(self, request: Request, context: Context, domain: str, what: str, page: str | None) -> Answer:
+        """Answer an authorized call to one of a domain's resources. `what`: `messages` or `events`."""
         if not _DOMAIN.fullmatch(domain) or domain.startswith("unknown."):
             return Answer(_message(404, f"Domain not found: {domain}"))
         if request.method != ("POST" if what == "messages" else "GET"):
@@ -281,20 +284,35 @@ def _authorized(header: str, keys: frozenset[str]) -> bool:
 # Checks, in the order in which a request is read
 
 
-def _messages(form: Form, size: int, message_id: str, domain: str) -> list[Message]:
-    """Return the recipients of a request; raise `Wrong`."""
+def _check_options(form: Form) -> None:
+    """Raise `Wrong` for options that are too large, or a header whose name is not ASCII."""
     options = [(n, v) for n, values in form.fields.items() if n[:2] in ("o:", "h:", "v:", "t:") for v in values]
     if sum(len(n.encode()) + len(v.encode()) for n, v in options) > MAX_OPTIONS:
         raise Wrong("Send options (parameters starting with o:, h:, or v:) are limited to 16 kB total")
     for name, _ in options:
         if name.startswith("h:") and not name.isascii():
             raise Wrong(f"Header name must be pure ASCII: {name[2:]}")
+
+
+def _check_parts(form: Form) -> None:
+    """Raise `Wrong` for a request without sender, recipient, subject or body."""
     missing = [name for name in ("from", "to") if not form.first(name).strip()]
     missing += ["subject"] if "subject" not in form.fields and not form.first("template") else []
     if missing:
         raise Wrong(f"{missing[0]} parameter is missing")
     if not (form.first("text") or form.first("html") or form.first("template")):
         raise Wrong("Need at least one of 'text' or 'html' parameters specified")
+
+
+def _named(form: Form, prefix: str) -> dict[str, str]:
+    """Return the last value of each field with a prefix, by the rest of its name."""
+    return {name[2:]: values[-1] for name, values in form.fields.items() if name.startswith(prefix)}
+
+
+def _messages(form: Form, size: int, message_id: str, domain: str) -> list[Message]:
+    """Return the recipients of a request; raise `Wrong`."""
+    _check_options(form)
+    _check_parts(form)
     (sender, *_) = _addresses(form, "from")
     people = {role: _addresses(form, role) for role in ROLES}
     if sum(map(len, people.values())) > MAX_RECIPIENTS:
@@ -302,10 +320,7 @@ def _messages(form: Form, size: int, message_id: str, domain: str) -> list[Messa
     variables = _variables(form)
     files = tuple(f.filename for f in form.files if f.name in ("attachment", "inline"))
     content = Content(sender, form.first("html"), form.first("text"), files, size)
-    args, headers = (
-        {name[2:]: values[-1] for name, values in form.fields.items() if name.startswith(prefix)}
-        for prefix in ("v:", "h:")
-    )
+    args, headers = _named(form, "v:"), _named(form, "h:")
     subject, everybody = form.first("subject"), ", ".join(form.fields["to"])
     messages: list[Message] = []
     for role in ROLES:

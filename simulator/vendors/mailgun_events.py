@@ -70,17 +70,7 @@ def events(request: Request, context: Context, domain: str, page: str) -> Reply:
         query = _query(text, context.at)
     except Invalid as e:
         return _reply(400, {"message": str(e)})
-    named = query.filters.get("recipient")
-    found = [
-        (line["seq"], _event(line))
-        for line in (context.accepted.all() if named is None else context.accepted.to(named))
-        if line["message_id"].endswith(f"@{domain}") and line["at"] <= context.at - context.events_late
-    ]
-    found = [(seq, event) for seq, event in found if query.takes(event)]
-    if not query.ascending:
-        found.reverse()
-    if after is not None:
-        found = [(seq, event) for seq, event in found if (seq > after if query.ascending else seq < after)]
+    found = _found(query, context, domain, after)
     shown = found[: query.limit]
     end = 2**53 if query.ascending else 0
     last = shown[-1][0] if shown else (end if after is None else after)
@@ -103,11 +93,38 @@ def _event(line: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _found(query: Query, context: Context, domain: str, after: int | None) -> list[tuple[int, dict[str, Any]]]:
+    """Return a query's events in its order, each with its number. `after`: the last one of the page before."""
+    named = query.filters.get("recipient")
+    lines = context.accepted.all() if named is None else context.accepted.to(named)
+    latest = context.at - context.events_late
+    there = [x for x in lines if x["message_id"].endswith(f"@{domain}") and x["at"] <= latest]
+    found = [(line["seq"], event) for line in there if query.takes(event := _event(line))]
+    if not query.ascending:
+        found.reverse()
+    return found if after is None else [x for x in found if _comes_after(x[0], after, ascending=query.ascending)]
+
+
+def _comes_after(seq: int, last: int, *, ascending: bool) -> bool:
+    return seq > last if ascending else seq < last
+
+
 def _query(text: str, now: float) -> Query:
     wanted = dict(parse_qsl(text, keep_blank_values=True))
     unknown = sorted(set(wanted) - FIELDS)
     if unknown:
         raise Invalid(f"unknown filter field: {unknown[0]}")
+    begin, end = _bounds(wanted, now)
+    limit = wanted.get("limit", str(DEFAULT_EVENTS))
+    if not limit.isdecimal() or not 0 < int(limit) <= MAX_EVENTS:
+        raise Invalid("'limit' parameter is not a number between 1 and 300")
+    named = {name: wanted[name] for name in wanted if name in ("event", "recipient", "message-id", "subject")}
+    filters = {name: _values(value) for name, value in named.items()}
+    return Query(begin, end, end > begin, int(limit), filters)
+
+
+def _bounds(wanted: Mapping[str, str], now: float) -> tuple[float, float]:
+    """Return where a query begins and ends, in Unix seconds."""
     begin = _time(wanted.get("begin", ""), now)
     ascending = wanted.get("ascending", "")
     if "end" in wanted:
@@ -116,14 +133,7 @@ def _query(text: str, now: float) -> Query:
         raise Invalid("either 'end' or 'ascending' must be given")
     else:
         end = float("inf") if ascending == "yes" else 0.0
-    limit = wanted.get("limit", str(DEFAULT_EVENTS))
-    if not limit.isdecimal() or not 0 < int(limit) <= MAX_EVENTS:
-        raise Invalid("'limit' parameter is not a number between 1 and 300")
-    named = {name: wanted[name] for name in wanted if name in ("event", "recipient", "message-id", "subject")}
-    filters = {name: _values(value) for name, value in named.items()}
-    if "begin" not in wanted and ascending == "yes":
-        begin = 0.0
-    return Query(begin, end, end > begin, int(limit), filters)
+    return 0.0 if "begin" not in wanted and ascending == "yes" else begin, end
 
 
 def _values(expression: str) -> frozenset[str]:

@@ -31,19 +31,16 @@ def logs(request: Request, context: Context) -> Reply:
     try:
         body = _body(request.body)
         start, end = (parsedate_to_datetime(body[name]).timestamp() for name in ("start", "end"))
-        wanted = [_term(term) for term in body.get("filter", {}).get("AND", [])]
+        wanted = _terms(body)
         pages = body.get("pagination", {})
         limit, first, rising = _paging(pages)
     except (ValueError, TypeError, KeyError, AttributeError):
         return Reply(400, list(_JSON), json.dumps({"message": "invalid request"}).encode())
     named = [values for name, values in wanted if name == "recipient"]
-    found = [
-        item
-        for line in (context.accepted.to(named[0]) if named else context.accepted.all())
-        if line["at"] <= context.at - context.events_late and start <= line["at"] <= end + 1
-        for item in [_item(line)]
-        if all(_values(item)[name] in values for name, values in wanted)
-    ]
+    lines = context.accepted.to(named[0]) if named else context.accepted.all()
+    latest = min(end + 1, context.at - context.events_late)
+    items = [_item(line) for line in lines if start <= line["at"] <= latest]
+    found = [item for item in items if _takes(wanted, item)]
     shown = (found if rising else found[::-1])[first : first + limit]
     following = {"next": str(first + limit)} if shown else {}
     answer = {
@@ -61,6 +58,15 @@ def _body(raw: bytes) -> dict[str, Any]:
     if set(body) - FIELDS:
         raise ValueError(body)
     return dict(body)
+
+
+def _takes(wanted: list[tuple[str, frozenset[str]]], item: dict[str, Any]) -> bool:
+    """Tell whether all terms hold for an item."""
+    return all(_values(item)[name] in values for name, values in wanted)
+
+
+def _terms(body: Mapping[str, Any]) -> list[tuple[str, frozenset[str]]]:
+    return [_term(term) for term in body.get("filter", {}).get("AND", [])]
 
 
 def _term(term: Mapping[str, Any]) -> tuple[str, frozenset[str]]:

@@ -277,6 +277,13 @@ def _keyed(request: Request, context: Context) -> Answer:
 # Checks, in the order in which a mail is read
 
 
+def _headers(mail: dict[str, Any]) -> dict[str, str]:
+    headers = mail.get("headers", {})
+    if not isinstance(headers, dict) or not all(isinstance(v, str) for v in headers.values()):
+        raise Wrong("Invalid `headers` field. Expected an object of strings.")
+    return headers
+
+
 def _taken(request: Request, context: Context) -> Answer:
     """Return the answer to a mail that is in order, with its recipients; raise `Wrong`."""
     mail = _mail(request.body)
@@ -288,9 +295,7 @@ def _taken(request: Request, context: Context) -> Answer:
     _addresses(mail.get("reply_to", []), "reply_to")
     if len(people["to"]) > MAX_TO:
         raise Wrong("Invalid `to` field. The maximum is 50.")
-    headers = mail.get("headers", {})
-    if not isinstance(headers, dict) or not all(isinstance(v, str) for v in headers.values()):
-        raise Wrong("Invalid `headers` field. Expected an object of strings.")
+    headers = _headers(mail)
     tags = _tags(mail.get("tags", []))
     files = tuple(_attachment(a) for a in _list(mail.get("attachments", []), "attachments"))
     content = Content(str(mail["from"]), mail.get("html", ""), mail.get("text", ""), files, request.size)
@@ -323,6 +328,12 @@ def _mail(body: bytes) -> dict[str, Any]:
         raise Wrong("The request body is not valid JSON.", status=400) from None
     if not isinstance(mail, dict):
         raise Wrong("The request body is not a JSON object.", status=400)
+    _check_fields(mail)
+    return mail
+
+
+def _check_fields(mail: dict[str, Any]) -> None:
+    """Raise `Wrong` for unknown fields, missing ones, and texts that are none."""
     for name in mail:
         if name not in FIELDS:
             raise Wrong(f"Unrecognized key in object: `{name}`.")
@@ -334,7 +345,6 @@ def _mail(body: bytes) -> dict[str, Any]:
     for name in sorted(TEXTS):
         if not isinstance(mail.get(name, ""), str):
             raise Wrong(f"Invalid `{name}` field. Expected a string.")
-    return mail
 
 
 def _list(value: Any, name: str) -> list[Any]:

@@ -91,6 +91,10 @@ class SendGrid:
             return Answer(self.refusal(Mode.UNAUTHORIZED, 401, 0))
         if logs:
             return Answer(sendgrid_logs.answer(request, context))
+        return self._sent(request, context)
+
+    def _sent(self, request: Request, context: Context) -> Answer:
+        """Answer an authorized call that sends."""
         if request.size > MAX_BODY:
             return Answer(error(413, "The JSON payload you have included in your request is too large."))
         if request.header(b"content-type").partition(";")[0].strip().lower() != "application/json":

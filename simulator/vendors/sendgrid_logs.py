@@ -31,10 +31,7 @@ def answer(request: Request, context: Context) -> Reply:
         return error(405, "method not allowed")
     try:
         query, limit = _wanted(json.loads(request.body))
-        terms = _terms(query)
-        names = [value for field, operator, value in terms if (field, operator) == ("to_email", "=")]
-        lines = context.accepted.to(names[:1]) if names else context.accepted.all()
-        taken = [line for line in reversed(lines) if line["at"] <= latest and _takes(terms, line)]
+        taken = _found(_terms(query), context, latest)
     except (ValueError, TypeError, AttributeError):
         return error(400, "invalid query")
     return _reply({"messages": [_summary(line) for line in taken[:limit]]})
@@ -58,6 +55,13 @@ def _named(name: str, accepted: Accepted) -> dict[str, Any] | None:
     number = name.rpartition("-")[2].partition(".")[0]
     line = accepted.line(int(number)) if number.isdecimal() else None
     return line if line is not None and message_id(line) == name else None
+
+
+def _found(terms: list[tuple[str, str, str]], context: Context, latest: float) -> list[dict[str, Any]]:
+    """Return the messages that a query takes, newest first."""
+    names = [value for field, operator, value in terms if (field, operator) == ("to_email", "=")]
+    lines = context.accepted.to(names[:1]) if names else context.accepted.all()
+    return [line for line in reversed(lines) if line["at"] <= latest and _takes(terms, line)]
 
 
 def _terms(query: str) -> list[tuple[str, str, str]]:

@@ -139,6 +139,18 @@ def _sender(mail: dict[str, Any]) -> str:
     return str(sender["email"])
 
 
+def _check_part(part: Any, index: int) -> None:
+    """Raise `Wrong` for a block of the content without type or value."""
+    if not isinstance(part, dict) or not isinstance(part.get("type"), str) or not part["type"]:
+        raise Wrong("The content type is required for each content block.", f"content.{index}.type", "#message.content")
+    if not isinstance(part.get("value"), str) or not part["value"]:
+        raise Wrong(
+            "The content value must be a string at least one character in length.",
+            f"content.{index}.value",
+            "#message.content.value",
+        )
+
+
 def _content(mail: dict[str, Any], sender: str, size: int) -> Content:
     parts = mail.get("content")
     if not parts and not mail.get("template_id"):
@@ -151,14 +163,7 @@ def _content(mail: dict[str, Any], sender: str, size: int) -> Content:
         )
     bodies: dict[str, str] = {}
     for i, part in enumerate(parts or []):
-        if not isinstance(part, dict) or not isinstance(part.get("type"), str) or not part["type"]:
-            raise Wrong("The content type is required for each content block.", f"content.{i}.type", "#message.content")
-        if not isinstance(part.get("value"), str) or not part["value"]:
-            raise Wrong(
-                "The content value must be a string at least one character in length.",
-                f"content.{i}.value",
-                "#message.content.value",
-            )
+        _check_part(part, i)
         if (part["type"] == "text/plain" and i) or (part["type"] == "text/html" and set(bodies) - {"text/plain"}):
             raise Wrong(
                 "If present, text/plain and text/html may only be provided once, text/plain first,"
@@ -186,6 +191,29 @@ def _headers(value: dict[str, Any], where: str) -> None:
             raise Wrong(f"The header {name} is reserved and cannot be set.", where, "#message.headers")
 
 
+def _subject(mail: dict[str, Any], personal: dict[str, Any]) -> str:
+    subject = personal.get("subject") or mail.get("subject")
+    if not subject and not mail.get("template_id"):
+        raise Wrong(
+            "The subject is required. You can get around this requirement if you use a template with a subject defined"
+            " or if every personalization has a subject defined.",
+            "subject",
+            "#message.subject",
+        )
+    return subject or ""
+
+
+def _address(person: Any, where: str, role: str, index: int) -> str:
+    address = person.get("email") if isinstance(person, dict) else None
+    if not isinstance(address, str) or not valid(address):
+        raise Wrong(
+            "Does not contain a valid address.",
+            f"{where}.{role}.{index}.email",
+            f"#message.personalizations.{role}",
+        )
+    return address
+
+
 def _personalization(
     mail: dict[str, Any], personal: Any, index: int, seen: set[str], content: Content, context: Context
 ) -> list[Message]:
@@ -199,33 +227,20 @@ def _personalization(
             "#message.personalizations.to",
         )
     _known(personal, PERSONAL_FIELDS, f"{where}.")
-    subject = personal.get("subject") or mail.get("subject")
-    if not subject and not mail.get("template_id"):
-        raise Wrong(
-            "The subject is required. You can get around this requirement if you use a template with a subject defined"
-            " or if every personalization has a subject defined.",
-            "subject",
-            "#message.subject",
-        )
+    subject = _subject(mail, personal)
     if "headers" in personal:
         _headers(personal["headers"], f"{where}.headers")
     headers = {**mail.get("headers", {}), **personal.get("headers", {})}
     args = {**mail.get("custom_args", {}), **personal.get("custom_args", {})}
     _fits(args, where)
     values = _values(personal, where)
-    subject = render(subject or "", values)
+    subject = render(subject, values)
     ref = next((args[name] for name in REF_ARGS if name in args), "")
     messages: list[Message] = []
     here: set[str] = set()
     for role in ROLES:
         for i, person in enumerate(personal.get(role, ())):
-            address = person.get("email") if isinstance(person, dict) else None
-            if not isinstance(address, str) or not valid(address):
-                raise Wrong(
-                    "Does not contain a valid address.",
-                    f"{where}.{role}.{i}.email",
-                    f"#message.personalizations.{role}",
-                )
+            address = _address(person, where, role, i)
             key = address.lower()
             if key in seen:
                 raise _twice(address, f"{where}.{role}", here=key in here)

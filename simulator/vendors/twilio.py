@@ -207,6 +207,15 @@ def _token(path: Path | None) -> str:
 # Checks, in the order in which a message is read
 
 
+def _check_options(callback: str, validity: str) -> None:
+    """Raise `Wrong` for a callback that is no URL, or a validity out of its bounds."""
+    parts = urlsplit(callback)
+    if callback and (parts.scheme not in ("http", "https") or not parts.hostname):
+        raise Wrong(21609, f"The 'StatusCallback' URL {callback} is not a valid URL.")
+    if validity and not (validity.isascii() and validity.isdigit() and 1 <= int(validity) <= MAX_VALIDITY):
+        raise Wrong(21626, f"The ValidityPeriod {validity} is not within 1 to {MAX_VALIDITY} seconds")
+
+
 def _text(form: Form, size: int, fresh: str) -> tuple[Text, str]:
     """Return the message that a form asks for, and its validity as given; raise `Wrong`."""
     for name, values in form.fields.items():
@@ -219,16 +228,12 @@ def _text(form: Form, size: int, fresh: str) -> tuple[Text, str]:
     if len(body) > MAX_BODY:
         raise Wrong(21617, "The concatenated message body exceeds the 1600 character limit.")
     _check_recipient(to, sender)
-    parts = urlsplit(callback)
-    if callback and (parts.scheme not in ("http", "https") or not parts.hostname):
-        raise Wrong(21609, f"The 'StatusCallback' URL {callback} is not a valid URL.")
     validity = form.first("ValidityPeriod")
-    if validity and not (validity.isascii() and validity.isdigit() and 1 <= int(validity) <= MAX_VALIDITY):
-        raise Wrong(21626, f"The ValidityPeriod {validity} is not within 1 to {MAX_VALIDITY} seconds")
+    _check_options(callback, validity)
     found = Text(
         to=to,
         role="to",
-        ref=dict(parse_qsl(parts.query)).get(REF_QUERY, ""),
+        ref=dict(parse_qsl(urlsplit(callback).query)).get(REF_QUERY, ""),
         subject="",
         id="SM" + hashlib.sha256(fresh.encode()).hexdigest()[:32],
         index=0,

@@ -300,7 +300,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         control=world.control,
         schedules=world.schedules,
         logs=world.logs,
-        circuits=world.circuits,
+        breaker_cache=world.breaker_cache,
         logins=Logins(functions, records, clock),
         campaigns=lambda: lists.services,
         notices=lambda: notices,

@@ -9,7 +9,7 @@ from benchmarks.mail import recipients
 from benchmarks.scenarios import rate_of
 from benchmarks.world import world
 from shared.contracts import Word
-from shared.domain.jobs import ledger as rules
+from shared.domain.jobs import runs
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell, JobState
@@ -112,7 +112,7 @@ def _done(deployment: object, job_id: str, campaign: str) -> tuple[Job, Ledger]:
     ledger = ledgers.read(job_id, 0)
     assert job is not None
     assert ledger is not None
-    new = rules.drop(ledger, [0])
+    new = runs.drop(ledger, [0])
     assert new is not None
     assert ledgers._swap(ledger, new) is new
     assert new.cell(0)[0] is Cell.SKIPPED

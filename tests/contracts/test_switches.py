@@ -114,24 +114,24 @@ def test_a_reason_that_names_an_address_is_refused_and_nothing_changes(board: Mo
 def test_a_breaker_closed_by_hand_is_taken_in_by_a_process_that_knew_it_open(
     board: MotoStores, clock: FakeClock
 ) -> None:
-    circuits = BreakerCache(breakers=board.breakers, clock=clock, rng=random.Random(0))  # noqa: S311 - jitter
-    gate = Admission("one", circuits, clock)
+    breaker_cache = BreakerCache(breakers=board.breakers, clock=clock, rng=random.Random(0))  # noqa: S311 - jitter
+    gate = Admission("one", breaker_cache, clock)
     ticket = gate.enter("me")
     gate.leave(ticket, "me", [Rejected("unauthorized", permanent=False, provider_down=True)])
     assert gate.enter("me") == SHUT
     assert board.switchboard.close_breaker("one", by=BY, reason="mended")
     gate.see(board.breakers.read(["one"])["one"])
     assert gate.enter("me") > 0
-    assert circuits.usable("one")
+    assert breaker_cache.usable("one")
     assert not board.switchboard.close_breaker("one", by=BY, reason="again")
     (entry,) = board.journal.since(EVERYONE, Log.AUDIT, 0)
     assert (entry.kind, entry.id, entry.actor, entry.data) == (Act.BREAKER_CLOSED, "one", BY, {"reason": "mended"})
 
 
 def test_probes_under_way_do_not_reopen_a_breaker_that_was_closed_by_hand(board: MotoStores, clock: FakeClock) -> None:
-    circuits = BreakerCache(breakers=board.breakers, clock=clock, rng=random.Random(0))  # noqa: S311 - jitter
-    opened = circuits.open("one", "http_503", 5)
+    breaker_cache = BreakerCache(breakers=board.breakers, clock=clock, rng=random.Random(0))  # noqa: S311 - jitter
+    opened = breaker_cache.open("one", "http_503", 5)
     clock.advance(opened.probe_at / 1000 - clock.now())
-    assert circuits.probe("one", "me").prober == "me"
+    assert breaker_cache.probe("one", "me").prober == "me"
     assert board.switchboard.close_breaker("one", by=BY, reason="mended")
-    assert circuits.reopen("one", "me", "http_503").closed
+    assert breaker_cache.reopen("one", "me", "http_503").closed

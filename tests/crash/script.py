@@ -113,7 +113,7 @@ class Process:
         slow = Credential(CREDENTIAL, "sendgrid", "email", place.shape.per_chunk / 30, base)
         chunky = Settings("crash", (slow,), {"email": (CREDENTIAL,)})
         self.acceptor = ListAcceptor(
-            records=self.d.records, lanes=self.d.lanes, circuits=self.d.circuits, settings=chunky, clock=clock
+            records=self.d.records, lanes=self.d.lanes, breaker_cache=self.d.breaker_cache, settings=chunky, clock=clock
         )
         self.acceptor.campaign = place.shape.campaign
         self.control = JobControl(

@@ -42,7 +42,7 @@ class Stage:
     credential = Credential("one", "sendgrid", "email", 10)
     clock = FakeClock()
     settings = Settings("dev", (credential,), {})
-    circuits = SimpleNamespace(opened=lambda: 0)
+    breaker_cache = SimpleNamespace(opened=lambda: 0)
     pacer = SimpleNamespace(skew=lambda: 0.0)
 
     @property

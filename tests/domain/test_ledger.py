@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shared.adapters.dynamo import codec
 from shared.domain.jobs import ledger as rules
-from shared.domain.jobs import passes, retries
+from shared.domain.jobs import passes, retries, runs
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.passes import LONG_WAIT, THROTTLED
@@ -313,12 +313,12 @@ def test_whatever_a_retry_queues_can_be_claimed(cells: list[tuple[Cell, int]], l
 
 def test_only_waiting_recipients_are_dropped_from_a_list() -> None:
     x = ledger((Q, 0), (R, 1), (C, 1), (S, 1))
-    out = rules.drop(x, range(4))
+    out = runs.drop(x, range(4))
     assert out is not None
     assert states(out) == [Cell.SKIPPED, Cell.SKIPPED, C, S]
     assert out.status is LedgerStatus.IDLE
-    assert rules.drop(x, [3]) is None
-    last = rules.drop(ledger((Q, 0), (S, 1)), [0])
+    assert runs.drop(x, [3]) is None
+    last = runs.drop(ledger((Q, 0), (S, 1)), [0])
     assert last is not None
     assert last.status is LedgerStatus.DONE
 
@@ -356,7 +356,7 @@ def apply(x: Ledger, operation: Any, now: int) -> Ledger | None:
         "word": lambda: rules.join_words(x, [(index, attempt, word)], route=ROUTE, credential="two"),
         "late": lambda: rules.merge(x, [Entry(index, attempt, kind)], holder=False, route=ROUTE, at_lane="one"),
         "reopen": lambda: retries.reopen(x, (D,), 6),
-        "drop": lambda: rules.drop(x, [index]),
+        "drop": lambda: runs.drop(x, [index]),
     }
     return does[name]() if name in does else None
 

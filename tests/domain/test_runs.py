@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from shared.adapters.dynamo import codec
 from shared.domain.jobs import ledger as rules
+from shared.domain.jobs import runs
 from shared.domain.jobs.chunks import Recipient, pack, unpack
 from shared.domain.jobs.feedback import WordKind, join, state_of
 from shared.domain.jobs.ledger import LedgerStatus
@@ -18,7 +19,7 @@ WAITING = (Cell.QUEUED, Cell.RETRY)
 @pytest.mark.parametrize("state", sorted(NEVER_SENT))
 @pytest.mark.parametrize("cell", Cell)
 def test_only_what_waits_is_taken_out(cell: Cell, state: Cell) -> None:
-    out = rules.drop(ledger((cell, 1), (Cell.SENT, 1)), [0], state)
+    out = runs.drop(ledger((cell, 1), (Cell.SENT, 1)), [0], state)
     if cell in WAITING:
         assert out is not None
         assert (states(out), out.status, out.dirty) == ([state, Cell.SENT], LedgerStatus.DONE, True)
@@ -28,7 +29,7 @@ def test_only_what_waits_is_taken_out(cell: Cell, state: Cell) -> None:
 
 def test_a_lease_goes_on_without_those_that_were_withdrawn() -> None:
     held = busy((Cell.QUEUED, 0), (Cell.QUEUED, 0))
-    withdrawn = rules.drop(held, [0], Cell.WITHDRAWN)
+    withdrawn = runs.drop(held, [0], Cell.WITHDRAWN)
     assert withdrawn is not None
     assert withdrawn.status is LedgerStatus.BUSY
     claimed, window = rules.claim(withdrawn, [], 2, route=ROUTE, at_lane="one")
@@ -44,7 +45,7 @@ def test_a_claim_leaves_out_those_that_expired() -> None:
 
 @pytest.mark.parametrize("cell", Cell)
 def test_only_what_waits_for_a_receipt_or_for_proof_is_closed(cell: Cell) -> None:
-    out = rules.close(ledger((cell, 2)), [0])
+    out = runs.close(ledger((cell, 2)), [0])
     wanted = {Cell.SENT: Cell.SENT_CLOSED, Cell.UNKNOWN: Cell.UNKNOWN_CLOSED}.get(cell)
     assert (out.cell(0) if out is not None else None) == ((wanted, 2) if wanted else None)
 
@@ -66,28 +67,28 @@ def test_no_word_changes_what_was_never_sent(final: Cell) -> None:
 @given(st.lists(CELLS, min_size=1, max_size=20))
 def test_each_state_that_is_a_word_is_told_once(cells: list[tuple[Cell, int]]) -> None:
     fresh = ledger(*cells, told=bytes(len(cells)))
-    waiting = rules.untold(fresh)
+    waiting = runs.untold(fresh)
     assert [cells[i][0] for i in waiting] == [
         s for s, _ in cells if s not in OPEN and s not in (Cell.SENT, Cell.UNKNOWN)
     ]
-    told = rules.tell(fresh, {i: fresh.cell(i)[0] for i in waiting})
-    assert rules.untold(told or fresh) == []
+    told = runs.tell(fresh, {i: fresh.cell(i)[0] for i in waiting})
+    assert runs.untold(told or fresh) == []
     assert (told is None) == (not waiting)
     if told is not None:
-        assert rules.tell(told, {i: fresh.cell(i)[0] for i in waiting}) is None
+        assert runs.tell(told, {i: fresh.cell(i)[0] for i in waiting}) is None
         assert (told.dirty, told.version) == (fresh.dirty, fresh.version + 1)
 
 
 def test_a_word_that_follows_another_is_told_too() -> None:
-    told = rules.tell(ledger((Cell.DROPPED, 1), told=bytes(1)), {0: Cell.DROPPED})
+    told = runs.tell(ledger((Cell.DROPPED, 1), told=bytes(1)), {0: Cell.DROPPED})
     assert told is not None
     delivered = rules.join_words(told, [(0, 1, Cell.DELIVERED)], route=ROUTE, credential="one")
     assert delivered is not None
-    assert rules.untold(delivered) == [0]
+    assert runs.untold(delivered) == [0]
 
 
 def test_a_ledger_whose_owner_asks_has_nothing_to_tell() -> None:
-    assert rules.untold(ledger((Cell.DELIVERED, 1))) == []
+    assert runs.untold(ledger((Cell.DELIVERED, 1))) == []
 
 
 def test_what_a_run_adds_survives_its_items() -> None:

@@ -31,11 +31,11 @@ class Lane:
         self.tap = Tap()
         self.breakers = FakeBreakers(self.tap)
 
-    def circuits(self) -> BreakerCache:
+    def breaker_cache(self) -> BreakerCache:
         return BreakerCache(breakers=self.breakers, clock=self.clock, rng=random.Random(0))  # noqa: S311 - jitter
 
     def gate(self) -> Admission:
-        return Admission("one", self.circuits(), self.clock)
+        return Admission("one", self.breaker_cache(), self.clock)
 
     @property
     def stored(self) -> Breaker:

@@ -52,7 +52,7 @@ def serve(world: World, *lanes: str, workers: int = 2, seconds: float = 60.0) ->
     work = []
     for lane in lanes:
         for w in range(workers):
-            sender = world.sender(lane, circuits=world.process())
+            sender = world.sender(lane, breaker_cache=world.process())
             work += [lambda lane=lane, s=sender, n=LEASES * w + k: lease(lane, s, n) for k in range(LEASES)]
     world.clock.run(*work)
 

@@ -116,7 +116,7 @@ class Lane:
         """Be one of an event source's workers: a process that lives as long as the run."""
         world, queue = self.world, self.world.lanes["one"]
         pacer = FakePacer(self._clock, world.tap, self._tat)
-        sender = world.sender("one", pacer=pacer, circuits=world.process(), pool=FakePool)
+        sender = world.sender("one", pacer=pacer, breaker_cache=world.process(), pool=FakePool)
 
         def work(message: Message, deadline: float) -> None:
             where = json.loads(message.body)

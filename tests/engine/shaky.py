@@ -8,7 +8,8 @@ from typing import Final
 
 from shared.domain.jobs.outcomes import Outcome, Rejected, Throttled, Unknown
 from shared.domain.jobs.states import JobState
-from shared.engine.lane.send import CALL_TIMEOUT, Sender
+from shared.engine.lane.access import CALL_TIMEOUT
+from shared.engine.lane.send import Sender
 from shared.ports import Retriable
 from tests.engine.failing import LEASES
 from tests.fakes.provider import Swallowed
@@ -52,7 +53,7 @@ def deploy(world: World, *lanes: str, workers: int = 2, seconds: float = 600.0, 
     work: list[Callable[[], None]] = [run.keep]
     for lane in lanes:
         for w in range(workers):
-            sender = world.sender(lane, circuits=world.process())
+            sender = world.sender(lane, breaker_cache=world.process())
             work += [partial(run.lease, lane, sender, LEASES * w + k) for k in range(LEASES)]
     world.clock.run(*work)
     return run.end - began

@@ -233,29 +233,29 @@ def test_a_gate_waits_for_room_and_no_longer_than_it_must(lane: Lane) -> None:
 
 
 def test_breakers_are_read_together_and_believed_for_a_while(lane: Lane) -> None:
-    circuits = lane.circuits()
+    breaker_cache = lane.breaker_cache()
     route = ["one", "two", "three"]
-    assert all(circuits.usable(c, route) for c in route)
+    assert all(breaker_cache.usable(c, route) for c in route)
     assert lane.tap.calls == ["breakers.read"]
     lane.clock.advance(KEPT + 0.1)
-    assert circuits.open_to(route) == route
+    assert breaker_cache.open_to(route) == route
     assert lane.tap.calls == ["breakers.read"] * 2
 
 
 def test_what_cannot_be_read_is_as_it_was_known(lane: Lane) -> None:
-    circuits = lane.circuits()
-    circuits.open("one", "http_503", 5)
+    breaker_cache = lane.breaker_cache()
+    breaker_cache.open("one", "http_503", 5)
     lane.clock.advance(KEPT + 0.1)
     lane.tap.arm_at("breakers.read", error=Retriable)
-    assert circuits.open_to(["one", "two"]) == ["two"]
+    assert breaker_cache.open_to(["one", "two"]) == ["two"]
     assert lane.tap.fired == 1
 
 
 def test_an_older_read_does_not_overwrite_what_is_known(lane: Lane) -> None:
-    circuits = lane.circuits()
-    opened = circuits.open("one", "http_503", 5)
-    assert circuits.learn(Breaker("one")) == opened
-    assert not circuits.usable("one")
+    breaker_cache = lane.breaker_cache()
+    opened = breaker_cache.open("one", "http_503", 5)
+    assert breaker_cache.learn(Breaker("one")) == opened
+    assert not breaker_cache.usable("one")
 
 
 # Keys
@@ -276,7 +276,7 @@ class Key:
 
 def test_a_key_that_was_replaced_opens_nothing(lane: Lane) -> None:
     key = Key(changed=True)
-    gate = Admission("one", lane.circuits(), lane.clock, key)
+    gate = Admission("one", lane.breaker_cache(), lane.clock, key)
     call(gate, TAKEN)
     old = room(gate, most=7)
     end(gate, old, REFUSED)
@@ -287,14 +287,14 @@ def test_a_key_that_was_replaced_opens_nothing(lane: Lane) -> None:
 
 def test_a_key_that_is_refused_and_the_same_opens_the_breaker(lane: Lane) -> None:
     key = Key(changed=False)
-    gate = Admission("one", lane.circuits(), lane.clock, key)
+    gate = Admission("one", lane.breaker_cache(), lane.clock, key)
     call(gate, REFUSED)
     assert (key.reads, lane.state()) == (1, "OPEN")
 
 
 def test_a_key_that_is_replaced_while_the_breaker_is_open_is_found_by_the_next_probe(lane: Lane) -> None:
     key = Key(changed=False)
-    gate = Admission("one", lane.circuits(), lane.clock, key)
+    gate = Admission("one", lane.breaker_cache(), lane.clock, key)
     call(gate, REFUSED)
     lane.due()
     assert gate.admit("me")

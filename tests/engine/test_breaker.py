@@ -93,7 +93,7 @@ def test_a_worker_that_starts_when_the_breaker_is_open_makes_no_call() -> None:
     before = calls(world, "one")
     job = world.accept(1)
     world.ledgers.reschedule(job.id, 0, not_before=0, lane="one")
-    assert world.sender("one", circuits=world.process()).work(
+    assert world.sender("one", breaker_cache=world.process()).work(
         job.id, 0, owner="new", deadline=world.clock.now() + 60
     ) is (PointerResult.SENT)
     assert calls(world, "one") == before
@@ -264,14 +264,14 @@ def test_stores_on_dynamodb_do_the_same(moto_dynamo: object) -> None:
 def test_the_time_is_the_workers_own() -> None:
     clock = FakeClock()
     world = World(clock=clock)
-    assert world.circuits.due_in(["one", "two"]) == 0
+    assert world.breaker_cache.due_in(["one", "two"]) == 0
     world.stores.breakers.swap(
         Breaker("one"), Breaker("one", BreakerState.OPEN, "x", 1, 5, clock.ms + 7_000, 10_000, version=1)
     )
     clock.advance(3)
-    assert world.circuits.due_in(["one"]) == 4_000
-    assert world.circuits.due_in(["one", "two"]) == 0
-    assert not world.circuits.usable("one")
+    assert world.breaker_cache.due_in(["one"]) == 4_000
+    assert world.breaker_cache.due_in(["one", "two"]) == 0
+    assert not world.breaker_cache.usable("one")
     clock.advance(4)
-    assert world.circuits.usable("one", ["two"])
+    assert world.breaker_cache.usable("one", ["two"])
     assert Accepted("x")

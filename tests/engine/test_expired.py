@@ -13,7 +13,7 @@ from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import Cell
 from shared.domain.lanes.lease_hints import MOST, LeaseHint
 from shared.domain.lanes.pacing import pace
-from shared.engine.lane.send import CALL_TIMEOUT
+from shared.engine.lane.access import CALL_TIMEOUT
 from shared.engine.lane.slots import PATIENCE
 from shared.engine.sweeper.expired import CROWDED, IN_HAND, KEPT, LOOKS, NOT_AGAIN_MS
 from tests.fakes.faults import Crash

@@ -103,15 +103,15 @@ def world() -> World:
 
 def test_a_fault_of_the_breaker_leaves_every_call_known(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     job = world.accept(9)
-    gate = world.senders["one"]._gate
-    leave = gate.leave
+    admission = world.senders["one"]._admission
+    leave = admission.leave
 
     def leaves(ticket: int, owner: str, outcomes: list[Outcome], account: str) -> None:
         leave(ticket, owner, outcomes, account=account)
         if len(world.oracle.taken) == 4:
             raise Denied
 
-    monkeypatch.setattr(gate, "leave", leaves)
+    monkeypatch.setattr(admission, "leave", leaves)
     with pytest.raises(Denied):
         world.send("one")
     states = world.states(job.id)

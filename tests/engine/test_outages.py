@@ -123,7 +123,7 @@ def test_two_hours_of_single_messages_without_the_only_provider(capsys: pytest.C
     assert max(t.at for t in waited if t.ref.attempt == 1) <= up + BACK
     assert max(t.at for t in waited) <= up + PATIENT
     assert sum(t.at > up + BACK for t in waited) <= 6
-    assert world.circuits.usable("one")
+    assert world.breaker_cache.usable("one")
     assert world.stores.breakers.read(["one"])["one"].closed
     assert world.longest_chain() <= CHAIN
 

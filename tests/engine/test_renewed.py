@@ -53,7 +53,7 @@ class Account:
             pacer=world.pacer,
             lanes=world.lanes,
             recovery=world.recovery,
-            circuits=world.circuits,
+            breaker_cache=world.breaker_cache,
             clock=world.clock,
             env={contracts.ENV_LEASE_MARGIN: str(LEASE_MARGIN)},
             links=FakeLinks(),

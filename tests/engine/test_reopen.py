@@ -178,7 +178,7 @@ def test_what_failed_later_goes_only_to_one_that_never_tried_it() -> None:
     world.providers["one"].script("r0@example.com", [DOWN])
     job = accept(world)
     assert world.cells(job) == [(Cell.SENT, 2)]
-    world.circuits.open("three", "http_503", 5)
+    world.breaker_cache.open("three", "http_503", 5)
     world.track("two", world.word(job, 0, "dropped", attempt=2))
     world.settle()
     assert world.cells(job) == [(Cell.SENT, 3)]

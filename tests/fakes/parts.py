@@ -17,6 +17,7 @@ from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier
 from shared.engine.jobs.wake import Waker
+from shared.engine.lane.access import LaneStores, ProviderAccess
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.recovery import Recovery
 from shared.engine.lane.send import Sender
@@ -28,7 +29,7 @@ from shared.engine.sweeper.expired import ExpiredLeases
 from shared.engine.sweeper.sweep import Sweeper
 from shared.engine.walks import Walk
 from shared.engine.walks.doubts import Asking, Doubts
-from shared.engine.walks.jobs import OpenJobs
+from shared.engine.walks.jobs import JobActions, OpenJobs
 from shared.ports import Clock, Links, Pacer, Resolver, Wire
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.links import FakeLinks
@@ -95,8 +96,8 @@ class Parts:
         """Start all functions anew: what they knew in memory is gone, what is stored stays."""
         stores = {"records": self.records, "ledgers": self.ledgers}
         common: dict[str, Any] = {**stores, "clock": self.clock}
-        self.circuits = self.process()
-        self.recovery = self.recovering(self.circuits)
+        self.breaker_cache = self.process()
+        self.recovery = self.recovering(self.breaker_cache)
         self.expired = ExpiredLeases(
             recovery=self.recovery,
             hints=self.stores.hints,
@@ -121,7 +122,7 @@ class Parts:
         self.acceptor = Acceptor(
             records=self.records,
             lanes=self.lanes,
-            circuits=self.circuits,
+            breaker_cache=self.breaker_cache,
             settings=self.settings,
             clock=self.clock,
             schedules=self.schedules,
@@ -152,10 +153,7 @@ class Parts:
             ledgers=self.ledgers,
             holds=self.stores.holds,
             lanes=self.lanes,
-            planner=self.planner,
-            recovery=self.recovery,
-            logger=self.logger,
-            retrier=self.retrier,
+            actions=JobActions(self.planner, self.recovery, self.logger, self.retrier),
             clock=self.clock,
             asking=asking,
             slots=slots,
@@ -172,13 +170,13 @@ class Parts:
         """Return what a new process knows of the breakers."""
         return BreakerCache(breakers=self.stores.breakers, clock=self.clock, rng=random.Random(self._seed))  # noqa: S311
 
-    def recovering(self, circuits: BreakerCache) -> Recovery:
+    def recovering(self, breaker_cache: BreakerCache) -> Recovery:
         """Return the recovery of a process."""
         return Recovery(
             records=self.records,
             ledgers=self.ledgers,
             lanes=self.lanes,
-            circuits=circuits,
+            breaker_cache=breaker_cache,
             clock=self.clock,
             rng=random.Random(self._seed),  # noqa: S311 - jitter
         )
@@ -189,7 +187,7 @@ class Parts:
         *,
         clock: Clock | None = None,
         pacer: Pacer | None = None,
-        circuits: BreakerCache | None = None,
+        breaker_cache: BreakerCache | None = None,
         pool: Callable[[int], Pool] = FakePool,
         declared: Credential | None = None,
         wire: Callable[[], Wire] | None = None,
@@ -197,18 +195,14 @@ class Parts:
     ) -> Sender:
         """Return a new sender of a lane: a worker with a clock or a credential of its own, if given."""
         return Sender(
-            records=self.records,
-            ledgers=self.ledgers,
-            pacer=pacer or self.pacer,
-            lanes=self.lanes,
-            provider=self.providers[lane],
+            stores=LaneStores(self.records, self.ledgers, pacer or self.pacer, self.lanes),
+            access=ProviderAccess(self.providers[lane], wire=wire),
             credential=declared or self.settings.credential(lane),
-            recovery=self.recovery if circuits is None else self.recovering(circuits),
-            circuits=circuits or self.circuits,
+            recovery=self.recovery if breaker_cache is None else self.recovering(breaker_cache),
+            breaker_cache=breaker_cache or self.breaker_cache,
             clock=clock or self.clock,
             lease_margin=LEASE_MARGIN,
             pool=pool,
-            wire=wire,
             links=links or FakeLinks(),
         )
 

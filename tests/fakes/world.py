@@ -141,7 +141,7 @@ class World(Parts):
             pacer=self.pacer,
             provider=self.providers[lane],
             credential=self.settings.credential(lane),
-            circuits=self.circuits,
+            breaker_cache=self.breaker_cache,
             clock=self.clock,
             links=FakeLinks(),
         )

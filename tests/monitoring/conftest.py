@@ -154,7 +154,7 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     deployment = SimpleNamespace(
         clock=world.clock,
         settings=world.settings,
-        circuits=world.circuits,
+        breaker_cache=world.breaker_cache,
         pacer=world.pacer,
         lanes={"acme-one": SimpleNamespace(put_off=lambda _handle, seconds, **_: put_off.append(seconds))},
         logger=world.logger,

@@ -82,7 +82,7 @@ MUTANTS: Final = (
     Mutant(
         "feedback reopens a stopped job",
         4,
-        TRACK,
+        "shared/engine/outcome/words.py",
         "if job.stopped or not ref.attempt == attempt",
         "if not ref.attempt == attempt",
         "tests/engine/test_reopen.py::test_a_stopped_job_is_not_reopened",
@@ -142,8 +142,8 @@ MUTANTS: Final = (
         "a job is LOGGED by the unknown that is folded",
         7,
         "shared/engine/outcome/fold.py",
-        'self._log(replace(job, counts={**job.counts, "unknown": unknown}))',
-        "self._log(job)",
+        'self._log(replace(finished, counts={**finished.counts, "unknown": unknown}))',
+        "self._log(finished)",
         "tests/engine/test_fold.py::test_figures_that_are_not_folded_do_not_keep_a_job_from_its_end[2]",
     ),
     Mutant(

@@ -39,8 +39,8 @@ LOSSES: Final = (
         "each look that takes a lease over sends the pointers of its job again",
         3,
         EXPIRED,
-        "now - job.pointed_at < NOT_AGAIN_MS:",
-        "now < job.pointed_at:",
+        "now - job.pointed_at < NOT_AGAIN_MS\n",
+        "now < job.pointed_at\n",
         "tests/engine/test_expired.py::test_they_come_again_once_an_hour_at_the_most",
     ),
     Mutant(

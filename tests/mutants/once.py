@@ -108,7 +108,7 @@ ONCE: Final = (
     Mutant(
         "a deferral counts at once",
         1,
-        TRACK,
+        "shared/engine/outcome/words.py",
         ">= job.policy.deferred_after",
         ">= 0",
         "tests/engine/test_reopen.py::"

@@ -4,7 +4,7 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant
 
-_RULES: Final = "shared/domain/jobs/ledger.py"
+_RULES: Final = "shared/domain/jobs/runs.py"
 
 RUNS: Final = (
     Mutant(

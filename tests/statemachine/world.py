@@ -19,6 +19,7 @@ from shared.domain.lanes import health, pacing
 from shared.domain.lanes.health import FIRST
 from shared.engine.intake import accept
 from shared.engine.jobs import control, retry
+from shared.engine.lane.access import LaneStores, ProviderAccess
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.send import Sender
 from shared.engine.outcome.resolve import Resolution, Resolved
@@ -127,7 +128,7 @@ class StagedWorld(World):
         *,
         clock: Clock | None = None,
         pacer: Pacer | None = None,
-        circuits: BreakerCache | None = None,
+        breaker_cache: BreakerCache | None = None,
         pool: Callable[[int], Pool] | None = None,
         declared: Credential | None = None,
         wire: Callable[[], Wire] | None = None,
@@ -135,17 +136,13 @@ class StagedWorld(World):
     ) -> Sender:
         """Return a new sender of a lane: a process of its own."""
         return Sender(
-            records=self.records,
-            ledgers=self.ledgers,
-            pacer=pacer or self.pacer,
-            lanes=self.lanes,
-            provider=self.staged[lane],
+            stores=LaneStores(self.records, self.ledgers, pacer or self.pacer, self.lanes),
+            access=ProviderAccess(self.staged[lane], wire=wire),
             credential=declared or self.settings.credential(lane),
             recovery=self.recovery,
-            circuits=circuits or self.circuits,
+            breaker_cache=breaker_cache or self.breaker_cache,
             clock=clock or self.clock,
             lease_margin=LEASE_MARGIN,
-            wire=wire,
             pool=pool or (lambda _size: StagePool(self.stage)),
             links=links or FakeLinks(),
         )
@@ -159,7 +156,7 @@ class StagedWorld(World):
             pacer=self.pacer,
             provider=self.staged[lane],
             credential=self.settings.credential(lane),
-            circuits=self.circuits,
+            breaker_cache=self.breaker_cache,
             clock=self.clock,
         )
         return resolution.resolve(job, chunk, deadline=self.clock.now() + INVOCATION)

@@ -90,6 +90,11 @@ def _again(call: Call[Any, Any], include: frozenset[str]) -> Answer:
     found = call.services.campaigns().control.retry(campaign, include, by=call.key.id)
     if isinstance(found, NotNow):
         raise not_now(found)
+    return _restarted(call, campaign, found)
+
+
+def _restarted(call: Call[Any, Any], campaign: Campaign, found: Sequence[tuple[str, Resumed | NotNow]]) -> Answer:
+    """Answer with the jobs that are sent again, and those that are left out; refuse if none is sent again."""
     done = [(job, x) for job, x in found if isinstance(x, Resumed)]
     left = [(job, x) for job, x in found if isinstance(x, NotNow)]
     if left and not done:
@@ -146,8 +151,9 @@ def messages(call: Call[LogQuery, Nothing]) -> Answer:
             if after is not None:
                 return _page(items, (at, *after))
         at, place = at + 1, (0, 0)
-        if len(items) == query.limit or (wanted.narrow and at < len(campaign.jobs)):
-            return _page(items, (at, 0, 0) if at < len(campaign.jobs) else None)
+        more = at < len(campaign.jobs)
+        if len(items) == query.limit or (wanted.narrow and more):
+            return _page(items, (at, 0, 0) if more else None)
     return _page(items, None)
 
 

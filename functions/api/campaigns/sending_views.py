@@ -83,10 +83,6 @@ def stats_view(campaign: Campaign, state: str, jobs: Sequence[JobView], now_ms: 
         jobs: its jobs as clients see them.
         now_ms: the present, Unix milliseconds.
     """
-    tallies: dict[str, Tally] = {}
-    for tally in (t for job in jobs for t in job.route):
-        known = tallies.get(tally.credential_id)
-        tallies[tally.credential_id] = _plus(known, tally) if known else tally
     late = [job.unacknowledged for job in jobs]
     return CampaignStats(
         campaign_id=campaign.id,
@@ -97,10 +93,19 @@ def stats_view(campaign: Campaign, state: str, jobs: Sequence[JobView], now_ms: 
         exact=all(job.exact for job in jobs),
         unacknowledged=None if None in late else sum(x or 0 for x in late),
         as_of=min((job.as_of for job in jobs), default=moment(now_ms)),
-        route=list(tallies.values()),
+        route=_tallies(jobs),
         eta=_eta(jobs),
         jobs=list(jobs),
     )
+
+
+def _tallies(jobs: Sequence[JobView]) -> list[Tally]:
+    """Return the sums of the jobs' figures by credential, in the order of the jobs' routes."""
+    tallies: dict[str, Tally] = {}
+    for tally in (t for job in jobs for t in job.route):
+        known = tallies.get(tally.credential_id)
+        tallies[tally.credential_id] = _plus(known, tally) if known else tally
+    return list(tallies.values())
 
 
 def _eta(jobs: Sequence[JobView]) -> datetime | None:
@@ -111,9 +116,9 @@ def _eta(jobs: Sequence[JobView]) -> datetime | None:
     """
     going = [(x.eta, timedelta(seconds=_left(x) / x.rate), x) for x in jobs if x.eta is not None and x.rate]
     running = [(eta, needs) for eta, needs, x in going if x.waiting_for != "scheduled"]
-    end = min((eta - needs for eta, needs in running), default=None)
-    for _, needs in running:
-        end = end + needs if end is not None else None
+    end: datetime | None = None
+    if running:
+        end = min(eta - needs for eta, needs in running) + sum((needs for _, needs in running), timedelta())
     for eta, needs, x in sorted(going, key=lambda found: found[0] - found[1]):
         if x.waiting_for == "scheduled":
             end = max(end, eta - needs) + needs if end is not None else eta

@@ -60,7 +60,7 @@ def seen(call: Call[Any, Any], job: Job, *, paused: bool) -> JobView:
     live = services.logs.counts(job)
     ahead, alone, present = 0.0, False, {}
     if job.state in ACTIVE:
-        alone = not any(services.circuits.usable(c, job.route) for c in job.route)
+        alone = not any(services.breaker_cache.usable(c, job.route) for c in job.route)
         found = services.credentials.read(job.route)
         ahead = min(x.ahead for x in found.values())
         present = {c: x.switches for c, x in found.items()}

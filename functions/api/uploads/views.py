@@ -8,7 +8,7 @@ from pydantic import Field
 
 from functions.api.views import Time, View, at, moment
 from shared.domain.campaigns.campaign import Campaign, Upload, UploadState
-from shared.domain.lists.uploads import BadRow
+from shared.domain.lists.uploads import BadRow, ListCounts
 
 
 class PlaceView(View):
@@ -73,7 +73,7 @@ def upload_view(
         errors: the rows with problems that this page shows, in the order of the file.
         next_cursor: the cursor of the next page of problems; None at the end.
     """
-    counts = x.checkpoint.counts if x.checkpoint else None
+    counts = x.checkpoint.counts if x.checkpoint else ListCounts()
     return UploadView(
         upload_id=x.id,
         campaign_id=x.campaign,
@@ -81,10 +81,10 @@ def upload_view(
         progress=round(x.progress, 4),
         eta=_eta(x, now_ms),
         size=x.size or None,
-        rows=counts.rows if counts else 0,
-        accepted=counts.accepted if counts else 0,
-        invalid=counts.invalid if counts else 0,
-        duplicates=counts.duplicates if counts else 0,
+        rows=counts.rows,
+        accepted=counts.accepted,
+        invalid=counts.invalid,
+        duplicates=counts.duplicates,
         skipped=dict(x.skipped or {}),
         columns=list(x.columns),
         code=x.code or None,

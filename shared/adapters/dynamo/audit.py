@@ -110,12 +110,11 @@ class DynamoJournal:
                 query["KeyConditionExpression"] = "pk = :pk AND sk < :after"
                 query["ExpressionAttributeValues"][":after"] = s(after)
             items, after = self._examined({**query, "Limit": EXAMINED if kind else limit})
-            for item in items:
-                if not kind or text(item, "kind") == kind:
-                    found.append(item)
-                    if len(found) == limit:
-                        more = item is not items[-1] or after
-                        return [_event(account, x) for x in found], _place(item) if more else ""
+            wanted = _of_kind(items, kind)[: limit - len(found)]
+            found += wanted
+            if len(found) == limit:
+                more = wanted[-1] is not items[-1] or after
+                return [_event(account, x) for x in found], _place(wanted[-1]) if more else ""
             if not after:
                 break
         return [_event(account, x) for x in found], after
@@ -156,3 +155,8 @@ def _event(account: str, item: Item) -> Event:
         text(item, "actor"),
         json.loads(text(item, "data")),
     )
+
+
+def _of_kind(items: Sequence[Item], kind: str) -> list[Item]:
+    """Return the entries of a kind; all of them if it is empty."""
+    return [item for item in items if not kind or text(item, "kind") == kind]

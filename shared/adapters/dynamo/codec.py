@@ -1,6 +1,6 @@
 """Both directions of the engine's items: entities to DynamoDB's own form and back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from shared.adapters.dynamo import indices, keys
@@ -176,6 +176,14 @@ _BREAKER_NUMBERS: Final = ("since", "failures", "probe_at", "delay", "probes", "
 # Jobs
 
 
+_OPTIONAL_OF_JOB: Final[tuple[tuple[tuple[str, ...], Callable[[Any], Item]], ...]] = (
+    (("test", "guard_off", "shared"), lambda _: {"BOOL": True}),
+    (("name", "sender", "subject", "campaign", "created_by", "resumed_by"), s),
+    (("duplicates", "not_before", "planned_at", "pointed_at"), n),
+)
+"""What a job's item has only if it is not empty, and how it is written."""
+
+
 def job_item(x: Job) -> Item:
     """Return a new job's item, with the keys of its indices."""
     out: Item = {
@@ -202,18 +210,8 @@ def job_item(x: Job) -> Item:
         "mine_pk": s(indices.jobs_pk(x.account, x.kind, test=x.test)),
         "mine_sk": s(keys.aged(x.created_at, x.id)),
     }
-    if x.test:
-        out["test"] = {"BOOL": True}
-    if x.guard_off:
-        out["guard_off"] = {"BOOL": True}
-    if x.shared:
-        out["shared"] = {"BOOL": True}
-    for name in ("name", "sender", "subject", "campaign", "created_by", "resumed_by"):
-        if getattr(x, name):
-            out[name] = s(getattr(x, name))
-    for name in ("duplicates", "not_before", "planned_at", "pointed_at"):
-        if getattr(x, name):
-            out[name] = n(getattr(x, name))
+    for names, typed in _OPTIONAL_OF_JOB:
+        out |= {name: typed(value) for name in names if (value := getattr(x, name))}
     if x.policy.deferred_after != DEFERRED_AFTER:
         out["deferred_after"] = n(x.policy.deferred_after)
     if x.rate is not None:

@@ -13,6 +13,7 @@ The only second try there is: an idle connection that turns out to be closed bef
 Codes (`str(error)`) are stable snake_case; addresses and bodies never appear in them.
 """
 
+import re
 import select
 import socket
 import ssl
@@ -53,13 +54,16 @@ class Origin:
     tls: bool
 
 
+_UNPRINTABLE: Final = re.compile(r"[^\x21-\x7e]")
+
+
 @lru_cache(maxsize=256)
 def parse(url: str) -> tuple[Origin, str, str]:
     """Return origin, request target and Host value; ValueError if the URL cannot be requested."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("not an absolute http(s) URL")
-    if not url.isascii() or any(c <= " " or c == "\x7f" for c in url):
+    if _UNPRINTABLE.search(url):
         raise ValueError("a URL must be printable ASCII")
     tls = parts.scheme == "https"
     standard = 443 if tls else 80

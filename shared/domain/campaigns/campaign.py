@@ -16,6 +16,7 @@ from shared.domain.content.content import Mailbox
 from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, Template, variables
 from shared.domain.lists.uploads import Checkpoint
 from shared.domain.namespaces import namespace
+from shared.domain.times import Millis
 
 USE_WITHIN_DAYS: Final = 30
 """Days after its upload within which a list's sending must begin; its recipients are kept that long, and from then on
@@ -125,7 +126,7 @@ class Campaign:
         """Return variables of its message that a list with these columns has no value for."""
         return self.message.missing(self.channel, columns, unsubscribe=self.unsubscribe)
 
-    def changed(self, now: int, **changes: Any) -> "Campaign":
+    def changed(self, now: Millis, **changes: Any) -> "Campaign":
         """Return it with changes, one version on."""
         return replace(self, updated_at=now, version=self.version + 1, **changes)
 

@@ -145,12 +145,10 @@ def _tokens(html: str) -> Iterator[str | _Tag]:
         if tag[1]:
             continue
         if name in _RAW:
-            end = _RAW[name].search(html, at)
-            at = end.start() if end else len(html)
+            at = _start(_RAW[name].search(html, at), len(html))
         elif name == "head" and not in_head:
             in_head = True  # only the first is one
-            end = _HEAD_END.search(html, at)
-            at = end.start() if end else at
+            at = _start(_HEAD_END.search(html, at), at)
     if at < len(html):
         yield _decoded(html[at:])
 
@@ -292,3 +290,7 @@ _SPECIAL: Final[dict[str, Callable[[_Writer, _Tag], None]]] = {
     "pre": _Writer.preformatted,
     "ul": _Writer.list,
 }
+
+
+def _start(found: re.Match[str] | None, otherwise: int) -> int:
+    return found.start() if found else otherwise

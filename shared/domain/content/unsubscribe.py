@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.sealing import Keys, seal, unseal
+from shared.domain.times import Millis
 
 PATH: Final = "/unsubscribe/"
 """Where links lead, below the deployment's public address."""
@@ -43,7 +44,7 @@ class Unsubscription:
     test: bool = False
 
 
-def undoable(wanted: Unsubscription, *, reason: str, job: str, at: int, now: int) -> bool:
+def undoable(wanted: Unsubscription, *, reason: str, job: str, at: int, now: Millis) -> bool:
     """Tell whether a link takes an entry back: only one that this very link made, within UNDO_MS.
 
     Args:

@@ -6,7 +6,7 @@ to do" or "not allowed now".
 """
 
 import struct
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -14,6 +14,7 @@ from typing import Final
 from shared.domain.jobs.feedback import join
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.states import COUNT_KEYS, COUNT_TABLE, MAX_ATTEMPTS, OPEN, Cell
+from shared.domain.times import Millis
 
 BY_KEYS: Final = ("tried", "accepted", "delivered", "failed")
 """Per credential of the route: attempts begun, accepted, delivered, and finally failed there."""
@@ -62,13 +63,13 @@ class Ledger:
     owner: str = ""
     epoch: int = 0
     seq: int = 0
-    until: int = 0
+    until: Millis = 0
     tried: tuple[int, ...] = ()
     rounds: int = 0
     retries: int = 0
     throttled: int = 0
     per_call: int = 0
-    not_before: int = 0
+    not_before: Millis = 0
     released_at: int = 0
     dirty: bool = False
     told: bytes = b""
@@ -90,7 +91,7 @@ class Ledger:
         """True while a cell is QUEUED, RETRY or CLAIMED."""
         return any(b & 15 in _OPEN for b in self.cells)
 
-    def ran_out(self, now: int) -> bool:
+    def ran_out(self, now: Millis) -> bool:
         """Tell whether somebody holds the lease and its time is over. `now`: Unix milliseconds."""
         return self.status is LedgerStatus.BUSY and self.until < now
 
@@ -100,9 +101,6 @@ class Ledger:
 
 
 _OPEN: Final = frozenset(int(s) for s in OPEN)
-_CLOSED: Final = {int(Cell.SENT): Cell.SENT_CLOSED, int(Cell.UNKNOWN): Cell.UNKNOWN_CLOSED}
-_WORDS: Final = frozenset(int(s) for s in Cell if s not in OPEN and s not in (Cell.SENT, Cell.UNKNOWN))
-"""States that are a word to the owner of a message: what follows an acceptance, or ends the wait for it."""
 
 
 def create(
@@ -167,7 +165,7 @@ def _route_index(route: Sequence[str], credential: str) -> int:
 # L1, L2
 
 
-def acquire(ledger: Ledger, *, lane: str, owner: str, now: int, until: int) -> Ledger | None:
+def acquire(ledger: Ledger, *, lane: str, owner: str, now: Millis, until: Millis) -> Ledger | None:
     """Lease the chunk if it is idle, on this lane and due. None otherwise.
 
     Args:
@@ -199,7 +197,7 @@ def claim(
     at_lane: str,
     suppressed: Collection[int] = (),
     expired: Collection[int] = (),
-    until: int = 0,
+    until: Millis = 0,
 ) -> tuple[Ledger, list[int]]:
     """Merge the last window's results, skip what waits and is suppressed or expired, and claim k QUEUED cells.
 
@@ -354,7 +352,7 @@ def join_words(
     i = _route_index(route, credential)
     by = _count(_count(ledger.by, i, "delivered", delivered), i, "failed", failed)
     by = _count(by, i, "accepted", accepted)
-    return _rewritten(replace(ledger, by=by), bytes(cells))
+    return rewritten(replace(ledger, by=by), bytes(cells))
 
 
 def disprove(ledger: Ledger, attempts: Iterable[tuple[int, int]], state: Cell) -> Ledger | None:
@@ -369,7 +367,7 @@ def disprove(ledger: Ledger, attempts: Iterable[tuple[int, int]], state: Cell) -
     for index, attempt in attempts:
         if cells[index] == attempt << 4 | Cell.UNKNOWN:
             cells[index] = attempt << 4 | state
-    return _rewritten(ledger, bytes(cells)) if bytes(cells) != ledger.cells else None
+    return rewritten(ledger, bytes(cells)) if bytes(cells) != ledger.cells else None
 
 
 def fold(ledger: Ledger) -> tuple[Ledger, tuple[int, ...]] | None:
@@ -381,55 +379,12 @@ def fold(ledger: Ledger) -> tuple[Ledger, tuple[int, ...]] | None:
     return replace(ledger, folded=now, dirty=False, version=ledger.version + 1), delta
 
 
-def drop(ledger: Ledger, indices: Iterable[int], state: Cell = Cell.SKIPPED) -> Ledger | None:
-    """Take recipients that still wait out of the job; None if none of them waits.
-
-    Args:
-        ledger: as it is now.
-        indices: of recipients.
-        state: one of NEVER_SENT.
-    """
-    cells = bytearray(ledger.cells)
-    for i in indices:
-        if cells[i] & 15 in (Cell.QUEUED, Cell.RETRY):
-            cells[i] = cells[i] & 0xF0 | state
-    if bytes(cells) == ledger.cells:
-        return None
-    return _rewritten(ledger, bytes(cells))
-
-
-def close(ledger: Ledger, indices: Iterable[int]) -> Ledger | None:
-    """Give up waiting for a receipt (SENT), or for proof (UNKNOWN); None if none of the recipients is in these.
-
-    Nothing but a late DELIVERED or BOUNCED changes a closed cell, so no answer of a provider has it sent again.
-    """
-    cells = bytearray(ledger.cells)
-    for i in indices:
-        closed = _CLOSED.get(cells[i] & 15)
-        if closed is not None:
-            cells[i] = cells[i] & 0xF0 | closed
-    return _rewritten(ledger, bytes(cells)) if bytes(cells) != ledger.cells else None
-
-
-def overdue(ledger: Ledger, now: int) -> list[int]:
+def overdue(ledger: Ledger, now: Millis) -> list[int]:
     """Return the recipients that wait although the earliest `not_after` of the chunk is over; `now`: Unix ms."""
     return ledger.having(Cell.QUEUED, Cell.RETRY) if 0 < ledger.not_after < now else []
 
 
-def tell(ledger: Ledger, states: Mapping[int, Cell]) -> Ledger | None:
-    """Note the states that the owner of the recipients was informed of; None if they are noted already."""
-    told = bytearray(ledger.told)
-    for i, state in states.items():
-        told[i] = state + 1
-    return replace(ledger, told=bytes(told), version=ledger.version + 1) if bytes(told) != ledger.told else None
-
-
-def untold(ledger: Ledger) -> list[int]:
-    """Return the recipients in a state that a word is about and that their owner was not informed of."""
-    return [i for i, t in enumerate(ledger.told) if ledger.cells[i] & 15 in _WORDS and ledger.cells[i] & 15 != t - 1]
-
-
-def _rewritten(ledger: Ledger, cells: bytes) -> Ledger:
+def rewritten(ledger: Ledger, cells: bytes) -> Ledger:
     """Return the ledger with new cells; an idle one with nothing left is DONE."""
     out = replace(ledger, cells=cells, dirty=True, version=ledger.version + 1)
     return replace(out, status=LedgerStatus.DONE) if out.status is LedgerStatus.IDLE and not out.unfinished else out

@@ -12,6 +12,7 @@ from shared.domain.jobs.feedback import SOFT, WordKind
 from shared.domain.jobs.ledger import Ledger, LedgerStatus, give_up, merge
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.states import MAX_ATTEMPTS, Cell
+from shared.domain.times import Millis
 
 MAX_ROUNDS: Final = 100
 """Rounds after which a chunk that no credential takes is given up: some 19 hours of waiting for closed breakers."""
@@ -63,18 +64,15 @@ def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDet
     named: dict[int, set[str]] = {}
     spent: dict[int, set[str]] = {}
     last: set[int] = set()
-    for w in windows:
-        for e in w.entries:
-            if e.attempt > 0:
-                named.setdefault(e.index, set()).add(w.credential)
-    for f in words:
-        for entry in f.entries:
-            if entry.index < len(ledger.cells) and not entry.secondary:
-                named.setdefault(entry.index, set()).add(f.credential)
-                if WordKind(entry.word) in _FAILED_LATER:
-                    spent.setdefault(entry.index, set()).add(f.credential)
-                    if entry.attempt == ledger.cells[entry.index] >> 4:
-                        last.add(entry.index)
+    for credential, index in ((w.credential, e.index) for w in windows for e in w.entries if e.attempt > 0):
+        named.setdefault(index, set()).add(credential)
+    about = [(f.credential, e) for f in words for e in f.entries if e.index < len(ledger.cells) and not e.secondary]
+    for credential, entry in about:
+        named.setdefault(entry.index, set()).add(credential)
+        if WordKind(entry.word) in _FAILED_LATER:
+            spent.setdefault(entry.index, set()).add(credential)
+            if entry.attempt == ledger.cells[entry.index] >> 4:
+                last.add(entry.index)
     return {i: Past(frozenset(names), frozenset(spent.get(i, ())), i in last) for i, names in named.items()}
 
 
@@ -96,7 +94,7 @@ class Passing:
     """
 
     route: Sequence[str]
-    now: int
+    now: Millis
     delay: Callable[[int], int]
     usable: Callable[[str], bool] = lambda _credential: True
     throttled_until: int = 0

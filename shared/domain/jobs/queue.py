@@ -11,18 +11,19 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shared.domain.jobs import ledger as rules
-from shared.domain.jobs import passes
+from shared.domain.jobs import passes, runs
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry
 from shared.domain.jobs.passes import Passing
 from shared.domain.jobs.states import Cell
+from shared.domain.times import Millis
 
 
 @dataclass(frozen=True, slots=True)
 class NotDue:
     """The chunk waits until `not_before` (Unix milliseconds)."""
 
-    not_before: int
+    not_before: Millis
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,9 @@ class LedgerQueue(ABC):
         """
 
     @abstractmethod
-    def _lease(self, job: str, chunk: int, lane: str, owner: str, now: int, until: int) -> tuple[bool, Ledger | None]:
+    def _lease(
+        self, job: str, chunk: int, lane: str, owner: str, now: Millis, until: Millis
+    ) -> tuple[bool, Ledger | None]:
         """Write `rules.acquire` under its own condition, without a read before it.
 
         Returns:
@@ -110,7 +113,7 @@ class LedgerQueue(ABC):
         self._put(ledgers)
 
     def send_start(
-        self, job: str, chunk: int, *, lane: str, owner: str, now: int, until: int
+        self, job: str, chunk: int, *, lane: str, owner: str, now: Millis, until: Millis
     ) -> Ledger | NotDue | Expired | None:
         """Lease a chunk (L1). None: it is not this lane's, is done, is held by a live lease, or has gone.
 
@@ -142,7 +145,7 @@ class LedgerQueue(ABC):
         route: Sequence[str],
         suppressed: Collection[int] = (),
         expired: Collection[int] = (),
-        until: int = 0,
+        until: Millis = 0,
     ) -> tuple[Ledger, list[int]] | None:
         """Merge the last window's results and claim the next recipients (L2). None: the lease is lost.
 
@@ -305,7 +308,7 @@ class LedgerQueue(ABC):
             state: one of NEVER_SENT.
         """
         wanted = tuple(indices)
-        return self._change(job, chunk, lambda x: rules.drop(x, wanted, state))
+        return self._change(job, chunk, lambda x: runs.drop(x, wanted, state))
 
     def close(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
         """Give up waiting for a receipt, or for proof (N.4).
@@ -316,7 +319,7 @@ class LedgerQueue(ABC):
             indices: places of recipients within the chunk.
         """
         wanted = tuple(indices)
-        return self._change(job, chunk, lambda x: rules.close(x, wanted))
+        return self._change(job, chunk, lambda x: runs.close(x, wanted))
 
     def tell(self, job: str, chunk: int, states: Mapping[int, Cell]) -> Ledger | None:
         """Note the states that the recipients' owner was informed of (N.5).
@@ -326,9 +329,9 @@ class LedgerQueue(ABC):
             chunk: the chunk's number.
             states: by place of the recipient within the chunk.
         """
-        return self._change(job, chunk, lambda x: rules.tell(x, states))
+        return self._change(job, chunk, lambda x: runs.tell(x, states))
 
-    def reschedule(self, job: str, chunk: int, *, not_before: int, lane: str) -> Ledger | None:
+    def reschedule(self, job: str, chunk: int, *, not_before: Millis, lane: str) -> Ledger | None:
         """Move an idle chunk to another time or lane.
 
         Args:

@@ -13,6 +13,7 @@ from enum import Enum, StrEnum
 from typing import Final
 
 from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Unknown
+from shared.domain.times import Millis
 
 FIRST_DELAY: Final = 10_000
 """Milliseconds before the first probes; a blip is over by then."""
@@ -74,7 +75,7 @@ class Breaker:
         """Tell whether calls are made as usual."""
         return self.state is BreakerState.CLOSED
 
-    def usable(self, now: int) -> bool:
+    def usable(self, now: Millis) -> bool:
         """Tell whether work may be sent this way: the breaker is closed, or waits for somebody to probe."""
         return self.closed or self.probe_at <= now
 
@@ -84,7 +85,7 @@ class Breaker:
 
 
 def opened(
-    breaker: Breaker, *, reason: str, failures: int, now: int, jitter: float, alive: bool = False
+    breaker: Breaker, *, reason: str, failures: int, now: Millis, jitter: float, alive: bool = False
 ) -> Breaker | None:
     """Open a closed breaker; None if it is not closed: others were faster.
 
@@ -106,7 +107,7 @@ def opened(
     return _left_alone(out, delay, now, jitter)
 
 
-def probing(breaker: Breaker, *, owner: str, now: int) -> Breaker | None:
+def probing(breaker: Breaker, *, owner: str, now: Millis) -> Breaker | None:
     """Hand the probes to a lease. None: it is not the time, or nothing is to be probed.
 
     Args:
@@ -126,7 +127,7 @@ def probing(breaker: Breaker, *, owner: str, now: int) -> Breaker | None:
     )
 
 
-def handed_on(breaker: Breaker, *, owner: str, successes: int, now: int) -> Breaker | None:
+def handed_on(breaker: Breaker, *, owner: str, successes: int, now: Millis) -> Breaker | None:
     """Let the next lease continue the probes, after a window decided nothing. None: they are not its owner's.
 
     A chunk of one recipient can give one probe only, and a slow credential one in minutes.
@@ -142,7 +143,7 @@ def handed_on(breaker: Breaker, *, owner: str, successes: int, now: int) -> Brea
     return replace(breaker, successes=successes, probe_at=now, probes=0, prober="", version=breaker.version + 1)
 
 
-def reopened(breaker: Breaker, *, owner: str, reason: str, now: int, jitter: float) -> Breaker | None:
+def reopened(breaker: Breaker, *, owner: str, reason: str, now: Millis, jitter: float) -> Breaker | None:
     """Open the breaker again after a probe failed, for twice as long. None: the probes are not the owner's.
 
     Args:
@@ -158,7 +159,7 @@ def reopened(breaker: Breaker, *, owner: str, reason: str, now: int, jitter: flo
     return _left_alone(out, min(2 * breaker.delay, MAX_DELAY), now, jitter)
 
 
-def closed(breaker: Breaker, *, owner: str, now: int) -> Breaker | None:
+def closed(breaker: Breaker, *, owner: str, now: Millis) -> Breaker | None:
     """Close the breaker after its probes succeeded. None: the probes are not the owner's.
 
     Args:
@@ -180,7 +181,7 @@ def closed(breaker: Breaker, *, owner: str, now: int) -> Breaker | None:
     )
 
 
-def _left_alone(breaker: Breaker, delay: int, now: int, jitter: float) -> Breaker:
+def _left_alone(breaker: Breaker, delay: int, now: Millis, jitter: float) -> Breaker:
     wait = round(delay * (1 + SPREAD * jitter))
     return replace(breaker, state=BreakerState.OPEN, delay=delay, probe_at=now + wait, probes=0, prober="", successes=0)
 

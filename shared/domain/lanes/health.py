@@ -7,6 +7,8 @@ failures in a row come by chance. Source: docs/protocol.md, "Breaker".
 from collections import deque
 from typing import Final
 
+from shared.domain.times import Seconds
+
 FIRST: Final = 5
 """Failed calls in a row that show a provider dead if none has succeeded for `IDLE`."""
 RUN: Final = 10
@@ -48,38 +50,38 @@ class Health:
         self.alive = False
         """Whether a call has succeeded."""
 
-    def succeeded(self, number: int, now: float) -> None:
+    def succeeded(self, number: int, now: Seconds) -> None:
         """Count a call that showed the provider alive. `now`: Unix seconds."""
         self._count(now, failed=False)
         self.alive, self._alive_at = True, now
         self._last = max(self._last, number)
         self._row = [n for n in self._row if n > self._last]
 
-    def failed(self, number: int, now: float) -> None:
+    def failed(self, number: int, now: Seconds) -> None:
         """Count a call that failed. `now`: Unix seconds."""
         self._count(now, failed=True)
         if number > self._last:
             self._row.append(number)
 
-    def unproven(self, now: float) -> bool:
+    def unproven(self, now: Seconds) -> bool:
         """Tell whether the provider must show that it is alive before it is sent much."""
         return len(self._row) >= FIRST or now - self._alive_at > IDLE
 
-    def dead(self, now: float) -> int:
+    def dead(self, now: Seconds) -> int:
         """Return the number of failed calls that show that the provider is to be left alone; 0: it is not."""
         row = len(self._row)
         if row >= (FIRST if now - self._alive_at > IDLE else RUN):
             return row
         return self._failures if self._share(now) >= HALF and len(self._calls) >= SAMPLE else 0
 
-    def ease(self, now: float) -> float:
+    def ease(self, now: Seconds) -> float:
         """Return the share of its rate at which the provider is to be called: 1, or less if over a quarter fails."""
         share = self._share(now)
         if len(self._calls) < SAMPLE or share <= QUARTER:
             return 1.0
         return max(HALF, 1 - (share - QUARTER) * HALF / (HALF - QUARTER))
 
-    def troubled(self, now: float) -> bool:
+    def troubled(self, now: Seconds) -> bool:
         """Tell whether calls fail too often for a refusal by rate to show a lower limit."""
         return self._share(now) >= TENTH
 
@@ -88,17 +90,17 @@ class Health:
         """Whether enough calls have ended to judge the provider by."""
         return len(self._calls) >= SAMPLE
 
-    def works(self, now: float) -> bool:
+    def works(self, now: Seconds) -> bool:
         """Tell whether the provider takes most of what it gets, so that what failed has a good chance soon."""
         return self.alive and now - self._alive_at <= SPAN and self._share(now) <= THIRD
 
-    def _count(self, now: float, *, failed: bool) -> None:
+    def _count(self, now: Seconds, *, failed: bool) -> None:
         if len(self._calls) == CALLS:
             self._drop()
         self._calls.append((now, failed))
         self._failures += failed
 
-    def _share(self, now: float) -> float:
+    def _share(self, now: Seconds) -> float:
         while self._calls and self._calls[0][0] < now - SPAN:
             self._drop()
         return self._failures / len(self._calls) if self._calls else 0.0

@@ -6,6 +6,7 @@ from typing import Final
 
 from shared.contracts import MIN_RATE
 from shared.domain.lanes.switches import NOT_LOWERED, Lowered, Switches
+from shared.domain.times import Seconds
 
 WINDOW: Final = 200
 """The most recipients claimed together: bounds what a crash leaves unknown."""
@@ -142,11 +143,11 @@ class Pace:
         """
         return not found.paused and found.rate == self.present and found.lowered.until <= self.lowered.until
 
-    def recovered(self, now: float) -> bool:
+    def recovered(self, now: Seconds) -> bool:
         """Tell whether a rate that was lowered has risen to the declared one."""
         return self.lowered.rate > 0 and self.lowered.within(self.declared, now) >= self.declared
 
-    def refused(self, now: float, wait: float, *, gently: bool = False) -> Lowered:
+    def refused(self, now: Seconds, wait: float, *, gently: bool = False) -> Lowered:
         """Return what is left of the rate after the provider refused a call at this pace.
 
         Args:
@@ -184,7 +185,7 @@ def pace(
     *,
     present: float = 0.0,
     lowered: Lowered = NOT_LOWERED,
-    now: float = 0.0,
+    now: Seconds = 0.0,
 ) -> Pace:
     """Return the pace of a credential of `rate` messages per second.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shared.contracts import MIN_RATE
+from shared.domain.times import Seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Lowered:
     rate: float = 0.0
     until: int = 0
 
-    def within(self, ceiling: float, now: float) -> float:
+    def within(self, ceiling: float, now: Seconds) -> float:
         """Return the rate in force at `now` (Unix seconds): the longer nothing is refused, the faster it rises."""
         if self.rate <= 0:
             return ceiling

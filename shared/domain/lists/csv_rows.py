@@ -234,20 +234,8 @@ class RowReader:
             self.fault = FileFault(FileCode.INVALID_HEADER, detail.replace("row", "header") + hint)
             return
         names = tuple(map(column_name, found))
-        if len(names) > MAX_COLUMNS:
-            detail = f"The header has {len(names)} columns; {MAX_COLUMNS} are allowed."
-            self.fault = FileFault(FileCode.TOO_MANY_COLUMNS, detail)
-        elif "" in names:
-            self.fault = FileFault(FileCode.EMPTY_COLUMN, f"Column {names.index('') + 1} has no name.")
-        elif len(set(names)) < len(names):
-            twice = next(i for i, name in enumerate(names) if name in names[:i])
-            detail = f"Column {twice + 1} has the name of column {names.index(names[twice]) + 1}."
-            self.fault = FileFault(FileCode.DUPLICATE_COLUMN, detail)
-        elif "recipient" not in names:
-            other = len(names) == 1 and any(mark in names[0] for mark in ";\t|")
-            hint = " Its columns must be separated by commas." if other else ""
-            self.fault = FileFault(FileCode.MISSING_RECIPIENT, f"The header has no column `recipient`.{hint}")
-        else:
+        self.fault = _fault_of(names)
+        if self.fault is None:
             self._header = names
 
 
@@ -276,6 +264,24 @@ def _line(data: bytes, pos: int) -> list[bytes]:
     """Return the line at `pos` without its line feed, if that is in sight."""
     end = data.find(b"\n", pos, pos + MAX_LOOK + 1)
     return [] if end < 0 else [data[pos:end]]
+
+
+def _fault_of(names: tuple[str, ...]) -> FileFault | None:
+    """Return what is wrong with the columns of a list; None if nothing is."""
+    if len(names) > MAX_COLUMNS:
+        detail = f"The header has {len(names)} columns; {MAX_COLUMNS} are allowed."
+        return FileFault(FileCode.TOO_MANY_COLUMNS, detail)
+    if "" in names:
+        return FileFault(FileCode.EMPTY_COLUMN, f"Column {names.index('') + 1} has no name.")
+    if len(set(names)) < len(names):
+        twice = next(i for i, name in enumerate(names) if name in names[:i])
+        detail = f"Column {twice + 1} has the name of column {names.index(names[twice]) + 1}."
+        return FileFault(FileCode.DUPLICATE_COLUMN, detail)
+    if "recipient" not in names:
+        other = len(names) == 1 and any(mark in names[0] for mark in ";\t|")
+        hint = " Its columns must be separated by commas." if other else ""
+        return FileFault(FileCode.MISSING_RECIPIENT, f"The header has no column `recipient`.{hint}")
+    return None
 
 
 def _split(raws: list[bytes]) -> list[list[str]] | None:

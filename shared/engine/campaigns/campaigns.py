@@ -183,13 +183,9 @@ class CampaignControl:
                 return made
         return None
 
-    def _unfit(self, campaign: Campaign, upload: Upload | None, order: Order) -> Refused | None:
-        """Return why a campaign cannot be sent as it is."""
-        if campaign.uploading:
-            return Refused(Reason.UPLOAD_IN_PROGRESS)
-        if len(campaign.jobs) >= MAX_JOBS:
-            return Refused(Reason.TOO_MANY_LISTS)
-        if upload is None or upload.state is not UploadState.READY or upload.checkpoint is None:
+    def _unusable(self, campaign: Campaign, upload: Upload, order: Order) -> Refused | None:
+        """Return why a campaign's list cannot be sent."""
+        if upload.state is not UploadState.READY or upload.checkpoint is None:
             return Refused(Reason.NO_LIST)
         if campaign.missing:
             return Refused(Reason.MISSING_COLUMNS, tuple((v, "The list has no such column.") for v in campaign.missing))
@@ -198,6 +194,19 @@ class CampaignControl:
         expires = upload.created_at + USE_WITHIN_DAYS * DAY_MS
         if max(self._now(), order.not_before) > expires:
             return Refused(Reason.LIST_EXPIRED if self._now() > expires else Reason.TOO_LATE)
+        return None
+
+    def _unfit(self, campaign: Campaign, upload: Upload | None, order: Order) -> Refused | None:
+        """Return why a campaign cannot be sent as it is."""
+        if campaign.uploading:
+            return Refused(Reason.UPLOAD_IN_PROGRESS)
+        if len(campaign.jobs) >= MAX_JOBS:
+            return Refused(Reason.TOO_MANY_LISTS)
+        if upload is None:
+            return Refused(Reason.NO_LIST)
+        unusable = self._unusable(campaign, upload, order)
+        if unusable is not None:
+            return unusable
         if channel_of(campaign.channel).names_sender and campaign.message.sender is None:
             return Refused(Reason.FROM_MISSING)
         if self._bounces(campaign):

@@ -15,7 +15,7 @@ from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.job import NOTICE, Job, Policy, first_credential
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.states import COUNT_KEYS, JobState
-from shared.domain.times import DAY_MS, KEY_LIFE_MS
+from shared.domain.times import DAY_MS, KEY_LIFE_MS, Millis, Seconds
 from shared.engine.intake.schedules import Schedules
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.ports import Clock, Idempotency, Lanes, Mismatch, Records, Replay, Retriable
@@ -81,7 +81,7 @@ class Acceptor:
         *,
         records: Records,
         lanes: Lanes,
-        circuits: BreakerCache,
+        breaker_cache: BreakerCache,
         settings: Settings,
         clock: Clock,
         schedules: Schedules | None = None,
@@ -89,7 +89,7 @@ class Acceptor:
         """`schedules`: None leaves jobs that begin later to the sweeper, and their account's agenda empty."""
         self._records = records
         self._lanes = lanes
-        self._circuits = circuits
+        self._breaker_cache = breaker_cache
         self._settings = settings
         self._clock = clock
         self._schedules = schedules
@@ -115,6 +115,11 @@ class Acceptor:
         stored = self._records.accept(job, chunks, ledgers, request.content, key)
         if isinstance(stored, Replay | Mismatch):
             return stored
+        self._announce(job, ledgers)
+        return AcceptedJob(job, answer)
+
+    def _announce(self, job: Job, ledgers: Sequence[Ledger]) -> None:
+        """Send the pointers of a job that was accepted, or a hint if it waits for its time."""
         if job.state is JobState.ENQUEUED:
             try:
                 send_pointers(self._lanes, job, ledgers)
@@ -123,7 +128,6 @@ class Acceptor:
                 _LOG.warning("pointers not sent", extra={"job": job.id})
         elif self._schedules is not None:
             self._schedules.hint(job)
-        return AcceptedJob(job, answer)
 
     def prepare(self, request: BatchRequest) -> PreparedJob:
         """Return the job that a request makes, under a new id; nothing is stored.
@@ -137,7 +141,7 @@ class Acceptor:
         job_id = new_id(now)
         ttl = (max(now, request.not_before) + self._settings.kept_days * DAY_MS) // 1000
         chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(self._split(request))]
-        usable = self._circuits.open_to(request.route)
+        usable = self._breaker_cache.open_to(request.route)
         begins = usable[:1] if request.ordered else usable
         ledgers = [self._ledger(c, request, first_credential(job_id, c.number, begins), ttl) for c in chunks]
         return PreparedJob(self._job(request, job_id, now, ttl, ledgers), chunks, ledgers)
@@ -163,7 +167,7 @@ class Acceptor:
         limits = [r.not_after for r in chunk.recipients if r.not_after]
         return replace(made, told=bytes(len(made.cells)), not_after=min(limits, default=0))
 
-    def _job(self, request: BatchRequest, job_id: str, now: int, ttl: int, ledgers: Sequence[Ledger]) -> Job:
+    def _job(self, request: BatchRequest, job_id: str, now: Millis, ttl: int, ledgers: Sequence[Ledger]) -> Job:
         scheduled = request.not_before > now
         counts = [sum(column) for column in zip(*(rules.histogram(x.cells) for x in ledgers), strict=True)]
         return Job(
@@ -204,7 +208,7 @@ def _answer(job: Job, recipients: Sequence[Recipient]) -> str:
     return json.dumps(body, separators=(",", ":"))
 
 
-def send_pointers(lanes: Lanes, job: Job, ledgers: Sequence[Ledger], *, delay: float = 0) -> int:
+def send_pointers(lanes: Lanes, job: Job, ledgers: Sequence[Ledger], *, delay: Seconds = 0) -> int:
     """Send one pointer per idle ledger to its lane and return how many. More pointers change nothing.
 
     Accounts share a lane's queue fairly, however many jobs each of them has there.

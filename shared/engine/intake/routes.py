@@ -1,9 +1,11 @@
 """Which credentials a request goes through, and when."""
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from shared.contracts import TEST_CREDENTIAL, Routing, Settings
+from shared.contracts import TEST_CREDENTIAL, Credential, Routing, Settings
+from shared.domain.times import Seconds
 from shared.engine.intake.declined import Decline, FieldFault, invalid
 from shared.engine.intake.request import SendRequest
 
@@ -13,7 +15,7 @@ FUTURE: Final = 366 * 86_400
 """Seconds that a job may wait for its time."""
 
 
-def begin_at(wanted: datetime | None, now: float) -> int:
+def begin_at(wanted: datetime | None, now: Seconds) -> int:
     """Return when sending begins, Unix milliseconds, 0 for now; `Decline` for a time that nothing waits for.
 
     Args:
@@ -28,6 +30,15 @@ def begin_at(wanted: datetime | None, now: float) -> int:
     return int(wanted.timestamp() * 1000)
 
 
+def _check_route(route: Sequence[str], channel: str, declared: Mapping[str, Credential]) -> None:
+    """Decline a route with a credential that is not open to the account, or of another channel."""
+    for name in route:
+        if name not in declared:
+            raise Decline("credential_not_found", FieldFault("route", "This account may not use the credential."))
+        if declared[name].channel != channel:
+            raise invalid("route", "A credential is of another channel.")
+
+
 def route_of(asked: SendRequest, channel: str, settings: Settings) -> tuple[str, ...]:
     """Return the credentials to use; a test key's request takes the built-in one, but names only what a live one may.
 
@@ -40,11 +51,7 @@ def route_of(asked: SendRequest, channel: str, settings: Settings) -> tuple[str,
     if asked.route is None:
         route = tuple(c for c in settings.routes.get(channel, ()) if c in declared)
     else:
-        for name in asked.route:
-            if name not in declared:
-                raise Decline("credential_not_found", FieldFault("route", "This account may not use the credential."))
-            if declared[name].channel != channel:
-                raise invalid("route", "A credential is of another channel.")
+        _check_route(asked.route, channel, declared)
         route = tuple(asked.route)
     if asked.test:
         return (TEST_CREDENTIAL,)
@@ -77,9 +84,10 @@ def credential_of(account: str, channel: str, wanted: str | None, settings: Sett
         settings: the deployment's credentials and routes.
         test: made with a test key.
     """
-    mine = {c.id: c for c in settings.credentials if c.open_to(account) and c.channel == channel}
+    usable = {c.id: c for c in settings.credentials if c.open_to(account)}
+    mine = {c.id: c for c in usable.values() if c.channel == channel}
     if wanted is not None and wanted not in mine:
-        if any(c.id == wanted and c.open_to(account) for c in settings.credentials):
+        if wanted in usable:
             raise invalid("credential_id", f"The credential does not send {channel}.")
         raise Decline("credential_not_found", FieldFault("credential_id", "This account may not use the credential."))
     if test:

@@ -7,6 +7,7 @@ from shared.contracts import due
 from shared.domain.audit import SYSTEM, Act, audited
 from shared.domain.jobs.job import Job, StopReason
 from shared.domain.jobs.states import Change, JobState
+from shared.domain.times import Millis
 from shared.ports import Agenda, Clock, Queue, Records, Retriable, Scheduler
 
 QUEUED_S: Final = 900
@@ -23,7 +24,7 @@ since a job that is resumed waits for its time again."""
 _LOG: Final = logging.getLogger(__name__)
 
 
-def waits(job: Job, now: int) -> bool:
+def waits(job: Job, now: Millis) -> bool:
     """Tell whether a job waits for its time. `now`: Unix milliseconds."""
     return job.state is JobState.READY and job.not_before > now
 

@@ -107,6 +107,14 @@ class JobControl:
         """
         return self.retry(job_id, account, UNSENT, by=by)
 
+    def _not_now(self, job: Job) -> NotNow | None:
+        """Return why a job cannot be retried at the moment."""
+        if job.state is JobState.STOPPED:
+            return NotNow("stopping", RETRY_AFTER)
+        if job.state is not JobState.LOGGED or job.retry is not None:
+            return NotNow("job_in_progress", RETRY_AFTER)
+        return NotNow("expired", None) if job.ttl * 1000 - self._now() < MIN_LIFE_MS else None
+
     def retry(self, job_id: str, account: str, include: frozenset[str], *, by: str = SYSTEM) -> Resumed | NotNow | None:
         """Send again what may be sent again, keeping the job's age. None: the account has no such job.
 
@@ -122,13 +130,9 @@ class JobControl:
         if job.owned_by_notices:
             return NOT_FOR_NOTICES
         job = self.at_rest(job)
-        if job.state is not JobState.LOGGED:
-            stopping = job.state is JobState.STOPPED
-            return NotNow("stopping" if stopping else "job_in_progress", RETRY_AFTER)
-        if job.retry is not None:
-            return NotNow("job_in_progress", RETRY_AFTER)
-        if job.ttl * 1000 - self._now() < MIN_LIFE_MS:
-            return NotNow("expired", None)
+        not_now = self._not_now(job)
+        if not_now is not None:
+            return not_now
         states = tuple(s for name in sorted(include) for s in INCLUDES[name])
         told = {"include": " ".join(sorted(include))}
         act = Act.JOB_RESUMED if include == UNSENT else Act.JOB_RETRIED

@@ -17,6 +17,7 @@ from shared.domain.audit import SYSTEM, Act, Event
 from shared.domain.jobs.job import Job, StopReason
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import ACTIVE, Change, JobState
+from shared.domain.times import Millis
 from shared.engine.intake.accept import send_pointers
 from shared.ports import Changed, Clock, Lanes, LedgerStore, OpenJob, Records, Standings
 
@@ -88,12 +89,9 @@ class Planner:
         started: list[Job] = []
         holder = ""
         for (_, job_id), campaign in sorted(waiting.items()):
-            job = self._records.job(job_id) if holder in ("", campaign) else None
-            changed = self._start(job, now) if job is not None and not self._paused(job) else None
-            if job is None or changed is None:
+            changed = self._begun(credential, job_id, now) if holder in ("", campaign) else None
+            if changed is None:
                 continue
-            if changed.held_by and self._gives_way(credential, changed.held_by):
-                changed = self._start(job, now) or changed
             holder = changed.held_by or (campaign if changed.won else holder)
             if changed.won and changed.job is not None:
                 started.append(changed.job)
@@ -124,10 +122,20 @@ class Planner:
         statuses = {x.status for x in self._ledgers.read_all(job.id)}
         return LedgerStatus.IDLE in statuses and LedgerStatus.BUSY not in statuses
 
-    def _due(self, credential: str, now: int) -> list[OpenJob]:
+    def _due(self, credential: str, now: Millis) -> list[OpenJob]:
         return [x for x in self._records.open_on(credential, running=False) if x.not_before <= now]
 
-    def _start(self, job: Job, now: int) -> Changed | None:
+    def _begun(self, credential: str, job_id: str, now: Millis) -> Changed | None:
+        """Start a job, once more if what holds its credential gives way; None if it must not start."""
+        job = self._records.job(job_id)
+        changed = self._start(job, now) if job is not None and not self._paused(job) else None
+        if job is None or changed is None:
+            return None
+        if changed.held_by and self._gives_way(credential, changed.held_by):
+            return self._start(job, now) or changed
+        return changed
+
+    def _start(self, job: Job, now: Millis) -> Changed | None:
         """Make the transition and send the pointers; None if the job is not READY, not due, or stopped instead."""
         if job.state is not JobState.READY or job.not_before > now:
             return None
@@ -141,7 +149,7 @@ class Planner:
             send_pointers(self._lanes, job, self._ledgers.list_queue(job.id))
         return changed
 
-    def _refused(self, job: Job, now: int) -> bool:
+    def _refused(self, job: Job, now: Millis) -> bool:
         """Stop a job that is to start for the first time if it would not be accepted now; one read if it has waited.
 
         A key that was replaced by another counts for as long as that one does. Of a job that names no key (a version
@@ -156,9 +164,8 @@ class Planner:
         if standing.key and standing.sender:
             return False
         reason = StopReason.SENDER_REMOVED if standing.key else StopReason.KEY_REVOKED
-        told: dict[str, str | int] = {"reason": reason.value, **({"key": key} if key else {})}
-        told |= {"campaign": job.campaign} if job.campaign else {}
-        event = Event(job.namespace, now, job.id, Act.JOB_STOPPED, SYSTEM, told)
+        told = {"reason": reason.value, "key": key, "campaign": job.campaign}
+        event = Event(job.namespace, now, job.id, Act.JOB_STOPPED, SYSTEM, {k: v for k, v in told.items() if v})
         if self._records.change(job, Change.STOP, now, reason=reason.value, strict=True, event=event).won:
             _LOG.warning("stopped at its start", extra={"job": job.id, "reason": reason.value})
         return True

@@ -11,6 +11,7 @@ from typing import Final
 from shared.domain.jobs import retries
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import Change
+from shared.domain.times import Seconds
 from shared.engine.lane.recovery import Recovery
 from shared.ports import Clock, LedgerStore, Records
 
@@ -38,7 +39,7 @@ class Retrier:
         self._recovery = recovery
         self._clock = clock
 
-    def carry_on(self, job_id: str, deadline: float) -> bool:
+    def carry_on(self, job_id: str, deadline: Seconds) -> bool:
         """Carry out a job's retry until it is over or `deadline` (Unix seconds) has come; tell whether it is over."""
         while self._clock.now() < deadline:
             step = self.step(job_id)

@@ -140,10 +140,14 @@ class Waker:
         if page:
             yield page
 
+    def _wakeable(self, place: Waking, page: Sequence[OpenJob]) -> dict[str, Job]:
+        """Return the jobs of a page that are under way and that the switch held back."""
+        found = self._records.read_jobs([entry.job for entry in page])
+        return {x.id: x for x in found.values() if x.state in ACTIVE and _held(x, place)}
+
     def _running(self, place: Waking, page: Sequence[OpenJob]) -> Iterator[tuple[Waking, int]]:
         """Send the pointers of a page of jobs under way; a job of many chunks is a step for each thousand of them."""
-        found = self._records.read_jobs([entry.job for entry in page])
-        jobs = {x.id: x for x in found.values() if x.state in ACTIVE and _held(x, place)}
+        jobs = self._wakeable(place, page)
         small = [(x.id, 0) for x in jobs.values() if x.chunks == 1]
         only = {x.job: x for x in self._ledgers.read_these(small)} if small else {}
         waiting: list[tuple[Job, Ledger]] = []

@@ -45,16 +45,16 @@ class Admission:
 
     Args:
         credential: whose.
-        circuits: what this process knows of breakers.
+        breaker_cache: what this process knows of breakers.
         clock: time.
         renew: asked when the account is refused, before the breaker opens: True if calls are made with another key now.
     """
 
     def __init__(
-        self, credential: str, circuits: BreakerCache, clock: Clock, renew: Callable[[], bool] = lambda: False
+        self, credential: str, breaker_cache: BreakerCache, clock: Clock, renew: Callable[[], bool] = lambda: False
     ) -> None:
         self._credential = credential
-        self._circuits = circuits
+        self._breaker_cache = breaker_cache
         self._clock = clock
         self._renew = renew
         self._renewing = threading.Lock()
@@ -84,7 +84,7 @@ class Admission:
     def see(self, breaker: Breaker | None) -> None:
         """Take in the shared breaker as a lease read it."""
         if breaker is not None:
-            self._know(self._circuits.learn(breaker))
+            self._know(self._breaker_cache.learn(breaker))
 
     def bars(self, owner: str) -> bool:
         """Tell whether a lease should leave: calls are not made now, and it is not the time for probes.
@@ -102,7 +102,7 @@ class Admission:
             Retriable: the store did not answer; nothing was begun.
         """
         if self.shut(owner) and not self._tripped and self._due():
-            self._know(self._circuits.probe(self._credential, owner))
+            self._know(self._breaker_cache.probe(self._credential, owner))
         return not self.shut(owner)
 
     def narrow(self, pace: Pace) -> Pace:
@@ -275,15 +275,15 @@ class Admission:
 
     def _do(self, move: _Move, owner: str) -> None:
         """Write a move. If that fails the gate stays as it is: shut, and whoever comes next tries again."""
-        circuits, name = self._circuits, self._credential
+        breaker_cache, name = self._breaker_cache, self._credential
         try:
             if move is _Move.OPEN:
-                self._know(circuits.open(name, self._reason, self._failures, alive=self._health.alive))
+                self._know(breaker_cache.open(name, self._reason, self._failures, alive=self._health.alive))
             elif move is _Move.CLOSE:
-                self._know(circuits.close(name, owner))
+                self._know(breaker_cache.close(name, owner))
             elif move is _Move.HAND_ON:
-                self._know(circuits.hand_on(name, owner, self._score))
+                self._know(breaker_cache.hand_on(name, owner, self._score))
             else:
-                self._know(circuits.reopen(name, owner, self._reason))
+                self._know(breaker_cache.reopen(name, owner, self._reason))
         except Retriable:
             _LOG.warning("breaker not written", extra={"credential": name, "move": move.value})

@@ -12,6 +12,7 @@ from typing import Final
 
 from shared.domain.lanes import breaker as rules
 from shared.domain.lanes.breaker import Breaker, BreakerState
+from shared.domain.times import Millis
 from shared.ports import Breakers, Clock, Retriable
 
 KEPT: Final = 2.0
@@ -150,7 +151,7 @@ class BreakerCache:
         return 2 * self._rng.random() - 1
 
 
-def _wait(breaker: Breaker, now: int) -> int:
+def _wait(breaker: Breaker, now: Millis) -> int:
     if breaker.usable(now):
         return 0
     left = breaker.probe_at - now

@@ -13,6 +13,7 @@ from typing import Final, Self
 
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Outcome, Unknown
+from shared.domain.times import Seconds
 from shared.engine.pool import Pending, Pool
 from shared.ports import Clock, Provider, Response, Steps, Stepwise, Target, Wire
 
@@ -36,7 +37,7 @@ class Calls:
         self,
         provider: Provider,
         clock: Clock,
-        timeout: float,
+        timeout: Seconds,
         pool: Callable[[int], Pool],
         wire: Callable[[], Wire] | None = None,
     ) -> None:
@@ -73,7 +74,7 @@ class LeaseCalls:
             self._calls.clock.sleep(until - self._calls.clock.now())
 
     def begin(
-        self, content: Content, targets: Sequence[Target], *, latest: float, deadline: float, ended: Ended
+        self, content: Content, targets: Sequence[Target], *, latest: float, deadline: Seconds, ended: Ended
     ) -> Pending[list[Outcome] | None]:
         """Begin a call.
 
@@ -126,7 +127,7 @@ class _Call:
         content: Content,
         targets: Sequence[Target],
         latest: float,
-        deadline: float,
+        deadline: Seconds,
         ended: Ended,
     ) -> None:
         self._calls = calls
@@ -209,7 +210,7 @@ class _Call:
         except BaseException as e:  # noqa: BLE001 - handed to whoever waits for the call
             self._error = e
 
-    def _until(self, now: float) -> float:
+    def _until(self, now: Seconds) -> float:
         return min(now + self._calls.timeout, self._deadline)
 
     def _faulty(self, fault: Exception) -> list[Outcome]:

@@ -26,6 +26,7 @@ from shared.domain.jobs.states import Cell
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import Pace
 from shared.domain.recipients.suppressions import Reach
+from shared.domain.times import Seconds
 from shared.engine.lane.call_counters import Count
 from shared.engine.lane.compose import CannotCompose, Composition, Made
 
@@ -172,7 +173,7 @@ class Lease:
         some = ((i, self.chunk.recipients[i].not_after) for i in self.ledger.having(Cell.QUEUED))
         return [i for i, not_after in some if 0 < not_after < end]
 
-    def settle(self, index: int, outcome: Outcome, now: float) -> None:
+    def settle(self, index: int, outcome: Outcome, now: Seconds) -> None:
         """Record the outcome of a claimed recipient's attempt (L3).
 
         Args:
@@ -198,7 +199,7 @@ class Lease:
         elif isinstance(outcome, NotStarted):
             self.requeued.append(index)
 
-    def divide(self, parcel: ProviderCall, outcomes: Sequence[Outcome], now: float) -> list[ProviderCall]:
+    def divide(self, parcel: ProviderCall, outcomes: Sequence[Outcome], now: Seconds) -> list[ProviderCall]:
         """Record the outcomes of a call; return smaller calls for the recipients that it did not send to.
 
         A call settles a recipient or is divided, so that n recipients take less than 2n calls.
@@ -259,7 +260,7 @@ class Lease:
                 self.results.append(Entry(i, attempt, Kind.INVALID, code=code))
         self.ledger = claimed
 
-    def detail(self, credential: str, now: float) -> Detail:
+    def detail(self, credential: str, now: Seconds) -> Detail:
         """Return the window's detail, as it is known at `now`, Unix seconds."""
         x = self.ledger
         return Detail(

@@ -37,14 +37,14 @@ class Recovery:
         records: Records,
         ledgers: LedgerStore,
         lanes: Lanes,
-        circuits: BreakerCache,
+        breaker_cache: BreakerCache,
         clock: Clock,
         rng: random.Random,
     ) -> None:
         self._records = records
         self._ledgers = ledgers
         self._lanes = lanes
-        self._circuits = circuits
+        self._breaker_cache = breaker_cache
         self._clock = clock
         self._rng = rng
 
@@ -71,7 +71,7 @@ class Recovery:
         return Passing(
             route=route,
             now=int(self._clock.now() * 1000),
-            usable=lambda credential: credential in self._lanes and self._circuits.usable(credential, route),
+            usable=lambda credential: credential in self._lanes and self._breaker_cache.usable(credential, route),
             delay=lambda n: self._delay(n, route, leave=leave, soon=soon),
             throttled_until=throttled_until,
             leave=leave,
@@ -86,7 +86,7 @@ class Recovery:
         Who leaves a lane has not tried it, so that nothing but the probes is to be waited for. In a long outage the
         rounds become as rare as those of messages that were tried: there must be an end to them.
         """
-        due = self._circuits.due_in(route)
+        due = self._breaker_cache.due_in(route)
         if leave and due and n <= PROMPT_ROUNDS:
             return due + round(self._rng.uniform(0, SPREAD_MS))
         return max(due, round(backoff.round_delay(n, self._rng, soon=soon) * 1000))

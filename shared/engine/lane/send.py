@@ -17,6 +17,8 @@ from shared.domain.jobs.states import ACTIVE, Cell, Change, JobState
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import HORIZON, OWN_WAIT, Pace, Slots, pace
 from shared.domain.recipients.suppressions import Reach, reaches
+from shared.domain.times import Seconds
+from shared.engine.lane.access import LaneStores, ProviderAccess
 from shared.engine.lane.admission import Admission
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.call_counters import CallCounters, Count
@@ -29,10 +31,8 @@ from shared.engine.lane.start import PointerResult, Starter
 from shared.engine.lane.window import Window
 from shared.engine.pool import Pool, ThreadPool
 from shared.engine.suppression.suppressed import SLACK_MS, Suppressed
-from shared.ports import Clock, Lanes, LedgerStore, Links, Loaded, Pacer, Provider, Records, Sized, Wire
+from shared.ports import Clock, Links, Loaded, Provider, Sized
 
-CALL_TIMEOUT: Final = 10.0
-"""Seconds that a provider call may take; what is slower than that is `unknown`."""
 MARGIN: Final = 3.0
 """Seconds kept for the writes after the last call."""
 LATEST: Final = 0.3
@@ -56,40 +56,34 @@ class Sender:
     def __init__(
         self,
         *,
-        records: Records,
-        ledgers: LedgerStore,
-        pacer: Pacer,
-        lanes: Lanes,
-        provider: Provider,
+        stores: LaneStores,
+        access: ProviderAccess,
         credential: Credential,
         recovery: Recovery,
-        circuits: BreakerCache,
+        breaker_cache: BreakerCache,
         clock: Clock,
-        lease_margin: float,
-        call_timeout: float = CALL_TIMEOUT,
+        lease_margin: Seconds,
         pool: Callable[[int], Pool] | None = None,
-        wire: Callable[[], Wire] | None = None,
         links: Links | None = None,
-        renew: Callable[[], Provider | None] = lambda: None,
     ) -> None:
-        self._records = records
-        self._ledgers = ledgers
-        self._provider = provider
+        self._records = stores.records
+        self._ledgers = stores.ledgers
+        self._provider = access.provider
         self._credential = credential
         self._leases = LEASES * (credential.workers + credential.express_workers)
         self._recovery = recovery
-        self._gate = Admission(credential.id, circuits, clock, self._renewed)
-        self._renew = renew
+        self._admission = Admission(credential.id, breaker_cache, clock, self._renewed)
+        self._renew = access.renew
         self._clock = clock
         self._lease_margin = lease_margin
-        self._call_timeout = call_timeout
-        self._calls = Calls(provider, clock, call_timeout, pool or ThreadPool(), wire)
-        self._booking = SlotClient(pacer, credential.id, clock)
+        self._call_timeout = access.call_timeout
+        self._calls = Calls(access.provider, clock, access.call_timeout, pool or ThreadPool(), access.wire)
+        self._slot_client = SlotClient(stores.pacer, credential.id, clock)
         self._prepare = LatencyEstimate()
         self._starter = Starter(
-            records=records,
-            ledgers=ledgers,
-            lanes=lanes,
+            records=stores.records,
+            ledgers=stores.ledgers,
+            lanes=stores.lanes,
             credential=credential,
             recovery=recovery,
             clock=clock,
@@ -100,8 +94,8 @@ class Sender:
         """Seconds that answers take at the end of a window, of late. Threads may write at once; the last word wins."""
         self._links = links
         self._compositions: dict[str, Composition] = {}
-        self._suppressed = Suppressed(records, clock)
-        self._tally = CallCounters()
+        self._suppressed = Suppressed(stores.records, clock)
+        self._call_counters = CallCounters()
 
     def use(self, provider: Provider) -> None:
         """Call the same service under another key from now on, in the leases that run, too."""
@@ -114,7 +108,7 @@ class Sender:
             self.use(provider)
         return provider is not None
 
-    def work(self, job_id: str, number: int, *, owner: str, deadline: float) -> PointerResult:
+    def work(self, job_id: str, number: int, *, owner: str, deadline: Seconds) -> PointerResult:
         """Serve one pointer to the end of its chunk, or of the time.
 
         Args:
@@ -135,15 +129,15 @@ class Sender:
             return PointerResult.NOTHING  # the job's items have reached the end of their retention
         lease.end = ledger.until / 1000 - self._lease_margin
         try:
-            with self._calls.lease(self._threads()) as turn, self._booking.place() as place:
+            with self._calls.lease(self._threads()) as lease_calls, self._slot_client.place() as place:
                 lease.hint = LeaseHint(place, job_id, number, ledger.epoch)
-                if not self._windows(lease, turn, deadline):
+                if not self._windows(lease, lease_calls, deadline):
                     return PointerResult.NOTHING
         except Exception:  # any fault, raised again once what is known of the lease is written
             self._salvage(lease)
             raise
         finally:
-            self._tally.include(lease.count)
+            self._call_counters.include(lease.count)
         self._release(lease)
         if lease.job.state not in ACTIVE:
             self._starter.rest(job_id)
@@ -162,7 +156,7 @@ class Sender:
             raise
         if loaded is None or composition is None:
             return None
-        self._gate.see(loaded.breaker)
+        self._admission.see(loaded.breaker)
         return Lease(loaded.job, loaded.chunk, composition, ledger, relayed=not self._provider.has_feedback)
 
     def _salvage(self, lease: Lease) -> None:
@@ -180,16 +174,16 @@ class Sender:
 
     def said(self) -> Count:
         """Return what the provider said to the calls of leases that ended since this was last asked."""
-        return self._tally.take()
+        return self._call_counters.take()
 
     # L2
 
-    def _windows(self, lease: Lease, turn: LeaseCalls, deadline: float) -> bool:
+    def _windows(self, lease: Lease, lease_calls: LeaseCalls, deadline: Seconds) -> bool:
         """Work through windows until the lease should end; False if it was lost to a takeover."""
         last, began = deadline - MARGIN, self._clock.now()
         while True:
             full = self._pace(lease).widened(self._lag, LEASES * self._credential.workers)
-            rate = self._gate.narrow(full)
+            rate = self._admission.narrow(full)
             wanted = lease.wanted(rate)
             until = min(lease.end, last - self._window_time(rate, wanted))
             if rate.period:
@@ -198,7 +192,7 @@ class Sender:
             if not wanted.count or late or lease.job.state not in ACTIVE or self._leaves(lease):
                 return True  # no slots are taken that nobody would use
             ahead = self._prepare.seconds if rate.burns else 0.0
-            slots = self._booking.reserve(
+            slots = self._slot_client.reserve(
                 wanted.slots, rate, ahead=ahead, until=until, job=lease.job.id, hint=lease.hint
             )
             if slots.count < wanted.slots:
@@ -209,7 +203,7 @@ class Sender:
             woken = self._clock.now()
             if not self._may_claim(lease):
                 return True
-            rate = self._gate.narrow(full)  # the breaker may have opened or closed since
+            rate = self._admission.narrow(full)  # the breaker may have opened or closed since
             k = min(wanted.count, rate.window)
             lease.end = min(deadline, slots.at(slots.count) + self._call_timeout + patience(full, self._leases))
             claimed = self._ledgers.claim(
@@ -233,10 +227,10 @@ class Sender:
                 raise
             window = Window(
                 lease,
-                turn,
+                lease_calls,
                 rate,
-                gate=self._gate,
-                booking=self._booking,
+                admission=self._admission,
+                slot_client=self._slot_client,
                 clock=self._clock,
                 deadline=min(last, lease.end),
                 call_timeout=self._call_timeout,
@@ -244,7 +238,7 @@ class Sender:
             try:
                 window.call(parcels, slots)
             finally:
-                self._gate.hand_on(lease.ledger.owner)
+                self._admission.hand_on(lease.ledger.owner)
             self._lag += LATEST * (window.lag - self._lag)
             self._note(lease)
             self._suppress(lease)
@@ -258,7 +252,7 @@ class Sender:
             lease.noted = True
 
     def _leaves(self, lease: Lease) -> bool:
-        lease.leave = self._gate.bars(lease.ledger.owner)
+        lease.leave = self._admission.bars(lease.ledger.owner)
         return lease.leave
 
     def _refused(self, lease: Lease, slots: Slots, rate: Pace) -> bool:
@@ -266,7 +260,7 @@ class Sender:
         if slots.switches is not None:
             lease.paused = slots.switches.paused
             return lease.paused
-        lease.held = self._booking.held_until > self._clock.now()
+        lease.held = self._slot_client.held_until > self._clock.now()
         wait = 0.0 if lease.held else lease.spread(rate)
         lease.throttled_until = max(lease.throttled_until, int((slots.first - HORIZON + wait) * 1000))
         return True  # whoever has more time left gets them
@@ -288,8 +282,8 @@ class Sender:
                 return False
             lease.job = changed.job
         self._leave_out(lease, job, control.suppressed_at)
-        self._gate.see(control.breaker)
-        lease.leave = not self._gate.admit(lease.ledger.owner)
+        self._admission.see(control.breaker)
+        lease.leave = not self._admission.admit(lease.ledger.owner)
         return not lease.leave
 
     def _leave_out(self, lease: Lease, job: Job, latest: Mapping[Reach, int]) -> None:
@@ -323,7 +317,7 @@ class Sender:
         most, per_call = provider.per_call, c.per_call if shared is not None else 1
         if shared is not None and isinstance(provider, Sized):
             most = provider.per_call_of(lease.composition.content)
-        known = self._booking.switches
+        known = self._slot_client.switches
         found = pace(
             c.rate,
             most,
@@ -369,7 +363,7 @@ class Sender:
             leave=lease.leave,
             throttled=lease.count.only_throttled or (lease.held and not lease.count.slots),
             per_call=lease.per_call,
-            soon=self._gate.works() and not lease.refused,
+            soon=self._admission.works() and not lease.refused,
         )
         if not lease.requeued and not lease.ledger.having(Cell.QUEUED):
             return self._ledgers.send_done(lease.ledger, lease.results, passing)

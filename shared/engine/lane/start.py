@@ -9,6 +9,7 @@ from shared.domain.jobs.queue import Expired, NotDue
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.backoff import MAX_QUEUE_DELAY
 from shared.domain.lanes.pacing import pace
+from shared.domain.times import Seconds
 from shared.engine.lane.recovery import Recovery
 from shared.engine.lane.slots import PATIENCE, patience
 from shared.ports import Clock, Lanes, LedgerStore, Records
@@ -44,7 +45,7 @@ class Starter:
         recovery: Recovery,
         clock: Clock,
         leases: int,
-        lease_margin: float,
+        lease_margin: Seconds,
     ) -> None:
         self._records = records
         self._ledgers = ledgers
@@ -56,7 +57,7 @@ class Starter:
         self._lease_margin = lease_margin
         self._resting: dict[str, None] = {}
 
-    def start(self, job: str, number: int, *, owner: str, deadline: float) -> Ledger | PointerResult:
+    def start(self, job: str, number: int, *, owner: str, deadline: Seconds) -> Ledger | PointerResult:
         """Start a lease on a chunk (L1).
 
         Args:
@@ -104,7 +105,7 @@ class Starter:
         self._resting.pop(job_id, None)
         return False
 
-    def _postpone(self, job_id: str, number: int, delay: float) -> PointerResult:
+    def _postpone(self, job_id: str, number: int, delay: Seconds) -> PointerResult:
         job = self._records.job(job_id)
         if job is None:
             return PointerResult.NOTHING

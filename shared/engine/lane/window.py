@@ -5,6 +5,7 @@ from functools import partial
 
 from shared.domain.jobs.outcomes import Outcome
 from shared.domain.lanes.pacing import Pace, Slots
+from shared.domain.times import Seconds
 from shared.engine.lane.admission import FULL, SHUT, Admission
 from shared.engine.lane.calls import LeaseCalls
 from shared.engine.lane.lease import Lease, ProviderCall
@@ -19,10 +20,10 @@ class Window:
 
     Args:
         lease: whose window it is; it learns what became of each recipient.
-        turn: makes the calls.
+        lease_calls: makes the calls.
         rate: how fast.
-        gate: before the provider.
-        booking: for more slots, where some were missed.
+        admission: before the provider.
+        slot_client: for more slots, where some were missed.
         clock: time.
         deadline: Unix seconds by which all calls must have ended.
         call_timeout: seconds that one may take.
@@ -34,20 +35,20 @@ class Window:
     def __init__(
         self,
         lease: Lease,
-        turn: LeaseCalls,
+        lease_calls: LeaseCalls,
         rate: Pace,
         *,
-        gate: Admission,
-        booking: SlotClient,
+        admission: Admission,
+        slot_client: SlotClient,
         clock: Clock,
-        deadline: float,
-        call_timeout: float,
+        deadline: Seconds,
+        call_timeout: Seconds,
     ) -> None:
         self._lease = lease
-        self._turn = turn
+        self._lease_calls = lease_calls
         self._rate = rate
-        self._gate = gate
-        self._booking = booking
+        self._admission = admission
+        self._slot_client = slot_client
         self._clock = clock
         self._deadline = deadline
         self._call_timeout = call_timeout
@@ -69,15 +70,15 @@ class Window:
                 raise self._fault
             if not waiting:
                 return None
-            self._gate.wait(owner)
-            lease.leave = self._gate.shut(owner)
+            self._admission.wait(owner)
+            lease.leave = self._admission.shut(owner)
             last = self._deadline - self._call_timeout
             if lease.leave or self._clock.now() > last:
                 return lease.requeue(waiting)
-            if self._booking.outdated(self._rate):
+            if self._slot_client.outdated(self._rate):
                 return lease.requeue(waiting)
             try:
-                slots = self._booking.reserve(
+                slots = self._slot_client.reserve(
                     slots_for(waiting, self._rate), self._rate, ahead=0.001, until=last, job=lease.job.id
                 )
             except Exception:  # any fault, raised again
@@ -93,7 +94,7 @@ class Window:
 
         In place of a call that was refused as a whole it returns smaller ones.
 
-        A slot is burned, too, if the gate is full; once it is shut, or the provider has asked all to wait, no call
+        A slot is burned, too, if admission is full; once it is shut, or the provider has asked all to wait, no call
         begins. `empty` counts the slots of this reservation that hold nothing: a message that counts as several needs
         some before it.
         """
@@ -112,11 +113,11 @@ class Window:
             position, empty = position + lull, empty + lull
             last = at = slots.at(position)
             position += parcel.slots
-            self._turn.rest(at)
-            if self._booking.outdated(self._rate):
+            self._lease_calls.rest(at)
+            if self._slot_client.outdated(self._rate):
                 missed.extend(parcels[n:])
                 break
-            ticket = self._gate.enter(self._lease.ledger.owner)
+            ticket = self._admission.enter(self._lease.ledger.owner)
             if ticket == SHUT:
                 missed.extend(parcels[n:])
                 break
@@ -142,7 +143,7 @@ class Window:
 
     def _begin(self, parcel: ProviderCall, ticket: int, latest: float) -> Pending[list[Outcome] | None]:
         lease = self._lease
-        return self._turn.begin(
+        return self._lease_calls.begin(
             parcel.content,
             [target(lease.ledger, lease.chunk, i) for i in parcel.indices],
             latest=latest,
@@ -151,14 +152,14 @@ class Window:
         )
 
     def _ended(self, ticket: int, said: Sequence[Outcome]) -> None:
-        """Tell the gate and the pacer what a call came to.
+        """Tell admission and the pacer what a call came to.
 
         A fault there says nothing against the call, whose outcomes stay known.
         """
         try:
-            self._gate.leave(ticket, self._lease.ledger.owner, said, account=self._lease.job.account)
-            if not self._gate.troubled():
-                self._booking.heed(self._rate, said, gently=not self._gate.known())
+            self._admission.leave(ticket, self._lease.ledger.owner, said, account=self._lease.job.account)
+            if not self._admission.troubled():
+                self._slot_client.heed(self._rate, said, gently=not self._admission.known())
         except Exception as fault:  # noqa: BLE001 - raised when all calls of the round have ended
             self._fault = self._fault or fault
 

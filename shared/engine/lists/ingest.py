@@ -23,6 +23,7 @@ from shared.domain.lists.rows import Position
 from shared.domain.lists.uploads import Options, PackedChunk, UploadStep
 from shared.domain.recipients.hashes import WIDTH
 from shared.domain.recipients.suppressions import reaches
+from shared.domain.times import Millis, Seconds
 from shared.engine.suppression.unwanted import Unwanted
 from shared.ports import Campaigns, Clock, FileChanged, Files, Queue, Records, Uploads
 
@@ -90,9 +91,9 @@ class Ingestion:
     queue: Queue
     settings: Settings
     clock: Clock
-    lease_margin: float = LEASE_MARGIN
+    lease_margin: Seconds = LEASE_MARGIN
 
-    def work(self, campaign: str, upload: str, *, owner: str, deadline: float) -> IngestResult:
+    def work(self, campaign: str, upload: str, *, owner: str, deadline: Seconds) -> IngestResult:
         """Read a list until its end or nearly until `deadline` (Unix seconds); then another invocation goes on.
 
         Concurrency: one lease at a time; a second invocation returns at once.
@@ -184,6 +185,10 @@ class _Lease:
                 return IngestResult.LOST
             if self._parts.clock.now() > self._stop and not self.held.starts:  # else the next would begin here again
                 return self._hand_over()
+        return self._finish(rows)
+
+    def _finish(self, rows: Ingest) -> IngestResult:
+        """End a list that was read to its end, or to a fault."""
         step = rows.finish()
         if rows.fault:
             return self._fail(rows.fault.code, rows.fault.detail)
@@ -234,7 +239,7 @@ class _Lease:
         self._parts.queue.send([ingest(self.held.campaign, self.held.id)])
         return IngestResult.HANDED_OVER
 
-    def wait(self, *, seconds: float) -> bool:
+    def wait(self, *, seconds: Seconds) -> bool:
         """Give the lease back; nobody is to take it for some seconds. False if it is lost."""
         until = round((self._parts.clock.now() + seconds) * 1000) if seconds else 0
         return self._parts.uploads.save(self.held, self.held.changed(owner="", until=until))
@@ -262,7 +267,7 @@ class _Lease:
             if parts.uploads.get(held.campaign, held.id) != held:
                 return IngestResult.LOST  # else the campaign alone has moved on
 
-    def _forsake(self, now: int) -> IngestResult:
+    def _forsake(self, now: Millis) -> IngestResult:
         """End an upload whose campaign was removed past its lock, as with its account: nobody will send it."""
         code = Code.CAMPAIGN_GONE
         ended = self.held.changed(
@@ -271,7 +276,7 @@ class _Lease:
         return IngestResult.FAILED if self._parts.uploads.save(self.held, ended) else IngestResult.LOST
 
 
-def _freed(campaign: Campaign, ended: Upload, now: int) -> Campaign:
+def _freed(campaign: Campaign, ended: Upload, now: Millis) -> Campaign:
     freed = campaign.changed(now, uploading="")
     return replace(freed, ready=ended.id, columns=ended.columns) if ended.state is UploadState.READY else freed
 

@@ -13,6 +13,7 @@ from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import COUNT_KEYS, JobState
+from shared.domain.times import Millis
 
 KIND: Final = "campaign"
 """Kind of the jobs that lists become."""
@@ -36,7 +37,7 @@ class Order:
     by: str = SYSTEM
 
 
-def job_of(campaign: Campaign, upload: Upload, settings: Settings, now: int, order: Order) -> Job:
+def job_of(campaign: Campaign, upload: Upload, settings: Settings, now: Millis, order: Order) -> Job:
     """Return the job that a list becomes.
 
     Args:
@@ -63,7 +64,7 @@ def job_of(campaign: Campaign, upload: Upload, settings: Settings, now: int, ord
     )
 
 
-def stand_in(campaign: Campaign, settings: Settings, job_id: str, now: int) -> Job:
+def stand_in(campaign: Campaign, settings: Settings, job_id: str, now: Millis) -> Job:
     """Return a job of one message as a campaign would have it.
 
     Args:

@@ -175,15 +175,20 @@ class Logger:
                 return job
             if verdict is _Verdict.CHANGED:
                 continue
-            if job.state in ACTIVE:
-                changed = self._records.change(job, Change.FINISH, self._now(), strict=True)
-                if not changed.won or changed.job is None:
-                    continue
-                job = changed.job
-            logged = self._log(replace(job, counts={**job.counts, "unknown": unknown}))
+            finished = self._finished(job)
+            if finished is None:
+                continue
+            logged = self._log(replace(finished, counts={**finished.counts, "unknown": unknown}))
             if logged.state is JobState.LOGGED:
                 return logged
         return None
+
+    def _finished(self, job: Job) -> Job | None:
+        """Return a job whose messages all have an end, no more ACTIVE; None if another write came first."""
+        if job.state not in ACTIVE:
+            return job
+        changed = self._records.change(job, Change.FINISH, self._now(), strict=True)
+        return changed.job if changed.won else None
 
     def _settle(self, job: Job) -> "tuple[_Verdict, int]":
         """Read all ledgers, after the job; take over what needs it. Returns how many messages are of unknown fate.

@@ -19,9 +19,11 @@ from shared.domain.jobs.states import Cell
 from shared.domain.lanes.pacing import pace
 from shared.domain.lanes.switches import AS_DECLARED
 from shared.domain.recipients.suppressions import reaches
+from shared.domain.times import Seconds
+from shared.engine.lane.access import CALL_TIMEOUT
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.compose import CannotCompose, Composition
-from shared.engine.lane.send import CALL_TIMEOUT, MARGIN
+from shared.engine.lane.send import MARGIN
 from shared.engine.lane.targets import target
 from shared.engine.outcome.track import Tracker
 from shared.engine.suppression.suppressed import Suppressed
@@ -56,9 +58,9 @@ class Resolution:
         pacer: Pacer,
         provider: Provider,
         credential: Credential,
-        circuits: BreakerCache,
+        breaker_cache: BreakerCache,
         clock: Clock,
-        call_timeout: float = CALL_TIMEOUT,
+        call_timeout: Seconds = CALL_TIMEOUT,
         links: Links | None = None,
     ) -> None:
         self._links = links
@@ -68,12 +70,12 @@ class Resolution:
         self._pacer = pacer
         self._provider = provider
         self._credential = credential
-        self._circuits = circuits
+        self._breaker_cache = breaker_cache
         self._clock = clock
         self._call_timeout = call_timeout
         self._suppressed = Suppressed(records, clock)
 
-    def resolve(self, job_id: str, number: int, *, deadline: float) -> Resolved:
+    def resolve(self, job_id: str, number: int, *, deadline: Seconds) -> Resolved:
         """Ask about each attempt of a chunk that is UNKNOWN and was made through this credential.
 
         Two lookups at once change nothing: a lookup reads, and a call under its key is the same call. A provider that
@@ -87,7 +89,7 @@ class Resolution:
             deadline: Unix seconds by which it ends.
         """
         provider, name = self._provider, self._credential.id
-        if not isinstance(provider, Resolver) or not self._circuits.usable(name):
+        if not isinstance(provider, Resolver) or not self._breaker_cache.usable(name):
             return Resolved()
         ledger = self._ledgers.read(job_id, number)
         doubts = ledger.having(Cell.UNKNOWN) if ledger is not None else []
@@ -113,7 +115,7 @@ class Resolution:
         return Resolved(asked, told.accepted, told.absent)
 
     def _ask(
-        self, provider: Resolver, ledger: Ledger, loaded: Loaded, made: Mapping[int, float], deadline: float
+        self, provider: Resolver, ledger: Ledger, loaded: Loaded, made: Mapping[int, float], deadline: Seconds
     ) -> Iterator[tuple[int, Finding]]:
         """Ask about recipients whose attempts were made at these times; end when there is no more time, or a stop."""
         job, chunk, content = loaded.job, loaded.chunk, loaded.content

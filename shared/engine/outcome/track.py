@@ -15,14 +15,16 @@ from shared.contracts import Word
 from shared.domain.ids import Ref
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs import passes
-from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
-from shared.domain.jobs.feedback import CHANNEL_WISHES, SOFT, SUPPRESSES, WISHES, WordKind, leaves, state_of
+from shared.domain.jobs.details import FeedbackDetail, FeedbackEntry
+from shared.domain.jobs.feedback import CHANNEL_WISHES, SUPPRESSES, WISHES, WordKind, state_of
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import STOPPED, UNSUBSCRIBED
-from shared.domain.jobs.states import MAX_ATTEMPTS, RANK, Cell, reopened
+from shared.domain.jobs.states import Cell, reopened
 from shared.domain.recipients.suppressions import BY_CHANNEL, Reach
+from shared.domain.times import Seconds
 from shared.engine.lane.recovery import Recovery
+from shared.engine.outcome.words import FINAL, KINDS, Said, begun_at, is_early, is_overdue, is_wish, may_retry, names_id
 from shared.engine.pool import Pool
 from shared.ports import Clock, LedgerStore, Records, Retriable
 
@@ -36,7 +38,7 @@ of a processor: more threads would only wait for that."""
 MOMENT_MS: Final = 5_000
 """Suppressions of so many milliseconds have one moment, so that the mark that announces them is written once. Readers
 of the log look two minutes back."""
-Said = tuple[Ref, WordKind, Word]
+
 Place = tuple[str, int]
 """A chunk: job and number."""
 _LOG: Final = logging.getLogger(__name__)
@@ -73,6 +75,15 @@ class _Sum:
     later: list[Word] = field(default_factory=list)
     left: list[Word] = field(default_factory=list)
     faults: list[Exception] = field(default_factory=list)
+
+    def include(self, other: "_Sum") -> None:
+        """Add what another thread has done."""
+        self.joined += other.joined
+        self.foreign += other.foreign
+        self.final += other.final
+        self.later += other.later
+        self.left += other.left
+        self.faults += other.faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +124,7 @@ class Tracker:
             raise tracked.fault
         return tracked
 
-    def join_all(self, credential: str, words: Sequence[Word], *, deadline: float = inf) -> Tracked:
+    def join_all(self, credential: str, words: Sequence[Word], *, deadline: Seconds = inf) -> Tracked:
         """Join the words of one credential: one compare-and-swap and one detail per chunk, whatever their number.
 
         Jobs and ledgers are read a hundred at a time, then each chunk's words are joined by themselves.
@@ -127,7 +138,7 @@ class Tracker:
         total = _Sum()
         for word in dict.fromkeys(words):
             ref = Ref.parse(word.ref)
-            kind = _KINDS.get(word.word)
+            kind = KINDS.get(word.word)
             if ref is None or kind is None:
                 total.foreign += 1
             else:
@@ -143,13 +154,8 @@ class Tracker:
                 pool.submit(self._serve, credential, waiting, known, deadline)
                 for _ in range(min(THREADS, len(waiting)))
             ]
-            for done in (thread.result() for thread in threads):
-                total.joined += done.joined
-                total.foreign += done.foreign
-                total.final += done.final
-                total.later += done.later
-                total.left += done.left
-                total.faults += done.faults
+            for thread in threads:
+                total.include(thread.result())
         first = total.faults[0] if total.faults else None
         return Tracked(total.joined, total.foreign, tuple(total.later), total.final, tuple(total.left), first)
 
@@ -166,7 +172,7 @@ class Tracker:
         return _Known(jobs, {(x.job, x.chunk): x for x in found})
 
     def _serve(
-        self, credential: str, waiting: deque[tuple[Place, list[Said]]], known: _Known | None, deadline: float
+        self, credential: str, waiting: deque[tuple[Place, list[Said]]], known: _Known | None, deadline: Seconds
     ) -> _Sum:
         """Join chunk after chunk, as one of several threads, until none waits."""
         done = _Sum()
@@ -195,7 +201,7 @@ class Tracker:
         ledger = known.ledgers.get(place) if known is not None else self._ledgers.read(job_id, number)
         counted, waiting = self._chunk(job, number, ledger, credential, about)
         done.joined += counted
-        done.final += sum(kind in _FINAL for _, kind, word in about if not word.secondary) if counted else 0
+        done.final += sum(kind in FINAL for _, kind, word in about if not word.secondary) if counted else 0
         done.foreign += len(about) - counted - len(waiting)
         done.later += waiting
 
@@ -207,15 +213,12 @@ class Tracker:
         `ledger` may be some seconds old: the words are older, so joining what it lacks is joining them when it was
         read, and every write to it is compared.
         """
-        if ledger is not None:
-            about = [a for a in about if a[0].index < len(ledger.cells)]
         later: list[Word] = []
-        now: list[Said] = []
-        for ref, kind, word in about:
-            if ledger is not None and kind in SOFT and ledger.cell(ref.index) == (Cell.CLAIMED, ref.attempt):
-                later.append(word)
-            else:
-                now.append((ref, kind, word))
+        now: list[Said] = list(about)
+        if ledger is not None:
+            known = [said for said in about if said[0].index < len(ledger.cells)]
+            later = [said[2] for said in known if is_early(ledger, said)]
+            now = [said for said in known if not is_early(ledger, said)]
         if not now:
             return 0, later
         # Before the rest: a message that a provider drops for it is tried again, and must find who has unsubscribed.
@@ -236,7 +239,7 @@ class Tracker:
                 r.attempt,
                 k.value,
                 w.at,
-                "" if ledger is not None and _names_id(ledger, r) else w.id,
+                "" if ledger is not None and names_id(ledger, r) else w.id,
                 w.code,
                 w.detail,
                 w.secondary,
@@ -286,23 +289,19 @@ class Tracker:
 
         The details are read after the ledger, so that they name everybody who tried what it holds.
         """
-        asked = [said for said in words if _may_retry(job, ledger, said)]
+        asked = [said for said in words if may_retry(job, ledger, said)]
         if not asked:
             return set()
         windows, feedback = self._records.details(job.id, ledger.chunk)
         known = passes.pasts(ledger, windows, feedback)
-        begun = _begun(windows) if any(k is WordKind.DEFERRED for _, k, _ in asked) else {}
+        begun = begun_at(windows) if any(k is WordKind.DEFERRED for _, k, _ in asked) else {}
+        route = set(job.route)
+        untried = {ref.index for ref, _, _ in asked if known.get(ref.index, passes.NO_PAST).named < route}
         return {
             (ref.index, ref.attempt)
             for ref, kind, word in asked
             if kind is WordKind.ABSENT
-            or (
-                known.get(ref.index, passes.NO_PAST).named < set(job.route)
-                and (
-                    kind is not WordKind.DEFERRED
-                    or word.at - begun.get((ref.index, ref.attempt), word.at) >= job.policy.deferred_after
-                )
-            )
+            or (ref.index in untried and (kind is not WordKind.DEFERRED or is_overdue(job, ref, word, begun)))
         }
 
     def _suppress(self, job: Job, number: int, words: Sequence[Said]) -> None:
@@ -318,7 +317,7 @@ class Tracker:
         An older word that comes by itself, after a newer one, unsubscribes as well, which is the side to err on. Who
         comes back at the provider takes back what was said there, and nothing else.
         """
-        about = [(w.at, k is WordKind.RESUBSCRIBED, r.index) for r, k, w in words if not w.secondary and _wish(k, w)]
+        about = [(w.at, k is WordKind.RESUBSCRIBED, r.index) for r, k, w in words if not w.secondary and is_wish(k, w)]
         latest = {index: back for _, back, index in sorted(about)}
         for index, key in self._keys(job, number, latest).items():
             if latest[index]:
@@ -357,37 +356,3 @@ class Tracker:
         if now - self._moment > MOMENT_MS:
             self._moment = now
         return self._moment
-
-
-def _wish(kind: WordKind, word: Word) -> bool:
-    return kind is WordKind.RESUBSCRIBED or leaves(kind, word.code)
-
-
-def _names_id(ledger: Ledger, ref: Ref) -> bool:
-    """Tell whether the provider's id of an attempt is on record, so that a word need not repeat it (60 bytes each).
-
-    A cell is SENT by its window's detail or by an earlier word about the same attempt, and both carry the id.
-    """
-    state, attempt = ledger.cell(ref.index)
-    return attempt == ref.attempt and state in _IDENTIFIED
-
-
-def _may_retry(job: Job, ledger: Ledger, said: Said) -> bool:
-    """Tell whether a message may be tried again after a word about its last attempt: by policy, or as it was absent."""
-    ref, kind, _ = said
-    if kind is not WordKind.ABSENT and kind.value not in job.policy.retry_on:
-        return False
-    state, attempt = ledger.cell(ref.index)
-    if job.stopped or not ref.attempt == attempt < min(ledger.limit, MAX_ATTEMPTS):
-        return False
-    return state is Cell.UNKNOWN if kind is WordKind.ABSENT else RANK[state] < RANK[Cell.RETRY]
-
-
-def _begun(windows: Sequence[Detail]) -> dict[tuple[int, int], int]:
-    """Return (recipient, attempt) → Unix seconds when its window was over."""
-    return {(e.index, e.attempt): w.at // 1000 for w in windows for e in w.entries}
-
-
-_FINAL: Final = frozenset({WordKind.DELIVERED, WordKind.BOUNCED, *SOFT})
-_IDENTIFIED: Final = frozenset({Cell.SENT, Cell.RELAYED})
-_KINDS: Final = {k.value: k for k in WordKind}

@@ -17,6 +17,7 @@ from shared.domain.archive import due, export_id, file
 from shared.domain.exports import Export, ExportState
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
+from shared.domain.times import Millis
 from shared.engine.reports.export import begin
 from shared.ports import Clock, Exports, Queue, Records
 
@@ -71,7 +72,7 @@ class Archiver:
         self._ask(found, new, now)
         return False
 
-    def _ask(self, found: Export | None, new: Export, now: int) -> None:
+    def _ask(self, found: Export | None, new: Export, now: Millis) -> None:
         if self.exports.save(found, replace(new, until=now + LOST_MS)):
             self.queue.send([message(new.id)])
 

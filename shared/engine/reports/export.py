@@ -21,7 +21,7 @@ from shared.domain.ids import new_id
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import ERASED
-from shared.domain.times import DAY_MS
+from shared.domain.times import DAY_MS, Millis, Seconds
 from shared.engine.reports.message_log import LogLine, MessageLog
 from shared.ports import Clock, Exports, FileChanged, Multipart, Queue, Records, Retriable
 
@@ -65,24 +65,21 @@ class ExportDesk:
         for _ in range(TRIES):
             now = int(self._clock.now() * 1000)
             found = self._exports.get(export)
-            if found is not None:
-                preparing = found.state is ExportState.PREPARING
-                failed = found.state is ExportState.FAILED and found.of(wanted)
-                if found.usable(wanted, now) or failed or (preparing and found.until > now):
-                    return found
-                if preparing:
-                    new = found.changed(owner="", until=now + LEASE_MS)  # whoever made it is lost
-                else:
-                    new = begin(export, account, jobs, now, found.version + 1)
-            else:
+            if found is None:
                 new = begin(export, account, jobs, now, 1)
+            elif _holds(found, wanted, now):
+                return found
+            elif found.state is ExportState.PREPARING:
+                new = found.changed(owner="", until=now + LEASE_MS)  # its worker is lost
+            else:
+                new = begin(export, account, jobs, now, found.version + 1)
             if self._exports.save(found, new):
                 self._queue.send([message(export)])
                 return new
         raise Retriable("exports: busy")
 
 
-def begin(export: str, account: str, jobs: Sequence[Job], now: int, version: int, *, file: str = "") -> Export:
+def begin(export: str, account: str, jobs: Sequence[Job], now: Millis, version: int, *, file: str = "") -> Export:
     """Return an export that is to be made.
 
     Args:
@@ -134,7 +131,7 @@ class Exporter:
     clock: Clock
     part: int = PART
 
-    def work(self, export: str, *, owner: str, deadline: float) -> ExportResult:
+    def work(self, export: str, *, owner: str, deadline: Seconds) -> ExportResult:
         """Make an export to its end or nearly until `deadline` (Unix seconds); then another invocation goes on.
 
         Args:
@@ -311,3 +308,10 @@ def _row(job: str, recipient: Recipient, line: LogLine, columns: Sequence[str]) 
 def _time(ms: int) -> str:
     """Return a time of Unix milliseconds as RFC 3339, UTC; those of one window are the same."""
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _holds(found: Export, wanted: Sequence[tuple[str, int]], now: Millis) -> bool:
+    """Tell whether an export is usable, being made, or has failed and would fail again. `wanted`: jobs and versions."""
+    if found.state is ExportState.FAILED and found.of(wanted):
+        return True
+    return found.usable(wanted, now) or (found.state is ExportState.PREPARING and found.until > now)

@@ -1,7 +1,7 @@
 """Message logs and live counts, put together from chunk (who), ledger cell (state) and details (when, through whom)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from shared.contracts import FEEDBACK_TIMEOUT
@@ -15,6 +15,7 @@ from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import ERASED, Entry, Kind
 from shared.domain.jobs.states import COUNT_KEYS, MAX_ATTEMPTS, Cell, MessageState, Status, message_state, status
 from shared.domain.recipients.suppressions import CODES
+from shared.domain.times import Millis
 from shared.ports import Clock, LedgerStore, Records
 
 LIVE_CHUNKS: Final = 100
@@ -141,22 +142,14 @@ class MessageLog:
         The sum is the total at every instant: each ledger's histogram replaces what it had folded.
         """
         now = int(self._clock.now() * 1000)
-        if job.chunks > LIVE_CHUNKS:
+        ledgers = self._ledgers.read_all(job.id) if job.chunks <= LIVE_CHUNKS else []
+        if len(ledgers) != job.chunks:
             return LiveCounts(public_counts(job.counts), _named(job.by), now, exact=False)
-        ledgers = self._ledgers.read_all(job.id)
-        figures = [rules.figures(x) for x in ledgers]
-        if len(figures) != job.chunks:
-            return LiveCounts(public_counts(job.counts), _named(job.by), now, exact=False)
-        totals = [sum(column) for column in zip(*figures, strict=True)]
-        width = len(rules.BY_KEYS)
-        by = {
-            c: tuple(totals[len(COUNT_KEYS) + i * width : len(COUNT_KEYS) + (i + 1) * width])
-            for i, c in enumerate(job.route)
-        }
+        totals = [sum(column) for column in zip(*map(rules.figures, ledgers), strict=True)]
         late = (x for x in ledgers if _unacknowledged(x, now, self._feedback_timeout))
         return LiveCounts(
             public_counts(dict(zip(COUNT_KEYS, totals, strict=False))),
-            _named(by),
+            _named(_by_credential(job, totals)),
             now,
             exact=True,
             unacknowledged=sum(len(x.having(Cell.SENT)) for x in late),
@@ -190,10 +183,7 @@ class MessageLog:
             if hits:
                 out += self._some(job, chunk, ledger, hits)
             if len(out) == limit:
-                following = hits[-1] + 1
-                more = following < len(chunk.recipients)
-                position = (chunk_number, following) if more else (chunk_number + 1, 0)
-                return out, position if position[0] < job.chunks else None
+                return out, _after(job, chunk, hits[-1])
             chunk_number, index = chunk_number + 1, 0
         return out, None
 
@@ -232,10 +222,23 @@ class MessageLog:
         ]
 
 
+def _after(job: Job, chunk: Chunk, index: int) -> Position | None:
+    """Return the place after a recipient's; None at the end of the list."""
+    more = index + 1 < len(chunk.recipients)
+    position = (chunk.number, index + 1) if more else (chunk.number + 1, 0)
+    return position if position[0] < job.chunks else None
+
+
 def _pick(chunk: Chunk, ledger: Ledger, wanted: Filter, start: int) -> Iterator[int]:
     for i in range(start, len(chunk.recipients)):
         if wanted.wants(ledger.cell(i)[0]) and wanted.recipient in ("", chunk.recipients[i].key):
             yield i
+
+
+def _by_credential(job: Job, totals: Sequence[int]) -> dict[str, tuple[int, ...]]:
+    """Return the part of a job's figures that concerns each credential of its route."""
+    width, first = len(rules.BY_KEYS), len(COUNT_KEYS)
+    return {c: tuple(totals[first + i * width : first + (i + 1) * width]) for i, c in enumerate(job.route)}
 
 
 def _skipped(entry: Entry) -> bool:
@@ -243,7 +246,7 @@ def _skipped(entry: Entry) -> bool:
     return entry.kind is Kind.INVALID and entry.code in LEFT_OUT
 
 
-def _unacknowledged(ledger: Ledger, now: int, feedback_timeout: int) -> bool:
+def _unacknowledged(ledger: Ledger, now: Millis, feedback_timeout: int) -> bool:
     """Tell whether those of a chunk that are SENT have waited too long for their provider's word.
 
     They wait from the moment when the chunk was last worked on, so that a line and the counts always agree.
@@ -268,20 +271,30 @@ def _attempts(
             if entry.index in wanted:
                 said.setdefault((entry.index, entry.attempt), (f.credential, []))[1].append(entry)
     for (index, number), (credential, entries) in said.items():
-        known = out.setdefault(index, {}).get(number)
         ordered = tuple(sorted(set(entries), key=lambda e: (e.at, e.word)))
-        absent = known is not None and known.outcome == "unknown" and all(e.word == WordKind.ABSENT for e in ordered)
-        out[index][number] = Attempt(
-            n=number,
-            credential_id=known.credential_id if known else credential,
-            at_ms=known.at_ms if known else ordered[0].at * 1000,
-            outcome="not_sent" if absent else known.outcome if known else "unknown",
-            code=known.code if known else "",
-            provider_message_id=(known.provider_message_id if known else "")
-            or next((e.id for e in ordered if e.id), ""),
-            words=ordered,
-        )
+        by_number = out.setdefault(index, {})
+        known = by_number.get(number)
+        if known is None:
+            at_ms = ordered[0].at * 1000
+            by_number[number] = Attempt(number, credential, at_ms, "unknown", "", _first_id(ordered), ordered)
+        else:
+            by_number[number] = _with_words(known, ordered)
     return out
+
+
+def _with_words(known: Attempt, words: tuple[FeedbackEntry, ...]) -> Attempt:
+    """Return an attempt with what its provider said of it later, in order of time."""
+    absent = known.outcome == "unknown" and all(e.word == WordKind.ABSENT for e in words)
+    return replace(
+        known,
+        outcome="not_sent" if absent else known.outcome,
+        provider_message_id=known.provider_message_id or _first_id(words),
+        words=words,
+    )
+
+
+def _first_id(words: tuple[FeedbackEntry, ...]) -> str:
+    return next((e.id for e in words if e.id), "")
 
 
 def _line(
@@ -297,17 +310,13 @@ def _line(
     """Put a line together. `skip`: why a claim skipped it, or empty; `late`: the chunk's feedback is overdue."""
     state, number = ledger.cell(index)
     attempts = tuple(by_number[k] for k in sorted(by_number))
-    tried = {a.credential_id for a in attempts}
-    providers: dict[str, bool] = {}
-    for credential, provider in zip(job.route, job.providers, strict=True):
-        providers[provider] = providers.get(provider, False) or credential in tried
     moments = [job.created_at, *(a.at_ms for a in attempts), *(w.at * 1000 for a in attempts for w in a.words)]
     return LogLine(
         message=message_id(ledger.chunk, index),
         recipient=recipient.address,
         state=message_state(state),
         status=status(state),
-        providers=providers,
+        providers=_providers(job, {a.credential_id for a in attempts}),
         attempts=attempts,
         updated_at_ms=max(moments),
         error=_error(job, ledger, index, attempts, recipient.skip or skip),
@@ -349,20 +358,38 @@ def _error(job: Job, ledger: Ledger, index: int, attempts: tuple[Attempt, ...], 
         exhausted = _exhausted(job, ledger, last, {a.credential_id for a in attempts})
         if exhausted:
             return exhausted
+    return _last_code(attempts) or ("dropped" if state is Cell.DROPPED else None)
+
+
+def _providers(job: Job, tried: set[str]) -> dict[str, bool]:
+    """Return the providers of a job's route, and whether each was tried. `tried`: credentials."""
+    providers: dict[str, bool] = {}
+    for credential, provider in zip(job.route, job.providers, strict=True):
+        providers[provider] = providers.get(provider, False) or credential in tried
+    return providers
+
+
+def _last_code(attempts: tuple[Attempt, ...]) -> str:
+    """Return the latest code of what a provider answered, or said later, of a message's attempts; empty if none is."""
     for attempt in reversed(attempts):
         for word in reversed(attempt.words):
             if WordKind(word.word) in HARD | SOFT and not word.secondary:
                 return word.code or word.word
         if attempt.code:
             return attempt.code
-    return "dropped" if state is Cell.DROPPED else None
+    return ""
+
+
+def _may_pass(word: FeedbackEntry) -> bool:
+    """Tell whether a word about our recipient is one that another attempt may change."""
+    return not word.secondary and WordKind(word.word) in SOFT | {WordKind.DEFERRED}
 
 
 def _exhausted(job: Job, ledger: Ledger, last: Attempt | None, tried: set[str]) -> str:
     """Return what a message that was given up ran out of; empty if it was something else that ended it."""
     if last is None:
         return "" if tried else "providers_exhausted"  # never tried: no credential of its route took it
-    words = {w.word for w in last.words if not w.secondary and WordKind(w.word) in SOFT | {WordKind.DEFERRED}}
+    words = {w.word for w in last.words if _may_pass(w)}
     if words:
         return "providers_exhausted" if words & set(job.policy.retry_on) and tried >= set(job.route) else ""
     spent = last.outcome == "not_sent" and last.n >= min(ledger.limit, MAX_ATTEMPTS)

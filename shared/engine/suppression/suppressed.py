@@ -62,14 +62,18 @@ class Suppressed:
         """
         since = _looked(job) - SLACK_MS
         news = [r for r in reaches if latest.get(r, 0) >= since] if waiting else []
-        keys = {chunk.recipients[i].key for i in waiting} if news else set()
-        known = [self._catch_up(job, since, reach) for reach in news]
-        if None not in known:
-            hashes = frozenset().union(*(x for x in known if x is not None))
-            keys = {k for k in keys if _short(address_hash(k)) in hashes}
+        keys = self._suspects(job, {chunk.recipients[i].key for i in waiting}, since, news) if news else set()
         found = self._records.suppressed(job.namespace, keys, reaches) if keys else {}
         gone = {i: ERASED for i in waiting if chunk.recipients[i].skip == ERASED}
         return gone | {i: found[key].code for i in waiting if (key := chunk.recipients[i].key) in found}
+
+    def _suspects(self, job: Job, keys: set[str], since: int, news: Sequence[Reach]) -> set[str]:
+        """Return the addresses that may have been suppressed since a moment; all of them if the log is too long."""
+        known = [self._catch_up(job, since, reach) for reach in news]
+        if None in known:
+            return keys
+        hashes = frozenset().union(*(x for x in known if x is not None))
+        return {k for k in keys if _short(address_hash(k)) in hashes}
 
     def _catch_up(self, job: Job, since: int, reach: Reach) -> set[int] | None:
         """Read what is new and return who was suppressed since a moment; None if that is not known."""

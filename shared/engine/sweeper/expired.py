@@ -10,9 +10,11 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from shared import contracts
+from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.lease_hints import MOST, LeaseHint
+from shared.domain.times import Millis
 from shared.engine.intake.accept import send_pointers
 from shared.engine.lane.recovery import Recovery
 from shared.ports import Clock, Hints, Lanes, LedgerStore, Queue, Records
@@ -118,9 +120,7 @@ class ExpiredLeases:
             taken: their chunks, which have new pointers.
         """
         job, now = self._records.job(job_id), int(self._clock.now() * 1000)
-        if job is None or job.state not in ACTIVE or job.chunks == len(taken):
-            return
-        if job.pointed_at >= job.planned_at and now - job.pointed_at < NOT_AGAIN_MS:
+        if job is None or not _may_point(job, now, len(taken)):
             return
         waiting = [
             x
@@ -142,3 +142,9 @@ class ExpiredLeases:
             return False
         job = self._records.job(hint.job)
         return job is not None and self._recovery.take_over(job, ledger) is not None
+
+
+def _may_point(job: Job, now: Millis, taken: int) -> bool:
+    """Tell whether pointers of a job may have been lost, and were not sent again just now. `now`: Unix ms."""
+    again = job.pointed_at >= job.planned_at and now - job.pointed_at < NOT_AGAIN_MS
+    return job.state in ACTIVE and job.chunks != taken and not again

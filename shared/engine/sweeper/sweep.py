@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from shared.domain.times import Seconds
 from shared.engine.pool import Pool
 from shared.engine.walks import Look, Run, Walk, WalkCounts
 from shared.engine.walks.progress import Progress
@@ -67,7 +68,7 @@ class Sweeper:
         self._pool = pool
         self._noted_at = 0.0
 
-    def sweep(self, deadline: float) -> Swept:
+    def sweep(self, deadline: Seconds) -> Swept:
         """Go on with each walk for its share of the time until `deadline` (Unix seconds).
 
         Raises:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from shared.domain.times import Millis, Seconds
 from shared.engine.walks.progress import Progress
 
 _LOG = logging.getLogger(__name__)
@@ -46,8 +47,8 @@ class Run:
         stuck: jobs in which nothing has happened for too long; None: not known.
     """
 
-    now: int
-    deadline: float
+    now: Millis
+    deadline: Seconds
     progress: Progress
     tally: WalkCounts
     faults: list[Exception] = field(default_factory=list)

@@ -14,6 +14,7 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.look_ups import due
 from shared.domain.jobs.states import ACTIVE, Cell, JobState
+from shared.domain.times import Millis
 from shared.engine.intake.accept import send_pointers
 from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier
@@ -23,7 +24,7 @@ from shared.engine.walks import Look, Run
 from shared.engine.walks.doubts import Asking
 from shared.engine.walks.keeping import AGED_MS, Keeping
 from shared.engine.walks.pointing import Pointing
-from shared.engine.walks.stuck_jobs import Census
+from shared.engine.walks.stuck_jobs import StuckJobs
 from shared.ports import Clock, Holds, Lanes, LedgerStore, OpenJob, Records
 
 YOUNG_MS: Final = 20_000
@@ -37,6 +38,16 @@ RETRY_SECONDS: Final = 20.0
 """Spent on one owner's retry of a large job in one run."""
 
 
+@dataclass(frozen=True, slots=True)
+class JobActions:
+    """What can be done about an open job: start it, take over its dead leases, fold and end it, carry out a retry."""
+
+    planner: Planner
+    recovery: Recovery
+    logger: Logger
+    retrier: Retrier
+
+
 class OpenJobs:
     """Walks all open jobs."""
 
@@ -47,10 +58,7 @@ class OpenJobs:
         ledgers: LedgerStore,
         holds: Holds,
         lanes: Lanes,
-        planner: Planner,
-        recovery: Recovery,
-        logger: Logger,
-        retrier: Retrier,
+        actions: JobActions,
         clock: Clock,
         asking: Asking,
         slots: Iterable[str],
@@ -60,16 +68,16 @@ class OpenJobs:
         self._ledgers = ledgers
         self._holds = holds
         self._lanes = lanes
-        self._planner = planner
-        self._recovery = recovery
-        self._logger = logger
-        self._retrier = retrier
+        self._planner = actions.planner
+        self._recovery = actions.recovery
+        self._logger = actions.logger
+        self._retrier = actions.retrier
         self._clock = clock
         self._asking = asking
         self._slots = slots
         self._keeping = Keeping(records)
         self._pointing = Pointing(holds=holds, lanes=lanes, now=0)
-        self._census: Census | None = None
+        self._stuck_jobs: StuckJobs | None = None
         """Of the present round; None: another process saw its beginning."""
         self._seen: set[str] = set()
 
@@ -80,7 +88,7 @@ class OpenJobs:
         self._pointing = Pointing(holds=self._holds, lanes=self._lanes, now=run.now)
         self._seen = set()
         if not after:
-            self._census = Census(self._records, self._pointing.hold, run.now)
+            self._stuck_jobs = StuckJobs(self._records, self._pointing.hold, run.now)
         for name, (chunk, since) in sorted(run.progress.left.items()):
             yield Look(name, "", partial(self._again, run, name, chunk, since))
         asked: set[str] = set()
@@ -103,9 +111,9 @@ class OpenJobs:
 
     def ended(self, run: Run) -> None:
         """Tell which jobs are stuck, at the end of a round of which this process saw all."""
-        if self._census is not None:
-            run.stuck = tuple(self._census.stuck())
-        self._census = None
+        if self._stuck_jobs is not None:
+            run.stuck = tuple(self._stuck_jobs.stuck())
+        self._stuck_jobs = None
 
     def _entries(self, run: Run, after: str) -> Iterator[tuple[str, OpenJob]]:
         """Yield what of the index is to be looked at, each with its place."""
@@ -114,8 +122,8 @@ class OpenJobs:
             for entry in self._records.open_jobs([slot], after=key if slot == first else ""):
                 if run.now - entry.created_at < YOUNG_MS or (not entry.running and entry.not_before > run.now):
                     continue
-                if not entry.running and self._census is not None:
-                    self._census.wait(entry)
+                if not entry.running and self._stuck_jobs is not None:
+                    self._stuck_jobs.wait(entry)
                 yield f"{slot}/{entry.key}", entry
 
     def _page_look(self, run: Run, page: Sequence[tuple[OpenJob, int]], place: str) -> Look:
@@ -195,8 +203,8 @@ class OpenJobs:
         """Note what was seen of a job that is under way, and close it if it can be."""
         if sight.noted:
             self._records.note_pointed(sight.job.id, sight.run.now)
-        if sight.whole and self._census is not None:
-            self._census.see(sight.job, sight.last, sight.waits)
+        if sight.whole and self._stuck_jobs is not None:
+            self._stuck_jobs.see(sight.job, sight.last, sight.waits)
         if not sight.closed:
             sight.run.tally.add("logged", self._end(sight) is JobState.LOGGED)
 
@@ -221,8 +229,8 @@ class OpenJobs:
 
     def _part(self, sight: "_Sight", ledgers: Sequence[Ledger]) -> None:
         job, run = sight.job, sight.run
-        if self._census is not None:
-            last, waits = self._census.note(ledgers)
+        if self._stuck_jobs is not None:
+            last, waits = self._stuck_jobs.note(ledgers)
             sight.last, sight.waits = max(sight.last, last), sight.waits | waits
         held = any(x.status is LedgerStatus.BUSY and x.until >= run.now for x in ledgers)
         leased_at = run.now if held or (job.chunks > LEDGERS and job.state is JobState.SENDING) else 0
@@ -257,7 +265,7 @@ class OpenJobs:
         sight.work_left |= busy or (current.status is LedgerStatus.IDLE and job.state is not JobState.STOPPED)
         return current
 
-    def _expired(self, x: Ledger, now: int) -> Ledger:
+    def _expired(self, x: Ledger, now: Millis) -> Ledger:
         """Take those out who wait and must not be sent to any more: a lane that is paused has no worker to do it."""
         waiting = rules.overdue(x, now)
         chunk = self._records.chunk(x.job, x.chunk) if waiting else None

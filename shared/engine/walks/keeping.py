@@ -11,7 +11,7 @@ from shared.domain.audit import SYSTEM, Event
 from shared.domain.jobs.job import Job, StopReason
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import TRANSITIONS, Change, JobState
-from shared.domain.times import DAY_MS
+from shared.domain.times import DAY_MS, Millis
 from shared.engine.outcome.bounce_guard import STOPPED
 from shared.ports import Records
 
@@ -31,7 +31,7 @@ class Keeping:
 
     records: Records
 
-    def until(self, job: Job, now: int) -> int:
+    def until(self, job: Job, now: Millis) -> int:
         """Return until when a job is to be kept, in Unix seconds; 0: it has time enough. `now`: Unix milliseconds."""
         over = job.state is JobState.LOGGED and job.retry is None
         return 0 if over or job.ttl * 1000 - now >= LEAST_MS else (now + FURTHER_MS) // 1000
@@ -42,7 +42,7 @@ class Keeping:
             if x.ttl < until:
                 self.records.keep_chunk(x.job, x.chunk, until)
 
-    def end(self, job: Job, now: int) -> bool:
+    def end(self, job: Job, now: Millis) -> bool:
         """Stop a job that has waited for too long, with an event for its owner; tell whether this call did."""
         if now < max(job.created_at, job.not_before) + LONGEST_MS or job.state not in TRANSITIONS[Change.STOP][0]:
             return False

@@ -9,6 +9,7 @@ from typing import Final
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.lanes.switches import Hold
+from shared.domain.times import Millis
 from shared.ports import Holds, Lanes
 
 LOST_AFTER_MS: Final = 3_600_000
@@ -25,7 +26,7 @@ paused lane are acknowledged, and others may keep that lane from ever being empt
 class Pointing:
     """What a run has read of lanes and holds, and the rules; safe for threads, which may read a thing twice."""
 
-    def __init__(self, *, holds: Holds, lanes: Lanes, now: int) -> None:
+    def __init__(self, *, holds: Holds, lanes: Lanes, now: Millis) -> None:
         """`now`: Unix milliseconds at which the run began."""
         self._holds = holds
         self._lanes = lanes

@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Final
 
+from shared.domain.times import Millis
+
 END: Final = "\uffff"
 """Behind all places."""
 MAX_LEFT: Final = 200
@@ -32,11 +34,11 @@ class Progress:
         """Return the time of the run that was last at a place (Unix ms), 0 if none is known to have been."""
         return next((at for upto, at in self.before if place <= upto), 0)
 
-    def begin(self, now: int) -> None:
+    def begin(self, now: Millis) -> None:
         """Note that a run begins."""
         self.began = self.began or now
 
-    def reach(self, place: str, now: int) -> None:
+    def reach(self, place: str, now: Millis) -> None:
         """Note that all looks up to a place are over."""
         if not place:
             return
@@ -45,7 +47,7 @@ class Progress:
             self.laps.pop()
         self.laps.append((place, now))
 
-    def end(self, now: int) -> None:
+    def end(self, now: Millis) -> None:
         """Note that the round is over."""
         self.reach(END, now)
         self.before, self.laps, self.after, self.began = self.laps, [], "", 0

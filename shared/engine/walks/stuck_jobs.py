@@ -12,6 +12,7 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.switches import Hold
+from shared.domain.times import Millis
 from shared.ports import OpenJob, Records
 
 STUCK_AFTER_MS: Final = 2 * 3_600_000
@@ -20,7 +21,7 @@ AT_ONCE: Final = 100
 """Jobs read at once."""
 
 
-class Census:
+class StuckJobs:
     """The open jobs of one round of the sweeper; safe for threads.
 
     Args:
@@ -29,7 +30,7 @@ class Census:
         now: Unix milliseconds.
     """
 
-    def __init__(self, records: Records, holds: Callable[[str, str], Hold], now: int) -> None:
+    def __init__(self, records: Records, holds: Callable[[str, str], Hold], now: Millis) -> None:
         self._records = records
         self._holds = holds
         self._now = now

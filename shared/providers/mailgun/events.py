@@ -19,11 +19,11 @@ from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.ports import BadEvents, BadSignature, Reading, Seal
 from shared.providers._common import (
-    MAX_AHEAD,
     MAX_AT,
     MAX_TEXT,
     REF_ARG,
     TO_ARG,
+    check_age,
     clean,
     digest,
     digits,
@@ -88,10 +88,7 @@ class MailgunWebhooks:
         timestamp, token, signatures = _signature(body)
         if not digits(timestamp) or not token or not signatures:
             raise BadSignature("unsigned")
-        if int(timestamp) < now - MAX_AGE:
-            raise BadSignature("too_old")
-        if int(timestamp) > now + MAX_AHEAD:
-            raise BadSignature("too_new")
+        check_age(int(timestamp), now, most=MAX_AGE)
         signed = (timestamp + token).encode("utf-8", "replace")
         made = [hmac.digest(key.encode("utf-8", "replace"), signed, "sha256") for key in known]
         # No early end: how long it takes tells nothing about which key or signature came near.
@@ -177,25 +174,36 @@ def _word(event: Mapping[str, Any], signed_at: int) -> Word | None:
     if not isinstance(ref, str) or not isinstance(name, str) or Ref.parse(ref) is None:
         return None
     status = _inner(event, "delivery-status")
-    reason = clean(event.get("reason"), MAX_CODE)
-    code = clean(status.get("enhanced-code"), MAX_CODE) or clean(_text(status.get("code")), MAX_CODE)
-    if code == "0":  # Mailgun's word for none
-        code = ""
+    reason, code = clean(event.get("reason"), MAX_CODE), _code(status)
     kind = _failure(event, reason, code, status) if name == "failed" else EVENTS.get(name)
     if kind is None:
         return None
-    if reason == LEFT:
-        code = UNSUBSCRIBED
-    elif reason.startswith("suppress-") or (name == "failed" and not code):
-        code = reason.replace("-", "_")
+    code = _meant(reason, code, failed=name == "failed")
     at = event.get("timestamp")
     if not isinstance(at, int | float) or not 0 < at <= MAX_AT:
         at = signed_at
     words = status.get("message") or status.get("description") or _inner(event, "reject").get("reason")
     message = clean(_inner(_inner(event, "message"), "headers").get("message-id"), MAX_MESSAGE_ID).strip("<>")
-    recipient = event.get("recipient")
-    secondary = isinstance(recipient, str) and TO_ARG in variables and variables[TO_ARG] != digest(ref, recipient)
+    secondary = _of_copy(ref, variables, event.get("recipient"))
     return Word(ref, kind.value, int(at), message, code, redacted(clean(words, MAX_TEXT)), secondary)
+
+
+def _code(status: Mapping[str, Any]) -> str:
+    """Return the code of a delivery's status; empty if there is none."""
+    code = clean(status.get("enhanced-code"), MAX_CODE) or clean(_text(status.get("code")), MAX_CODE)
+    return "" if code == "0" else code  # Mailgun's word for none
+
+
+def _meant(reason: str, code: str, *, failed: bool) -> str:
+    """Return the code that an event is stored under: its reason, where that says more than its code."""
+    if reason == LEFT:
+        return UNSUBSCRIBED
+    return reason.replace("-", "_") if reason.startswith("suppress-") or (failed and not code) else code
+
+
+def _of_copy(ref: str, variables: Mapping[str, Any], recipient: object) -> bool:
+    """Tell whether an event is about somebody who got a copy of the message."""
+    return isinstance(recipient, str) and TO_ARG in variables and variables[TO_ARG] != digest(ref, recipient)
 
 
 def _is_hard(event: Mapping[str, Any], code: str) -> bool:

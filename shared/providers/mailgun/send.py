@@ -71,6 +71,8 @@ UNAVAILABLE: Final = ErrorRule("unavailable")
 """Mailgun's own 503: a refusal before anything is taken."""
 THROTTLED: Final = frozenset({420, 429})
 """Users meet 420 where 429 is documented (github.com/mailgun/mailgun-java/issues/50)."""
+SPECIAL: Final = THROTTLED | {400, 401, 403}
+"""Statuses whose text may say more."""
 TEXTS: Final = (
     (re.compile(r"disabled|suspended", re.IGNORECASE), ErrorRule("account_disabled", provider_down=True)),
     (
@@ -206,15 +208,13 @@ class Mailgun:
         answer = own_answer(response.body)
         if status == _ACCEPTED:
             return [_accepted(answer, response.body)] * n
-        said = answer.get("message") if isinstance(answer.get("message"), str) else ""
-        said = own_words(said or response.body[:1000].decode("utf-8", "replace"), content, targets)
         own = isinstance(answer.get("message"), str)
+        said = answer["message"] if own else ""
+        said = own_words(said or response.body[:1000].decode("utf-8", "replace"), content, targets)
         refusal = UNAVAILABLE if status == _UNAVAILABLE and own else REFUSALS.get(status)
-        if status in THROTTLED or status in (400, 401, 403):
-            special = next((pair for pair in TEXTS if pair[0].search(said)), None)
-            if special:
-                refusal = special[1]
-            if (special is None and status in THROTTLED) or (special is not None and refusal is None):
+        if status in SPECIAL:
+            refusal = _special(status, said, refusal)
+            if refusal is None:
                 return [Throttled(self._wait(response.headers, said))] * n
         if refusal is None:
             return [fault(status)] * n
@@ -313,6 +313,14 @@ def _escaped(text: str) -> str:
 
 
 # The answer
+
+
+def _special(status: int, said: str, refusal: ErrorRule | None) -> ErrorRule | None:
+    """Return what an answer of one of the `SPECIAL` statuses means by its text, or its status; None: throttling."""
+    for text, rule in TEXTS:
+        if text.search(said):
+            return rule
+    return None if status in THROTTLED else refusal
 
 
 def _accepted(answer: Mapping[str, Any], body: bytes) -> Outcome:

@@ -19,12 +19,12 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
 from shared.ports import BadEvents, BadSignature, Reading
 from shared.providers._common import (
-    MAX_AHEAD,
     MAX_AT,
     MAX_ID,
     MAX_TEXT,
     REF_ARG,
     TO_ARG,
+    check_age,
     clean,
     digest,
     digits,
@@ -81,10 +81,7 @@ class ResendWebhooks:
         signatures = _signatures(headers.get(SIGNATURE_HEADER, ""))
         if not name or not digits(timestamp) or not signatures:
             raise BadSignature("unsigned")
-        if int(timestamp) < now - MAX_AGE:
-            raise BadSignature("too_old")
-        if int(timestamp) > now + MAX_AHEAD:
-            raise BadSignature("too_new")
+        check_age(int(timestamp), now, most=MAX_AGE)
         signed = b"%s.%s.%s" % (name.encode("utf-8", "replace"), timestamp.encode(), body)
         made = [hmac.digest(key, signed, "sha256") for key in known]
         # No early end: how long it takes tells nothing about which key or signature came near.
@@ -143,9 +140,7 @@ def _word(name: str, data: Mapping[str, Any], at: int) -> Word | None:
     if kind is None:
         return None
     why: Mapping[str, Any] = next((inner for place in DETAILS if (inner := _inner(data, place))), {})
-    code = clean(why.get("subType") or why.get("type") or why.get("reason"), MAX_ID)
-    if name == "email.bounced" and why.get("type") != "Permanent":
-        code = f"{clean(why.get('type'), MAX_ID)}_{code}".strip("_")[:MAX_ID]
+    code = _code(name, why)
     detail = redacted(clean(why.get("message"), MAX_TEXT))
     return Word(ref, kind.value, at, clean(data.get("email_id"), MAX_ID), code, detail, _secondary(ref, tags, data))
 
@@ -188,3 +183,11 @@ def _seconds(text: object) -> int:
     except (ValueError, OverflowError):
         return 0
     return at if 0 < at <= MAX_AT else 0
+
+
+def _code(name: str, why: Mapping[str, Any]) -> str:
+    """Return the code of an event; of a bounce that is not permanent with its type before."""
+    code = clean(why.get("subType") or why.get("type") or why.get("reason"), MAX_ID)
+    if name == "email.bounced" and why.get("type") != "Permanent":
+        return f"{clean(why.get('type'), MAX_ID)}_{code}".strip("_")[:MAX_ID]
+    return code

@@ -192,9 +192,7 @@ class Resend:
             return fault(status)
         if error.name != "validation_error":
             return refusal.rejected()
-        said = own_words(error.message, content, [target])
-        code = next((code for pattern, code in TEXTS if pattern.search(said)), "")
-        return SENDER_NOT_VERIFIED.rejected() if code == SENDER_NOT_VERIFIED.code else refusal.rejected(code)
+        return _invalid(refusal, own_words(error.message, content, [target]))
 
     def _wait(self, headers: Mapping[str, str]) -> float:
         """Return the seconds that a 429 asks for: Retry-After, else RateLimit-Reset (seconds)."""
@@ -258,6 +256,12 @@ def _mailbox(address: str, display: str) -> str:
 
 
 # The answer
+
+
+def _invalid(refusal: ErrorRule, said: str) -> Outcome:
+    """Return what a validation error means by its words."""
+    code = next((code for pattern, code in TEXTS if pattern.search(said)), "")
+    return SENDER_NOT_VERIFIED.rejected() if code == SENDER_NOT_VERIFIED.code else refusal.rejected(code)
 
 
 def _accepted(body: bytes) -> Outcome:

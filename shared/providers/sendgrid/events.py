@@ -18,12 +18,12 @@ from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.ports import BadEvents, BadSignature, Reading
 from shared.providers._common import (
-    MAX_AHEAD,
     MAX_AT,
     MAX_ID,
     MAX_TEXT,
     REF_ARG,
     TO_ARG,
+    check_age,
     clean,
     digest,
     digits,
@@ -92,10 +92,7 @@ class SendGridWebhooks:
             signature = b""
         if not signature or not digits(timestamp):
             raise BadSignature("unsigned")
-        if int(timestamp) < now - MAX_AGE:
-            raise BadSignature("too_old")
-        if int(timestamp) > now + MAX_AHEAD:
-            raise BadSignature("too_new")
+        check_age(int(timestamp), now, most=MAX_AGE)
         signed = timestamp.encode() + body
         if not any(_holds(key, signature, signed) for key in known):
             raise BadSignature("wrong_signature")
@@ -148,6 +145,14 @@ def _holds(key: "EllipticCurvePublicKey", signature: bytes, signed: bytes) -> bo
     return True
 
 
+def _bounce(how: object, code: str) -> WordKind:
+    """Return what SendGrid means by a bounce of a type."""
+    if how == "bounce":
+        return WordKind.BOUNCED
+    # Deferred for 72 hours and given up: a temporary failure to the end. Otherwise refused, but not as unknown.
+    return WordKind.FAILED_TEMPORARILY if how == "expired" or code.startswith("4") else WordKind.BLOCKED
+
+
 def _word(event: Mapping[str, Any], sent_at: int) -> Word | None:
     """Normalise one event; None if it is not ours or changes nothing."""
     ref = event.get(REF_ARG)
@@ -165,10 +170,8 @@ def _word(event: Mapping[str, Any], sent_at: int) -> Word | None:
     if kind is WordKind.DROPPED:
         kind = DROPS.get(detail.lower(), kind)
         code = UNSUBSCRIBED if detail.lower() == LEFT else code or detail.lower().replace(" ", "_")[:MAX_ID]
-    elif kind is WordKind.BOUNCED and event.get("type", "bounce") != "bounce":
-        # Deferred for 72 hours and given up: a temporary failure to the end. Otherwise refused, but not as unknown.
-        expired = event.get("type") == "expired" or code.startswith("4")
-        kind = WordKind.FAILED_TEMPORARILY if expired else WordKind.BLOCKED
+    elif kind is WordKind.BOUNCED:
+        kind = _bounce(event.get("type", "bounce"), code)
     message = clean(event.get("sg_message_id"), MAX_ID).partition(".")[0]
     secondary = TO_ARG in event and event[TO_ARG] != digest(ref, str(event.get("email", "")))
     return Word(ref, kind.value, int(at), message, code, redacted(detail), secondary)

@@ -166,8 +166,7 @@ class SendGrid:
         errors = _errors(response.body)
         if status in (401, 403):
             said = own_words(" ".join([e["message"] for e in errors]), content, targets)
-            special = next((refusal for pattern, refusal in MESSAGES if pattern.search(said)), None)
-            return [(special or REFUSALS[status]).rejected()] * n
+            return [_account_refused(status, said).rejected()] * n
         refusal = UNAVAILABLE if status == _UNAVAILABLE and errors else REFUSALS.get(status)
         if refusal is None:
             return [fault(status)] * n
@@ -276,3 +275,8 @@ SECRET: Final = (
     SecretField("api_key", "the API key, SG.…; with the right to read Email Logs it also settles doubts"),
     SecretField("webhook_public_key", "the verification key of the signed event webhook", feedback=True),
 )
+
+
+def _account_refused(status: int, said: str) -> ErrorRule:
+    """Return what a refusal of the account means, by its words or its status."""
+    return next((refusal for pattern, refusal in MESSAGES if pattern.search(said)), REFUSALS[status])

@@ -98,33 +98,41 @@ def _tag(event: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _kind(kind: WordKind, part: Mapping[str, Any]) -> WordKind | None:
+    """Return what an event of a kind says by its own part; None if it says nothing for us."""
+    if kind is WordKind.COMPLAINED and part.get("complaintFeedbackType") == "not-spam":
+        return None  # somebody took it out of the spam folder
+    return _preference(part) if kind is WordKind.UNSUBSCRIBED else kind
+
+
+def _person(person: object) -> tuple[Mapping[str, Any], str]:
+    """Return what an event says of one recipient, and its address; empty where it says nothing."""
+    said = person if isinstance(person, dict) else {}
+    return said, person if isinstance(person, str) else text(said, "emailAddress")
+
+
 def _words(event: Mapping[str, Any], published: int) -> list[Word]:
     """Normalise one event: a word about our recipient, and one about each cc or bcc it names.
 
     An event without a time of its own gets the message's, and at last the notification's.
     """
     ref, name = _tag(event, REF_ARG), text(event, "eventType")
-    kind = EVENTS.get(name)
-    if kind is None or Ref.parse(ref) is None:
+    if name not in EVENTS or Ref.parse(ref) is None:
         return []
     mail = inner(event, "mail")
     where, listed = PARTS[name]
     part = inner(event, where)
+    kind = _kind(EVENTS[name], part)
+    if kind is None:
+        return []
     at = seconds(part.get("timestamp")) or seconds(mail.get("timestamp")) or published
     message = clean(mail.get("messageId"), MAX_ID)
-    if kind is WordKind.COMPLAINED and part.get("complaintFeedbackType") == "not-spam":
-        return []  # somebody took it out of the spam folder
-    if kind is WordKind.UNSUBSCRIBED:
-        kind = _preference(part)
-        if kind is None:
-            return []
     recipients = part.get(listed) if listed else None
     people = recipients[:MAX_RECIPIENTS] if isinstance(recipients, list) and recipients else [None]
     ours = _tag(event, TO_ARG)
     words = []
     for person in people if ours else people[:1]:
-        said = person if isinstance(person, dict) else {}
-        address = person if isinstance(person, str) else text(said, "emailAddress")
+        said, address = _person(person)
         secondary = bool(ours and address) and ours != digest(ref, address)
         status = clean(said.get("status"), MAX_ID)
         found = _bounce(part, status) if kind is WordKind.BOUNCED else kind

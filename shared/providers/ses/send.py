@@ -243,8 +243,7 @@ class Ses:
             return fault(status)
         refusal = ERRORS[name]
         judged = self._judged(refusal, said, response.headers)
-        scoped = refusal is not None and refusal.scoped and isinstance(judged, Rejected) and judged.permanent
-        return BATCH_REFUSED if n > 1 and scoped else judged
+        return BATCH_REFUSED if n > 1 and _of_one(refusal, judged) else judged
 
     def _judged(self, refusal: ErrorRule | None, said: str, headers: Mapping[str, str]) -> Outcome:
         special = next((found for pattern, found in TEXTS if pattern.search(said)), None)
@@ -279,12 +278,22 @@ def _accepted(answer: Mapping[str, Any]) -> Outcome:
     return Accepted(message) if message else _LOST
 
 
+def _of_one(refusal: ErrorRule | None, judged: Outcome) -> bool:
+    """Tell whether a call was refused for good for one of its recipients."""
+    return refusal is not None and refusal.scoped and isinstance(judged, Rejected) and judged.permanent
+
+
+def _keys(secret: Mapping[str, str]) -> AwsKeys | None:
+    """Return the access keys in a secret; None if there are none."""
+    access, private = secret.get("access_key_id", "").strip(), secret.get("secret_access_key", "").strip()
+    return AwsKeys(access, private, secret.get("session_token", "").strip()) if access and private else None
+
+
 def _build(needs: Needs) -> Ses:
     secret, declared = needs.secret, needs.credential
     region = (declared.region if declared else "") or secret.get("region", "").strip()
     region = region or (needs.aws.region if needs.aws else "")
-    access, private = secret.get("access_key_id", "").strip(), secret.get("secret_access_key", "").strip()
-    keys = AwsKeys(access, private, secret.get("session_token", "").strip()) if access and private else None
+    keys = _keys(secret)
     role = needs.aws.keys if needs.aws else lambda: None
     domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
     return Ses(

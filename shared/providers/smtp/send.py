@@ -233,20 +233,30 @@ def judged(reply: Reply, said: str) -> Outcome:
     of_mailbox = reply.step is SmtpStep.RCPT and status[2:3] in ("1", "2")
     special = None if of_mailbox else next((pair for pair in TEXTS if pair[0].search(said)), None)
     quoted = reply.step not in SETUP  # there is a message whose words it may quote
-    if special and special[1]:
-        return special[1].rejected(by_text=quoted)
     if special:
-        if reply.code >= _PERMANENT:
-            return Rejected("quota_exceeded", permanent=False, provider_down=True, by_text=quoted)
-        return Throttled(_pause(said))
-    if reply.step is SmtpStep.AUTH and reply.code >= _PERMANENT:
-        return UNAUTHORIZED
+        return _by_text(special[1], reply, said, quoted=quoted)
     if reply.step in SETUP:
-        return Rejected(code, permanent=False, provider_down=reply.code >= _PERMANENT)
+        return _of_setup(reply, code)
     if reply.code < _PERMANENT:
         mailbox_busy = reply.step is SmtpStep.RCPT and reply.code == _BUSY and not status
         return Rejected(code, permanent=False, about_message=mailbox_busy or status[2:3] in OF_MESSAGE)
     return _final(reply, status, code)
+
+
+def _by_text(rule: ErrorRule | None, reply: Reply, said: str, *, quoted: bool) -> Outcome:
+    """Return what a refusal means whose words have a rule, or speak of a limit (None)."""
+    if rule:
+        return rule.rejected(by_text=quoted)
+    if reply.code >= _PERMANENT:
+        return Rejected("quota_exceeded", permanent=False, provider_down=True, by_text=quoted)
+    return Throttled(_pause(said))
+
+
+def _of_setup(reply: Reply, code: str) -> Outcome:
+    """Return what a refusal means that came before the envelope: it concerns the account or the relay."""
+    if reply.step is SmtpStep.AUTH and reply.code >= _PERMANENT:
+        return UNAUTHORIZED
+    return Rejected(code, permanent=False, provider_down=reply.code >= _PERMANENT)
 
 
 def _final(reply: Reply, status: str, code: str) -> Rejected:

@@ -209,12 +209,11 @@ class Twilio:
     def _outcome(self, response: Response) -> Outcome:
         status, answer = response.status, own_answer(response.body)
         if status == _CREATED:
-            sid = clean(answer.get("sid"), MAX_ID)
-            return Accepted(sid) if sid and isinstance(answer.get("status"), str) else Unknown("malformed_answer")
-        code = _code(answer)
-        if status == _TOO_MANY or (_BAD_REQUEST <= status < _BROKEN and code in self.throttled):
+            return _accepted(answer)
+        code, refused = _code(answer), _BAD_REQUEST <= status < _BROKEN
+        if status == _TOO_MANY or (refused and code in self.throttled):
             return Throttled(wait(response.headers.get("retry-after", ""), self._clock.now()))
-        named = self.refusals.get(code) if _BAD_REQUEST <= status < _BROKEN else None
+        named = self.refusals.get(code) if refused else None
         refusal = named or STATUSES.get(status)
         if refusal is not None:
             return refusal.rejected()
@@ -271,3 +270,9 @@ SECRET: Final = (
     SecretField("machine_detection", "for calls: DetectMessageEnd (if empty), Enable, or off", required=False),
     SecretField("webhook_url", "where callbacks come in, if not at the API's address", required=False, feedback=True),
 )
+
+
+def _accepted(answer: Mapping[str, Any]) -> Outcome:
+    """Return what an answer means that says that a message was created."""
+    sid = clean(answer.get("sid"), MAX_ID)
+    return Accepted(sid) if sid and isinstance(answer.get("status"), str) else Unknown("malformed_answer")

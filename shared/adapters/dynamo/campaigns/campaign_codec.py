@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from shared.adapters.dynamo import indices, keys
@@ -99,6 +99,14 @@ _TEXTS: Final = ("region", "etag", "code", "detail", "owner")
 _NUMBERS: Final = ("size", "problems", "until", "queued_at", "starts", "finished_at")
 
 
+_OPTIONAL_OF_UPLOAD: Final[tuple[tuple[tuple[str, ...], Callable[[Any], Item]], ...]] = (
+    (("test", "drop_duplicates"), lambda _: {"BOOL": True}),
+    (_TEXTS, s),
+    (_NUMBERS, n),
+)
+"""What an upload has only if it is not empty, and how it is written."""
+
+
 def _upload_fields(x: Upload) -> Item:
     """Return an upload's attributes; its state is `phase`, since `state` is what the planner's stream looks for."""
     out: Item = {
@@ -111,9 +119,8 @@ def _upload_fields(x: Upload) -> Item:
         "ttl": n(x.ttl),
         "version": n(x.version),
     }
-    out |= {name: {"BOOL": True} for name in ("test", "drop_duplicates") if getattr(x, name)}
-    out |= {name: s(getattr(x, name)) for name in _TEXTS if getattr(x, name)}
-    out |= {name: n(getattr(x, name)) for name in _NUMBERS if getattr(x, name)}
+    for names, typed in _OPTIONAL_OF_UPLOAD:
+        out |= {name: typed(value) for name in names if (value := getattr(x, name))}
     if x.columns:
         out["columns"] = _texts(x.columns)
     if x.skipped:

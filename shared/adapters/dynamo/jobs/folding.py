@@ -29,10 +29,7 @@ def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job:
     if not changes:
         return {}
     delta = tuple(map(sum, zip(*(d for _, _, d in changes), strict=True)))
-    actions = [mark_folded(ops, old, new) for old, new, _ in changes]
-    actions.append(add_counts(records, job, delta, finish=None))
-    if not job.test and any(delta):
-        actions.append(add_stats(records, job, delta))
+    actions = [*(mark_folded(ops, old, new) for old, new, _ in changes), *_added(records, job, delta)]
     try:
         db.call("transact_write_items", TransactItems=actions)
     except Cancelled as lost:
@@ -41,9 +38,20 @@ def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job:
             raise
         if moved[-1] >= len(changes):
             return dict.fromkeys(x.chunk for x in ledgers)  # the job has gone
-        items = {changes[i][0].chunk: lost.items[i] for i in moved}
-        return {chunk: codec.ledger(item) if item is not None else None for chunk, item in items.items()}
+        return {changes[i][0].chunk: _ledger(lost.items[i]) for i in moved}
     return {}
+
+
+def _added(records: str, job: Job, delta: Sequence[int]) -> list[Item]:
+    """Return the actions that add figures to a job and the day's stats."""
+    actions = [add_counts(records, job, delta, finish=None)]
+    if not job.test and any(delta):
+        actions.append(add_stats(records, job, delta))
+    return actions
+
+
+def _ledger(item: Item | None) -> Ledger | None:
+    return codec.ledger(item) if item is not None else None
 
 
 def mark_folded(table: str, old: Ledger, new: Ledger) -> Item:
@@ -70,16 +78,8 @@ def mark_folded(table: str, old: Ledger, new: Ledger) -> Item:
     }
 
 
-def add_counts(table: str, job: Job, delta: Sequence[int], *, finish: int | None, archive: int | None = None) -> Item:
-    """Return the action that adds figures to a job and may end it.
-
-    Args:
-        table: the name of `records`.
-        job: as read.
-        delta: changes, as `ledger.figures` orders them.
-        finish: Unix milliseconds at which the job ends; None leaves it open.
-        archive: milliseconds after which an ended job is archived; None: no job is.
-    """
+def _additions(job: Job, delta: Sequence[int]) -> tuple[list[str], dict[str, str], Item]:
+    """Return the expressions that add figures to a job, and the names and values in them."""
     values: Item = {":one": n(1)}
     names: dict[str, str] = {}
     sets = ["version = version + :one"]
@@ -95,6 +95,20 @@ def add_counts(table: str, job: Job, delta: Sequence[int], *, finish: int | None
                 names |= {"#by": "by", f"#r{r}": credential, f"#k{j}": k}
                 values[f":b{r}_{j}"] = n(d)
                 sets.append(f"#by.#r{r}.#k{j} = #by.#r{r}.#k{j} + :b{r}_{j}")
+    return sets, names, values
+
+
+def add_counts(table: str, job: Job, delta: Sequence[int], *, finish: int | None, archive: int | None = None) -> Item:
+    """Return the action that adds figures to a job and may end it.
+
+    Args:
+        table: the name of `records`.
+        job: as read.
+        delta: changes, as `ledger.figures` orders them.
+        finish: Unix milliseconds at which the job ends; None leaves it open.
+        archive: milliseconds after which an ended job is archived; None: no job is.
+    """
+    sets, names, values = _additions(job, delta)
     condition, removes = "attribute_exists(pk)", " REMOVE freed" if job.exclusive else ""
     if finish is not None:
         sources, target = ending(exclusive=job.exclusive)

@@ -1,0 +1,38 @@
+"""What a sender works with: the stores of its lane, and the way to its provider."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from shared.domain.times import Seconds
+from shared.ports import Lanes, LedgerStore, Pacer, Provider, Records, Wire
+
+CALL_TIMEOUT: Final = 10.0
+"""Seconds that a provider call may take; what is slower than that is `unknown`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneStores:
+    """The stores that the workers of a lane share with everything else."""
+
+    records: Records
+    ledgers: LedgerStore
+    pacer: Pacer
+    lanes: Lanes
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderAccess:
+    """The way to a credential's provider.
+
+    Attributes:
+        provider: the service, under the present key.
+        call_timeout: seconds that a call may take.
+        wire: makes the connections of calls that run side by side; None: each call has a thread.
+        renew: reads the key again when the provider refuses it, and returns the provider under a new one, if any.
+    """
+
+    provider: Provider
+    call_timeout: Seconds = CALL_TIMEOUT
+    wire: Callable[[], Wire] | None = None
+    renew: Callable[[], Provider | None] = lambda: None

@@ -1,0 +1,72 @@
+"""Modules, functions and constructors stay small enough to be read at once."""
+
+import ast
+
+import pytest
+
+from tests.docs.complexity import ALL, PRODUCT, complexity, functions, modules
+
+MAX_LINES = 400
+MAX_PATHS = 20
+MANY_PATHS = 10
+MAY_HAVE_MANY = 110
+"""Functions of the product with more than `MANY_PATHS` paths. Lower it when one is split; never raise it."""
+MAX_PARAMETERS = 10
+LARGE_CHECKS = {"moved", "is_goal", "_final", "_stepped", "_judge"}
+"""Checks of the tests' models and drills: flat lists of conditions, which read best in one place."""
+
+
+def test_no_module_is_long() -> None:
+    long = {str(path): n for path in modules(ALL) if (n := len(path.read_text("utf-8").splitlines())) > MAX_LINES}
+    assert long == {}
+
+
+def test_no_function_has_too_many_paths() -> None:
+    found = {
+        place: n
+        for path in modules(ALL)
+        for place, function in functions(path)
+        if (n := complexity(function)) > MAX_PATHS and function.name not in LARGE_CHECKS
+    }
+    assert found == {}
+
+
+def test_few_functions_of_the_product_have_many_paths() -> None:
+    many = {
+        place: n
+        for path in modules(PRODUCT)
+        for place, function in functions(path)
+        if (n := complexity(function)) > MANY_PATHS
+    }
+    assert len(many) <= MAY_HAVE_MANY, many
+
+
+def test_a_constructor_takes_few_parameters() -> None:
+    found = {}
+    for path in modules(ALL):
+        for place, function in functions(path):
+            named = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+            if function.name == "__init__" and len(named) - 1 > MAX_PARAMETERS:
+                found[place] = len(named) - 1
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "paths"),
+    [
+        ("pass", 1),
+        ("if a: pass\nelif b: pass\nelse: pass", 3),
+        ("return a and b and c or d", 4),
+        ("for x in y:\n    pass\nelse:\n    pass", 3),
+        ("try: pass\nexcept A: pass\nexcept B: pass\nelse: pass", 4),
+        ("return [x for x in y if x if z]", 4),
+        ("match a:\n    case 1: pass\n    case 2: pass\n    case _: pass", 3),
+        ("assert a and b", 1),
+        ("def inner():\n    if a: pass\nreturn inner", 1),
+    ],
+)
+def test_paths_are_counted(body: str, paths: int) -> None:
+    source = "def function():\n" + "\n".join(f"    {line}" for line in body.splitlines())
+    function = ast.parse(source).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    assert complexity(function) == paths
