@@ -1,7 +1,6 @@
-"""`python -m tests.deployed.screenshots`: pictures of a running local cloud for the README, into docs/images.
+"""`python -m tests.deployed.screenshots`: a picture of a running local cloud for the README, into docs/images.
 
-Sends the example newsletter and stores two pictures: the inbox with an open message, and the API's documentation.
-A picture of more than 200 kB fails.
+Sends a batch and stores the inbox with an open message. A picture of more than 200 kB fails.
 """
 
 import base64
@@ -14,15 +13,21 @@ from infra.local import newsletter
 from infra.local.cloud import current
 from infra.local.console import LocalCloudError, say
 from infra.local.paths import ROOT, paths
-from tests.deployed.inside import clients
 from tests.fakes.browser import ELEMENT, Browser, browsing
 
 FOLDER: Final = ROOT / "docs" / "images"
-SIZE: Final = (1280, 800)
+SIZE: Final = (1080, 680)
 """Pixels of a page, without the browser's frame."""
 LARGEST: Final = 200_000
 ROWS: Final = 20
 """Messages in the inbox, more than a page shows."""
+BATCH: Final = {
+    "from": "news@example.com",
+    "to": [f"Reader {n} <reader{n}@example.com>" for n in range(1, ROWS + 1)],
+    "subject": "The Example Gazette, spring",
+    "body": "<h1>Slow news, on time</h1><p>Gardens on roofs, a bridge that sings, and letters from readers.</p>"
+    '<p><a href="https://example.com/">Read it in your browser</a></p>',
+}
 
 
 def shoot(browser: Browser, name: str) -> Path:
@@ -45,7 +50,7 @@ def main() -> int:
     """Return the exit code."""
     try:
         running = current(paths())
-        newsletter.send(running)
+        newsletter.call(running, "POST", "/batches", BATCH)
         FOLDER.mkdir(exist_ok=True)
         with browsing(scripts=True) as browser:
             width, height = SIZE
@@ -60,9 +65,6 @@ def main() -> int:
             browser.text("body")
             browser.do("POST", "/frame", {"id": None})
             shoot(browser, "inbox")
-            browser.do("POST", "/url", {"url": f"{clients(running)[0].url}/docs"})
-            browser.text("h1")
-            shoot(browser, "api")
     except LocalCloudError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
