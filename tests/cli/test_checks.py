@@ -161,6 +161,7 @@ COMPLETE = {
     "sendgrid": {"api_key": "SG.x", "webhook_public_key": PUBLIC},
     "mailgun": {"api_key": "k", "domain": "example.com", "webhook_signing_key": "k"},
     "resend": {"api_key": "re_x", "webhook_signing_secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"},
+    "postmark": {"api_key": "token", "webhook_auth": "user:password"},
     "ses": {},
     "smtp": {"username": "u", "password": "p"},
     "twilio": {"account_sid": "AC" + "0" * 32, "auth_token": "t", "from": "+12025550123"},

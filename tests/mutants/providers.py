@@ -101,6 +101,31 @@ PROVIDERS: Final = (
         "tests/providers/test_sendgrid_lookup.py::test_nothing_ever_proves_absence[3600.0]",
     ),
     Mutant(
+        "what Postmark's list does not show was never taken",
+        1,
+        "shared/providers/postmark/lookup.py",
+        'return Unknown("not_found")',
+        "from shared.domain.jobs.outcomes import Absent\n\n    return Absent()",
+        "tests/providers/test_postmark.py"
+        "::test_a_message_in_the_list_was_accepted_and_one_that_is_not_may_have_been[answer2-found2]",
+    ),
+    Mutant(
+        "one refused message of Postmark's batch is taken for all",
+        1,
+        "shared/providers/postmark/send.py",
+        "return [self._outcome(result, content, t) for result, t in zip(results, targets, strict=True)]",
+        "return [self._outcome(results[0], content, t) for t in targets]",
+        "tests/providers/test_postmark_simulated.py::test_each_message_of_a_call_has_a_fate_of_its_own",
+    ),
+    Mutant(
+        "Postmark's webhooks are believed without a password",
+        9,
+        "shared/providers/postmark/events.py",
+        "if not sum([hmac.compare_digest(pair, given) for pair in known]):",
+        "if not known:",
+        "tests/providers/test_postmark_events.py::test_any_other_post_is_refused[headers0-secret0-wrong_password]",
+    ),
+    Mutant(
         "Resend's key without the attempt",
         1,
         "shared/providers/resend/send.py",

@@ -26,9 +26,9 @@ from tests.providers.contract import (
     check_resolve_in_vain,
 )
 
-SIMULATED = ("sendgrid", "mailgun", "resend", "ses", "twilio")
+SIMULATED = ("sendgrid", "mailgun", "resend", "ses", "twilio", "postmark")
 """Providers whose far side is the simulator; a new one is named here and is held to all of it."""
-RESOLVERS = ("mailgun", "resend", "sendgrid")
+RESOLVERS = ("mailgun", "resend", "sendgrid", "postmark")
 REFUSES_BY_503 = ("sendgrid", "mailgun")
 """Those that document their own 503 as a refusal before anything is taken."""
 CHANNELS = {"twilio": "sms"}

@@ -57,11 +57,17 @@ def ses_pairs(body: bytes) -> dict[str, str]:
     return dict(found)
 
 
+def array_pairs(body: bytes) -> dict[str, str]:
+    (mail,) = json.loads(body)
+    return {h["Name"]: h["Value"] for h in mail["Headers"]}
+
+
 WIRES: Final[Mapping[str, Callable[[bytes], dict[str, str]]]] = {
     "sendgrid": json_pairs,
     "resend": json_pairs,
     "mailgun": form_pairs,
     "ses": ses_pairs,
+    "postmark": array_pairs,
 }
 
 

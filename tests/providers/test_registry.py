@@ -8,6 +8,8 @@ from shared.adapters.http.transport import HttpClient
 from shared.providers import registry
 from shared.providers.mailgun.events import MailgunWebhooks
 from shared.providers.mailgun.send import Mailgun
+from shared.providers.postmark.events import PostmarkWebhooks
+from shared.providers.postmark.send import Postmark
 from shared.providers.registry import Needs
 from shared.providers.resend.events import ResendWebhooks
 from shared.providers.resend.send import Resend
@@ -24,6 +26,7 @@ from shared.providers.twilio.send import Twilio
     [
         ("sendgrid", SendGrid, SendGridWebhooks),
         ("mailgun", Mailgun, MailgunWebhooks),
+        ("postmark", Postmark, PostmarkWebhooks),
         ("resend", Resend, ResendWebhooks),
         ("ses", Ses, SesWebhooks),
         ("twilio", Twilio, TwilioWebhooks),

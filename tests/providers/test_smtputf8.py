@@ -21,9 +21,10 @@ TAKEN = {
     "mailgun": Response(200, {}, b'{"id":"<1@mg.sender.example>","message":"Queued. Thank you."}'),
     "resend": Response(200, {}, b'{"id":"id"}'),
     "ses": Response(200, {}, b'{"MessageId":"id"}'),
+    "postmark": Response(200, {}, b'[{"ErrorCode":0,"MessageID":"id"}]'),
 }
 ODD = Mailbox("grüße@sender.example", "Grüße")
-NOBODY = ["sendgrid", "resend", "ses"]
+NOBODY = ["sendgrid", "resend", "ses", "postmark"]
 """Those that take no such recipient; Mailgun does."""
 
 

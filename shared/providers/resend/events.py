@@ -11,7 +11,6 @@ import binascii
 import hmac
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from shared.contracts import Word
@@ -19,7 +18,6 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
 from shared.ports import BadEvents, BadSignature, Reading
 from shared.providers._common import (
-    MAX_AT,
     MAX_ID,
     MAX_TEXT,
     REF_ARG,
@@ -31,6 +29,7 @@ from shared.providers._common import (
     keys,
     redacted,
 )
+from shared.providers._times import iso_seconds
 
 ID_HEADER: Final = "svix-id"
 TIMESTAMP_HEADER: Final = "svix-timestamp"
@@ -105,7 +104,9 @@ class ResendWebhooks:
         ):
             raise BadEvents("no_event")
         sent = headers.get(TIMESTAMP_HEADER, "")
-        word = _word(post["type"], post["data"], _seconds(post.get("created_at")) or (int(sent) if digits(sent) else 0))
+        word = _word(
+            post["type"], post["data"], iso_seconds(post.get("created_at")) or (int(sent) if digits(sent) else 0)
+        )
         return Reading(1, [] if word is None else [word])
 
 
@@ -171,18 +172,6 @@ def _inner(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return an object within an object; empty if there is none."""
     inner = value.get(name)
     return inner if isinstance(inner, dict) else {}
-
-
-def _seconds(text: object) -> int:
-    """Return an ISO 8601 time in Unix seconds; 0 if it is none."""
-    if not isinstance(text, str):
-        return 0
-    try:
-        moment = datetime.fromisoformat(text)
-        at = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-    except (ValueError, OverflowError):
-        return 0
-    return at if 0 < at <= MAX_AT else 0
 
 
 def _code(name: str, why: Mapping[str, Any]) -> str:

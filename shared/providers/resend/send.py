@@ -38,6 +38,7 @@ from shared.providers._common import (
     perform,
     wait,
 )
+from shared.providers._mailbox import mailbox
 from shared.providers.registry import Needs, SecretField
 from shared.providers.resend.events import ResendWebhooks
 
@@ -93,8 +94,6 @@ UNKNOWN_TYPE: Final = "application/octet-stream"
 _ACCEPTED: Final = 200
 _CONFLICT: Final = 409
 _THROTTLED: Final = 429
-_PLAIN: Final = re.compile(r"[^\"\\()<>\[\]:;@,.\x00-\x1f\x7f]+")
-"""Names that need no quotes (RFC 5322, 3.2.3), and those beyond ASCII (RFC 6532)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +206,10 @@ class Resend:
 def _own(content: Content, target: Target) -> bytes:
     """Serialise what is the recipient's own: the beginning of the request's object."""
     to = target.recipient
-    mail: dict[str, Any] = {"to": [_mailbox(to.address, to.display)]}
+    mail: dict[str, Any] = {"to": [mailbox(to.address, to.display)]}
     tags = {REF_ARG: target.ref}
     if content.cc or content.bcc:
-        mail |= {role: [_mailbox(b.address, b.display) for b in boxes] for role, boxes in copies(content, to.address)}
+        mail |= {role: [mailbox(b.address, b.display) for b in boxes] for role, boxes in copies(content, to.address)}
         tags[TO_ARG] = digest(target.ref, to.address)
     mail["tags"] = [{"name": name, "value": value} for name, value in tags.items()]
     return _json(mail)[:-1] + b","
@@ -242,17 +241,7 @@ def _json(value: Mapping[str, Any]) -> bytes:
 
 
 def _box(box: Mailbox) -> str:
-    return _mailbox(box.address, box.display)
-
-
-def _mailbox(address: str, display: str) -> str:
-    """Return `Name <address>`, the name in quotes only where it needs them; Resend encodes what is not ASCII."""
-    name = clean(display, len(display)).strip()
-    if not name:
-        return address
-    if not _PLAIN.fullmatch(name):
-        name = '"{}"'.format(name.replace("\\", "\\\\").replace('"', '\\"'))
-    return f"{name} <{address}>"
+    return mailbox(box.address, box.display)
 
 
 # The answer

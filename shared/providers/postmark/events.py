@@ -1,0 +1,151 @@
+"""Postmark's feedback: one event per post, by HTTP Basic authentication; nothing is signed.
+
+Sources (postmarkapp.com): developer/webhooks/webhooks-overview (authentication), …/webhooks/delivery-webhook,
+bounce-webhook, spam-complaint-webhook and subscription-change-webhook, developer/api/bounce-api (types).
+The secret's `webhook_auth`: `user:password` as in the webhook's URL; several, separated by commas, while it is rotated.
+"""
+
+import base64
+import binascii
+import hmac
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from shared.contracts import Word
+from shared.domain.ids import Ref
+from shared.domain.jobs.feedback import WordKind
+from shared.ports import POSTED_AT, BadEvents, BadSignature, Reading
+from shared.providers._common import (
+    MAX_ID,
+    MAX_TEXT,
+    REF_ARG,
+    TO_ARG,
+    clean,
+    digest,
+    digits,
+    keys,
+    redacted,
+)
+from shared.providers._times import iso_seconds
+
+BOUNCES: Final[Mapping[str, WordKind]] = {
+    "HardBounce": WordKind.BOUNCED,
+    "BadEmailAddress": WordKind.BOUNCED,
+    "SpamComplaint": WordKind.COMPLAINED,
+    "Unsubscribe": WordKind.UNSUBSCRIBED,
+    "Subscribe": WordKind.RESUBSCRIBED,
+    "Transient": WordKind.DEFERRED,
+    "SoftBounce": WordKind.FAILED_TEMPORARILY,
+    "DnsError": WordKind.FAILED_TEMPORARILY,
+    "SpamNotification": WordKind.BLOCKED,
+    "VirusNotification": WordKind.BLOCKED,
+    "Blocked": WordKind.BLOCKED,
+    "DMARCPolicy": WordKind.BLOCKED,
+    "Unknown": WordKind.BLOCKED,
+    "ManuallyDeactivated": WordKind.DROPPED,
+    "Unconfirmed": WordKind.DROPPED,
+    "SMTPApiError": WordKind.DROPPED,
+    "TemplateRenderingFailed": WordKind.DROPPED,
+}
+"""Type of a bounce → meaning. A transient one may still be delivered, so it changes no state. The others (an automatic
+answer, a changed address, a challenge, an inbound error) say nothing of the message."""
+TIMES: Final = ("DeliveredAt", "BouncedAt", "ChangedAt")
+
+
+class PostmarkWebhooks:
+    """Reads Postmark's posts. Implements `ports.WebhookReader`; safe for threads."""
+
+    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:  # noqa: ARG002 - of the port
+        """Compare user name and password with any of the secret's, in constant time.
+
+        Args:
+            headers: the request's headers, lower-case, with `POSTED_TO` and `POSTED_AT`.
+            body: the bytes as posted.
+            secret: the fields of the credential's secret.
+            now: the present, Unix seconds.
+
+        Raises:
+            BadSignature: `no_key`, `unsigned` or `wrong_password`.
+        """
+        known = [pair.encode("utf-8", "replace") for pair in keys(secret.get("webhook_auth", "")) if _pair(pair)]
+        if not known:
+            raise BadSignature("no_key")
+        scheme, _, text = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "basic":
+            raise BadSignature("unsigned")
+        try:
+            given = base64.b64decode(text.strip(), validate=True)
+        except (binascii.Error, ValueError):
+            raise BadSignature("unsigned") from None
+        # No early end: how long it takes does not show which pair came near.
+        if not sum([hmac.compare_digest(pair, given) for pair in known]):
+            raise BadSignature("wrong_password")
+
+    def words(self, headers: Mapping[str, str], body: bytes) -> Reading:
+        """Return the word of a post, if it is ours. An event without a time of its own gets that of the post.
+
+        Args:
+            headers: as for `verify`.
+            body: the bytes as posted.
+
+        Raises:
+            BadEvents: the body is not a JSON object with a text `RecordType`.
+        """
+        try:
+            event = json.loads(body)
+        except (ValueError, RecursionError):
+            raise BadEvents("not_json") from None
+        if not isinstance(event, dict) or not isinstance(event.get("RecordType"), str):
+            raise BadEvents("no_event")
+        posted = headers.get(POSTED_AT, "")
+        word = _word(event, int(posted) if digits(posted) else 0)
+        return Reading(1, [] if word is None else [word])
+
+
+def _pair(text: str) -> bool:
+    """Tell whether a text is a user name and a password, neither of them empty."""
+    user, _, password = text.partition(":")
+    return bool(user and password)
+
+
+def _word(event: Mapping[str, Any], posted: int) -> Word | None:
+    """Normalise one event; None if it is not ours or changes nothing."""
+    metadata = event.get("Metadata")
+    ref = metadata.get(REF_ARG) if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(ref, str) or Ref.parse(ref) is None:
+        return None
+    kind = _kind(event)
+    if kind is None:
+        return None
+    at = next((moment for name in TIMES if (moment := iso_seconds(event.get(name)))), posted)
+    code = clean(event.get("Type"), MAX_ID)
+    detail = redacted(clean(event.get("Details") or event.get("Description"), MAX_TEXT))
+    address = event.get("Recipient") or event.get("Email")
+    secondary = TO_ARG in metadata and metadata[TO_ARG] != digest(ref, str(address))
+    return Word(ref, kind.value, at, clean(event.get("MessageID"), MAX_ID), code, detail, secondary)
+
+
+def _kind(event: Mapping[str, Any]) -> WordKind | None:
+    """Return what an event means; None if it changes nothing (opens, clicks, inbound mail)."""
+    match event["RecordType"]:
+        case "Delivery":
+            return WordKind.DELIVERED
+        case "SpamComplaint":
+            return WordKind.COMPLAINED
+        case "Bounce":
+            kind = event.get("Type")
+            return BOUNCES.get(kind) if isinstance(kind, str) else None
+        case "SubscriptionChange":
+            return _wish(event)
+        case _:
+            return None
+
+
+def _wish(event: Mapping[str, Any]) -> WordKind | None:
+    """Return what a recipient has asked for; None if a bounce, a complaint or the server's owner changed the list."""
+    if event.get("Origin") != "Recipient":
+        return None
+    if event.get("SuppressSending") is False:
+        return WordKind.RESUBSCRIBED
+    return WordKind.UNSUBSCRIBED if event.get("SuppressionReason") == "ManualSuppression" else None

@@ -1,0 +1,298 @@
+"""Postmark: mail by its batch API; its feedback is read in `events`, its list of messages in `lookup`.
+
+Sources (postmarkapp.com): developer/api/overview (statuses, error codes), …/api/email-api (fields, limits of
+`/email/batch`), support/article/1125-custom-metadata-faq and 1180-what-does-errorcode-300-mean.
+The secret: `api_key` (the server's token), `message_stream`, and `webhook_auth` for the feedback.
+
+A call carries up to 500 messages, each whole, and is answered by one result for each, in order.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from shared.domain.content.content import Content
+from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown
+from shared.ports import Clock, Http, Response, Steps, Target
+from shared.providers._common import (
+    BATCH_REFUSED,
+    JOIN,
+    MAX_ID,
+    MAX_TEXT,
+    REF_ARG,
+    SMTPUTF8,
+    TO_ARG,
+    ErrorRule,
+    PerContent,
+    ask,
+    clean,
+    copies,
+    digest,
+    fault,
+    in_ascii,
+    own_answer,
+    own_words,
+    perform,
+    spread,
+    wait,
+)
+from shared.providers._mailbox import mailbox
+from shared.providers.postmark.events import PostmarkWebhooks
+from shared.providers.postmark.lookup import RESOLVES_WITHIN, look_up
+from shared.providers.registry import Needs, SecretField
+
+BASE_URL: Final = "https://api.postmarkapp.com"
+PER_CALL: Final = 500
+MAX_CALL: Final = 10 * 2**20
+"""Bytes of a call that carries several messages. Postmark takes 50 MB; a smaller call loses less if its fate is not
+known, and is on its way sooner."""
+STREAM: Final = "outbound"
+"""The message stream that every server has, for transactional mail."""
+
+# What an answer means
+
+CODES: Final[Mapping[int, ErrorRule]] = {
+    10: ErrorRule("bad_api_token", provider_down=True),
+    100: ErrorRule("maintenance"),
+    300: ErrorRule("invalid_request", permanent=True, scoped=True),
+    400: ErrorRule("sender_not_verified", about_message=True, scoped=True),
+    401: ErrorRule("sender_not_verified", about_message=True, scoped=True),
+    402: ErrorRule("invalid_json", permanent=True, scoped=True),
+    403: ErrorRule("incompatible_json", permanent=True, scoped=True),
+    405: ErrorRule("not_allowed_to_send", provider_down=True),
+    406: ErrorRule("inactive_recipient", permanent=True, unwanted=True, scoped=True),
+    409: ErrorRule("json_required", provider_down=True),
+    410: ErrorRule("too_many_messages", about_message=True, scoped=True),
+    411: ErrorRule("forbidden_attachment", permanent=True, scoped=True),
+    412: ErrorRule("account_pending", provider_down=True),
+    413: ErrorRule("account_may_not_send", provider_down=True),
+    1235: ErrorRule("unknown_message_stream", provider_down=True),
+}
+"""ErrorCode → meaning; 429 is throttling. 405: the credits are used up. 406: the recipient bounced, complained or
+unsubscribed there; Postmark says so only if nobody else gets the message."""
+REFUSED: Final = ErrorRule("refused", about_message=True, scoped=True)
+"""Of a code that is not in the table: the message was not taken, and it is not known whose fault that is."""
+STATUSES: Final[Mapping[int, ErrorRule]] = {
+    401: ErrorRule("unauthorized", provider_down=True),
+    413: ErrorRule("too_large", permanent=True, scoped=True),
+    422: ErrorRule("unprocessable", permanent=True, scoped=True),
+}
+"""Status → meaning, where the body has no code. 500 and 503 leave the fate open, as all others do that
+`_common.fault` judges."""
+TEXTS: Final = (
+    (re.compile(r"'to'"), "invalid_recipient"),
+    (re.compile(r"'b?cc'"), "invalid_copy"),
+    (re.compile(r"'from'"), "invalid_from"),
+    (re.compile(r"'reply_to'"), "invalid_reply_to"),
+    (re.compile(r"\bheaders?\b"), "invalid_headers"),
+    (re.compile(r"\battachments?\b"), "invalid_attachments"),
+)
+"""Texts of code 300, in lower case → code, the first that fits."""
+_INVALID: Final = 300
+_THROTTLED: Final = 429
+_ANSWERED: Final = 200
+
+
+class Postmark:
+    """Mail through one Postmark server. Implements `ports.Provider`, `Sized` and `Resolver`; safe for threads.
+
+    Args:
+        http: the transport.
+        base_url: empty for Postmark's own.
+        secret: with `api_key`; without it every message is refused, and nothing is sent.
+        clock: for `Retry-After` as a date.
+    """
+
+    name = "postmark"
+    per_call = PER_CALL
+    has_feedback = True
+    resolves_within = RESOLVES_WITHIN
+    resends = False
+
+    def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
+        self._http = http
+        self._clock = clock
+        base = (base_url or BASE_URL).rstrip("/")
+        self._url, self._messages = f"{base}/email/batch", f"{base}/messages/outbound"
+        token = secret.get("api_key", "").strip()
+        usable = bool(token) and token.isascii() and token.isprintable()
+        self._headers = {"X-Postmark-Server-Token": token, "Content-Type": "application/json"} if usable else {}
+        stream = secret.get("message_stream", "").strip() or STREAM
+        self._common = PerContent(lambda content: _common(content, stream))
+
+    def per_call_of(self, content: Content) -> int:
+        """Return how many messages with this content fit into one call.
+
+        Args:
+            content: what to send.
+        """
+        return max(1, min(PER_CALL, MAX_CALL // (len(self._common(content)) + JOIN // PER_CALL)))
+
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
+        """Call the provider once, see `steps`. Result: see `ports.Provider`.
+
+        Args:
+            content: what to send.
+            targets: the recipients of the call; none sees another.
+            deadline: Unix seconds by which the answer must have come.
+        """
+        return perform(self._http, self.steps(content, targets, deadline=deadline))
+
+    def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
+        """Call `POST /email/batch` once, with one message per target. Result: see `ports.Provider`.
+
+        Args:
+            content: what to send.
+            targets: the recipients of the call; none sees another.
+            deadline: Unix seconds by which the answer must have come.
+        """
+        if not self._headers:
+            return [Rejected("no_api_key", permanent=False, provider_down=True)] * len(targets)
+        if not in_ascii(content):
+            return [SMTPUTF8] * len(targets)
+        plain = [t for t in targets if t.recipient.address.isascii()]
+        outcomes = (yield from self._call(content, plain, deadline)) if plain else []
+        return spread(targets, plain, outcomes, SMTPUTF8)
+
+    def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:  # noqa: ARG002 - of the port
+        """Look for the attempt among the messages of the server; it only reads. See `ports.Resolver`.
+
+        Args:
+            content: what was sent.
+            target: the recipient; `ref` is that of the attempt.
+            at: Unix seconds when the attempt was made.
+            deadline: Unix seconds by which the answer must have come.
+        """
+        if not self._headers:
+            return Unknown("no_api_key")
+        now = self._clock.now()
+        return look_up(self._http, self._messages, self._headers, target, age=now - at, deadline=deadline)
+
+    def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> Steps[list[Outcome]]:
+        body = _batch(content, targets, self._common(content))
+        response = yield from ask("POST", self._url, headers=self._headers, body=body, deadline=deadline)
+        if not isinstance(response, Response):
+            return [response] * len(targets)
+        if response.status != _ANSWERED:
+            return self._failure(response, content, targets)
+        results = _results(response.body)
+        if results is None or len(results) != len(targets):
+            return [Unknown("malformed_answer")] * len(targets)
+        return [self._outcome(result, content, t) for result, t in zip(results, targets, strict=True)]
+
+    def _outcome(self, result: Mapping[str, Any], content: Content, target: Target) -> Outcome:
+        """Judge the result of one message."""
+        code = result.get("ErrorCode")
+        if type(code) is not int:
+            return Unknown("malformed_answer")
+        if code == 0:
+            message = clean(result.get("MessageID"), MAX_ID)
+            return Accepted(message) if message else Unknown("malformed_answer")
+        if code == _THROTTLED:
+            return Throttled(self._wait({}))
+        return _refused(code, result, content, [target])
+
+    def _failure(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
+        """Judge a call that was refused as a whole, or whose fate is open."""
+        status, n = response.status, len(targets)
+        if status == _THROTTLED:
+            return [Throttled(self._wait(response.headers))] * n
+        answer = own_answer(response.body) if 400 <= status < 500 else {}  # noqa: PLR2004 - the codes are of 4xx
+        code = answer.get("ErrorCode")
+        rule = CODES.get(code) if type(code) is int else None
+        rule = rule or STATUSES.get(status)
+        if rule is None:
+            return [fault(status)] * n
+        if rule.scoped and n > 1:
+            return [BATCH_REFUSED] * n
+        return [_refused(code, answer, content, targets) if code in CODES else rule.rejected()] * n
+
+    def _wait(self, headers: Mapping[str, str]) -> float:
+        """Return the seconds that a 429 asks for; Postmark documents no header for it."""
+        return wait(headers.get("retry-after", ""), self._clock.now())
+
+
+def _refused(code: Any, answer: Mapping[str, Any], content: Content, targets: Sequence[Target]) -> Outcome:
+    """Return the outcome of an error code; that of an invalid message names the part that its text names."""
+    rule = CODES.get(code)
+    if rule is None:
+        return REFUSED.rejected(f"refused_{code}"[:MAX_ID])
+    if code != _INVALID:
+        return rule.rejected()
+    text = clean(answer.get("Message"), MAX_TEXT).lower().replace("'replyto'", "'reply_to'")  # as `own_words` knows it
+    said = f" {own_words(text, content, targets)} "
+    return rule.rejected(next((name for pattern, name in TEXTS if pattern.search(said)), ""))
+
+
+# The request
+
+
+def _batch(content: Content, targets: Sequence[Target], common: bytes) -> bytes | tuple[bytes, ...]:
+    """Return an array of messages. Long contents are parts of it, so that all messages share one copy."""
+    parts: list[bytes] = []
+    for n, target in enumerate(targets):
+        parts += [b"[" if n == 0 else b",", _own(content, target), common]
+    parts.append(b"]")
+    return b"".join(parts) if len(common) * len(targets) <= JOIN else tuple(parts)
+
+
+def _own(content: Content, target: Target) -> bytes:
+    """Serialise what is the recipient's own: the beginning of the message's object."""
+    to = target.recipient
+    mail: dict[str, Any] = {"To": mailbox(to.address, to.display)}
+    metadata = {REF_ARG: target.ref}
+    if content.cc or content.bcc:
+        for role, boxes in copies(content, to.address):
+            mail[role.capitalize()] = ", ".join(mailbox(b.address, b.display) for b in boxes)
+        metadata[TO_ARG] = digest(target.ref, to.address)
+    return _json(mail | {"Metadata": metadata})[:-1] + b","
+
+
+def _common(content: Content, stream: str) -> bytes:
+    """Serialise what all messages of a content share: the end of the message's object, without its opening brace."""
+    sender = mailbox(content.sender.address, content.sender.display)
+    mail: dict[str, Any] = {"From": sender, "Subject": content.subject, "MessageStream": stream}
+    if content.reply_to:
+        mail["ReplyTo"] = mailbox(content.reply_to.address, content.reply_to.display)
+    mail |= {name: value for name, value in (("HtmlBody", content.html), ("TextBody", content.text)) if value}
+    if content.headers:
+        mail["Headers"] = [{"Name": name, "Value": value} for name, value in content.headers]
+    if content.attachments:
+        mail["Attachments"] = [
+            {
+                "Name": a.filename,
+                "Content": a.data,
+                "ContentType": a.content_type,
+                **({"ContentID": f"cid:{a.content_id}"} if a.content_id else {}),
+            }
+            for a in content.attachments
+        ]
+    return _json(mail)[1:]
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _results(body: bytes) -> list[Mapping[str, Any]] | None:
+    """Return the results of a batch; None if the body is not Postmark's."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) and all(isinstance(x, dict) for x in found) else None
+
+
+def _build(needs: Needs) -> Postmark:
+    return Postmark(needs.http, needs.base_url, needs.secret, needs.clock)
+
+
+PROVIDER: Final = _build
+RESOLVES: Final = True
+WEBHOOKS: Final = PostmarkWebhooks
+SECRET: Final = (
+    SecretField("api_key", "the server's API token"),
+    SecretField("message_stream", "the ID of the message stream; by default `outbound`", required=False),
+    SecretField("webhook_auth", "user name and password in the webhook's URL, as user:password", feedback=True),
+)
