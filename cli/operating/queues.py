@@ -103,12 +103,17 @@ def redrive(
         if dry_run:
             return
         if not (count or letters):
-            if json:
-                emit(_done(place, Redriven()))
-            raise typer.Exit(ExitCode.FAILED if held else ExitCode.OK)
+            raise _nothing(place, held=held, json=json)
         if around.terminal and not (yes or json) and not typer.confirm(f"Redrive {place.name}?", err=True):
             raise typer.Exit(ExitCode.FAILED)
         _move(ctx, found, place, reader, limit=limit, discard=discard, expected=min(limit, count), json=json)
+
+
+def _nothing(place: QueuePlace, *, held: int, json: bool) -> typer.Exit:
+    """Return the end of a redrive of a queue in which nothing is dead. `held`: by another redrive."""
+    if json:
+        emit(_done(place, Redriven()))
+    return typer.Exit(ExitCode.FAILED if held else ExitCode.OK)
 
 
 def _move(
@@ -267,24 +272,30 @@ def rows(found: OperatedDeployment, now: float) -> list[dict[str, Any]]:
     ages: dict[str, int] = {}
     with _allowed():
         ages = _ages(found, [url for url in urls if any(counts[url].values())], now)
-    found_rows = []
-    for place in known:
-        work, dead = counts.get(place.url), counts.get(place.dead)
-        lying = dead["waiting"] + dead["in_flight"] if dead else None
-        age = ages.get(place.dead)
-        if dead and dead["waiting"] and age is None:
-            first = min((x.sent_at for x in _look(found, place, 1)), default=0)
-            age = max(0, int(now - first / 1000)) if first else None
-        found_rows.append(
-            {
-                "queue": place.name,
-                **{name: work[name] if work else None for name in _COUNTS},
-                "oldest": ages.get(place.url),
-                "dead": lying,
-                "dead_oldest": age if lying else None,
-            }
-        )
-    return found_rows
+    return [_amounts(found, place, counts, ages, now) for place in known]
+
+
+def _amounts(
+    found: OperatedDeployment,
+    place: QueuePlace,
+    counts: Mapping[str, Mapping[str, int]],
+    ages: Mapping[str, int],
+    now: float,
+) -> dict[str, Any]:
+    """Return what is in one queue, as `rows` does. `counts` and `ages` (seconds): by the queue's URL."""
+    work, dead = counts.get(place.url), counts.get(place.dead)
+    lying = dead["waiting"] + dead["in_flight"] if dead else None
+    age = ages.get(place.dead)
+    if dead and dead["waiting"] and age is None:
+        first = min((x.sent_at for x in _look(found, place, 1)), default=0)
+        age = max(0, int(now - first / 1000)) if first else None
+    return {
+        "queue": place.name,
+        **{name: work[name] if work else None for name in _COUNTS},
+        "oldest": ages.get(place.url),
+        "dead": lying,
+        "dead_oldest": age if lying else None,
+    }
 
 
 def _counts(sqs: Any, url: str) -> dict[str, int]:

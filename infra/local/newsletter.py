@@ -237,19 +237,23 @@ def _handed_over(line: Mapping[str, Any]) -> bool:
     return line["state"] in HANDED_OVER and any(line["providers"].values())
 
 
+def _ended_otherwise(wanted: Mapping[str, str], logs: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    """Return the recipients whose log ends in another state than is wanted."""
+    return {n for n in wanted if n in logs and logs[n]["state"] != wanted[n]}
+
+
 def _wrong_recipients(sent: SentNewsletter, found: Mapping[str, Any]) -> list[str]:
     """Return how many recipients were not sent their message, or not as they should be."""
-    wanted = {row["expect"]["hash"]: row["expect"]["final"] for row in sent.rows if row["expect"]["state"] == "sent"}
+    wanted = {x["hash"]: x["final"] for x in (row["expect"] for row in sent.rows) if x["state"] == "sent"}
     times = Counter(row["recipient_hash"] for row in found["accepted"])
     logs = {line["recipient_hash"]: line for line in found["logs"]}
     over = {name for name, line in logs.items() if _handed_over(line)}
-    ended_otherwise = {n for n in wanted if n in logs and logs[n]["state"] != wanted[n]}
     groups = (
         ("were never accepted by a provider", set(wanted) - set(times)),
         ("were accepted though nobody asked", set(times) - set(wanted)),
         ("were accepted more than once", {name for name, n in times.items() if n > 1}),
         ("were handed over, but their log does not say so", set(times) - over),
         ("are logged as handed over, but were not", over - set(times)),
-        ("have a log that ends otherwise", ended_otherwise),
+        ("have a log that ends otherwise", _ended_otherwise(wanted, logs)),
     )
     return [f"{len(names)} recipients {what}" for what, names in groups if names]

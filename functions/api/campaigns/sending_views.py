@@ -89,7 +89,7 @@ def stats_view(campaign: Campaign, state: str, jobs: Sequence[JobView], now_ms: 
         state=state,
         total=sum(job.total for job in jobs),
         duplicates=sum(job.duplicates for job in jobs),
-        counts=Counts(**{name: sum(getattr(job.counts, name) for job in jobs) for name in Counts.model_fields}),
+        counts=_summed([job.counts for job in jobs]),
         exact=all(job.exact for job in jobs),
         unacknowledged=None if None in late else sum(x or 0 for x in late),
         as_of=min((job.as_of for job in jobs), default=moment(now_ms)),
@@ -97,6 +97,10 @@ def stats_view(campaign: Campaign, state: str, jobs: Sequence[JobView], now_ms: 
         eta=_eta(jobs),
         jobs=list(jobs),
     )
+
+
+def _summed(counts: Sequence[Counts]) -> Counts:
+    return Counts(**{name: sum(getattr(x, name) for x in counts) for name in Counts.model_fields})
 
 
 def _tallies(jobs: Sequence[JobView]) -> list[Tally]:
@@ -108,6 +112,11 @@ def _tallies(jobs: Sequence[JobView]) -> list[Tally]:
     return list(tallies.values())
 
 
+def _end(running: Sequence[tuple[datetime, timedelta]]) -> datetime:
+    """Return when jobs that take turns are through. `running`: when each alone would be, and what it needs."""
+    return min(eta - needs for eta, needs in running) + sum((needs for _, needs in running), timedelta())
+
+
 def _eta(jobs: Sequence[JobView]) -> datetime | None:
     """Return when the last message goes out, not before: the jobs share the slots of one credential.
 
@@ -116,9 +125,7 @@ def _eta(jobs: Sequence[JobView]) -> datetime | None:
     """
     going = [(x.eta, timedelta(seconds=_left(x) / x.rate), x) for x in jobs if x.eta is not None and x.rate]
     running = [(eta, needs) for eta, needs, x in going if x.waiting_for != "scheduled"]
-    end: datetime | None = None
-    if running:
-        end = min(eta - needs for eta, needs in running) + sum((needs for _, needs in running), timedelta())
+    end = _end(running) if running else None
     for eta, needs, x in sorted(going, key=lambda found: found[0] - found[1]):
         if x.waiting_for == "scheduled":
             end = max(end, eta - needs) + needs if end is not None else eta

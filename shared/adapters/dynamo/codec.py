@@ -176,6 +176,10 @@ _BREAKER_NUMBERS: Final = ("since", "failures", "probe_at", "delay", "probes", "
 # Jobs
 
 
+def _figures(values: Sequence[int]) -> Item:
+    return {"M": {k: n(v) for k, v in zip(BY_KEYS, values, strict=True)}}
+
+
 _OPTIONAL_OF_JOB: Final[tuple[tuple[tuple[str, ...], Callable[[Any], Item]], ...]] = (
     (("test", "guard_off", "shared"), lambda _: {"BOOL": True}),
     (("name", "sender", "subject", "campaign", "created_by", "resumed_by"), s),
@@ -200,7 +204,7 @@ def job_item(x: Job) -> Item:
         "ttl": n(x.ttl),
         "state": s(x.state.value),
         "counts": {"M": {k: n(x.counts[k]) for k in COUNT_KEYS}},
-        "by": {"M": {c: {"M": {k: n(v) for k, v in zip(BY_KEYS, x.by[c], strict=True)}} for c in x.route}},
+        "by": {"M": {c: _figures(x.by[c]) for c in x.route}},
         "max_attempts": n(x.policy.max_attempts),
         "retry_on": {"L": [s(w) for w in x.policy.retry_on]},
         "on_ambiguous": s(x.policy.on_ambiguous.value),

@@ -64,6 +64,14 @@ class Places:
             self._moved = self._db.get(self.home, keys.moved()) is not None
         return self._moved
 
+    def _asked(
+        self, part: Sequence[keys.Key], more: Sequence[keys.Key], *, consistent: bool
+    ) -> dict[str, dict[str, Any]]:
+        """Return what one call reads: identities where they are and may be, and `more` items of `records`."""
+        tables: dict[str, list[keys.Key]] = {self.home: list(part)}
+        tables[self._records] = [*tables.get(self._records, []), *([] if self._moved else part), *more]
+        return {name: {"Keys": of, "ConsistentRead": consistent} for name, of in tables.items() if of}
+
     def find(
         self, wanted: Sequence[keys.Key], beside: Sequence[keys.Key] = (), *, consistent: bool = True
     ) -> tuple[list["Item"], list["Item"]]:
@@ -82,9 +90,7 @@ class Places:
         away = {_name(k) for k in beside}
         for start in range(0, max(len(wanted), 1), READ):
             part, more = wanted[start : start + READ], beside if start == 0 else ()
-            tables: dict[str, list[keys.Key]] = {self.home: list(part)}
-            tables[self._records] = [*tables.get(self._records, []), *([] if self._moved else part), *more]
-            asked = {name: {"Keys": of, "ConsistentRead": consistent} for name, of in tables.items() if of}
+            asked = self._asked(part, more, consistent=consistent)
             for name, items in self._db.batch_read(asked).items():
                 for item in items:
                     if name == self._records and _name(item) in away:

@@ -41,6 +41,8 @@ of the log look two minutes back."""
 
 Place = tuple[str, int]
 """A chunk: job and number."""
+State = tuple[int, int, Cell]
+"""A recipient, an attempt, and the state that a word gives it."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -258,18 +260,10 @@ class Tracker:
         absent = {(r.index, r.attempt) for r, k, _ in words if k is WordKind.ABSENT}
         for _ in range(RACES):
             again = self._again(job, ledger, words)
-            joined = ledger
-            if again:
-                retries = [(i, a, Cell.RETRY) for i, a in sorted(again - absent)]
-                joined = rules.join_words(ledger, [*retries, *states], route=job.route, credential=credential) or ledger
-                joined = rules.disprove(joined, again & absent, Cell.RETRY) or joined
+            retries = [(i, a, Cell.RETRY) for i, a in sorted(again - absent)]
+            joined = _joined(ledger, [*retries, *states], again & absent, job.route, credential) if again else ledger
             if not any(joined.cell(i) == (Cell.RETRY, a) for i, a in again):
-                if states:
-                    self._ledgers.join(
-                        job.id, ledger.chunk, states, route=job.route, credential=credential, known=ledger
-                    )
-                if absent:
-                    self._ledgers.disprove(job.id, ledger.chunk, absent)
+                self._store(job, ledger, credential, states, absent)
                 return
             new = passes.reopen(joined, self._recovery.passing(job.route))
             if self._records.reopen(ledger, new, job):
@@ -283,6 +277,15 @@ class Tracker:
                 return
             job, ledger = current, stored
         raise Retriable("others write all the time")
+
+    def _store(
+        self, job: Job, ledger: Ledger, credential: str, states: Sequence[State], absent: Collection[tuple[int, int]]
+    ) -> None:
+        """Join words after which no message is tried again."""
+        if states:
+            self._ledgers.join(job.id, ledger.chunk, states, route=job.route, credential=credential, known=ledger)
+        if absent:
+            self._ledgers.disprove(job.id, ledger.chunk, absent)
 
     def _again(self, job: Job, ledger: Ledger, words: Sequence[Said]) -> set[tuple[int, int]]:
         """Return (recipient, attempt) of what goes to a provider that has not tried it: by policy, and if one is left.
@@ -356,3 +359,11 @@ class Tracker:
         if now - self._moment > MOMENT_MS:
             self._moment = now
         return self._moment
+
+
+def _joined(
+    ledger: Ledger, states: Sequence[State], absent: Collection[tuple[int, int]], route: Sequence[str], credential: str
+) -> Ledger:
+    """Return a ledger with words joined, and with attempts that were proved absent waiting for the next."""
+    joined = rules.join_words(ledger, states, route=route, credential=credential) or ledger
+    return rules.disprove(joined, absent, Cell.RETRY) or joined

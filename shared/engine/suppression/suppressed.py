@@ -62,7 +62,7 @@ class Suppressed:
         """
         since = _looked(job) - SLACK_MS
         news = [r for r in reaches if latest.get(r, 0) >= since] if waiting else []
-        keys = self._suspects(job, {chunk.recipients[i].key for i in waiting}, since, news) if news else set()
+        keys = self._suspects(job, {chunk.recipients[i].key for i in waiting}, since, news)
         found = self._records.suppressed(job.namespace, keys, reaches) if keys else {}
         gone = {i: ERASED for i in waiting if chunk.recipients[i].skip == ERASED}
         return gone | {i: found[key].code for i in waiting if (key := chunk.recipients[i].key) in found}
@@ -70,6 +70,8 @@ class Suppressed:
     def _suspects(self, job: Job, keys: set[str], since: int, news: Sequence[Reach]) -> set[str]:
         """Return the addresses that may have been suppressed since a moment; all of them if the log is too long."""
         known = [self._catch_up(job, since, reach) for reach in news]
+        if not known:
+            return set()
         if None in known:
             return keys
         hashes = frozenset().union(*(x for x in known if x is not None))

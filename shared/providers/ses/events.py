@@ -111,6 +111,17 @@ def _person(person: object) -> tuple[Mapping[str, Any], str]:
     return said, person if isinstance(person, str) else text(said, "emailAddress")
 
 
+def _people(part: Mapping[str, Any], listed: str) -> list[object]:
+    """Return the recipients that an event lists, of which there is one unknown where it lists none."""
+    recipients = part.get(listed) if listed else None
+    return recipients[:MAX_RECIPIENTS] if isinstance(recipients, list) and recipients else [None]
+
+
+def _unsubscribed(name: str, part: Mapping[str, Any]) -> str:
+    """Return the code of a bounce that says that the recipient has left SES's list; empty for others."""
+    return UNSUBSCRIBED if name == "Bounce" and _left(part) else ""
+
+
 def _words(event: Mapping[str, Any], published: int) -> list[Word]:
     """Normalise one event: a word about our recipient, and one about each cc or bcc it names.
 
@@ -127,8 +138,7 @@ def _words(event: Mapping[str, Any], published: int) -> list[Word]:
         return []
     at = seconds(part.get("timestamp")) or seconds(mail.get("timestamp")) or published
     message = clean(mail.get("messageId"), MAX_ID)
-    recipients = part.get(listed) if listed else None
-    people = recipients[:MAX_RECIPIENTS] if isinstance(recipients, list) and recipients else [None]
+    people = _people(part, listed)
     ours = _tag(event, TO_ARG)
     words = []
     for person in people if ours else people[:1]:
@@ -136,7 +146,7 @@ def _words(event: Mapping[str, Any], published: int) -> list[Word]:
         secondary = bool(ours and address) and ours != digest(ref, address)
         status = clean(said.get("status"), MAX_ID)
         found = _bounce(part, status) if kind is WordKind.BOUNCED else kind
-        code = UNSUBSCRIBED if name == "Bounce" and _left(part) else status or _code(name, part)
+        code = _unsubscribed(name, part) or status or _code(name, part)
         detail = redacted(clean(_detail(part, said), MAX_TEXT))
         words.append(Word(ref, found.value, at, message, code, detail, secondary))
     return words

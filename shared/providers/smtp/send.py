@@ -220,6 +220,18 @@ def queue_id(text: str) -> str:
     return name if len(name) <= MAX_ID and name.isascii() and name.isprintable() else ""
 
 
+def _status(reply: Reply) -> str:
+    """Return the enhanced status of a reply, as in `5.1.1`; empty if it has none of its class."""
+    first = _ENHANCED.match(reply.text.lstrip())
+    return first[1] if first and first[1][0] == str(reply.code)[0] else ""
+
+
+def _about_message(reply: Reply, status: str) -> bool:
+    """Tell whether a refusal for the moment concerns only this message."""
+    mailbox_busy = reply.step is SmtpStep.RCPT and reply.code == _BUSY and not status
+    return mailbox_busy or status[2:3] in OF_MESSAGE
+
+
 def judged(reply: Reply, said: str) -> Outcome:
     """Return what a refusal means: surely not sent, and whether another try or another provider may do better.
 
@@ -227,8 +239,7 @@ def judged(reply: Reply, said: str) -> Outcome:
     """
     if reply.code == _AUTH_WANTED:
         return UNAUTHORIZED
-    first = _ENHANCED.match(reply.text.lstrip())
-    status = first[1] if first and first[1][0] == str(reply.code)[0] else ""
+    status = _status(reply)
     code = status or f"smtp_{reply.code}"
     of_mailbox = reply.step is SmtpStep.RCPT and status[2:3] in ("1", "2")
     special = None if of_mailbox else next((pair for pair in TEXTS if pair[0].search(said)), None)
@@ -238,8 +249,7 @@ def judged(reply: Reply, said: str) -> Outcome:
     if reply.step in SETUP:
         return _of_setup(reply, code)
     if reply.code < _PERMANENT:
-        mailbox_busy = reply.step is SmtpStep.RCPT and reply.code == _BUSY and not status
-        return Rejected(code, permanent=False, about_message=mailbox_busy or status[2:3] in OF_MESSAGE)
+        return Rejected(code, permanent=False, about_message=_about_message(reply, status))
     return _final(reply, status, code)
 
 

@@ -12,7 +12,7 @@ import base64
 import binascii
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import parse_qs, parse_qsl
 
@@ -95,7 +95,7 @@ class TwilioWebhooks:
         given = _signature(headers.get(SIGNATURE_HEADER, ""))
         if fields is None or not urls or not given:
             raise BadSignature("unsigned")
-        text = "".join([name + value for name in sorted(fields) for value in sorted(set(fields[name]))])
+        text = _signed_text(fields)
         signed = [(url + text).encode("utf-8", "replace") for url in urls]
         made = [hmac.digest(key.encode("utf-8", "replace"), one, "sha1") for key in known for one in signed]
         # No early end: how long it takes tells nothing about which key or spelling came near.
@@ -180,3 +180,8 @@ def _signature(header: str) -> bytes:
         return base64.b64decode(header, validate=True)
     except (binascii.Error, ValueError):
         return b""
+
+
+def _signed_text(fields: Mapping[str, Sequence[str]]) -> str:
+    """Return the fields as they are signed: names and values, each value once, sorted."""
+    return "".join([name + value for name in sorted(fields) for value in sorted(set(fields[name]))])
