@@ -295,12 +295,6 @@ class OperatedDeployment:
             ) from None
 
 
-def _is_meant(local: LocalCloud) -> bool:
-    """Tell whether the environment names the local cloud's endpoint, or none."""
-    its = local.values.get(AWS_ENDPOINT)
-    return bool(its) and os.environ.get(AWS_ENDPOINT) in (None, "", its)
-
-
 def _on_aws(stage: str) -> OperatedDeployment:
     """Return a stage in the operator's account."""
     from botocore.config import Config  # noqa: PLC0415 - see above
@@ -337,7 +331,8 @@ def deployment(stage: str, *, aws: bool) -> OperatedDeployment:
         aws: pass a local cloud by.
     """
     local = None if aws else local_cloud()
-    if local is not None and _is_meant(local):
+    its = local.values.get(AWS_ENDPOINT) if local is not None else None
+    if local is not None and its and os.environ.get(AWS_ENDPOINT) in (None, "", its):
         return _local(stage or local.values.get(ENV_STAGE, "") or DEFAULT_STAGE, local)
     if aws and os.environ.get(AWS_ENDPOINT):
         raise Misused(f"--aws, but {AWS_ENDPOINT} is set: unset it")

@@ -5,7 +5,6 @@ average. Workers are processes of two leases each, with a clock of their own; th
 they had learnt and reserved is lost with them. Work never runs out, so that whatever is not sent is the pacer's loss.
 """
 
-import bisect
 import math
 import random
 import sys
@@ -23,13 +22,13 @@ from shared.domain.lanes.pacing import HORIZON, pace
 from shared.domain.lanes.switches import AS_DECLARED, Switches
 from shared.engine.lane.send import LEASES, Sender
 from shared.engine.pool import Pending
-from tests.fakes.clock import FakeClock, FakePool, SkewedClock
+from tests.engine.measuring import WORKERS, worst_second
+from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.faults import Crash
 from tests.fakes.queues import FakePacer
 from tests.fakes.world import World, credential
 
 T = TypeVar("T")
-WORKERS: Final = 4
 RATES: Final = (1, 10, 14, 150, 1000)
 SKEW: Final = 0.005
 GOAL: Final = 0.93
@@ -105,32 +104,6 @@ class Result:
     excused: float
     slowest: int
     over: int = 0
-
-
-def worst_second(times: list[tuple[float, int]]) -> int:
-    """Return the most recipients in any closed second; the times are in order."""
-    at = [t for t, _ in times]
-    totals = [0]
-    for _, n in times:
-        totals.append(totals[-1] + n)
-    return max((totals[bisect.bisect_right(at, t + 1 - 1e-9)] - totals[i] for i, t in enumerate(at)), default=0)
-
-
-def drain(world: World, skew: float = 0.0) -> None:
-    """Let several workers, whose clocks differ by up to twice the skew, serve the lane until it is empty."""
-    tat: dict[str, int] = {}
-
-    def serve(n: int) -> None:
-        own = SkewedClock(world.clock, skew * (2 * n / (WORKERS - 1) - 1))
-        sender = world.sender("one", clock=own, pacer=FakePacer(own, world.tap, tat))
-        world.clock.sleep(n * 0.013)
-        idle = 0
-        while idle < 20:
-            idle = 0 if world.send("one", sender) else idle + 1
-            if idle:
-                world.clock.sleep(0.5)
-
-    world.clock.run(*(lambda n=n: serve(n) for n in range(WORKERS)))
 
 
 class Life:

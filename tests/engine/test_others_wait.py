@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from shared.ports import Retriable
-from tests.engine.pace import worst_second
+from tests.engine.measuring import worst_second
 from tests.engine.test_own_rate import SHARED, slowed, times
 from tests.fakes.clock import SkewedClock
 from tests.fakes.queues import FakePacer

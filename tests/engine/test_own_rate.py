@@ -6,7 +6,7 @@ import pytest
 
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.job import Job
-from tests.engine.pace import drain, worst_second
+from tests.engine.measuring import drain, worst_second
 from tests.fakes.world import World, credential, recipients
 
 MERGED = Content(Mailbox("news@example.com"), "Hello {{ recipient }}", text="Hello!", merge=True)

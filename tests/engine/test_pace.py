@@ -8,7 +8,7 @@ import pytest
 
 from shared.domain.jobs.outcomes import Throttled
 from shared.engine.pool import Pending
-from tests.engine.pace import drain, worst_second
+from tests.engine.measuring import drain, worst_second
 from tests.fakes.clock import FakePool
 from tests.fakes.world import World, credential
 

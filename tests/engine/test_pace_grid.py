@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.engine.pace import RATES, Calls, Case, Result, Trouble, run, verdict, worst_second
+from tests.engine.measuring import worst_second
+from tests.engine.pace import RATES, Calls, Case, Result, Trouble, run, verdict
 from tests.fakes.clock import START
 
 SECONDS = {1: 40, 10: 20, 14: 20, 150: 10, 1000: 4}

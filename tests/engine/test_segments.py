@@ -13,7 +13,7 @@ from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import Throttled
 from shared.domain.lanes.pacing import pace
 from shared.engine.lane.start import PointerResult
-from tests.engine.pace import drain
+from tests.engine.measuring import drain
 from tests.fakes.world import World, credential
 
 SMS = Content(Mailbox("+15005550006"), "", text="{{ text }}", merge=True)

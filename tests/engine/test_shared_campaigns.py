@@ -1,7 +1,7 @@
 """Campaigns that share a credential run side by side, each at its own rate."""
 
 from shared.domain.jobs.states import JobState
-from tests.engine.pace import drain, worst_second
+from tests.engine.measuring import drain, worst_second
 from tests.engine.test_own_rate import SHARED, times
 from tests.fakes.lists import send_list
 from tests.fakes.world import World, credential

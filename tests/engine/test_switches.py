@@ -10,7 +10,7 @@ from shared.domain.lanes.switches import AS_DECLARED, Switch, Switches
 from shared.engine.lane.start import PointerResult
 from shared.engine.outcome.resolve import Resolved
 from shared.engine.walks.pointing import RESUMED_MS
-from tests.engine.pace import worst_second
+from tests.engine.measuring import worst_second
 from tests.fakes.lists import send_list
 from tests.fakes.provider import ResolvingProvider, Swallowed
 from tests.fakes.world import ACCOUNT, World, credential

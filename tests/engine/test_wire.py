@@ -13,7 +13,7 @@ from shared.engine.lane.send import Sender
 from shared.engine.lane.slots import LEAD
 from shared.engine.lane.start import PointerResult
 from shared.ports import Steps, Target, WireRequest
-from tests.engine.pace import worst_second
+from tests.engine.measuring import worst_second
 from tests.fakes.clock import FakePool
 from tests.fakes.faults import Crash
 from tests.fakes.wire import Done, FakeWire, SteppedProvider
