@@ -24,14 +24,16 @@ class Signer:
         region: of the service, e.g. `eu-central-1`.
         service: its signing name, e.g. `ses`.
         content_type: of every body.
+        target: the header `X-Amz-Target`, which names the operation in some protocols; empty: none.
     """
 
-    def __init__(self, url: str, *, region: str, service: str, content_type: str) -> None:
+    def __init__(self, url: str, *, region: str, service: str, content_type: str, target: str = "") -> None:
         parts = urlsplit(url)
         host = parts.hostname or ""
         if parts.port not in (None, _STANDARD.get(parts.scheme)):
             host = f"{host}:{parts.port}"
         self._type = content_type
+        self._target = target
         self._scope = f"{region}/{service}/aws4_request"
         self._region, self._service = region, service
         self._head = f"POST\n{quote(parts.path or '/', safe='/~')}\n\ncontent-type:{content_type}\nhost:{host}\n"
@@ -50,6 +52,8 @@ class Signer:
         named, token = "content-type;host;x-amz-date", ""
         if keys.token:
             named, token = f"{named};x-amz-security-token", f"x-amz-security-token:{keys.token}\n"
+        if self._target:
+            named, token = f"{named};x-amz-target", f"{token}x-amz-target:{self._target}\n"
         request = f"{self._head}x-amz-date:{at}\n{token}\n{named}\n{body_hash}"
         digest = hashlib.sha256(request.encode()).hexdigest()
         text = f"{_ALGORITHM}\n{at}\n{day}/{self._scope}\n{digest}"
@@ -62,6 +66,8 @@ class Signer:
         }
         if keys.token:
             made["X-Amz-Security-Token"] = keys.token
+        if self._target:
+            made["X-Amz-Target"] = self._target
         return made
 
     def _key(self, secret: str, day: str) -> bytes:

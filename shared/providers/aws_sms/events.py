@@ -1,0 +1,106 @@
+"""Feedback of AWS End User Messaging: events that a configuration set publishes to an SNS topic.
+
+Sources (docs.aws.amazon.com/sms-voice/latest/userguide): configuration-sets-event-types, …-event-format. `_sns` holds
+which posts are believed. They come by the feedback queue, to which the topic is subscribed inside the account
+(`from_topic`), or over HTTP (`AwsSmsWebhooks`).
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from shared.contracts import Word
+from shared.domain.ids import Ref
+from shared.domain.jobs.feedback import WordKind
+from shared.ports import BadEvents, Reading
+from shared.providers._common import MAX_ID, MAX_TEXT, REF_ARG, clean, redacted
+from shared.providers._sns import SnsWebhooks, event_of, inner, notification, seconds, text
+
+CREDENTIAL_ARG: Final = "posthaste_credential"
+"""Key of the credential's id in `Context`."""
+MAX_AT_MS: Final = 99_999_999_999_999
+
+EVENTS: Final[Mapping[str, WordKind]] = {
+    "TEXT_PENDING": WordKind.ACCEPTED,
+    "TEXT_QUEUED": WordKind.ACCEPTED,
+    "TEXT_SENT": WordKind.ACCEPTED,
+    "TEXT_SUCCESSFUL": WordKind.ACCEPTED,
+    "TEXT_DELIVERED": WordKind.DELIVERED,
+    "TEXT_INVALID": WordKind.BOUNCED,
+    "TEXT_INVALID_MESSAGE": WordKind.BLOCKED,
+    "TEXT_UNREACHABLE": WordKind.FAILED_TEMPORARILY,
+    "TEXT_CARRIER_UNREACHABLE": WordKind.FAILED_TEMPORARILY,
+    "TEXT_BLOCKED": WordKind.BLOCKED,
+    "TEXT_CARRIER_BLOCKED": WordKind.BLOCKED,
+    "TEXT_SPAM": WordKind.BLOCKED,
+    "TEXT_UNKNOWN": WordKind.ACCEPTED,
+    "TEXT_TTL_EXPIRED": WordKind.FAILED_TEMPORARILY,
+    "TEXT_PROTECT_BLOCKED": WordKind.DROPPED,
+    "VOICE_INITIATED": WordKind.ACCEPTED,
+    "VOICE_RINGING": WordKind.ACCEPTED,
+    "VOICE_ANSWERED": WordKind.ACCEPTED,
+    "VOICE_COMPLETED": WordKind.DELIVERED,
+    "VOICE_BUSY": WordKind.FAILED_TEMPORARILY,
+    "VOICE_NO_ANSWER": WordKind.FAILED_TEMPORARILY,
+    "VOICE_FAILED": WordKind.FAILED_TEMPORARILY,
+    "VOICE_TTL_EXPIRED": WordKind.FAILED_TEMPORARILY,
+}
+"""Event → word. `TEXT_SUCCESSFUL`: the carrier took it; in some countries no more is known. `TEXT_INVALID`:
+the number does not exist. `TEXT_SPAM` is the carrier's opinion of the text, no complaint. `TEXT_UNKNOWN` comes after 72
+hours without a receipt: the carrier has the message, so no other provider is asked. Events of other kinds (MEDIA, RCS)
+are about messages that are not sent here."""
+
+
+class AwsSmsWebhooks(SnsWebhooks):
+    """Reads posts of SNS about events of SMS and calls."""
+
+    def __init__(self) -> None:
+        super().__init__(_reading)
+
+
+def from_topic(body: str) -> tuple[str, list[Word]]:
+    """Read a message of the feedback queue that SNS put there: the credential and its words.
+
+    Nothing is verified: only our topic may send to the queue.
+
+    Returns:
+        An empty credential if the event is none of ours.
+
+    Raises:
+        BadEvents: it is no notification of SNS about an event of an SMS or a call.
+    """
+    message = notification(body)
+    event = _event(message)
+    credential = text(inner(event, "context"), CREDENTIAL_ARG)
+    return credential, _words(event, seconds(message.get("Timestamp"))) if credential else []
+
+
+def _reading(message: Mapping[str, Any]) -> Reading:
+    """Read a notification that is verified."""
+    return Reading(1, _words(_event(message), seconds(message.get("Timestamp"))))
+
+
+def _event(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    event = event_of(message)
+    if not text(event, "eventType"):
+        raise BadEvents("not_an_event")
+    return event
+
+
+def _words(event: Mapping[str, Any], published: int) -> list[Word]:
+    name = text(event, "eventType")
+    ref, kind = text(inner(event, "context"), REF_ARG), _kind(event, name)
+    if kind is None or Ref.parse(ref) is None:
+        return []
+    at = event.get("eventTimestamp")
+    when = at // 1000 if type(at) is int and 0 < at <= MAX_AT_MS else published
+    code = "" if kind in (WordKind.ACCEPTED, WordKind.DELIVERED) else name.lower()
+    detail = redacted(clean(text(event, "messageStatusDescription"), MAX_TEXT))
+    return [Word(ref, kind.value, when, clean(event.get("messageId"), MAX_ID), code, detail)]
+
+
+def _kind(event: Mapping[str, Any], name: str) -> WordKind | None:
+    """Return the word of an event: a success that is final is all that will be known of a delivery."""
+    kind = EVENTS.get(name)
+    if name == "TEXT_SUCCESSFUL" and event.get("isFinal") is True:
+        return WordKind.DELIVERED
+    return kind
