@@ -28,7 +28,9 @@ from infra.functions.webhooks import Webhooks
 from infra.grants import Grants
 from infra.monitoring.dashboard import Monitoring
 from infra.resources.queue import ExpressQueue
+from infra.resources.ses import PUBLISHER as SES_PUBLISHER
 from infra.resources.ses import SesEvents
+from infra.resources.sms import SmsEvents
 from infra.resources.storage import ARCHIVE, Storage
 from infra.settings import DeploymentSettings, SettingsError
 from shared import contracts
@@ -103,7 +105,7 @@ class PosthasteStack(Stack):
         if archived:
             dispatch.sweep.allow("sqs:SendMessage", on=[exports.work.queue.queue_arn])
             make.allow("s3:GetObject", "s3:PutObject", on=storage.objects(ARCHIVE))
-        self._ses_events(deployment, feedback)
+        self._events(deployment, feedback)
         if not deployment.local:
             Monitoring(
                 self,
@@ -122,11 +124,15 @@ class PosthasteStack(Stack):
         if not deployment.local:
             self._advise(deployment)
 
-    def _ses_events(self, deployment: DeploymentSettings, feedback: Feedback) -> None:
-        ses = [c for c in deployment.settings.credentials if needs_of(c.provider).topic and not c.region]
-        if ses:
+    def _events(self, deployment: DeploymentSettings, feedback: Feedback) -> None:
+        """Create what brings the events of AWS services to the feedback queue, where credentials of this region exist."""
+        here = [c for c in deployment.settings.credentials if not c.region]
+        if ses := [c for c in here if needs_of(c.provider).topic == SES_PUBLISHER]:
             events = SesEvents(self, "SesEvents", deployment=deployment, credentials=ses, feedback=feedback)
             CfnOutput(self, "SesTopicArn", value=events.topic.topic_arn)
+        if phones := [c for c in here if needs_of(c.provider).topic == contracts.SMS_PUBLISHER]:
+            heard = SmsEvents(self, "SmsEvents", deployment=deployment, credentials=phones, feedback=feedback)
+            CfnOutput(self, "SmsTopicArn", value=heard.topic.topic_arn)
 
     def _advise(self, deployment: DeploymentSettings) -> None:
         """Say what the lanes reserve, and check the templates by the rules of cdk-nag."""

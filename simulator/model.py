@@ -124,8 +124,10 @@ class Message:
         args: custom values that the provider returns in its events.
         values: text replaced in subject and bodies, for this recipient.
         callback: URL of its events where the request names one; empty: the credential's.
+        callbacks: word → URL, of events that go to another one.
         headers: those that the request adds; `values` are put into them, too.
         behaviour: what becomes of it, chosen at acceptance.
+        family: beginning of the names of its behaviours, where a provider sends in several ways: `call:`.
         acknowledged: words the webhook target answered with 2xx, in order.
     """
 
@@ -139,10 +141,12 @@ class Message:
     args: Mapping[str, Any]
     values: Mapping[str, str]
     callback: str = ""
+    callbacks: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     call: Call | None = None
     seq: int = 0
     behaviour: str = ""
+    family: str = ""
     acknowledged: list[str] = field(default_factory=list)
 
 

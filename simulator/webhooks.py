@@ -189,7 +189,7 @@ class Courier:
         for message in messages:
             dice = Dice(self._seed, self._credential, "events", message.ref, message.to)
             message.behaviour = self.behaviour(message, dice)
-            words = self._provider.words(message.behaviour)
+            words = self._provider.words(message.family + message.behaviour)
             if not (message.callback or settings.url):
                 self.counters.discarded += len(words)
                 continue
@@ -249,7 +249,7 @@ class Courier:
         batches: dict[str, Batch] = {}
         for _ in range(size):
             event = self._ready.popleft()
-            url = event.message.callback or self.settings.url
+            url = event.message.callbacks.get(event.word) or event.message.callback or self.settings.url
             batches.setdefault(url, Batch(url, [])).events.append(event)
         self._outbox.extend(batches.values())
 

@@ -14,6 +14,7 @@ from infra.functions.dispatch import Feedback
 from infra.settings import DeploymentSettings
 from shared import contracts
 
+PUBLISHER: Final = "ses.amazonaws.com"
 EVENTS: Final = (
     "send",
     "reject",
@@ -52,7 +53,7 @@ class SesEvents(Construct):
         self.topic.add_to_resource_policy(
             PolicyStatement(
                 sid="Ses",
-                principals=[ServicePrincipal("ses.amazonaws.com")],
+                principals=[ServicePrincipal(PUBLISHER)],
                 actions=["sns:Publish"],
                 resources=[self.topic.topic_arn],
                 conditions={"StringEquals": {"aws:SourceAccount": stack.account, "aws:SourceArn": sets}},

@@ -59,6 +59,7 @@ from shared.contracts.names import (
     PLAN_STREAM_FILTERS,
     POST_PREFIX,
     RESUMED,
+    SMS_PUBLISHER,
     TEST_CREDENTIAL,
     TEST_RATE,
     WEBHOOK_PATH,
@@ -68,6 +69,7 @@ from shared.contracts.names import (
     prefix,
     secret_name,
     ses_topic_name,
+    sms_topic_name,
     unsubscribe_secret_name,
     webhook_secret_name,
 )
@@ -114,6 +116,7 @@ __all__ = [
     "PLAN_STREAM_FILTERS",
     "POST_PREFIX",
     "RESUMED",
+    "SMS_PUBLISHER",
     "TEST_CREDENTIAL",
     "TEST_RATE",
     "WEBHOOK_PATH",
@@ -140,6 +143,7 @@ __all__ = [
     "question",
     "secret_name",
     "ses_topic_name",
+    "sms_topic_name",
     "unsubscribe_secret_name",
     "webhook_secret_name",
 ]

@@ -136,6 +136,15 @@ def configuration_set_name(stage: str, credential_id: str) -> str:
     return f"{prefix(stage)}-{credential_id}"
 
 
+SMS_PUBLISHER: Final = "sms-voice.amazonaws.com"
+"""The service that publishes events of SMS and calls."""
+
+
+def sms_topic_name(stage: str) -> str:
+    """Return the name of the SNS topic to which AWS publishes the events of SMS and calls."""
+    return f"{prefix(stage)}-sms"
+
+
 def ses_topic_name(stage: str) -> str:
     """Return the name of the SNS topic to which those configuration sets publish their events."""
     return f"{prefix(stage)}-ses"

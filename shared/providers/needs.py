@@ -58,7 +58,8 @@ class ProviderNeeds:
         rights: what the sender of a credential may do in AWS.
         role_signs: its calls are signed by the function's role unless the secret has access keys of AWS. An empty
             secret is complete.
-        topic: its events come by an SNS topic of the stack, in the stack's own region; `events.from_topic` reads them.
+        topic: the AWS service that publishes its events to an SNS topic of the stack, in the stack's own region;
+            `events.from_topic` reads them. Empty: its events come otherwise.
         calls_back: each message names the URL for its events, so the sender needs the API's address.
         has_feedback: it reports later what became of a message.
         unbound: its webhooks' signatures cover no body, so each is remembered with the body that it came with.
@@ -69,7 +70,7 @@ class ProviderNeeds:
     settings: frozenset[str] = frozenset()
     rights: Callable[[Credential], tuple[Right, ...]] = field(default=_no_rights)
     role_signs: bool = False
-    topic: bool = False
+    topic: str = ""
     calls_back: bool = False
     has_feedback: bool = True
     unbound: bool = False

@@ -12,36 +12,29 @@ to that topic, as SES does it. Any other target gets signed posts, as SNS makes 
 
 import base64
 import hashlib
-import hmac
 import json
 import re
-import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
-from botocore.credentials import Credentials
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
 from simulator.keys import self_signed
 from simulator.mail import valid
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
+from simulator.vendors.aws import SECRET_KEY, refused
 from simulator.vendors.ses_events import WORDS, event
 from simulator.vendors.sns import REGION, TOPIC, notification, publish
 
-SECRET_KEY: Final = "simulator-secret-access-key"  # noqa: S105 - of an account that does not exist
 MAX_BODY: Final = 53 * 2**20
 """40 MB of message in base64."""
 MAX_INLINE: Final = 10**6
 MAX_ENTRIES: Final = 50
 MAX_RECIPIENTS: Final = 50
-SKEW: Final = 300.0
 TIMED_OUT: Final = 504
 OPERATIONS: Final = {
     "/v2/email/outbound-emails": "SendEmail",
@@ -50,10 +43,6 @@ OPERATIONS: Final = {
 STATUSES: Final = {"throttled": "ACCOUNT_THROTTLED", "transient": "TRANSIENT_FAILURE"}
 ROLES: Final = (("to", "ToAddresses"), ("cc", "CcAddresses"), ("bcc", "BccAddresses"))
 REF_TAGS: Final = ("posthaste_ref", "ref")
-_CREDENTIAL: Final = re.compile(
-    r"AWS4-HMAC-SHA256 Credential=([^/\s]+)/(\d{8})/([a-z0-9-]+)/ses/aws4_request, ?"
-    r"SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})"
-)
 _TAG: Final = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _HEADER: Final = re.compile(r"[!-9;-@A-~]{1,126}")
 _VALUE: Final = re.compile(r"[ -~]{1,995}")
@@ -150,36 +139,9 @@ def _operation(request: Request) -> str:
 
 def _authenticate(request: Request, context: Context) -> None:
     """Check signature version 4; raise `Wrong`."""
-    found = _CREDENTIAL.fullmatch(request.header(b"authorization"))
-    stamp = request.header(b"x-amz-date")
-    if found is None or not stamp:
-        raise Wrong("MissingAuthenticationTokenException", "Missing Authentication Token", 403)
-    access, day, region, names, signature = found.groups()
-    if access not in context.keys:
-        text = "The security token included in the request is invalid."
-        raise Wrong("UnrecognizedClientException", text, 403)
-    try:
-        sent = datetime.strptime(stamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        sent = 0.0
-    if abs(time.time() - sent) > SKEW or stamp[:8] != day:
-        raise Wrong("InvalidSignatureException", f"Signature expired: {stamp}", 403)
-    paths = (f"/ses/{context.credential}{request.path}", f"/ses{request.path}")
-    made = [_signature(request, path, access, region, names.split(";"), stamp) for path in paths]
-    if not any(hmac.compare_digest(signature, one) for one in made):
-        text = "The request signature we calculated does not match the signature you provided."
-        raise Wrong("InvalidSignatureException", text, 403)
-
-
-def _signature(request: Request, path: str, access: str, region: str, names: list[str], stamp: str) -> str:
-    """Return the signature as botocore makes it of the headers that were signed."""
-    headers = {name: request.header(name.encode()) for name in names}
-    url = f"http://{request.header(b'host')}{path}"
-    whole = AWSRequest(request.method, url, headers, request.body)
-    whole.context["timestamp"] = stamp
-    signer = SigV4Auth(Credentials(access, SECRET_KEY), "ses", region)
-    found: str = signer.signature(signer.string_to_sign(whole, signer.canonical_request(whole)), whole)
-    return found
+    found = refused(request, context, provider=Ses.name, service="ses")
+    if found is not None:
+        raise Wrong(*found, 403)
 
 
 @cache

@@ -23,14 +23,16 @@ TOPIC: Final = f"arn:aws:sns:{REGION}:{ACCOUNT}:posthaste-simulated-ses"
 CERTIFICATE_URL: Final = f"https://sns.{REGION}.amazonaws.com/SimpleNotificationService-{'0' * 32}.pem"
 
 
-def notification(key: RSAPrivateKey, message_id: str, text: str, at: float) -> tuple[dict[str, str], bytes]:
+def notification(
+    key: RSAPrivateKey, message_id: str, text: str, at: float, subject: str = "Amazon SES Email Event Notification"
+) -> tuple[dict[str, str], bytes]:
     """Return headers and body of a post as a topic signs it: by version 1 or 2, as the message's id has it."""
     version = "12"[message_id.encode()[0] & 1]
     message = {
         "Type": "Notification",
         "MessageId": message_id,
         "TopicArn": TOPIC,
-        "Subject": "Amazon SES Email Event Notification",
+        "Subject": subject,
         "Message": text,
         "Timestamp": iso(at),
         "SignatureVersion": version,

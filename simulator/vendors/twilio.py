@@ -1,5 +1,7 @@
 """Twilio's Messages resource: `POST /2010-04-01/Accounts/{sid}/Messages.json`, and the signed status callbacks.
 
+`twilio_calls` has the Calls resource.
+
 Sources (twilio.com/docs): messaging/api/message-resource (fields, answer, limits), usage/twilios-response (errors),
 iam/test-credentials (magic numbers), usage/security (signature), glossary/what-sms-character-limit (segments).
 
@@ -26,20 +28,17 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from simulator import forms
 from simulator.forms import Form
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
+from simulator.vendors import twilio_calls as calls
+from simulator.vendors.twilio_api import ACCOUNT, API, E164, JSON_TYPE, REF_QUERY, Wrong, error
 
-JSON_TYPE: Final = [(b"content-type", b"application/json;charset=utf-8")]
-API: Final = "2010-04-01"
-ACCOUNT: Final = "AC" + "5" * 32
 SENDER: Final = "+15005550006"
 MAX_FORM: Final = 2**20
 MAX_BODY: Final = 1600
 MAX_VALIDITY: Final = 36_000
-REF_QUERY: Final = "ref"
 FIELDS: Final = frozenset(
     {"To", "From", "MessagingServiceSid", "Body", "StatusCallback", "ValidityPeriod", "SmartEncoded", "ProvideFeedback"}
 )
-_PATH: Final = re.compile(rf"/{API}/Accounts/([A-Za-z0-9]+)/(Messages)\.json")
-_E164: Final = re.compile(r"\+[1-9]\d{6,14}", re.ASCII)
+_PATH: Final = re.compile(rf"/{API}/Accounts/([A-Za-z0-9]+)/(Messages|Calls)\.json")
 _SERVICE: Final = re.compile(r"MG[0-9a-f]{32}")
 _SENDER: Final = re.compile(r"\+[1-9]\d{6,14}|\d{3,8}|(?=.*[A-Za-z])[A-Za-z0-9 &+_-]{1,11}", re.ASCII)
 _GSM: Final = re.compile(r"[@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ -#¤%-?¡A-ZÄÖÑÜ§¿a-zäöñüà\f^{}\\\[~\]|€]*")
@@ -58,7 +57,7 @@ SENDERS: Final[Mapping[str, tuple[int, str]]] = {
     "+15005550008": (21611, "This 'From' number has exceeded the maximum number of queued messages"),
 }
 
-WORDS: Final = {
+WORDS: dict[str, tuple[str, ...]] = {
     "deliver": ("sent", "delivered"),
     "read": ("sent", "delivered", "read"),
     "bounce": ("sent", "undelivered_30005"),
@@ -71,17 +70,13 @@ WORDS: Final = {
     "segment": ("sent", "undelivered_30008", "delivered"),
     "lost_segment": ("sent", "undelivered_30005", "delivered"),
     "cancel": ("scheduled", "canceled"),
+    "busy": ("sent", "undelivered_30003"),
+    "late": ("queued", "sending"),
     "silent": (),
 }
-"""Behaviour → statuses, with the error code where there is one. The two of segments: one fails, another arrives."""
-
-
-class Wrong(Exception):
-    """A request that Twilio refuses."""
-
-    def __init__(self, code: int, message: str, status: int = 400) -> None:
-        super().__init__(message)
-        self.reply = _error(status, code, message)
+WORDS |= {name: WORDS["deliver"] for name in (x.removeprefix("call:") for x in calls.WORDS) if name not in WORDS}
+"""Behaviour → statuses, with the error code where there is one. The two of segments: one fails, another arrives. What
+only a phone does changes nothing for a text."""
 
 
 @dataclass(slots=True)
@@ -89,12 +84,6 @@ class Text(Message):
     """A message as Twilio keeps it. `service`: the Messaging Service, if it was sent by one."""
 
     service: str = ""
-
-
-def _error(status: int, code: int, message: str) -> Reply:
-    more = f"https://www.twilio.com/docs/errors/{code}"
-    body = {"code": code, "message": message, "more_info": more, "status": status}
-    return Reply(status, list(JSON_TYPE), json.dumps(body).encode())
 
 
 class Twilio:
@@ -116,16 +105,18 @@ class Twilio:
         """Answer a call that creates a message; see `Provider.receive`."""
         path = _PATH.fullmatch(request.path)
         if path is None:
-            return Answer(_error(404, 20404, f"The requested resource {request.path} was not found"))
+            return Answer(error(404, 20404, f"The requested resource {request.path} was not found"))
         if not self._authorized(request.header(b"authorization"), context.keys) or path[1] != ACCOUNT:
             return Answer(self.refusal(Mode.UNAUTHORIZED, 401, 0))
         if request.method != "POST":
-            return Answer(_error(405, 20004, "Method not allowed"))
+            return Answer(error(405, 20004, "Method not allowed"))
         try:
             form = forms.parse(request.header(b"content-type"), request.body)
+            if path[2] == "Calls":
+                return calls.created(form, request.size, context)
             text, validity = _text(form, request.size, context.id)
         except forms.Malformed as e:
-            return Answer(_error(400, 20001, str(e)))
+            return Answer(error(400, 20001, str(e)))
         except Wrong as e:
             return Answer(e.reply)
         return Answer(_created(text, context.at, validity), [text])
@@ -133,14 +124,14 @@ class Twilio:
     def refusal(self, mode: Mode, status: int, retry_after: float) -> Reply:
         """Return Twilio's answer for an injected fault; see `Provider.refusal`."""
         if mode is Mode.THROTTLED:
-            reply = _error(429, 20429, "Too Many Requests")
+            reply = error(429, 20429, "Too Many Requests")
             reply.headers.append((b"retry-after", f"{retry_after:g}".encode()))
             return reply
         if mode is Mode.UNAUTHORIZED:
-            return _error(401, 20003, "Authenticate")
+            return error(401, 20003, "Authenticate")
         if mode is Mode.GATEWAY:
-            return _error(status, 20500, "An internal server error has occurred")
-        return _error(status, 20503, "Service Unavailable")
+            return error(status, 20500, "An internal server error has occurred")
+        return error(status, 20503, "Service Unavailable")
 
     def _authorized(self, header: str, keys: frozenset[str]) -> bool:
         scheme, _, encoded = header.partition(" ")
@@ -154,10 +145,12 @@ class Twilio:
 
     def words(self, behaviour: str) -> tuple[str, ...]:
         """Return the statuses of a behaviour; see `Provider.words`."""
-        return WORDS[behaviour]
+        return {**WORDS, **calls.WORDS}[behaviour]
 
     def event(self, message: Message, word: str, at: float, event_id: str) -> dict[str, Any]:  # noqa: ARG002 - Twilio has neither
         """Return the fields of one callback."""
+        if isinstance(message, calls.PhoneCall):
+            return calls.event(message, word)
         assert isinstance(message, Text)  # noqa: S101 - this provider makes no other
         status, _, code = word.partition("_")
         fields = {
@@ -249,7 +242,7 @@ def _text(form: Form, size: int, fresh: str) -> tuple[Text, str]:
 def _check_recipient(to: str, sender: str) -> None:
     if not to:
         raise Wrong(21604, "A 'To' phone number is required.")
-    if not _E164.fullmatch(to):
+    if not E164.fullmatch(to):
         raise Wrong(21211, f"Invalid 'To' Phone Number: {to}")
     if to in RECIPIENTS:
         code, message = RECIPIENTS[to]

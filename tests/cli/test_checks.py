@@ -164,6 +164,7 @@ COMPLETE = {
     "postmark": {"api_key": "token", "webhook_auth": "user:password"},
     "ses": {},
     "smtp": {"username": "u", "password": "p"},
+    "aws-sms": {"origination_identity": "+12025550123"},
     "twilio": {"account_sid": "AC" + "0" * 32, "auth_token": "t", "from": "+12025550123"},
 }
 
@@ -171,7 +172,7 @@ COMPLETE = {
 def test_every_provider_says_itself_what_its_secret_lacks() -> None:
     assert set(COMPLETE) == set(providers())
     for provider, fields in COMPLETE.items():
-        channel = "sms" if provider == "twilio" else "email"
+        channel = "sms" if provider in ("twilio", "aws-sms") else "email"
         base = "smtp://relay.example.com:587" if provider == "smtp" else ""
         credential = Credential("one", provider, channel, 1, base_url=base)
 

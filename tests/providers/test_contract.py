@@ -26,12 +26,12 @@ from tests.providers.contract import (
     check_resolve_in_vain,
 )
 
-SIMULATED = ("sendgrid", "mailgun", "resend", "ses", "twilio", "postmark")
+SIMULATED = ("sendgrid", "mailgun", "resend", "ses", "twilio", "postmark", "aws-sms")
 """Providers whose far side is the simulator; a new one is named here and is held to all of it."""
 RESOLVERS = ("mailgun", "resend", "sendgrid", "postmark")
 REFUSES_BY_503 = ("sendgrid", "mailgun")
 """Those that document their own 503 as a refusal before anything is taken."""
-CHANNELS = {"twilio": "sms"}
+CHANNELS = {"twilio": "sms", "aws-sms": "sms"}
 """Of those that do not send e-mail."""
 NAMES = itertools.count()
 FAULTS: dict[str, dict[str, Any]] = {

@@ -6,6 +6,8 @@ import pytest
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
 from shared.providers import registry
+from shared.providers.aws_sms.events import AwsSmsWebhooks
+from shared.providers.aws_sms.send import AwsSms
 from shared.providers.mailgun.events import MailgunWebhooks
 from shared.providers.mailgun.send import Mailgun
 from shared.providers.postmark.events import PostmarkWebhooks
@@ -30,6 +32,7 @@ from shared.providers.twilio.send import Twilio
         ("resend", Resend, ResendWebhooks),
         ("ses", Ses, SesWebhooks),
         ("twilio", Twilio, TwilioWebhooks),
+        ("aws-sms", AwsSms, AwsSmsWebhooks),
     ],
 )
 def test_a_provider_is_found_by_its_name(name: str, sends: type, reads: type) -> None:

@@ -86,6 +86,7 @@ def send(sim: Simulator) -> Send:
 class Post:
     headers: dict[str, str]
     body: bytes
+    path: str = ""
 
     def events(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = json.loads(self.body)
@@ -117,7 +118,7 @@ def listening() -> Iterator[Target]:
             body = self.rfile.read(int(self.headers["content-length"]))
             status = found.statuses.pop(0) if found.statuses else 200
             if status == 200:
-                found.posts.append(Post({k.lower(): v for k, v in self.headers.items()}, body))
+                found.posts.append(Post({k.lower(): v for k, v in self.headers.items()}, body, self.path))
             self.send_response(status)
             self.send_header("content-length", "0")
             self.end_headers()

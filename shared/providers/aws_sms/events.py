@@ -17,6 +17,8 @@ from shared.providers._sns import SnsWebhooks, event_of, inner, notification, se
 
 CREDENTIAL_ARG: Final = "posthaste_credential"
 """Key of the credential's id in `Context`."""
+KINDS: Final = ("TEXT_", "VOICE_", "MEDIA_", "RCS_")
+"""How the names of this service's events begin; another service's topic feeds the same queue."""
 MAX_AT_MS: Final = 99_999_999_999_999
 
 EVENTS: Final[Mapping[str, WordKind]] = {
@@ -81,7 +83,7 @@ def _reading(message: Mapping[str, Any]) -> Reading:
 
 def _event(message: Mapping[str, Any]) -> Mapping[str, Any]:
     event = event_of(message)
-    if not text(event, "eventType"):
+    if not text(event, "eventType").startswith(KINDS):
         raise BadEvents("not_an_event")
     return event
 

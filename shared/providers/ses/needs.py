@@ -46,5 +46,5 @@ NEEDS: Final = ProviderNeeds(
     settings=frozenset({"region", "configuration_set", "domains"}),
     rights=_rights,
     role_signs=True,
-    topic=True,
+    topic="ses.amazonaws.com",
 )

@@ -1,0 +1,81 @@
+"""A credential of AWS End User Messaging: what brings its events to the feedback queue, and what its sender may do."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.lint import synthesise
+from infra.settings import DeployTarget, read
+from shared import contracts
+from tests.infra.conftest import SETTINGS
+from tests.infra.template import Template, listed, target
+
+PHONES: list[dict[str, Any]] = [
+    {"id": "aws-texts", "provider": "aws-sms", "channel": "sms", "rate": 20},
+    {"id": "aws-calls", "provider": "aws-sms", "channel": "voice", "rate": 1, "configuration_set": "calls"},
+    {
+        "id": "aws-au",
+        "provider": "aws-sms",
+        "channel": "sms",
+        "rate": 1,
+        "region": "ap-southeast-2",
+        "configuration_set": "texts",
+    },
+]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[DeployTarget, Any]:
+    """Synthesis fails on any finding of cdk-nag."""
+    folder = tmp_path_factory.mktemp("sms")
+    settings = {**SETTINGS, "credentials": [*SETTINGS["credentials"], *PHONES]}
+    return {t: synthesise(read(settings, target=t), folder / t) for t in DeployTarget}
+
+
+@pytest.fixture(params=DeployTarget)
+def stack(request: pytest.FixtureRequest, files: dict[DeployTarget, Any]) -> Template:
+    raw = json.loads(Path(files[request.param]).read_text("utf-8"))
+    return Template({**raw, "Resources": {k: r for k, r in raw["Resources"].items() if "Monitoring" not in k}})
+
+
+def test_the_stack_makes_a_configuration_set_where_none_is_named(files: dict[DeployTarget, Any]) -> None:
+    stack = Template(json.loads(Path(files[DeployTarget.AWS]).read_text("utf-8")))
+    (row,) = stack.of("SMSVOICE::ConfigurationSet").values()
+    assert row["ConfigurationSetName"] == contracts.configuration_set_name("dev", "aws-texts")
+    (destination,) = row["EventDestinations"]
+    assert destination["Enabled"] is True
+    assert set(destination["MatchingEventTypes"]) == {"TEXT_ALL", "VOICE_ALL"}
+    topic = stack.of("SNS::Topic")[target(destination["SnsDestination"]["TopicArn"])]
+    assert topic["TopicName"] == contracts.sms_topic_name("dev")
+
+
+@pytest.mark.promise(9)
+def test_only_the_service_publishes_and_the_feedback_queue_hears_it(stack: Template) -> None:
+    ((topic_id, topic),) = stack.of("SNS::Topic").items()
+    assert topic["TopicName"] == contracts.sms_topic_name("dev")
+    (subscription,) = stack.of("SNS::Subscription").values()
+    assert (subscription["Protocol"], subscription["TopicArn"]) == ("sqs", {"Ref": topic_id})
+    assert not subscription.get("RawMessageDelivery")
+    (policy,) = stack.of("SNS::TopicPolicy").values()
+    (publishing,) = [s for s in listed(policy["PolicyDocument"]["Statement"]) if s["Effect"] == "Allow"]
+    assert publishing["Principal"] == {"Service": contracts.SMS_PUBLISHER}
+    assert publishing["Action"] == "sns:Publish"
+    assert publishing["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize(
+    ("credential", "action"),
+    [
+        ("aws-texts", "sms-voice:SendTextMessage"),
+        ("aws-calls", "sms-voice:SendVoiceMessage"),
+        ("aws-au", "sms-voice:SendTextMessage"),
+    ],
+)
+def test_a_sender_may_send_by_its_own_channel_alone(stack: Template, credential: str, action: str) -> None:
+    found = [s for s in stack.statements(f"send-{credential}") if any(a.startswith("sms-voice:") for a in s.actions)]
+    assert {a for s in found for a in s.actions} == {action}
+    for other in ("send-sendgrid-main", "api", "webhooks", "track"):
+        assert not any(a.startswith("sms-voice:") for s in stack.statements(other) for a in s.actions)
