@@ -125,7 +125,7 @@ class PosthasteStack(Stack):
             self._advise(deployment)
 
     def _events(self, deployment: DeploymentSettings, feedback: Feedback) -> None:
-        """Create what brings the events of AWS services to the feedback queue, where credentials of this region exist."""
+        """Create what brings events of AWS services in this region to the feedback queue."""
         here = [c for c in deployment.settings.credentials if not c.region]
         if ses := [c for c in here if needs_of(c.provider).topic == SES_PUBLISHER]:
             events = SesEvents(self, "SesEvents", deployment=deployment, credentials=ses, feedback=feedback)
