@@ -4,7 +4,6 @@ A provider's package has a module `needs` with `NEEDS`. It loads nothing but thi
 read it without the adapter. Code outside `shared/providers` never compares a provider's name: it asks `needs_of`.
 """
 
-import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -24,7 +23,7 @@ class Transport(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Right:
     """What a sender may do in AWS.
 
@@ -48,7 +47,7 @@ def _no_rights(credential: Credential) -> tuple[Right, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ProviderNeeds:
     """What a provider needs beside its secret.
 
@@ -102,6 +101,8 @@ def needs_of(name: str) -> ProviderNeeds:
 @cache
 def with_topic() -> tuple[str, ...]:
     """Return the names of the providers whose events come by an SNS topic of the stack."""
+    import pkgutil  # noqa: PLC0415 - the tracker alone asks, and seldom
+
     packages = import_module(str(__package__)).__path__
     names = [module.name.replace("_", "-") for module in pkgutil.iter_modules(packages) if module.ispkg]
     return tuple(name for name in names if needs_of(name).topic)

@@ -7,11 +7,13 @@ channel's name: it asks the channel.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from shared.domain.content.sms import Segments
 from shared.domain.content.templates import TemplateKind
-from shared.domain.recipients.reader import Read
+
+if TYPE_CHECKING:
+    from shared.domain.recipients.reader import Read
 
 ChannelName = Literal["email", "sms", "voice", "whatsapp"]
 """The channels that exist. Settings and the API accept these names and no others."""
@@ -63,7 +65,7 @@ class Channel(ABC):
         return self.kinds["text" if self.rich else "body"]
 
     @abstractmethod
-    def reader(self, region: str = "") -> Read:
+    def reader(self, region: str = "") -> "Read":
         """Return what reads a recipient.
 
         Args:

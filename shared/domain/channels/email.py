@@ -1,14 +1,18 @@
 """E-mail: a subject, HTML with a text part, a sender of the account's, and a link to unsubscribe."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shared.domain.channels.channel import Channel
 from shared.domain.content.templates import TemplateKind
-from shared.domain.recipients.reader import EmailReader, Read
+
+if TYPE_CHECKING:
+    from shared.domain.recipients.reader import Read
 
 
 class _Email(Channel):
-    def reader(self, region: str = "") -> Read:
+    def reader(self, region: str = "") -> "Read":
+        from shared.domain.recipients.reader import EmailReader  # noqa: PLC0415 - senders read no recipients
+
         del region
         return EmailReader().read
 

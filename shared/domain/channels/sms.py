@@ -1,11 +1,13 @@
 """SMS: one plain text, sent and paced in segments, from the credential's own number or name."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shared.domain.channels.channel import Channel
 from shared.domain.content.sms import Segments, segments
 from shared.domain.content.templates import TemplateKind
-from shared.domain.recipients.reader import Read, number_reader
+
+if TYPE_CHECKING:
+    from shared.domain.recipients.reader import Read
 
 MAX_TEXT: Final = 1600
 """Characters: the limit of providers of SMS."""
@@ -14,7 +16,9 @@ MOST_SEGMENTS: Final = 24
 
 
 class _Sms(Channel):
-    def reader(self, region: str = "") -> Read:
+    def reader(self, region: str = "") -> "Read":
+        from shared.domain.recipients.reader import number_reader  # noqa: PLC0415 - senders read no recipients
+
         return number_reader(region)
 
     def segments(self, text: str) -> Segments | None:

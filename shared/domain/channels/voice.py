@@ -1,17 +1,21 @@
 """Voice: a call that says one text, or plays a recording, from the credential's own number."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shared.domain.channels.channel import Channel
 from shared.domain.content.templates import TemplateKind
-from shared.domain.recipients.reader import Read, number_reader
+
+if TYPE_CHECKING:
+    from shared.domain.recipients.reader import Read
 
 MAX_TEXT: Final = 900
 """Characters: about a minute. A provider takes each call's text twice in 4,000 characters (docs/adr/0107)."""
 
 
 class _Voice(Channel):
-    def reader(self, region: str = "") -> Read:
+    def reader(self, region: str = "") -> "Read":
+        from shared.domain.recipients.reader import number_reader  # noqa: PLC0415 - senders read no recipients
+
         return number_reader(region)
 
 

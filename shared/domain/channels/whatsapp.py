@@ -1,17 +1,21 @@
 """WhatsApp: one plain text, or a template that the provider knows, from the credential's own number."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shared.domain.channels.channel import Channel
 from shared.domain.content.templates import TemplateKind
-from shared.domain.recipients.reader import Read, number_reader
+
+if TYPE_CHECKING:
+    from shared.domain.recipients.reader import Read
 
 MAX_TEXT: Final = 1600
 """Characters: the limit of providers, which is below WhatsApp's own."""
 
 
 class _Whatsapp(Channel):
-    def reader(self, region: str = "") -> Read:
+    def reader(self, region: str = "") -> "Read":
+        from shared.domain.recipients.reader import number_reader  # noqa: PLC0415 - senders read no recipients
+
         return number_reader(region)
 
 

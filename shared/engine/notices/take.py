@@ -15,15 +15,13 @@ from shared.domain.notices.actions import NoticeOwner, rejected, take
 from shared.domain.notices.codes import Rejection
 from shared.domain.notices.inbox import InboxState, fits, pack, unpack
 from shared.domain.notices.notice import Notice, NoticeChange
-from shared.domain.notices.notifier import Notifier
+from shared.domain.notices.notifier import CHANNELS, Notifier
 from shared.domain.notices.records import RecordReader, RejectedRecord, as_sent
 from shared.domain.notices.times import Hours
 from shared.ports import Clock, Inboxes, InboxStep, Notices, Queue, Retriable, Templates
 
 READ: Final = 100
 """Records that one step looks at; fewer if they are more items than a transaction takes."""
-CHANNELS: Final = frozenset({"sms", "voice"})
-"""Channels of templates that a notice may name."""
 OVERDUE_MS: Final = 60_000
 """After which an inbox that is not empty is pointed to again."""
 _LOG: Final = logging.getLogger(__name__)
