@@ -2,7 +2,7 @@
 
 Sources (postmarkapp.com): developer/api/messages-api (parameters, retention of 7 to 365 days) and
 support/article/1125-custom-metadata-faq (search by one field of metadata). Nowhere is it said when the list is
-complete, so what is not in it may still have been taken.
+complete, so what is not in it may still have been taken (docs/adr/0106-postmark-is-called-in-batches.md).
 """
 
 from collections.abc import Mapping
