@@ -43,6 +43,8 @@ def show(
     for name in ("from", "reply_to", "subject"):
         if found.get(name):
             say(f"  {name.replace('_', ' ')}: {found[name]}")
+    if found.get("delivery_methods"):
+        say(f"  for notices by: {', '.join(map(str, found['delivery_methods']))}")
     for part in ("body", "text"):
         for line in str(found.get(part) or "").splitlines():
             say(f"  {part} | {line}")
@@ -61,6 +63,11 @@ def put(
     sender: From = "",
     reply_to: ReplyTo = "",
     text: TextFile = None,
+    sms: Annotated[Path | None, typer.Option(metavar="FILE", help="Of notices: the text message.")] = None,
+    speech: Annotated[
+        Path | None, typer.Option("--say", metavar="FILE", help="Of notices: the text of a call.")
+    ] = None,
+    language: Annotated[str, typer.Option(metavar="TAG", help="Of the call, such as en-AU.")] = "",
     json: Json = False,
 ) -> None:
     """Store a message as a new template, or with --id as the next version of one.
@@ -68,6 +75,7 @@ def put(
     Campaigns made from an earlier version keep it.
     """
     body: dict[str, Any] = saying(text_of(file), subject=subject, sender=sender, reply_to=reply_to, text=text)
+    body |= _variants(sms, speech, language)
     api = connect(ctx)
     if template:
         body |= {"name": name} if name else {}
@@ -81,3 +89,14 @@ def put(
     known = f"template {found.get('template_id')}, version {found.get('version')}"
     variables = ", ".join(map(str, found.get("variables") or ())) or "none"
     jobs.told(found, json=json, text=f"{known}; variables: {variables}")
+
+
+def _variants(sms: Path | None, speech: Path | None, language: str) -> dict[str, Any]:
+    """Return what a template says to notices, as the API takes it."""
+    if language and speech is None:
+        raise Misused("--language is that of a call: give it a text with --say")
+    call = None
+    if speech is not None:
+        call = {"say": text_of(speech).strip(), **({"language": language} if language else {})}
+    found = dict(sms={"text": text_of(sms).strip()} if sms is not None else None, voice=call)  # noqa: C408 - options
+    return {name: value for name, value in found.items() if value is not None}

@@ -26,6 +26,13 @@ WEBHOOK_CODES: Final[Mapping[str, tuple[int, str]]] = {
 }
 """Code → (status, detail) of what the webhook function answers."""
 _SCHEMES: Final = {Scheme.KEY: "key", Scheme.BASIC: "notifier"}
+_IF_NONE_MATCH: Final = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "description": "The `ETag` of the answer that the client has.",
+    "schema": {"type": "string"},
+}
 _REF: Final = "#/components/schemas/{model}"
 _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "id": {"type": "string", "description": "Of the resource: 26 lower-case characters.", "maxLength": 100},
@@ -126,6 +133,9 @@ def _operation(
         content = {"application/json": {"schema": refs[route.body, "validation"]}}
         content |= {kind: {"schema": {"type": "string"}} for kind in route.media}
         operation["requestBody"] = {"required": route.body_required, "content": content}
+    if route.tagged:
+        operation["parameters"].append(_IF_NONE_MATCH)
+        operation["responses"]["304"] = {"description": "Not Modified: the client has the same answer already."}
     if route.idempotent:
         schema = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"}
         operation["parameters"].append(
@@ -151,6 +161,8 @@ def _codes(route: AnyRoute) -> Iterable[str]:
 
 
 def _headers(route: AnyRoute, status: int) -> Schema:
+    if route.tagged:
+        return {"ETag": {"description": "For `If-None-Match`.", "schema": {"type": "string"}}}
     if not route.idempotent:
         return {}
     out: Schema = {

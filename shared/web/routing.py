@@ -94,6 +94,7 @@ class Route(Generic[Q, B]):
         media: other types of body than JSON, which the handler reads by itself.
         schemes: how a caller may prove who it is; a notifier needs no scope.
         status: a notifier asks for what became of its notices.
+        tagged: the answer has an ETag, and `If-None-Match` is heeded.
     """
 
     method: str
@@ -113,6 +114,7 @@ class Route(Generic[Q, B]):
     media: Sequence[str] = ()
     schemes: Sequence[Scheme] = (Scheme.KEY,)
     status: bool = False
+    tagged: bool = False
 
     @property
     def parameters(self) -> list[str]:

@@ -49,6 +49,8 @@ def test_an_operation_says_how_it_may_fail(method: str, path: str, operation: An
     if "requestBody" in operation:
         assert {"400", "413", "415", "422"} <= set(operation["responses"])
     for status, answer in operation["responses"].items():
+        if status == "304":
+            continue
         kind = "application/json" if status.startswith("2") else "application/problem+json"
         assert list(answer["content"]) == [kind]
 

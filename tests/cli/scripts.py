@@ -158,7 +158,8 @@ def sent() -> Answer:
 
 def template(version: int = 1, status: int = 200) -> Answer:
     known = {"template_id": TEMPLATE, "name": "October", "channel": "email", "version": version, "created_at": AT}
-    return Answer({**known, "saved_at": AT, **SAYING, "variables": ["name"]}, status)
+    more: dict[str, object] = {"sms": None, "voice": None, "delivery_methods": []}
+    return Answer({**known, "saved_at": AT, **SAYING, **more, "variables": ["name"]}, status)
 
 
 def problem(status: int, code: str, detail: str) -> Answer:

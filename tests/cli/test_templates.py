@@ -34,6 +34,16 @@ def test_a_template_is_stored_and_then_its_next_version(run: Run, api: FakeApi) 
     assert len(keys) == 2
 
 
+def test_texts_for_notices_go_with_a_template(run: Run, api: FakeApi, folder: Path) -> None:
+    (folder / "text.txt").write_text("Hello {{ name }}\n", encoding="utf-8")
+    api.answers(template(status=201))
+    notices = ("--sms", "text.txt", "--say", "text.txt", "--language", "en-AU")
+    assert run("template", "put", "mail.html", *WORDS, *notices).code == 0
+    assert api.asked[0].json["sms"] == {"text": "Hello {{ name }}"}
+    assert api.asked[0].json["voice"] == {"say": "Hello {{ name }}", "language": "en-AU"}
+    assert run("template", "put", "mail.html", *WORDS, "--language", "en-AU").code == 2
+
+
 def test_a_lost_answer_makes_no_second_version(run: Run, api: FakeApi) -> None:
     api.answers(Answer(drop=True), template(version=2))
     assert run("template", "put", "mail.html", *WORDS, "--id", TEMPLATE).code == 0
@@ -49,6 +59,7 @@ def test_a_template_from_stdin_needs_a_name(run: Run, api: FakeApi) -> None:
 
 def test_templates_are_listed_and_shown(run: Run, api: FakeApi) -> None:
     item = {"template_id": TEMPLATE, "name": "October", "channel": "email", "version": 3, "created_at": AT}
+    item["delivery_methods"] = []
     api.answers(Answer({"items": [item | {"saved_at": AT}], "next_cursor": None}))
     assert "October" in run("template", "list").out
     api.answers(template())

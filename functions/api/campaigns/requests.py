@@ -116,14 +116,53 @@ class NewSaying(Input):
         return self
 
 
-class NewTemplate(Saying):
-    """A message kept for many campaigns."""
+class SmsVariant(Input):
+    """The text message of a template, for notices."""
+
+    text: Annotated[str, Field(min_length=1, max_length=10_000)] = Field(
+        description="Plain text with `{{ placeholders }}`."
+    )
+
+
+class VoiceVariant(Input):
+    """The call of a template, for notices."""
+
+    say: Annotated[str, Field(min_length=1, max_length=10_000)] = Field(
+        description="Plain text with `{{ placeholders }}`."
+    )
+    language: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", max_length=35)] | None = Field(
+        None, description="BCP 47, such as `en-AU`; by default the provider's own."
+    )
+    voice: Annotated[str, Field(min_length=1, max_length=64, pattern=LINE)] | None = Field(
+        None, description="Name of a voice of the provider."
+    )
+    audio_url: Annotated[str, Field(pattern=r"^https://[!-~]+$", max_length=2000)] | None = Field(
+        None, description="A recording that is played instead, where the provider plays one."
+    )
+    keys: (
+        dict[
+            Annotated[str, Field(pattern=r"^[0-9*#]$")],
+            Annotated[str, Field(min_length=1, max_length=64, pattern=LINE)],
+        ]
+        | None
+    ) = Field(None, description="Keys that the recipient may press, and what each means to the account.")
+
+
+class NoticeSaying(Saying):
+    """Content of a stored template, also for notices."""
+
+    sms: SmsVariant | None = Field(None, description="Of notices: the text message, if the channel is another.")
+    voice: VoiceVariant | None = Field(None, description="Of notices: the call.")
+
+
+class NewTemplate(NoticeSaying):
+    """A message kept for many campaigns, or for notices."""
 
     name: Name
     channel: Channel
 
 
-class TemplateVersion(Saying):
+class TemplateVersion(NoticeSaying):
     """The next version of a stored template, whole. Campaigns that use an earlier one keep it."""
 
     name: Name | None = Field(None, description="By default as it was.")

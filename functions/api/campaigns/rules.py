@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from functions.api.call import Call
-from functions.api.campaigns.requests import Saying
+from functions.api.campaigns.requests import NoticeSaying, Saying
 from functions.api.declined import accepted
 from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate
+from shared.domain.campaigns.variants import Variants
 from shared.domain.channels.lookup import channel_of
+from shared.domain.content.content import Speech
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import Job
 from shared.domain.lists.csv_rows import column_name
@@ -87,6 +89,17 @@ def message_of(call: Call[Any, Any], channel: str, given: Saying, prefix: str = 
     if not answerable(json.dumps([message.subject, message.body, message.text], ensure_ascii=False)):
         raise invalid(f"{prefix}body", "The template is too large: written as JSON it may have some 2,000,000 bytes.")
     return message
+
+
+def variants_of(call: Call[Any, Any], channel: str, given: NoticeSaying) -> Variants:
+    """Return what a stored template says by other channels; Problem if it is not accepted."""
+    voice = given.voice
+    speech = None
+    if voice is not None:
+        keys = tuple(sorted((voice.keys or {}).items()))
+        speech = Speech(voice.language or "", voice.voice or "", voice.audio_url or "", keys)
+    asked = Variants(given.sms.text if given.sms else "", voice.say if voice else "", speech)
+    return accepted(call.services.intake.variants(channel, asked))
 
 
 def by_name(field: str, values: Mapping[str, str]) -> dict[str, str]:

@@ -1,11 +1,16 @@
 """Answers about campaigns and stored templates as clients read them."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from functions.api.views import Time, View, moment
 from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate
+from shared.domain.campaigns.variants import Variants
 from shared.domain.channels.lookup import channel_of
-from shared.domain.content.content import Mailbox
+from shared.domain.content.content import Mailbox, Speech
+from shared.domain.content.templates import RECIPIENT, variables
+from shared.domain.notices.notifier import METHODS
 
 
 class SayingView(View):
@@ -67,13 +72,32 @@ class TemplateItem(View):
     name: str
     channel: str
     version: int
+    delivery_methods: list[Literal["SMS", "IVR"]] = Field(description="How notices can be delivered with it.")
     created_at: Time = Field(description="When its first version was made.")
     saved_at: Time = Field(description="When this version was made.")
+
+
+class SmsVariantView(View):
+    """A text message to notices."""
+
+    text: str
+
+
+class VoiceVariantView(View):
+    """A call to notices."""
+
+    say: str
+    language: str | None
+    voice: str | None
+    audio_url: str | None
+    keys: dict[str, str]
 
 
 class TemplateView(TemplateItem, SayingView):
     """A version of a stored template."""
 
+    sms: SmsVariantView | None
+    voice: VoiceVariantView | None
     variables: list[str]
 
 
@@ -153,8 +177,26 @@ def template_item(x: StoredTemplate) -> TemplateItem:
 
 def template_view(x: StoredTemplate) -> TemplateView:
     """Return a version of a stored template as clients see it."""
-    variables = list(x.message.missing(x.channel, (), unsubscribe=channel_of(x.channel).offers_links))
-    return TemplateView(**_version(x), **_saying(x.message), variables=variables)
+    own = x.message.missing(x.channel, (), unsubscribe=channel_of(x.channel).offers_links)
+    others = (v for v in variables(x.variants.templates()) if v != RECIPIENT)
+    return TemplateView(
+        **_version(x),
+        **_saying(x.message),
+        sms=SmsVariantView(text=x.variants.sms) if x.variants.sms else None,
+        voice=_voice(x.variants) if x.variants.say else None,
+        variables=list(dict.fromkeys((*own, *others))),
+    )
+
+
+def _voice(x: Variants) -> VoiceVariantView:
+    how = x.speech or Speech()
+    return VoiceVariantView(
+        say=x.say,
+        language=how.language or None,
+        voice=how.voice or None,
+        audio_url=how.audio_url or None,
+        keys=dict(how.keys),
+    )
 
 
 def _version(x: StoredTemplate) -> dict[str, object]:
@@ -163,6 +205,7 @@ def _version(x: StoredTemplate) -> dict[str, object]:
         "name": x.name,
         "channel": x.channel,
         "version": x.version,
+        "delivery_methods": [METHODS[name] for name in x.texts if name in METHODS],
         "created_at": moment(x.created_at),
         "saved_at": moment(x.saved_at),
     }

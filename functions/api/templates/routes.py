@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from functions.api.call import Call
 from functions.api.campaigns.requests import NewTemplate, TemplateVersion, VersionQuery
-from functions.api.campaigns.rules import message_of, owned_template
+from functions.api.campaigns.rules import message_of, owned_template, variants_of
 from functions.api.campaigns.views import Deleted, TemplatePage, TemplateView, template_item, template_view
 from functions.api.requests import Paging
 from shared.domain.accounts import Scope
@@ -14,10 +14,11 @@ from shared.domain.campaigns.campaign import MAX_VERSIONS, StoredTemplate
 from shared.domain.ids import new_id
 from shared.ports import Mismatch, Replay, Retriable
 from shared.web import cursors
+from shared.web.etags import tagged
 from shared.web.http import Answer
 from shared.web.idempotency import record_of, repeat_or_raise, repeated
 from shared.web.problems import Problem
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import AnyRoute, Nothing, Route, Scheme
 
 TRIES: Final = 5
 """Versions that others make meanwhile."""
@@ -29,10 +30,21 @@ def create(call: Call[Nothing, NewTemplate]) -> Answer:
     try:
         channel = body.channel
         message = message_of(call, channel, body)
+        variants = variants_of(call, channel, body)
     except Problem as problem:
         return repeat_or_raise(call, 201, problem)
     now = _now(call)
-    made = StoredTemplate(new_id(now), call.key.account, body.name, channel, message, now, now, test=call.key.test)
+    made = StoredTemplate(
+        new_id(now),
+        call.key.account,
+        body.name,
+        channel,
+        message,
+        now,
+        now,
+        test=call.key.test,
+        variants=variants,
+    )
     answer = template_view(made).model_dump_json()
     found = call.services.campaigns().templates.create(
         made, record_of(call, answer), event=_event(call, made, Act.TEMPLATE_CREATED)
@@ -65,8 +77,9 @@ def _next(call: Call[Nothing, TemplateVersion], old: StoredTemplate) -> StoredTe
     if old.version >= MAX_VERSIONS:
         raise Problem("too_many_versions")
     message = message_of(call, old.channel, call.body)
+    variants = variants_of(call, old.channel, call.body)
     name = call.body.name or old.name
-    return replace(old, name=name, message=message, saved_at=_now(call), version=old.version + 1)
+    return replace(old, name=name, message=message, saved_at=_now(call), version=old.version + 1, variants=variants)
 
 
 def read(call: Call[VersionQuery, Nothing]) -> Answer:
@@ -79,7 +92,9 @@ def pages(call: Call[Paging, Nothing]) -> Answer:
     place = cursors.jobs(call)
     store = call.services.campaigns().templates
     found, after = store.page(call.key.namespace, after=place, limit=call.query.limit)
-    return TemplatePage(items=[template_item(x) for x in found], next_cursor=cursors.seal(call, after)).answer()
+    items = TemplatePage(items=[template_item(x) for x in found], next_cursor=after)
+    page = items.model_copy(update={"next_cursor": cursors.seal(call, after)})
+    return tagged(call, page.answer(), items.model_dump_json())
 
 
 def versions(call: Call[Paging, Nothing]) -> Answer:
@@ -142,6 +157,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         body=Nothing,
         answers={200: TemplatePage},
         problems=("bad_cursor",),
+        schemes=(Scheme.KEY, Scheme.BASIC),
+        tagged=True,
     ),
     Route(
         method="GET",

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from shared.domain.campaigns.variants import NONE, Variants
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Mailbox
 from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, Template, variables
@@ -139,6 +140,7 @@ class StoredTemplate:
         test: made with a test key: live keys neither see nor use it.
         version: from 1; each change makes the next one, and earlier ones stay.
         saved_at: when this version was made; `created_at`: the template.
+        variants: what it says by other channels, to notices.
     """
 
     id: str
@@ -150,11 +152,18 @@ class StoredTemplate:
     saved_at: int
     version: int = 1
     test: bool = False
+    variants: Variants = NONE
 
     @property
     def namespace(self) -> str:
         """Whose it is: the account's live keys', or its test keys'."""
         return namespace(self.account, test=self.test)
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """What it says to phone numbers, by the channel's name: its own text, if it is of such a channel, and more."""
+        own = {} if channel_of(self.channel).rich else {self.channel: self.message.body}
+        return {**own, **self.variants.texts}
 
 
 class UploadState(StrEnum):

@@ -17,8 +17,9 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from shared.domain.namespaces import namespace
 
-CHANNELS: Final = ("sms", "voice")
-"""What a notice is delivered by."""
+METHODS: Final = {"sms": "SMS", "voice": "IVR"}
+"""How a notice is delivered: the channel's name, and what notifiers call it."""
+CHANNELS: Final = tuple(METHODS)
 OPENS: Final = 9
 CLOSES: Final = 21
 """Default reasonable hours: from 9:00 to 21:00 in the notifier's time zone."""

@@ -9,6 +9,7 @@ from typing import Final
 
 from shared.contracts import Settings
 from shared.domain.campaigns.campaign import Campaign, Message
+from shared.domain.campaigns.variants import Variants
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
@@ -20,7 +21,7 @@ from shared.engine.intake import routes
 from shared.engine.intake.accept import BatchRequest
 from shared.engine.intake.addresses import MAX_RECIPIENTS, address_of, copies_of, entries, mailbox
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
-from shared.engine.intake.message import Draft, check_subject, message_of, sender_in
+from shared.engine.intake.message import Draft, check_subject, check_variants, message_of, sender_in
 from shared.engine.intake.request import SendRequest
 from shared.ports import Clock, Senders, SuppressionList
 
@@ -115,6 +116,12 @@ class Intake:
         if sender is not None:
             self._check_sender(account, sender, f"{prefix}from")
         return message_of(draft, channel, sender, prefix)
+
+    @as_value
+    def variants(self, channel: str, asked: Variants) -> Variants:
+        """Return what a stored template of a channel says by other channels."""
+        check_variants(channel, asked)
+        return asked
 
     @as_value
     def sender(self, account: str, text: str, field: str) -> None:

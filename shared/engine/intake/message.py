@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shared.domain.campaigns.campaign import MAX_PACKED, Message
+from shared.domain.campaigns.variants import Variants
 from shared.domain.channels.channel import Channel
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.plain_text import text_template
@@ -65,6 +66,30 @@ def check_subject(draft: Draft, channel: str, prefix: str) -> None:
     by = channel_of(channel)
     if by.needs_subject and (draft.subject is None or not draft.subject.strip()):
         raise invalid(f"{prefix}subject", f"{by.noun} needs a subject.")
+
+
+def check_variants(own: str, variants: Variants) -> None:
+    """Raise Decline for a variant that is invalid, or of the template's own channel.
+
+    Args:
+        own: the template's channel, whose text is its body.
+        variants: texts by other channels.
+    """
+    for by, part, text in variants.parts:
+        field = f"{by.name}.{part}"
+        if by.name == own:
+            raise invalid(field, f"{by.noun} of this template is its body.")
+        template = _parsed(text, by.text_kind, field)
+        if by.max_text and not template.variables and len(text) > by.max_text:
+            raise invalid(field, f"{by.noun} has at most {by.max_text} characters.")
+
+
+def _parsed(text: str, kind: TemplateKind, field: str) -> Template:
+    try:
+        return Template.parse(text, kind)
+    except InvalidTemplateError as error:
+        faults = [FieldFault(field, f.message, f.code.value, f.offset, f.line, f.column) for f in error.faults]
+        raise Decline("invalid_template", *faults) from None
 
 
 def _addressed(draft: Draft, sender: Address | None, prefix: str) -> Message:

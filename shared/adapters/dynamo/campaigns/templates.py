@@ -9,12 +9,13 @@ from shared.adapters.dynamo.codec import binary, n, number, s, text
 from shared.adapters.dynamo.listing import entries
 from shared.domain.audit import Event
 from shared.domain.campaigns.campaign import Message, StoredTemplate
+from shared.domain.campaigns.variants import NONE, Variants
 from shared.domain.ids import new_id
 from shared.ports import Idempotency, Mismatch, Replay, Stored
 
 KIND: Final = "template"
 """Kind in the index `mine`."""
-_LISTED: Final = ("account", "name", "channel", "created_at", "saved_at", "version", "test")
+_LISTED: Final = ("account", "name", "channel", "created_at", "saved_at", "version", "test", "variants")
 """Attributes that a list of templates needs: all but the message."""
 
 
@@ -163,6 +164,7 @@ def _fields(x: StoredTemplate) -> Item:
         "saved_at": n(x.saved_at),
         "version": n(x.version),
         **({"test": {"BOOL": True}} if x.test else {}),
+        **({"variants": {"B": x.variants.pack()}} if x.variants != NONE else {}),
     }
 
 
@@ -177,4 +179,5 @@ def _template(item: Mapping[str, Any]) -> StoredTemplate:
         saved_at=number(item, "saved_at"),
         version=number(item, "version"),
         test="test" in item,
+        variants=Variants.unpack(binary(item, "variants")) if "variants" in item else NONE,
     )

@@ -1,0 +1,64 @@
+"""What a stored template says by text message and by call, beside its own channel's message."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from shared.domain.channels.channel import Channel
+from shared.domain.channels.sms import SMS
+from shared.domain.channels.voice import VOICE
+from shared.domain.content.content import Speech
+from shared.domain.content.templates import Template
+
+
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """Texts with placeholders; an empty one is not there.
+
+    Attributes:
+        sms: of a text message.
+        say: of a call.
+        speech: how the call says it.
+    """
+
+    sms: str = ""
+    say: str = ""
+    speech: Speech | None = None
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The texts that are there, by the channel's name."""
+        return {channel.name: text for channel, _, text in self.parts}
+
+    @property
+    def parts(self) -> Sequence[tuple[Channel, str, str]]:
+        """The texts that are there: channel, name of the text's field, text."""
+        every = (SMS, "text", self.sms), (VOICE, "say", self.say)
+        return [part for part in every if part[2]]
+
+    def templates(self) -> tuple[Template, ...]:
+        """Return them compiled.
+
+        Raises:
+            templates.InvalidTemplateError: one of them is refused; those of a stored template are not.
+        """
+        return tuple(Template.parse(text, channel.text_kind) for channel, _, text in self.parts)
+
+    def pack(self) -> bytes:
+        """Serialise: JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode()
+
+    @classmethod
+    def unpack(cls, data: bytes) -> "Variants":
+        """Read what `pack` wrote."""
+        raw = json.loads(data)
+        speech = raw["speech"]
+        if speech is not None:
+            keys = tuple((key, meaning) for key, meaning in speech["keys"])
+            speech = Speech(**{**speech, "keys": keys})
+        return cls(**{**raw, "speech": speech})
+
+
+NONE: Final = Variants()
+"""A template that speaks by its own channel only."""
