@@ -11,6 +11,7 @@ from functions.api.jobs import exports, logs, schedules
 from functions.api.jobs import routes as jobs
 from functions.api.notices import routes as notices
 from functions.api.notifiers import routes as notifiers
+from functions.api.programs import routes as programs
 from functions.api.recipients import suppressions, unsubscribe
 from functions.api.templates import routes as templates
 from functions.api.uploads import routes as uploads
@@ -29,6 +30,7 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *schedules.ROUTES,
     *notifiers.ROUTES,
     *notices.ROUTES,
+    *programs.ROUTES,
     *stats.ROUTES,
     *suppressions.ROUTES,
     *unsubscribe.ROUTES,

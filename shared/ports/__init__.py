@@ -31,7 +31,7 @@ from shared.ports.inboxes import (
     Notices,
 )
 from shared.ports.journal import Journal
-from shared.ports.notices import Notifiers, UpdateLog
+from shared.ports.notices import Notifiers, Programs, UpdateLog
 from shared.ports.providers import (
     POSTED_AT,
     POSTED_TO,
@@ -138,6 +138,7 @@ __all__ = [
     "Notifiers",
     "OpenJob",
     "Pacer",
+    "Programs",
     "Provider",
     "Queue",
     "Reading",

@@ -1,13 +1,16 @@
-"""Where notifiers and their updates are kept."""
+"""Where notifiers, their updates and programs are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
+
+from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
     from shared.domain.audit import Event
     from shared.domain.notices.notifier import Contact, Notifier
+    from shared.domain.notices.programs import Program
     from shared.domain.notices.updates import Marks, Span, UpdateEntry
 
 
@@ -81,4 +84,36 @@ class UpdateLog(Protocol):
 
     def read(self, notifier: str, span: Span) -> Iterator[UpdateEntry]:
         """Walk the entries with stamps in a range, oldest first, consistently."""
+        ...
+
+
+class Programs(Protocol):
+    """Programs by name, in namespaces of accounts' live or test keys."""
+
+    def save(
+        self, old: Program | None, new: Program, key: Idempotency | None, *, event: Event
+    ) -> Stored | Replay | Mismatch | None:
+        """Store a new program or the next version of one, with its idempotency record and an event.
+
+        Args:
+            old: as read; None for a new one.
+            new: the program to store.
+            key: the client's idempotency record, if it gave one.
+            event: kept in the same transaction.
+
+        Returns:
+            None: `old` is no longer what is stored, and nothing is written.
+        """
+        ...
+
+    def delete(self, program: Program, *, event: Event) -> bool:
+        """Remove a program if it is as read, with an event; one that has gone counts as removed."""
+        ...
+
+    def get(self, namespace: str, name: str) -> Program | None:
+        """Return a program, consistent."""
+        ...
+
+    def all(self, namespace: str) -> Sequence[Program]:
+        """Return the programs of a namespace by name, consistent."""
         ...

@@ -20,6 +20,7 @@ from shared.adapters.dynamo.idempotent_replies import IdempotentReplies
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.notices.logins import Logins
 from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
+from shared.adapters.dynamo.notices.programs import DynamoPrograms
 from shared.adapters.dynamo.notices.updates import DynamoUpdates
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.contracts import Credential
@@ -280,6 +281,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         notifiers=notifiers,
         desk=NotifierDesk(store=notifiers, settings=world.settings, clock=clock),
         updates=UpdateReader(log=DynamoUpdates(functions, records=records), clock=clock),
+        programs=DynamoPrograms(functions, records=records),
     )
     services = ApiServices(
         settings=world.settings,

@@ -28,6 +28,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/templates"): {"name": "x", "channel": "email", **SAID},
     ("PUT", "/templates/{id}"): SAID,
     ("POST", "/notifiers"): {"name": "theirs", "timezone": "UTC"},
+    ("POST", "/programs"): {"name": "course", "steps": [{"template_id": "0" * 26, "offset_days": 1}]},
+    ("PUT", "/programs/{program}"): {"steps": [{"template_id": "0" * 26, "offset_days": 1}]},
     ("PATCH", "/notifiers/{name}"): {"disabled": True},
     ("POST", "/batches"): {"from": "news@example.com", "to": "a@example.org", "subject": "x", "text": "x"},
 }
@@ -49,7 +51,7 @@ class Owned:
     def urls(self, path: str) -> list[str]:
         """Return a path with what the account has."""
         path = path.replace("{message}", "0.0").replace("{address}", "sup@example.org")
-        path = path.replace("{upload_id}", self.upload).replace("{name}", "clinic")
+        path = path.replace("{upload_id}", self.upload).replace("{name}", "clinic").replace("{program}", "x")
         kind = path.split("/")[1]
         names = {"campaigns": [self.campaign, self.sent], "templates": [self.template]}.get(
             kind, [self.job, self.sent_job]
@@ -94,7 +96,7 @@ def test_another_account_s_resources_do_not_exist(
     before = [x for x in api.stored() if api.account in str(x)]
     for url in owned.urls(path):
         got = api.call(method, url, BODIES.get((method, path)), key=stranger)
-        if "{id}" in path or "{name}" in path or (path.endswith("{address}") and method == "GET"):
+        if any(x in path for x in ("{id}", "{name}", "{program}")) or (path.endswith("{address}") and method == "GET"):
             assert (got.status, got.code) == (404, "not_found")
         else:
             assert got.status in {200, 201, 202}

@@ -95,6 +95,7 @@ class Things:
             "upload_id": self.uploads.get(found, "0" * 26),
             "message": "0.0",
             "name": "clinic",
+            "program": "course",
             "range": "20260901-20260902",
         }
 

@@ -53,6 +53,8 @@ TABLE: Final[Mapping[str, Kind]] = {
     "listCredentials": Kind.SHARED,
     **dict.fromkeys(("createNotifier", "listNotifiers"), Kind.OWN),
     **dict.fromkeys(("getNotifier", "changeNotifier", "rotateNotifier"), Kind.NAMED),
+    **dict.fromkeys(("createProgram", "listPrograms"), Kind.OWN),
+    **dict.fromkeys(("getProgram", "putProgram", "deleteProgram"), Kind.NAMED),
     **dict.fromkeys(("createBatch", "createCampaign", "createTemplate"), Kind.OWN),
     **dict.fromkeys(("listCampaigns", "listTemplates", "getStats", "listAudit"), Kind.OWN),
     **dict.fromkeys(("listSuppressions", "getSuppression", "putSuppression", "deleteSuppression"), Kind.OWN),
@@ -90,7 +92,7 @@ class Things:
     def urls(self, path: str) -> list[str]:
         """Return a path of the document with each of the things that it may name."""
         path = path.replace("{message}", "0.0").replace("{address}", self.address).replace("{upload_id}", self.upload)
-        path = path.replace("{name}", self.notifier)
+        path = path.replace("{name}", self.notifier).replace("{program}", self.notifier)
         return [path.replace("{id}", x) for x in self.names[path.split("/")[1]]] if "{id}" in path else [path]
 
     def in_text(self, text: str) -> set[str]:

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
+from shared.adapters.dynamo.notices.programs import DynamoPrograms
 from shared.adapters.dynamo.notices.updates import DynamoUpdates
 from shared.bootstrap import Deployment
 from shared.engine.notices.notifiers import NotifierDesk
 from shared.engine.notices.updates import UpdateReader
-from shared.ports import Notifiers
+from shared.ports import Notifiers, Programs
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class NoticeServices:
     notifiers: Notifiers
     desk: NotifierDesk
     updates: UpdateReader
+    programs: Programs
 
 
 def build(deployment: Deployment) -> NoticeServices:
@@ -28,4 +30,5 @@ def build(deployment: Deployment) -> NoticeServices:
         updates=UpdateReader(
             log=DynamoUpdates(deployment.dynamo, records=deployment.records_table), clock=deployment.clock
         ),
+        programs=DynamoPrograms(deployment.dynamo, records=deployment.records_table),
     )

@@ -5,9 +5,10 @@
 | a notifier; when it was last there; its request bucket | `Y#name / NOTIFIER`, `SEEN`, `BUCKET` |
 | how far a notifier's updates are read | `Y#name / UPDATES` |
 | a notifier's updates of a UTC day, in order | `Y#name#UPDATES#20261123` / `stamp#uuid[:8]` |
+| an account's programs, by name | `G#account / PROGRAM#name` |
 | an account's notifiers, newest first (index `mine`) | `account#notifier` / `created_at#name` |
 
-Those of test keys are under `account#TEST#notifier` in the index. A stamp is 15 digits of Unix milliseconds.
+Those of test keys are under `account#TEST` instead of `account`. A stamp is 15 digits of Unix milliseconds.
 """
 
 from typing import Final
@@ -46,3 +47,13 @@ def marks(name: str) -> Key:
 def updates_pk(name: str, day: str) -> str:
     """Partition of a notifier's updates of a UTC day, `YYYYMMDD`."""
     return f"{notifier_pk(name)}#UPDATES#{day}"
+
+
+def programs_pk(namespace: str) -> str:
+    """Partition of the programs of an account, or of its test keys."""
+    return f"G#{namespace}"
+
+
+def program(namespace: str, name: str) -> Key:
+    """A program."""
+    return key(programs_pk(namespace), f"PROGRAM#{name}")

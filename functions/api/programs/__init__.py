@@ -1,0 +1,1 @@
+"""Programs: schedules that notifiers copy."""
