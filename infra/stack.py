@@ -23,6 +23,7 @@ from infra.functions.function import Function
 from infra.functions.lane import LaneConstruct
 from infra.functions.links import LinkKeys
 from infra.functions.lists import ListsConstruct
+from infra.functions.notices import NoticesConstruct
 from infra.functions.schedules import SchedulesConstruct
 from infra.functions.webhooks import Webhooks
 from infra.grants import Grants
@@ -100,6 +101,8 @@ class PosthasteStack(Stack):
         grants.lists(lists, api.serve, dispatch.sweep, lists.serve(code, environment))
         due = schedules.serve(code, environment)
         grants.schedules(schedules, api.serve, due, dispatch)
+        notices = NoticesConstruct(self, "Notices", deployment=deployment, code=code, environment=environment)
+        grants.notices(notices, dispatch.log)
         make = exports.serve(code, environment)
         grants.exports(exports, api.serve, make)
         if archived:

@@ -22,6 +22,7 @@ class Service(StrEnum):
     SWEEP = "sweep"
     WEBHOOKS = "webhooks"
     INGEST = "ingest"
+    NOTICES = "notices"
 
 
 class Metric(StrEnum):
@@ -69,10 +70,12 @@ class Metric(StrEnum):
     """sweep: leases that ran out, as their sender had crashed or hung."""
     REPOINTED = "Repointed"
     """sweep: lost pointers that were sent again."""
+    NOTICED = "NoticeRuns"
+    """notices: 1 after each run without a fault that saw all that was due, else 0."""
     INGEST_FAILED = "IngestFailed"
     """ingest: times that a list could not be read for a fault that is not its own."""
 
 
-GAUGES: Final = frozenset({Metric.SWEPT, Metric.SWEEP_INCOMPLETE, Metric.STUCK})
+GAUGES: Final = frozenset({Metric.SWEPT, Metric.SWEEP_INCOMPLETE, Metric.STUCK, Metric.NOTICED})
 """Told even where they are 0: others are left out then, since a series is paid for only in the hours it has a value."""
 MILLISECONDS: Final = frozenset({Metric.RECORD_AGE, Metric.CLOCK_SKEW})

@@ -6,14 +6,12 @@ from typing import Any, Final
 
 from aws_cdk import Duration
 from aws_cdk.aws_dynamodb import Table
-from aws_cdk.aws_events import Rule, Schedule
-from aws_cdk.aws_events_targets import LambdaFunction
 from aws_cdk.aws_lambda import Code, EventSourceMapping, StartingPosition
-from aws_cdk.aws_lambda_destinations import SqsDestination
 from aws_cdk.aws_lambda_event_sources import SqsDlq
 from constructs import Construct
 
 from infra.functions.function import Function
+from infra.functions.minutely import every_minute
 from infra.resources.queue import DeadLetters, WorkQueue
 from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts
@@ -89,7 +87,8 @@ class Dispatch(Construct):
         )
         reports = {contracts.ENV_LOG_REPORTS_URL: self.log_dead.queue.queue_url}
         self.sweep = self._function("Sweep", "sweep", reports)
-        self.sweep_dead = self._every_minute(self.sweep)
+        self.sweep_dead = self._dead(self.sweep, "sweep")
+        every_minute(self.sweep, self.sweep_dead)
 
     def _function(self, construct_id: str, name: str, more: Mapping[str, str] | None = None) -> Function:
         return Function(
@@ -133,24 +132,5 @@ class Dispatch(Construct):
             report_batch_item_failures=True,
             parallelization_factor=STREAM_LANES,
             on_failure=SqsDlq(dead.queue),
-        )
-        return dead
-
-    def _every_minute(self, consumer: Function) -> DeadLetters:
-        dead = self._dead(consumer, "sweep")
-        # The next minute is the retry, of a failed delivery as of a failed run; the failure itself is kept.
-        a_minute = Duration.minutes(1)
-        Rule(
-            consumer,
-            "Schedule",
-            schedule=Schedule.rate(a_minute),
-            targets=[
-                LambdaFunction(
-                    consumer.function, dead_letter_queue=dead.queue, retry_attempts=0, max_event_age=a_minute
-                )
-            ],
-        )
-        consumer.function.configure_async_invoke(
-            on_failure=SqsDestination(dead.queue), retry_attempts=0, max_event_age=a_minute
         )
         return dead

@@ -238,6 +238,20 @@ def sweeper(stage: str) -> Iterable[Watch]:
     )
 
 
+def notices(stage: str) -> Iterable[Watch]:
+    """Watch what begins the runs of notices."""
+    yield Watch(
+        "notices-silent",
+        "notices-silent",
+        "For ten minutes no run has begun all notices that were due: they are delivered late, or expire.",
+        figures.together("SUM", [figures.ours(stage, metrics.Service.NOTICES, metrics.Metric.NOTICED, MINUTE)], MINUTE),
+        1,
+        comparison=ComparisonOperator.LESS_THAN_THRESHOLD,
+        periods=10,
+        missing=TreatMissingData.BREACHING,
+    )
+
+
 def lists(stage: str) -> Iterable[Watch]:
     """Watch the reading of uploaded lists."""
     yield Watch(

@@ -75,6 +75,7 @@ class Monitoring(Construct):
             *alarms.sending(self._pairs),
             *alarms.webhooks(self._pairs),
             *alarms.sweeper(deployment.stage),
+            *alarms.notices(deployment.stage),
             *alarms.lists(deployment.stage),
             *alarms.functions(senders, [f for f in functions if f not in senders]),
             *alarms.streams([dispatch.plan, dispatch.log]),

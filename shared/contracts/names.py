@@ -67,11 +67,12 @@ HANDLERS: Final = {
     "due": "functions.dispatch.due.handler",
     "ingest": "functions.dispatch.ingest.handler",
     "export": "functions.dispatch.export.handler",
+    "notices": "functions.dispatch.notices.handler",
 }
 """Function → handler string.
 
 plan: `records` stream; log: `ops` stream; track: feedback queue; sweep: every minute; due: jobs whose time has come;
-ingest: uploaded lists; export: exports.
+ingest: uploaded lists; export: exports; notices: every minute.
 """
 
 RESUMED: Final = ("credential.resumed", "account.resumed", "account.unsuspended", "deployment.resumed")

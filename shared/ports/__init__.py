@@ -62,6 +62,7 @@ from shared.ports.records import (
     Replay,
     Stored,
 )
+from shared.ports.runs import RunStarts
 from shared.ports.schedules import (
     Agenda,
     Scheduler,
@@ -150,6 +151,7 @@ __all__ = [
     "Resolver",
     "Response",
     "Retriable",
+    "RunStarts",
     "Scheduler",
     "Seal",
     "Sealing",

@@ -16,6 +16,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
 from shared.domain.namespaces import namespace
+from shared.domain.notices.times import Hours
 
 METHODS: Final = {"sms": "SMS", "voice": "IVR"}
 """How a notice is delivered: the channel's name, and what notifiers call it."""
@@ -92,6 +93,11 @@ class Notifier:
     def zone(self) -> ZoneInfo:
         """Its time zone."""
         return ZoneInfo(self.timezone)
+
+    @property
+    def hours(self) -> Hours:
+        """Its reasonable hours."""
+        return Hours(self.timezone, self.opens, self.closes)
 
     @property
     def namespace(self) -> str:

@@ -14,6 +14,7 @@ from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.job import NOTICE, Job, Policy, first_credential
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
+from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState
 from shared.domain.times import DAY_MS, KEY_LIFE_MS, Millis, Seconds
 from shared.engine.intake.schedules import Schedules
@@ -54,15 +55,6 @@ class BatchRequest:
     by: str = ""
     ordered: bool = False
     kind: str = "batch"
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedJob:
-    """A job that is not stored yet, with its chunks and ledgers."""
-
-    job: Job
-    chunks: Sequence[Chunk]
-    ledgers: Sequence[Ledger]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +140,8 @@ class Acceptor:
 
     def _split(self, request: BatchRequest) -> Sequence[tuple[Recipient, ...]]:
         slowest = min(self._settings.credential(c).rate for c in request.route)
-        size = chunking.chunk_size(len(request.recipients), 1 if request.ordered else len(request.route), slowest)
+        one = request.ordered or request.kind == NOTICE  # a run has a single chunk
+        size = chunking.chunk_size(len(request.recipients), 1 if one else len(request.route), slowest)
         return chunking.split(request.recipients, size)
 
     def _ledger(self, chunk: Chunk, request: BatchRequest, lane: str, ttl: int) -> Ledger:

@@ -1,0 +1,25 @@
+"""Every minute: notices that are due become runs, and finished runs are looked at until their notices know all."""
+
+from dataclasses import asdict
+from typing import Any
+
+from functions.dispatch import services
+from functions.early import early
+from shared.adapters import logs, metrics
+from shared.metrics import Metric, Service
+
+logger = logs.lines()
+early(lambda: services.deployment().notice_sweeper)
+MARGIN = 10.0
+"""Seconds kept for the looks in hand."""
+
+
+def handler(_event: Any, context: Any) -> dict[str, Any]:
+    """Go on with the notices' walks for as long as there is time."""
+    logs.begin(logger, logs.invocation(context))
+    d = services.deployment()
+    swept = d.notice_sweeper.sweep(d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN)
+    metrics.tell(d.settings.stage, Service.NOTICES, {Metric.NOTICED: int(swept.complete)})
+    done = {"complete": swept.complete, "unfinished": list(asdict(swept)["unfinished"])}
+    logger.info("notices looked at", **done)
+    return done

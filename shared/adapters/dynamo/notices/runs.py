@@ -1,0 +1,50 @@
+"""The one transaction that accepts a run's job and makes its notices ACTIVE, on DynamoDB."""
+
+from collections.abc import Collection, Sequence
+
+from shared.adapters.dynamo import codec
+from shared.adapters.dynamo.client import Cancelled, Dynamo
+from shared.adapters.dynamo.jobs import contents, folding
+from shared.adapters.dynamo.notices.notices import notice_puts
+from shared.domain.content.content import Content
+from shared.domain.jobs.prepared import PreparedJob
+from shared.domain.notices.notice import Notice, NoticeChange
+
+
+class DynamoRunStarts:
+    """`ports.RunStarts` over the two tables and the bucket.
+
+    Args:
+        dynamo: the database.
+        records: the name of the table `records`.
+        ops: the name of the table `ops`.
+        blobs: large contents.
+    """
+
+    def __init__(self, dynamo: Dynamo, *, records: str, ops: str, blobs: contents.Blobs) -> None:
+        self._db = dynamo
+        self._records = records
+        self._ops = ops
+        self._blobs = blobs
+
+    def begin(
+        self, made: PreparedJob, content: Content, moves: Sequence[tuple[Notice, NoticeChange]]
+    ) -> Collection[str]:
+        """Store chunk, ledger and content, then accept the job and move its notices in one transaction."""
+        job = made.job
+        parts = [(self._records, x) for x in contents.items(job, made.chunks, content, self._blobs)]
+        self._db.batch_put([*parts, *((self._ops, codec.ledger_item(x)) for x in made.ledgers)])
+        accepted = [folding.put_job(self._records, job)]
+        if not job.test:
+            accepted.append(folding.first_stats(self._records, job))
+        try:
+            self._db.call("transact_write_items", TransactItems=[*accepted, *notice_puts(self._records, moves)])
+        except Cancelled as lost:
+            if lost.codes[0] == "ConditionalCheckFailed":
+                return frozenset()  # the job's id is random: it is our own write, whose answer was lost
+            moved = zip(moves, lost.codes[len(accepted) :], strict=True)
+            changed = {old.uuid for (old, _), code in moved if code == "ConditionalCheckFailed"}
+            if not changed:
+                raise
+            return changed
+        return frozenset()

@@ -1,0 +1,189 @@
+"""A hub in memory: the engine over fakes, with notices, their notifier and every step of a run."""
+
+from collections import deque
+from dataclasses import replace
+from datetime import date
+from typing import Any, Final
+from uuid import UUID, uuid5
+
+from shared.contracts import Credential
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.states import Cell
+from shared.domain.notices.actions import NoticeOwner, take
+from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeData, Verb
+from shared.domain.notices.notifier import Notifier
+from shared.domain.notices.records import NoticeAction
+from shared.domain.notices.times import moment
+from shared.engine.notices.due import DueNotices, NoticeText
+from shared.engine.notices.look import NoticeRuns
+from shared.engine.notices.words import NoticeWords
+from shared.engine.walks.doubts import Asking
+from shared.ports import Retriable
+from tests.fakes.clock import FakeClock
+from tests.fakes.notices.notices import FakeNotices
+from tests.fakes.notices.runs import FakeRunStarts
+from tests.fakes.world import ACCOUNT, World
+
+ZONE: Final = "Australia/Sydney"
+DAY: Final = date(2026, 11, 24)
+TEN: Final = moment(ZONE, DAY, 600)
+"""Ten o'clock of that day."""
+HOUR: Final = 3_600
+FEEDBACK_TIMEOUT: Final = 12 * HOUR
+
+
+class Hub:
+    """Everything in it is public: tests look at and touch what they like."""
+
+    def __init__(self, rate: float = 100, *, at: int = TEN, calls: bool = True) -> None:
+        credentials = [Credential("text", "text", "sms", rate), Credential("call", "call", "voice", rate)]
+        credentials = credentials if calls else credentials[:1]
+        self.world = World(*credentials, clock=FakeClock(at / 1000))
+        routes = {"sms": ("text",), "voice": ("call",)} if calls else {"sms": ("text",)}
+        self.settings = replace(self.world.settings, routes=routes)
+        self.clock, self.ledgers, self.records = self.world.clock, self.world.ledgers, self.world.records
+        self.store = FakeNotices(self.world.tap)
+        self.starts = FakeRunStarts(self.store, self.records, self.ledgers, self.world.tap)  # type: ignore[arg-type]
+        self.notifier = Notifier("clinic", ACCOUNT, "11111111-2222-3333-8444-555555555555", ZONE, at)
+        self.texts = {
+            "reminder": {
+                DeliveryMethod.SMS: NoticeText("Hello {{ first_name }}, see you soon."),
+                DeliveryMethod.IVR: NoticeText("Good day {{ first_name }}."),
+            }
+        }
+        self.stream: deque[Ledger] = deque()
+        before = self.world.stores.listener
+
+        def streamed(ledger: Ledger) -> None:
+            before(ledger)
+            if ledger.told:
+                self.stream.append(ledger)
+
+        self.world.stores.listener = streamed
+        self.asked: list[str] = []
+        self.reboot()
+
+    def reboot(self) -> None:
+        """Start the functions anew: what they knew in memory is gone."""
+        self.world.reboot()
+        self.words = NoticeWords(
+            notices=self.store, notifiers=self, records=self.records, ledgers=self.ledgers, clock=self.clock
+        )
+        self.due = DueNotices(
+            notices=self.store,
+            starts=self.starts,
+            notifiers=self,
+            texts=lambda _namespace, template: self.texts.get(template, {}),
+            records=self.records,
+            acceptor=self.world.acceptor,
+            lanes=self.world.lanes,
+            settings=self.settings,
+            words=self.words,
+            clock=self.clock,
+        )
+        self.runs = NoticeRuns(
+            records=self.records,
+            ledgers=self.ledgers,
+            notices=self.store,
+            words=self.words,
+            asking=Asking(self.records, self.world.lanes, lambda _credential: False),
+            clock=self.clock,
+            feedback_timeout=FEEDBACK_TIMEOUT,
+        )
+
+    def get(self, name: str) -> Notifier | None:
+        """Return the notifier, as `ports.Notifiers` does."""
+        return self.notifier if name == self.notifier.name else None
+
+    # What notifiers do
+
+    def data(self, n: int = 0, **changes: Any) -> NoticeData:
+        """Return the data of a notice; each n has a number of its own."""
+        made = NoticeData("Ada", f"+61412{n:06d}", "reminder", DeliveryMethod.SMS, DAY, date(2026, 12, 1))
+        return replace(made, **changes)
+
+    def ask(self, verb: Verb, name: str = "n0", data: NoticeData | None = None) -> Notice:
+        """Take one record in, and return the notice afterwards."""
+        uuid = str(uuid5(UUID(self.notifier.id_space), name))
+        owner = NoticeOwner(self.notifier.name, self.notifier.account, uuid, name)
+        action = NoticeAction(verb, verb.value, data)
+        for _ in range(5):
+            stored = self.store.items.get(uuid)
+            change = take(stored, action, owner, self.notifier.hours, self.clock.ms)
+            if change is None or self.store.write(stored, change):
+                return self.store.items[uuid]
+        raise AssertionError("others write all the time")
+
+    def new(self, n: int = 0, **changes: Any) -> Notice:
+        """Take a new notice in."""
+        return self.ask(Verb.NEW, f"n{n}", self.data(n, **changes))
+
+    def update(self, n: int = 0, **changes: Any) -> Notice:
+        """Take an update in."""
+        return self.ask(Verb.UPDATE, f"n{n}", self.data(n, **changes))
+
+    def cancel(self, n: int = 0) -> Notice:
+        """Take a cancellation in."""
+        return self.ask(Verb.CANCEL, f"n{n}")
+
+    # Steps
+
+    def minute(self) -> None:
+        """Let the function of every minute run, then the engine and its streams until they rest."""
+        self.begin()
+        self.engine()
+
+    def begin(self) -> None:
+        """Begin what is due, and look at finished runs."""
+        for _, act in [*self.due.walk(), *self.runs.walk()]:
+            act()
+
+    def engine(self) -> None:
+        """Let senders and streams work until nothing is left."""
+        self.world.jobs[:] = list(self.records.jobs)  # type: ignore[attr-defined]
+        self.world.run()
+        self.tell()
+        self.world.run()
+
+    def tell(self) -> None:
+        """Tell the words of the stream."""
+        while self.stream:
+            try:
+                self.words.tell(self.stream.popleft())
+            except Retriable:
+                return  # the look finds them
+
+    def pass_time(self, seconds: float, step: float = 300) -> None:
+        """Let time pass, with the function and the sweeper at every step."""
+        end = self.clock.now() + seconds
+        while self.clock.now() < end:
+            self.clock.advance(min(step, end - self.clock.now()))
+            self.minute()
+            self.world.sweep()
+            self.engine()
+
+    def feedback(self, job: str, index: int, word: str) -> None:
+        """Let the provider say what became of a message."""
+        lane = self.ledgers.read_all(job)[0].lane
+        attempt = self.world.cells(job)[index][1]
+        self.world.track(lane, self.world.word(job, index, word, attempt=attempt))
+        self.engine()
+
+    # What is seen
+
+    def notice(self, n: int = 0) -> Notice:
+        """Return a notice."""
+        return self.store.items[str(uuid5(UUID(self.notifier.id_space), f"n{n}"))]
+
+    def said(self, n: int = 0) -> list[tuple[str, str]]:
+        """Return status and error of a notice's entries."""
+        return [(x.status, x.error) for x in self.store.log if x.id == f"n{n}"]
+
+    def taken(self) -> list[str]:
+        """Return the numbers that providers really took, in order."""
+        return [x.address for x in self.world.oracle.taken]
+
+    def cell(self, n: int = 0) -> Cell:
+        """Return the cell of a notice's last run."""
+        run = self.notice(n).runs[-1]
+        return self.world.states(run.job)[run.index]

@@ -1,0 +1,230 @@
+"""What became of a run's message reaches its notice, once, in any order, and whoever dies meanwhile."""
+
+from datetime import date
+
+import pytest
+
+from shared.domain.jobs.outcomes import Rejected, Unknown
+from shared.domain.jobs.states import Cell
+from shared.domain.notices.notice import NoticeStatus, Phase
+from shared.domain.notices.times import moment
+from shared.ports import Retriable
+from tests.engine.notices.hub import HOUR, ZONE, Hub
+from tests.fakes.faults import Crash, When
+
+GONE = Rejected("no_such_number", permanent=True)
+DOWN = Rejected("down", permanent=False)
+
+
+def sent(**changes: object) -> Hub:
+    """Return a hub with one notice, whose message is sent."""
+    hub = Hub(**changes)  # type: ignore[arg-type]
+    hub.new()
+    hub.minute()
+    return hub
+
+
+def last(hub: Hub, word: str, n: int = 0) -> None:
+    run = hub.notice(n).runs[-1]
+    hub.feedback(run.job, run.index, word)
+
+
+def test_a_delivery_is_success() -> None:
+    hub = sent()
+    last(hub, "delivered")
+    assert (hub.notice().phase, hub.notice().status, hub.said()) == (
+        Phase.ENDED,
+        NoticeStatus.SUCCESS,
+        [("SUCCESS", "")],
+    )
+
+
+def test_a_provider_without_receipts_is_believed() -> None:
+    hub = Hub()
+    hub.world.providers["text"].has_feedback = False
+    hub.reboot()
+    hub.new()
+    hub.minute()
+    assert hub.said() == [("SUCCESS", "")]
+    assert hub.store.log[-1].message == "accepted by the provider, no receipt"
+
+
+def test_a_number_that_does_not_exist_fails_for_good() -> None:
+    hub = Hub()
+    hub.world.providers["text"].answer = GONE
+    hub.new()
+    hub.minute()
+    assert hub.said() == [("PERM_FAIL", "PERM_DELIVERY_FAIL")]
+
+
+def test_a_failure_after_acceptance_waits_and_tries_again() -> None:
+    hub = sent()
+    last(hub, "failed_temporarily")
+    assert hub.said() == [("TEMP_FAIL", "TEMP_DELIVERY_FAIL")]
+    assert hub.notice().phase is Phase.WAITING
+    hub.pass_time(3 * 86_400, step=HOUR)
+    assert len(hub.taken()) == 2
+    last(hub, "delivered")
+    assert hub.said() == [("TEMP_FAIL", "TEMP_DELIVERY_FAIL"), ("SUCCESS", "")]
+
+
+def test_a_late_delivery_of_the_same_data_counts_and_withdraws_the_next_run() -> None:
+    hub = sent()
+    first = hub.notice().runs[-1]
+    last(hub, "failed_temporarily")
+    hub.world.records.paused.add(hub.notifier.account)  # type: ignore[attr-defined]
+    hub.pass_time(2 * 86_400, step=HOUR)
+    hub.world.records.paused.clear()  # type: ignore[attr-defined]
+    hub.begin()
+    hub.feedback(first.job, first.index, "delivered")
+    hub.minute()
+    assert hub.said()[-1] == ("SUCCESS", "")
+    assert hub.taken() == ["+61412000000"]
+
+
+def test_a_late_delivery_of_old_data_changes_nothing() -> None:
+    hub = sent()
+    first = hub.notice().runs[-1]
+    last(hub, "failed_temporarily")
+    hub.update(template="other")
+    assert hub.notice().gen == 2
+    hub.feedback(first.job, first.index, "delivered")
+    assert hub.notice().status is NoticeStatus.NEW
+
+
+def test_an_update_while_a_message_waits_withdraws_it() -> None:
+    hub = Hub()
+    hub.new()
+    hub.begin()
+    hub.texts["other"] = hub.texts["reminder"]
+    hub.update(template="other")
+    assert hub.notice().kept is not None
+    hub.pass_time(120, step=60)
+    notice = hub.notice()
+    assert (notice.kept, notice.gen, hub.taken()) == (None, 2, ["+61412000000"])
+    assert hub.world.states(notice.runs[0].job) == [Cell.WITHDRAWN]
+
+
+def test_a_cancellation_of_what_is_sent_is_tried_and_rejected() -> None:
+    hub = sent()
+    hub.cancel()
+    hub.pass_time(600, step=60)
+    assert hub.said() == [("NEW", "CANCEL_CONFLICT")]
+    assert hub.store.log[-1].action == "CANCEL"
+    assert hub.notice().kept is None
+    last(hub, "delivered")
+    assert hub.said()[-1] == ("SUCCESS", "")
+
+
+def test_a_kept_cancellation_is_carried_out_by_a_failure() -> None:
+    hub = sent()
+    hub.cancel()
+    last(hub, "failed_temporarily")
+    assert (hub.notice().status, hub.said()) == (NoticeStatus.CANCELED, [("CANCELED", "")])
+
+
+def test_a_kept_action_is_rejected_by_success() -> None:
+    hub = sent()
+    hub.cancel()
+    last(hub, "delivered")
+    assert hub.said() == [("SUCCESS", ""), ("SUCCESS", "ALREADY_DELIVERED")]
+
+
+def test_a_word_is_told_once() -> None:
+    hub = sent()
+    last(hub, "delivered")
+    ledger = hub.ledgers.read_all(hub.notice().runs[-1].job)[0]
+    assert ledger.told == bytes([Cell.DELIVERED + 1])
+    writes = hub.world.tap.calls.count("notices.write")
+    assert hub.words.tell(ledger) == 0
+    assert hub.world.tap.calls.count("notices.write") == writes
+
+
+@pytest.mark.parametrize("when", When)
+@pytest.mark.parametrize("call", ["notices.read", "notices.write", "ledgers.swap", "records.chunk"])
+def test_a_teller_that_dies_is_made_up_for(call: str, when: When) -> None:
+    hub = sent()
+    run = hub.notice().runs[-1]
+    attempt = hub.world.cells(run.job)[0][1]
+    hub.world.track("text", hub.world.word(run.job, 0, "delivered", attempt=attempt))
+    hub.world.tap.arm_at(call, when)
+    try:
+        hub.tell()
+    except Crash:
+        hub.stream.clear()
+        hub.reboot()
+    hub.world.tap.disarm()
+    hub.pass_time(2 * HOUR, step=60)
+    assert hub.said() == [("SUCCESS", "")]
+
+
+def test_others_that_write_all_the_time_are_waited_for() -> None:
+    hub = sent()
+    write = hub.store.write
+    hub.store.write = lambda _old, _change: False  # type: ignore[method-assign]
+    last(hub, "delivered")
+    assert hub.said() == []
+    hub.store.write = write  # type: ignore[method-assign]
+    hub.pass_time(2 * HOUR, step=60)
+    assert hub.said() == [("SUCCESS", "")]
+
+
+def test_a_fault_of_the_store_is_raised() -> None:
+    hub = sent()
+    run = hub.notice().runs[-1]
+    hub.world.track("text", hub.world.word(run.job, 0, "delivered", attempt=1))
+    hub.world.tap.arm_at("notices.read", error=lambda: Retriable("down"))
+    with pytest.raises(Retriable):
+        hub.words.tell(hub.stream[-1])
+
+
+def test_an_unknown_message_gets_its_word_when_it_is_closed() -> None:
+    hub = Hub()
+    hub.world.providers["text"].answer = Unknown("timeout")
+    hub.new()
+    hub.minute()
+    assert hub.said() == []
+    hub.pass_time(13 * HOUR, step=600)
+    assert hub.said() == [("PERM_FAIL", "DELIVERY_UNKNOWN")]
+    assert hub.cell() is Cell.UNKNOWN_CLOSED
+
+
+def test_a_message_without_a_receipt_is_believed_when_it_is_closed() -> None:
+    hub = sent()
+    hub.pass_time(11 * HOUR, step=600)
+    assert hub.said() == []
+    hub.pass_time(2 * HOUR, step=600)
+    assert hub.said() == [("SUCCESS", "")]
+    assert (hub.cell(), hub.store.log[-1].message) == (Cell.SENT_CLOSED, "accepted by the provider, no receipt")
+    assert list(hub.records.notice_runs(hub.clock.ms + 10**9)) == []
+
+
+def test_nothing_is_closed_within_an_hour_of_its_run() -> None:
+    hub = Hub(at=moment(ZONE, date(2026, 11, 30), 20 * 60 + 50))
+    hub.new()
+    hub.minute()
+    hub.pass_time(0.9 * HOUR, step=60)
+    assert hub.said() == []
+    assert hub.cell() is Cell.SENT
+
+
+def test_a_paused_account_never_sends_after_hours_and_the_notice_waits() -> None:
+    hub = Hub()
+    hub.records.paused.add(hub.notifier.account)  # type: ignore[attr-defined]
+    hub.new()
+    hub.pass_time(12 * HOUR, step=600)
+    assert (hub.taken(), hub.notice().phase, hub.said()) == ([], Phase.WAITING, [])
+    hub.records.paused.clear()  # type: ignore[attr-defined]
+    hub.pass_time(13 * HOUR, step=600)
+    assert hub.taken() == ["+61412000000"]
+
+
+def test_a_provider_that_is_down_all_day_costs_no_failure_of_the_notice() -> None:
+    hub = Hub()
+    hub.world.providers["text"].answer = DOWN
+    hub.new()
+    hub.pass_time(36 * HOUR, step=600)
+    assert all(status == "TEMP_FAIL" for status, _ in hub.said())
+    hub.world.providers["text"].answer = None
+    hub.pass_time(48 * HOUR, step=600)
+    assert hub.taken() == ["+61412000000"]
