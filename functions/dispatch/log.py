@@ -1,4 +1,7 @@
-"""The `ops` stream: ledgers that changed and that nobody works on are folded into their jobs; large retries go on."""
+"""The `ops` stream: ledgers that changed and that nobody works on are folded into their jobs; large retries go on.
+
+What a run of notices says reaches its notices here, as soon as it is known.
+"""
 
 import base64
 from collections.abc import Iterator, Mapping
@@ -45,6 +48,10 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
             states[job] = folded.state.value if folded.state else None
             if folded.retrying:
                 retrying.add(job)
+    for ledger in ledgers:
+        if ledger.told:
+            with _named(ledger.job, faults):
+                d.noticing.words.tell(ledger)
     until = d.clock.now() + RETRY_SECONDS
     for job in sorted(retrying):
         with _named(job, faults):

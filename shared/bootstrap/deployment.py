@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shared.adapters.reports import StreamReports
     from shared.adapters.s3.files import S3Files
     from shared.adapters.sqs import SqsQueue
+    from shared.bootstrap.noticing import Noticing
     from shared.engine.intake.schedules import Schedules
     from shared.engine.jobs.due import Due
     from shared.engine.jobs.plan import Planner
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from shared.engine.sweeper.expired import ExpiredLeases
     from shared.engine.sweeper.sweep import Sweeper
     from shared.engine.walks import Walk
+    from shared.engine.walks.doubts import Asking
 
 
 class Deployment(Core):
@@ -270,10 +272,9 @@ class Deployment(Core):
         from shared.engine.reports.archive import Archiver  # noqa: PLC0415
         from shared.engine.sweeper.dropped import Dropped  # noqa: PLC0415
         from shared.engine.walks import Walk, simple  # noqa: PLC0415
-        from shared.engine.walks.doubts import Asking, Doubts  # noqa: PLC0415
+        from shared.engine.walks.doubts import Doubts  # noqa: PLC0415
         from shared.engine.walks.jobs import JobActions, OpenJobs  # noqa: PLC0415
 
-        asking = Asking(self.records, self.lanes, self._answers)
         jobs = OpenJobs(
             records=self.records,
             ledgers=self.ledgers,
@@ -281,11 +282,11 @@ class Deployment(Core):
             lanes=self.lanes,
             actions=JobActions(self.planner, self.recovery, self.logger, self.retrier),
             clock=self.clock,
-            asking=asking,
+            asking=self.asking,
             slots=self._slots,
         )
         walks = [
-            Walk("doubts", 10, Doubts(self.records, self.ledgers, self.clock, asking).looks),
+            Walk("doubts", 10, Doubts(self.records, self.ledgers, self.clock, self.asking).looks),
             simple("lists", 5, Reminder(self.uploads, self._ingest_queue, self.clock).walk),
         ]
         if contracts.ENV_LOG_REPORTS_URL in self.env:
@@ -295,6 +296,13 @@ class Deployment(Core):
             walks.append(simple("archive", 10, archiver.walk))
         return [*walks, Walk("jobs", 75, jobs.looks, jobs.ended)]
 
+    @property
+    def asking(self) -> "Asking":
+        """Has providers asked about messages of unknown fate."""
+        from shared.engine.walks.doubts import Asking  # noqa: PLC0415
+
+        return Asking(self.records, self.lanes, self._answers)
+
     def _answers(self, credential: str) -> bool:
         """Tell whether a credential's provider can be asked what became of a message."""
         from shared.providers import registry  # noqa: PLC0415
@@ -302,14 +310,29 @@ class Deployment(Core):
         return credential in self.served and registry.resolves(self.settings.credential(credential).provider)
 
     @cached_property
+    def noticing(self) -> "Noticing":
+        """What delivers notices."""
+        from shared.bootstrap.noticing import Noticing  # noqa: PLC0415
+
+        return Noticing(self)
+
+    @cached_property
     def sweeper(self) -> "Sweeper":
         """Walks whatever somebody may have left."""
+        return self._sweeper(self.walks)
+
+    @cached_property
+    def notice_sweeper(self) -> "Sweeper":
+        """Walks notices that are due, and their finished runs."""
+        return self._sweeper(self.noticing.walks)
+
+    def _sweeper(self, walks: "Sequence[Walk]") -> "Sweeper":
         from shared.adapters.dynamo.jobs.bookmarks import DynamoBookmarks  # noqa: PLC0415
         from shared.engine.pool import ThreadPool  # noqa: PLC0415
         from shared.engine.sweeper.sweep import Sweeper  # noqa: PLC0415
 
         bookmarks = DynamoBookmarks(self.dynamo, self.ops_table)
-        return Sweeper(walks=self.walks, bookmarks=bookmarks, clock=self.clock, pool=ThreadPool())
+        return Sweeper(walks=walks, bookmarks=bookmarks, clock=self.clock, pool=ThreadPool())
 
 
 class _LateLists:

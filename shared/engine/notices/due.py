@@ -2,7 +2,7 @@
 
 Chunk, ledger and content of a run are stored first, under a random job id. Then one transaction accepts the job and
 moves its notices from WAITING to ACTIVE, on the versions that were read. So there is no job without its notices and no
-ACTIVE notice without its job, and nothing has to be taken back. Source: docs/notices-protocol.md.
+ACTIVE notice without its job, and nothing has to be taken back. Source: docs/adr/0111.
 """
 
 import logging
@@ -25,6 +25,7 @@ from shared.domain.notices.notifier import Notifier
 from shared.domain.notices.times import run_end
 from shared.domain.recipients.suppressions import reaches
 from shared.engine.intake.accept import Acceptor, BatchRequest, send_pointers
+from shared.engine.notices.texts import CHANNELS, NoticeText
 from shared.engine.notices.words import NOTICE_VALUE, NoticeWords
 from shared.ports import Clock, Lanes, Notices, Notifiers, Records, Retriable, RunStarts
 
@@ -36,18 +37,9 @@ TRIES: Final = 5
 """Transactions of one run, each without the notices that had changed; what is left waits for the next minute."""
 TEXT: Final = "text"
 """The value of a recipient that is the rendered text. The job's template holds nothing else."""
-CHANNELS: Final = {DeliveryMethod.SMS: "sms", DeliveryMethod.IVR: "voice"}
 _OTHER: Final = {DeliveryMethod.SMS: DeliveryMethod.IVR, DeliveryMethod.IVR: DeliveryMethod.SMS}
 _NO_RETRY: Final = Policy(retry_on=())
 _LOG: Final = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class NoticeText:
-    """What a template says by one channel. `text`: with placeholders; `speech`: how a call says it."""
-
-    text: str
-    speech: Speech | None = None
 
 
 Texts = Callable[[str, str], Mapping[DeliveryMethod, NoticeText]]
@@ -115,6 +107,8 @@ class DueNotices:
         self._settings = settings
         self._words = words
         self._clock = clock
+        self._known: dict[tuple[str, str], Mapping[DeliveryMethod, NoticeText]] = {}
+        """What templates say, as read in this walk of a shard."""
 
     def walk(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """Yield each shard of the index with what begins its runs."""
@@ -124,6 +118,7 @@ class DueNotices:
     def shard(self, shard: int) -> None:
         """Begin the runs of one shard's notices, and try what is kept, until nothing more is due."""
         seen: set[str] = set()
+        self._known = {}
         due = iter(self._notices.due(shard, self._now()))
         while some := list(islice(due, READ)):
             fresh = [uuid for uuid in some if uuid not in seen]
@@ -193,11 +188,17 @@ class DueNotices:
 
     def _said(self, notice: Notice, notifier: Notifier) -> tuple[DeliveryMethod, NoticeText] | None:
         """Return how a notice is delivered: by the requested channel, or by the other one; None: by neither."""
-        texts = self._texts(notifier.namespace, notice.data.template)
+        texts = self._said_by(notifier.namespace, notice.data.template)
         for method in (notice.data.method, _OTHER[notice.data.method]):
             if method in texts and self._route(notifier, CHANNELS[method]):
                 return method, texts[method]
         return None
+
+    def _said_by(self, namespace: str, template: str) -> Mapping[DeliveryMethod, NoticeText]:
+        known = self._known
+        if (namespace, template) not in known:
+            known[namespace, template] = self._texts(namespace, template)
+        return known[namespace, template]
 
     # One run
 

@@ -1,7 +1,7 @@
 """Words: what a run's ledger says changes its notices, each by compare-and-swap, and the ledger notes what was said.
 
 They come from the stream of ledgers, and from looks at finished runs. A word that is told twice, late or by a process
-that was frozen changes nothing. Source: docs/notices-protocol.md, "Words".
+that was frozen changes nothing. Source: docs/adr/0111.
 """
 
 from collections.abc import Mapping

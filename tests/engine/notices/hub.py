@@ -14,13 +14,15 @@ from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeData, Ver
 from shared.domain.notices.notifier import Notifier
 from shared.domain.notices.records import NoticeAction
 from shared.domain.notices.times import moment
-from shared.engine.notices.due import DueNotices, NoticeText
+from shared.engine.notices.due import DueNotices
 from shared.engine.notices.look import NoticeRuns
+from shared.engine.notices.texts import NoticeText
 from shared.engine.notices.words import NoticeWords
 from shared.engine.walks.doubts import Asking
 from shared.ports import Retriable
 from tests.fakes.clock import FakeClock
 from tests.fakes.notices.notices import FakeNotices
+from tests.fakes.notices.notifiers import FakeNotifiers
 from tests.fakes.notices.runs import FakeRunStarts
 from tests.fakes.world import ACCOUNT, World
 
@@ -39,11 +41,12 @@ class Hub:
         credentials = [Credential("text", "text", "sms", rate), Credential("call", "call", "voice", rate)]
         credentials = credentials if calls else credentials[:1]
         self.world = World(*credentials, clock=FakeClock(at / 1000))
-        routes = {"sms": ("text",), "voice": ("call",)} if calls else {"sms": ("text",)}
+        routes: dict[str, tuple[str, ...]] = {"sms": ("text",), "voice": ("call",) if calls else ()}
         self.settings = replace(self.world.settings, routes=routes)
         self.clock, self.ledgers, self.records = self.world.clock, self.world.ledgers, self.world.records
         self.store = FakeNotices(self.world.tap)
         self.starts = FakeRunStarts(self.store, self.records, self.ledgers, self.world.tap)  # type: ignore[arg-type]
+        self.notifiers = FakeNotifiers(self.records.journal, self.world.tap)  # type: ignore[attr-defined]
         self.notifier = Notifier("clinic", ACCOUNT, "11111111-2222-3333-8444-555555555555", ZONE, at)
         self.texts = {
             "reminder": {
@@ -67,12 +70,12 @@ class Hub:
         """Start the functions anew: what they knew in memory is gone."""
         self.world.reboot()
         self.words = NoticeWords(
-            notices=self.store, notifiers=self, records=self.records, ledgers=self.ledgers, clock=self.clock
+            notices=self.store, notifiers=self.notifiers, records=self.records, ledgers=self.ledgers, clock=self.clock
         )
         self.due = DueNotices(
             notices=self.store,
             starts=self.starts,
-            notifiers=self,
+            notifiers=self.notifiers,
             texts=lambda _namespace, template: self.texts.get(template, {}),
             records=self.records,
             acceptor=self.world.acceptor,
@@ -91,9 +94,14 @@ class Hub:
             feedback_timeout=FEEDBACK_TIMEOUT,
         )
 
-    def get(self, name: str) -> Notifier | None:
-        """Return the notifier, as `ports.Notifiers` does."""
-        return self.notifier if name == self.notifier.name else None
+    @property
+    def notifier(self) -> Notifier:
+        """The only notifier."""
+        return self.notifiers.items["clinic"]
+
+    @notifier.setter
+    def notifier(self, notifier: Notifier) -> None:
+        self.notifiers.items["clinic"] = notifier
 
     # What notifiers do
 

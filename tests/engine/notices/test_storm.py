@@ -33,7 +33,7 @@ class Storm:
     """One storm; `failed`: refs of attempts that a provider took and then gave up."""
 
     def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)
+        self.rng = random.Random(seed)  # noqa: S311
         self.hub = Hub(rate=5)
         self.hub.texts["other"] = self.hub.texts["reminder"]
         self.failed: set[str] = set()

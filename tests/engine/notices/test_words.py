@@ -161,7 +161,7 @@ def test_a_teller_that_dies_is_made_up_for(call: str, when: When) -> None:
 def test_others_that_write_all_the_time_are_waited_for() -> None:
     hub = sent()
     write = hub.store.write
-    hub.store.write = lambda _old, _change: False  # type: ignore[method-assign]
+    hub.store.write = lambda old, change: False  # type: ignore[method-assign]
     last(hub, "delivered")
     assert hub.said() == []
     hub.store.write = write  # type: ignore[method-assign]

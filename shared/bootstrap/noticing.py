@@ -1,0 +1,79 @@
+"""The parts of a deployment that deliver notices, each made when first asked for."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from shared.adapters.dynamo.notices.notices import DynamoNotices
+from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
+from shared.engine.notices.words import NoticeWords
+
+if TYPE_CHECKING:
+    from shared.bootstrap.deployment import Deployment
+    from shared.engine.walks import Walk
+
+
+@dataclass(frozen=True)
+class Noticing:
+    """What delivers notices.
+
+    Attributes:
+        deployment: whose notices.
+    """
+
+    deployment: "Deployment"
+
+    @cached_property
+    def notices(self) -> DynamoNotices:
+        """Notices."""
+        return DynamoNotices(self.deployment.dynamo, records=self.deployment.records_table)
+
+    @cached_property
+    def notifiers(self) -> DynamoNotifiers:
+        """Notifiers."""
+        return DynamoNotifiers(self.deployment.dynamo, records=self.deployment.records_table)
+
+    @cached_property
+    def words(self) -> NoticeWords:
+        """Tells notices what became of their runs."""
+        d = self.deployment
+        return NoticeWords(
+            notices=self.notices, notifiers=self.notifiers, records=d.records, ledgers=d.ledgers, clock=d.clock
+        )
+
+    @property
+    def walks(self) -> "list[Walk]":
+        """What the function of every minute walks, in this order."""
+        from shared.adapters.dynamo.campaigns.templates import DynamoTemplates  # noqa: PLC0415
+        from shared.adapters.dynamo.notices.runs import DynamoRunStarts  # noqa: PLC0415
+        from shared.engine.intake.accept import Acceptor  # noqa: PLC0415
+        from shared.engine.notices.due import DueNotices  # noqa: PLC0415
+        from shared.engine.notices.look import NoticeRuns  # noqa: PLC0415
+        from shared.engine.notices.texts import StoredTexts  # noqa: PLC0415
+        from shared.engine.walks import simple  # noqa: PLC0415
+
+        d = self.deployment
+        starts = DynamoRunStarts(d.dynamo, records=d.records_table, ops=d.ops_table, blobs=d.blobs)
+        acceptor = Acceptor(records=d.records, lanes=d.lanes, circuits=d.circuits, settings=d.settings, clock=d.clock)
+        due = DueNotices(
+            notices=self.notices,
+            starts=starts,
+            notifiers=self.notifiers,
+            texts=StoredTexts(DynamoTemplates(d.dynamo, records=d.records_table)),
+            records=d.records,
+            acceptor=acceptor,
+            lanes=d.lanes,
+            settings=d.settings,
+            words=self.words,
+            clock=d.clock,
+        )
+        runs = NoticeRuns(
+            records=d.records,
+            ledgers=d.ledgers,
+            notices=self.notices,
+            words=self.words,
+            asking=d.asking,
+            clock=d.clock,
+            feedback_timeout=d.settings.feedback_timeout,
+        )
+        return [simple("due notices", 70, due.walk), simple("runs of notices", 30, runs.walk)]

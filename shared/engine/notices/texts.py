@@ -1,0 +1,37 @@
+"""What stored templates say by text message and by call."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shared.domain.content.content import Speech
+from shared.domain.notices.notice import DeliveryMethod
+from shared.ports import Templates
+
+CHANNELS = {DeliveryMethod.SMS: "sms", DeliveryMethod.IVR: "voice"}
+"""The channel of each method."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeText:
+    """What a template says by one channel. `text`: with placeholders; `speech`: how a call says it."""
+
+    text: str
+    speech: Speech | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTexts:
+    """Reads templates, each once: one object serves one run of the function."""
+
+    templates: Templates
+
+    def __call__(self, namespace: str, template: str) -> Mapping[DeliveryMethod, NoticeText]:
+        """Return what a template says by each channel; empty if there is none, or it is another's."""
+        stored = self.templates.get(template)
+        if stored is None or stored.namespace != namespace:
+            return {}
+        return {
+            method: NoticeText(stored.message.body, Speech() if method is DeliveryMethod.IVR else None)
+            for method, channel in CHANNELS.items()
+            if stored.channel == channel
+        }
