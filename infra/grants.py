@@ -117,22 +117,13 @@ class Grants:
         ):
             function.allow("sqs:SendMessage", on=[dead.queue.queue_arn])
 
-    def notices(self, notices: NoticesConstruct, log: Function) -> None:
-        """Let notices become runs, and runs become words.
-
-        Args:
-            notices: the construct of the function that begins runs.
-            log: the function that folds ledgers, which tells words as they come.
-        """
+    def notices(self, notices: NoticesConstruct) -> None:
+        """Let notices become runs. What runs say is told by the function that folds ledgers, which may do so anyway."""
         run = notices.run
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.records.table_arn])
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.ops.table_arn])
         run.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
         run.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
-        for function in (run, log):
-            function.allow("s3:GetObject", on=self._storage.objects(contracts.CONTENTS))
-        for function in (run, log):
-            function.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
         run.allow("sqs:SendMessage", on=[notices.dead.queue.queue_arn])
 
     def lists(self, lists: ListsConstruct, serve: Function, sweep: Function, ingest: Function) -> None:

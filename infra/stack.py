@@ -102,7 +102,7 @@ class PosthasteStack(Stack):
         due = schedules.serve(code, environment)
         grants.schedules(schedules, api.serve, due, dispatch)
         notices = NoticesConstruct(self, "Notices", deployment=deployment, code=code, environment=environment)
-        grants.notices(notices, dispatch.log)
+        grants.notices(notices)
         make = exports.serve(code, environment)
         grants.exports(exports, api.serve, make)
         if archived:

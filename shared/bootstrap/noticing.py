@@ -54,7 +54,13 @@ class Noticing:
 
         d = self.deployment
         starts = DynamoRunStarts(d.dynamo, records=d.records_table, ops=d.ops_table, blobs=d.blobs)
-        acceptor = Acceptor(records=d.records, lanes=d.lanes, circuits=d.circuits, settings=d.settings, clock=d.clock)
+        acceptor = Acceptor(
+            records=d.records,
+            lanes=d.lanes,
+            breaker_cache=d.breaker_cache,
+            settings=d.settings,
+            clock=d.clock,
+        )
         due = DueNotices(
             notices=self.notices,
             starts=starts,

@@ -89,8 +89,8 @@ def test_the_first_key_of_links_is_made_with_the_stack(template: Template) -> No
 def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
     explained = {
         ("*", "dynamodb:ListStreams"): {"plan", "log"},
-        (LANES, "sqs:SendMessage"): {*SENDERS, "api", "plan", "log", "track", "sweep", "due"},
-        (LANES, "sqs:GetQueueAttributes"): {"api", "plan", "log", "track", "sweep"},
+        (LANES, "sqs:SendMessage"): {*SENDERS, "api", "plan", "log", "track", "sweep", "due", "notices"},
+        (LANES, "sqs:GetQueueAttributes"): {"api", "plan", "log", "track", "sweep", "notices"},
         (f"{OBJECTS}contents/*", "s3:GetObject"): {*SENDERS, "api", "sweep"},
         (f"{OBJECTS}contents/*", "s3:PutObject"): {"api", "sweep"},
         (f"{OBJECTS}uploads/*", "s3:GetObject"): {"api", "ingest"},

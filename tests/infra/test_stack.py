@@ -23,6 +23,7 @@ QUEUES = {
     "DispatchPlanDeadQueueC239C62C": "posthaste-dev-plan-dlq",
     "DispatchLogDeadQueueB08AF4BF": "posthaste-dev-log-dlq",
     "DispatchSweepDeadQueue54760AE6": "posthaste-dev-sweep-dlq",
+    "NoticesRunDeadQueueBD27E83A": "posthaste-dev-notices-dlq",
     "ListsWorkQueueA9241155": "posthaste-dev-ingest",
     "ListsWorkDeadQueueEC5A5700": "posthaste-dev-ingest-dlq",
     "ExportsWorkQueueC2A68AB4": "posthaste-dev-export",
@@ -131,21 +132,28 @@ def test_streams_are_bounded_and_what_they_drop_is_kept(template: Template) -> N
     assert filters == {"plan": list(contracts.PLAN_STREAM_FILTERS), "log": [contracts.LOG_STREAM_FILTER]}
 
 
-def test_the_sweep_runs_every_minute_and_its_failures_are_kept(template: Template) -> None:
-    (rule,) = template.of("Events::Rule").values()
+EVERY_MINUTE = ("sweep", "notices")
+
+
+@pytest.mark.parametrize("service", EVERY_MINUTE)
+def test_what_runs_every_minute_keeps_its_failures(template: Template, service: str) -> None:
+    rules = {template.service(x["Targets"][0]["Arn"]): x for x in template.of("Events::Rule").values()}
+    assert set(rules) == set(EVERY_MINUTE)
+    rule = rules[service]
     assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")
     (what,) = rule["Targets"]
-    assert template.service(what["Arn"]) == "sweep"
-    (invoke,) = template.of("Lambda::EventInvokeConfig").values()
+    configured = template.of("Lambda::EventInvokeConfig").values()
+    (invoke,) = [x for x in configured if template.service(x["FunctionName"]) == service]
     for dead in (what["DeadLetterConfig"]["Arn"], invoke["DestinationConfig"]["OnFailure"]["Destination"]):
-        assert template.resources[target(dead)]["Properties"]["QueueName"] == "posthaste-dev-sweep-dlq"
+        assert template.resources[target(dead)]["Properties"]["QueueName"] == f"posthaste-dev-{service}-dlq"
     assert what["RetryPolicy"] == {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 0}
     assert (invoke["MaximumEventAgeInSeconds"], invoke["MaximumRetryAttempts"]) == (60, 0)
 
 
 def test_functions(template: Template) -> None:
     functions = template.functions()
-    assert set(functions) == {*SENDERS, "api", "webhooks", "plan", "log", "track", "sweep", "due", "ingest", "export"}
+    others = {"api", "webhooks", "plan", "log", "track", "due", "ingest", "export"}
+    assert set(functions) == {*SENDERS, *others, *EVERY_MINUTE}
     for function in functions.values():
         assert function["Runtime"] == "python3.13"
         assert function["Architectures"] == ["arm64"]
@@ -156,6 +164,7 @@ def test_functions(template: Template) -> None:
 
 def test_time_limits(aws: Template, local: Template) -> None:
     expected = {"api": 29, "webhooks": 10, "plan": 60, "log": 60, "track": 60, "sweep": 60, "due": 60, "export": 900}
+    expected |= {"notices": 60}
     for template, sender, ingest, margin in ((aws, 120, 900, "30"), (local, 20, 12, "5")):
         own = {**dict.fromkeys(SENDERS, sender), "ingest": ingest}
         assert {s: f["Timeout"] for s, f in template.functions().items()} == expected | own

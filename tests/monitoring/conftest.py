@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from functions.dispatch import ingest, log, plan, send, services, sweep, track
+from functions.dispatch import ingest, log, notices, plan, send, services, sweep, track
 from functions.webhooks import receive
 from functions.webhooks.services import Services
 from infra.lint import synthesise
@@ -19,8 +19,10 @@ from shared.adapters.dynamo import codec
 from shared.contracts import Credential, Word, dump_feedback
 from shared.contracts import ingest as list_message
 from shared.domain.jobs.states import JobState
+from shared.engine.sweeper.sweep import Sweeper
 from shared.providers import registry
-from tests.fakes.clock import FakeClock
+from tests.fakes.bookmarks import FakeBookmarks
+from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.queues import FakeQueue
 from tests.fakes.world import World
 from tests.infra.template import Template
@@ -108,6 +110,11 @@ class Functions:
         sweep.handler({}, Context())
         return self.heard()
 
+    def notices(self) -> list[Document]:
+        """Let notices be looked at once."""
+        notices.handler({}, Context())
+        return self.heard()
+
     def ingest(self) -> list[Document]:
         """Read an uploaded list."""
         record = {"messageId": "1", "body": list_message("campaign", "upload")}
@@ -151,6 +158,7 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     world = World(*CREDENTIALS, clock=FakeClock(float(sendgrid.NOW)))
     world.settings = replace(world.settings, stage=STAGE)
     put_off: list[float] = []
+    notice_sweeper = Sweeper(walks=[], bookmarks=FakeBookmarks(), clock=world.clock, pool=FakePool)
     deployment = SimpleNamespace(
         clock=world.clock,
         settings=world.settings,
@@ -162,6 +170,7 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         planner=world.planner,
         tracker=world.tracker,
         sweeper=world.sweeper,
+        notice_sweeper=notice_sweeper,
         expired=SimpleNamespace(begin=lambda: None),
         ingestion=Reading(),
         feedback=FakeQueue(world.clock),
@@ -184,7 +193,7 @@ def healthy(functions: Functions) -> list[Document]:
     told += functions.track("acme-one", [world.word(job.id, i, "delivered") for i in range(500)]) + functions.log()
     later = world.accept(1, route=("acme-one",), not_before=world.clock.ms + 1000)
     world.clock.advance(1)
-    told += functions.plan(later.id) + functions.sweep() + functions.webhook()
+    told += functions.plan(later.id) + functions.sweep() + functions.notices() + functions.webhook()
     assert world.job(later.id).state is JobState.ENQUEUED
     functions.send()  # not told: the minute is about the 500, and the lane is left empty
     return told

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from functions.dispatch import services
 from shared.domain.jobs.outcomes import Rejected, Throttled, Unknown
 from shared.engine.walks.stuck_jobs import STUCK_AFTER_MS
 from tests.fakes.faults import Crash, When
@@ -20,6 +21,8 @@ from tests.monitoring.cloudwatch import Alarm, Key, Series
 from tests.monitoring.conftest import RATE, STAGE, Document, Functions, alarms_of, synthesised
 
 MINUTE = 60.0
+EVERY_MINUTE = ("sweep", "notices")
+"""Services that report each minute, whether anything is sent or not."""
 HOURS = 8
 """Looked at by the drill: the longest an alarm looks back are six hours, and two more for missing data."""
 NOW = HOURS * 3600.0
@@ -94,7 +97,7 @@ def test_hours_without_mail_are_quiet(alarms: dict[str, Alarm], hours: Hours) ->
     at = 0.0
     while at < NOW:
         for document in hours.healthy:
-            if document["service"] == "sweep":
+            if document["service"] in EVERY_MINUTE:
                 hours.series.read(document, at)
         at += MINUTE
     assert firing(alarms, hours.series) == set()
@@ -169,6 +172,16 @@ def _failing_sweeper(functions: Functions) -> dict[str, Any]:
     return {"told": lambda d: d["service"] != "sweep"}
 
 
+def _failing_notices(functions: Functions) -> dict[str, Any]:
+    def fails(_deadline: float) -> None:
+        raise RuntimeError("the store is away")
+
+    services.deployment().notice_sweeper.sweep = fails  # type: ignore[method-assign,assignment]
+    with pytest.raises(RuntimeError):
+        functions.notices()
+    return {"told": lambda d: d["service"] != "notices"}
+
+
 def _too_much_to_sweep(functions: Functions) -> dict[str, Any]:
     world = functions.world
     world.tap.delay = lambda: world.clock.advance(MINUTE)
@@ -200,6 +213,7 @@ DRILL: dict[str, tuple[float, Wrong]] = {
     "unacknowledged-email-sendgrid": (180, lambda _: {"told": lambda d: d["service"] != "track"}),
     "bad-webhooks-1": (45, _forged),
     "sweeper-silent": (5, _failing_sweeper),
+    "notices-silent": (10, _failing_notices),
     "sweep-incomplete": (5, _too_much_to_sweep),
     "jobs-stuck": (20, _stuck),
     "ingest-failures": (10, _unread),
@@ -256,7 +270,7 @@ def test_a_long_queue_that_is_worked_on_is_no_alarm(alarms: dict[str, Alarm], ho
 
 def test_a_campaign_that_begins_just_before_the_hour_is_no_alarm(alarms: dict[str, Alarm], hours: Hours) -> None:
     """The words about its last messages come in the next hour."""
-    hours.pass_by(0, NOW - 3660, told=lambda d: d["service"] == "sweep")
+    hours.pass_by(0, NOW - 3660, told=lambda d: d["service"] in EVERY_MINUTE)
     hours.pass_by(NOW - 3660, NOW - 3600, told=lambda d: d["service"] != "track")
     assert alarms["unacknowledged-email-sendgrid"].value(hours.series, NOW - 7200, NOW - 3600) == 100.0
     hours.pass_by(NOW - 3600, NOW)
@@ -264,9 +278,9 @@ def test_a_campaign_that_begins_just_before_the_hour_is_no_alarm(alarms: dict[st
 
 
 def test_an_unreported_campaign_is_followed_for_two_hours(alarms: dict[str, Alarm], hours: Hours) -> None:
-    hours.pass_by(0, NOW - 5 * 3600, told=lambda d: d["service"] == "sweep")
+    hours.pass_by(0, NOW - 5 * 3600, told=lambda d: d["service"] in EVERY_MINUTE)
     hours.pass_by(NOW - 5 * 3600, NOW - 3 * 3600, told=lambda d: d["service"] != "track")
-    hours.pass_by(NOW - 3 * 3600, NOW, told=lambda d: d["service"] == "sweep")
+    hours.pass_by(NOW - 3 * 3600, NOW, told=lambda d: d["service"] in EVERY_MINUTE)
     assert firing(alarms, hours.series) == {"unacknowledged-email-sendgrid"}
 
 
@@ -326,7 +340,7 @@ def test_a_stage_that_is_down_is_heard_beside_one_that_runs(
     assert firing(alarms, hours.series) == set()
     other = alarms_of(synthesised("prod", tmp_path), "prod")
     assert other.keys() == alarms.keys()
-    assert firing(other, hours.series) == {"sweeper-silent"}
+    assert firing(other, hours.series) == {"sweeper-silent", "notices-silent"}
 
 
 def test_the_dashboard_shows_what_the_functions_tell(

@@ -51,6 +51,7 @@ def test_a_healthy_minute(functions: Functions, healthy: list[Document]) -> None
         ("log", "", {"Folded": 1.0, "RecordAge": 2000.0}),
         ("plan", "", {"Planned": 1.0, "RecordAge": 2000.0}),
         ("sweep", "", {"Swept": 1.0, "SweepIncomplete": 0.0, "StuckJobs": 0.0}),
+        ("notices", "", {"NoticeRuns": 1.0}),
         ("webhooks", "sendgrid", {"Posts": 1.0}),
     ]
 

@@ -7,7 +7,7 @@ that was frozen changes nothing. Source: docs/adr/0111.
 from collections.abc import Mapping
 from typing import Final
 
-from shared.domain.jobs import ledger as cells
+from shared.domain.jobs import runs as cells
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell
 from shared.domain.notices import words as rules
