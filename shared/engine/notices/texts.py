@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from shared.domain.content.content import Speech
 from shared.domain.notices.notice import DeliveryMethod
+from shared.domain.notices.notifier import METHODS
 from shared.ports import Templates
 
-CHANNELS = {DeliveryMethod.SMS: "sms", DeliveryMethod.IVR: "voice"}
+CHANNELS: Final = {DeliveryMethod(method): channel for channel, method in METHODS.items()}
 """The channel of each method."""
 
 
@@ -30,8 +32,9 @@ class StoredTexts:
         stored = self.templates.get(template)
         if stored is None or stored.namespace != namespace:
             return {}
+        texts, speech = stored.texts, stored.variants.speech
         return {
-            method: NoticeText(stored.message.body, Speech() if method is DeliveryMethod.IVR else None)
+            method: NoticeText(texts[channel], speech if method is DeliveryMethod.IVR else None)
             for method, channel in CHANNELS.items()
-            if stored.channel == channel
+            if channel in texts
         }

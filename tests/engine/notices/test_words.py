@@ -1,5 +1,6 @@
 """What became of a run's message reaches its notice, once, in any order, and whoever dies meanwhile."""
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -200,12 +201,16 @@ def test_a_message_without_a_receipt_is_believed_when_it_is_closed() -> None:
 
 
 def test_nothing_is_closed_within_an_hour_of_its_run() -> None:
-    hub = Hub(at=moment(ZONE, date(2026, 11, 30), 20 * 60 + 50))
+    hub = Hub(at=moment(ZONE, date(2026, 11, 30), 23 * 60 + 30))
+    hub.notifier = replace(hub.notifier, closes=24)
     hub.new()
     hub.minute()
+    assert hub.taken() == ["+61412000000"]
     hub.pass_time(0.9 * HOUR, step=60)
-    assert hub.said() == []
-    assert hub.cell() is Cell.SENT
+    assert hub.clock.ms > hub.notice().expires_at
+    assert (hub.said(), hub.cell()) == ([], Cell.SENT)
+    hub.pass_time(0.5 * HOUR, step=60)
+    assert hub.said() == [("SUCCESS", "")]
 
 
 def test_a_paused_account_never_sends_after_hours_and_the_notice_waits() -> None:
