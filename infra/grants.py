@@ -8,6 +8,7 @@ from aws_cdk.aws_dynamodb import Table
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.exports import ExportsConstruct
 from infra.functions.function import Function
+from infra.functions.inbox import InboxConstruct
 from infra.functions.lane import LaneConstruct
 from infra.functions.lists import ListsConstruct
 from infra.functions.notices import NoticesConstruct
@@ -194,6 +195,24 @@ class Grants:
         make.allow("dynamodb:PutItem", on=[self._storage.records.table_arn])
         make.allow("s3:GetObject", "s3:PutObject", on=self._storage.objects(EXPORTS))
         make.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
+
+    def inbox(self, inbox: InboxConstruct, serve: Function, sweep: Function, take: Function) -> None:
+        """Let records of notifiers be stored and taken.
+
+        Args:
+            inbox: the construct with the queue of inboxes.
+            serve: the API's function.
+            sweep: the sweeper's function.
+            take: the function that takes records.
+        """
+        queue = inbox.work.queue.queue_arn
+        for function in (serve, sweep, take):
+            function.allow("sqs:SendMessage", on=[queue])
+        serve.allow("s3:PutObject", on=self._storage.objects(contracts.INBOX_PREFIX))
+        take.allow(*CONSUME, on=[queue])
+        take.allow(*READ, *CHANGE, on=[self._storage.records.table_arn])
+        take.allow("s3:GetObject", on=self._storage.objects(contracts.INBOX_PREFIX))
+        take.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 
     def refuse_old_places(self, receive: Function) -> None:
         """Let no function write where identities and audit logs were before they had tables of their own.

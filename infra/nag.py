@@ -61,6 +61,7 @@ OBJECTS: Final = {
     ARCHIVE: "The archive alone; its files are named after jobs, made at run time.",
     EXPORTS: "Exports alone; their names are made at run time.",
     UPLOADS: "Uploaded lists alone; their names are made at run time.",
+    contracts.INBOX_PREFIX: "Payloads of notifiers alone; their names are made at run time.",
     contracts.CONTENTS: "Large contents alone; they are named after jobs, made at run time.",
 }
 

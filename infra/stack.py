@@ -20,6 +20,7 @@ from infra.functions.api import Api
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.exports import ExportsConstruct
 from infra.functions.function import Function
+from infra.functions.inbox import InboxConstruct
 from infra.functions.lane import LaneConstruct
 from infra.functions.links import LinkKeys
 from infra.functions.lists import ListsConstruct
@@ -59,6 +60,7 @@ class PosthasteStack(Stack):
         schedules = SchedulesConstruct(self, "Schedules", deployment=deployment)
         exports = ExportsConstruct(self, "Exports", deployment=deployment)
         lists = ListsConstruct(self, "Lists", deployment=deployment)
+        inbox = InboxConstruct(self, "Inbox", deployment=deployment)
         LinkKeys(self, "LinkKeys", deployment=deployment)
         self._homes: dict[str, tuple[Construct, Code]] = {"": (self, code)}
         lanes = [self._lane(deployment, c) for c in deployment.credentials]
@@ -69,7 +71,13 @@ class PosthasteStack(Stack):
             "Api",
             deployment=deployment,
             code=code,
-            environment={**environment, **lists.environment, **schedules.environment, **exports.environment},
+            environment={
+                **environment,
+                **lists.environment,
+                **schedules.environment,
+                **exports.environment,
+                **inbox.environment,
+            },
             webhooks=webhooks.receive,
         )
         archived = deployment.settings.archive_days > 0
@@ -84,6 +92,7 @@ class PosthasteStack(Stack):
             environment={
                 **environment,
                 **lists.environment,
+                **inbox.environment,
                 contracts.ENV_DUE_QUEUE_URL: schedules.work.queue.queue_url,
                 **(exports.environment if archived else {}),
             },
@@ -103,6 +112,7 @@ class PosthasteStack(Stack):
         grants.schedules(schedules, api.serve, due, dispatch)
         notices = NoticesConstruct(self, "Notices", deployment=deployment, code=code, environment=environment)
         grants.notices(notices)
+        grants.inbox(inbox, api.serve, dispatch.sweep, inbox.serve(code, environment))
         make = exports.serve(code, environment)
         grants.exports(exports, api.serve, make)
         if archived:

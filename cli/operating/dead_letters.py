@@ -16,6 +16,7 @@ from cli.deployment import OPS_OUTPUT, OperatedDeployment
 from shared import contracts
 from shared.domain.ids import Ref
 from shared.domain.jobs.states import Cell
+from shared.domain.notices.notifier import is_name
 from shared.ports import BadEvents
 
 if TYPE_CHECKING:
@@ -210,9 +211,16 @@ class Reader:
 
     def about(self, kind: str, body: str) -> About | None:
         """Return what a message of a queue is about; None if it is not what is sent to that queue."""
-        read = {"lane": self._pointer, "feedback": self._words, "due": self._due, "ingest": self._upload}
+        read = {
+            "lane": self._pointer,
+            "feedback": self._words,
+            "due": self._due,
+            "ingest": self._upload,
+            "export": self._export,
+            "inbox": _inbox,
+        }
         try:
-            return read.get(kind, self._export if kind == "export" else _report)(body)
+            return read.get(kind, _report)(body)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, BadEvents):
             return None
 
@@ -274,6 +282,14 @@ def _id(text: Any) -> str:
     if not (text.isascii() and text.isalnum() and len(text) <= MAX_ID):
         raise ValueError("not an id")
     return text
+
+
+def _inbox(body: str) -> About:
+    """Read a hint to an inbox; whatever became of it, the sweeper has its records taken."""
+    name = contracts.load_inbox(body)
+    if not is_name(name):
+        raise ValueError("not the name of a notifier")
+    return About(f"inbox of notifier {name}", "taken by the next hint")
 
 
 def _report(body: str) -> About:

@@ -153,6 +153,9 @@ def _operation(
 def _codes(route: AnyRoute) -> Iterable[str]:
     yield from (code for code in COMMON if code != "missing_scope" or Scheme.KEY in route.schemes)
     yield from route.problems
+    if route.refusal:
+        yield from ("too_large", "unsupported_media_type")
+        return
     if route.query is not Nothing or route.body is not Nothing or route.parameters or route.method == "GET":
         yield "validation_failed"
     if route.method in {"POST", "PUT", "PATCH"}:

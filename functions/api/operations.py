@@ -9,6 +9,7 @@ from functions.api.campaigns import routes as campaigns
 from functions.api.campaigns import sending, trials
 from functions.api.jobs import exports, logs, schedules
 from functions.api.jobs import routes as jobs
+from functions.api.notices import messages
 from functions.api.notices import routes as notices
 from functions.api.notifiers import routes as notifiers
 from functions.api.programs import routes as programs
@@ -28,6 +29,7 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *jobs.ROUTES,
     *exports.ROUTES,
     *schedules.ROUTES,
+    *messages.ROUTES,
     *notifiers.ROUTES,
     *notices.ROUTES,
     *programs.ROUTES,

@@ -104,7 +104,7 @@ def queues(feedback: WorkQueue, others: Sequence[WorkQueue]) -> Iterable[Watch]:
         yield Watch(
             f"queue-age-{n}",
             "queue-age",
-            "Jobs whose time has come, uploads or exports have waited in their queue for half an hour.",
+            "Jobs whose time has come, uploads, exports or notifiers' records have waited in a queue for half an hour.",
             figures.together("MAX", [figures.age(q.queue) for q in group], FIVE_MINUTES),
             QUEUE_AGE,
             periods=3,

@@ -27,6 +27,8 @@ UPLOADS: Final = "uploads/"
 EXPORTS: Final = "exports/"
 EXPORTS_DAYS: Final = 7
 """An export can be made again at any time."""
+INBOX_DAYS: Final = 30
+"""A payload is taken within seconds; so long it can be looked at, and taken if something was in the way."""
 ARCHIVE: Final = "archive/"
 NONCURRENT_DAYS: Final = 7
 """An overwritten or deleted object can be had back for a week."""
@@ -77,6 +79,7 @@ class Storage(Construct):
                 ),
                 LifecycleRule(id="uploads", prefix=UPLOADS, expiration=Duration.days(deployment.uploads_days)),
                 LifecycleRule(id="exports", prefix=EXPORTS, expiration=Duration.days(EXPORTS_DAYS)),
+                LifecycleRule(id="inbox", prefix=contracts.INBOX_PREFIX, expiration=Duration.days(INBOX_DAYS)),
                 *_contents(deployment),
                 *archive,
             ],

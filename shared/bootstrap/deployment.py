@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
     from shared.adapters.dynamo.credentials.known import OpenSlots
     from shared.adapters.dynamo.jobs.exports import DynamoExports
+    from shared.adapters.dynamo.notices.inboxes import DynamoInboxes
+    from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
     from shared.adapters.reports import StreamReports
     from shared.adapters.s3.files import S3Files
     from shared.adapters.sqs import SqsQueue
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from shared.engine.jobs.wake import Waker
     from shared.engine.lists.ingest import Ingestion
     from shared.engine.lists.uploading import Uploading
+    from shared.engine.notices.take import NoticeDesk, NoticeTaker
     from shared.engine.outcome.fold import Logger
     from shared.engine.outcome.track import Tracker
     from shared.engine.reports.export import ExportDesk, Exporter
@@ -154,6 +157,45 @@ class Deployment(Core):
         )
 
     @cached_property
+    def notifiers(self) -> "DynamoNotifiers":
+        """Notifiers."""
+        from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers  # noqa: PLC0415
+
+        return DynamoNotifiers(self.dynamo, records=self.records_table)
+
+    @cached_property
+    def _inboxes(self) -> "DynamoInboxes":
+        from shared.adapters.dynamo.notices.inboxes import DynamoInboxes  # noqa: PLC0415
+
+        return DynamoInboxes(self.dynamo, records=self.records_table, files=self.blobs)
+
+    @cached_property
+    def _inbox_queue(self) -> "SqsQueue":
+        return self.queue(contracts.ENV_INBOX_QUEUE_URL)
+
+    @cached_property
+    def notice_desk(self) -> "NoticeDesk":
+        """Stores payloads of notifiers."""
+        from shared.engine.notices.take import NoticeDesk  # noqa: PLC0415
+
+        return NoticeDesk(inboxes=self._inboxes, queue=self._inbox_queue, clock=self.clock)
+
+    @cached_property
+    def notice_taker(self) -> "NoticeTaker":
+        """Takes records out of payloads."""
+        from shared.adapters.dynamo.campaigns.templates import DynamoTemplates  # noqa: PLC0415
+        from shared.adapters.dynamo.notices.notices import DynamoNotices  # noqa: PLC0415
+        from shared.engine.notices.take import NoticeTaker  # noqa: PLC0415
+
+        return NoticeTaker(
+            inboxes=self._inboxes,
+            notices=DynamoNotices(self.dynamo, records=self.records_table),
+            templates=DynamoTemplates(self.dynamo, records=self.records_table),
+            queue=self._inbox_queue,
+            clock=self.clock,
+        )
+
+    @cached_property
     def logs(self) -> "MessageLog":
         """What became of messages."""
         from shared.engine.reports.message_log import MessageLog  # noqa: PLC0415
@@ -269,6 +311,7 @@ class Deployment(Core):
         """What the sweeper walks, in this order: each has its share of the time, the last all that is left."""
         from shared.adapters.dynamo.credentials.switchboard import DynamoHolds  # noqa: PLC0415
         from shared.engine.lists.uploading import Reminder  # noqa: PLC0415
+        from shared.engine.notices.take import WaitingInboxes  # noqa: PLC0415
         from shared.engine.reports.archive import Archiver  # noqa: PLC0415
         from shared.engine.sweeper.dropped import Dropped  # noqa: PLC0415
         from shared.engine.walks import Walk, simple  # noqa: PLC0415
@@ -289,6 +332,8 @@ class Deployment(Core):
             Walk("doubts", 10, Doubts(self.records, self.ledgers, self.clock, self.asking).looks),
             simple("lists", 5, Reminder(self.uploads, self._ingest_queue, self.clock).walk),
         ]
+        if contracts.ENV_INBOX_QUEUE_URL in self.env:
+            walks.append(simple("inboxes", 5, WaitingInboxes(self._inboxes, self._inbox_queue, self.clock).walk))
         if contracts.ENV_LOG_REPORTS_URL in self.env:
             walks.append(simple("dropped", 10, Dropped(self._reports, self.logger).walk))
         if self.archive_after is not None:

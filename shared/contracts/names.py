@@ -15,6 +15,7 @@ ENV_DUE_QUEUE_ARN: Final = "POSTHASTE_DUE_QUEUE_ARN"
 ENV_SCHEDULER_ROLE_ARN: Final = "POSTHASTE_SCHEDULER_ROLE_ARN"
 """The role in which EventBridge Scheduler sends to the queue of jobs whose time has come."""
 ENV_EXPORT_QUEUE_URL: Final = "POSTHASTE_EXPORT_QUEUE_URL"
+ENV_INBOX_QUEUE_URL: Final = "POSTHASTE_INBOX_QUEUE_URL"
 ENV_LOG_REPORTS_URL: Final = "POSTHASTE_LOG_REPORTS_URL"
 """The queue with what Lambda reports of stream records that the log function was not given, or that it failed."""
 ENV_LANE_URL_PREFIX: Final = "POSTHASTE_LANE_URL_PREFIX"
@@ -68,11 +69,12 @@ HANDLERS: Final = {
     "ingest": "functions.dispatch.ingest.handler",
     "export": "functions.dispatch.export.handler",
     "notices": "functions.dispatch.notices.handler",
+    "take": "functions.dispatch.take.handler",
 }
 """Function → handler string.
 
 plan: `records` stream; log: `ops` stream; track: feedback queue; sweep: every minute; due: jobs whose time has come;
-ingest: uploaded lists; export: exports; notices: every minute.
+ingest: uploaded lists; export: exports; notices: every minute; take: records of notifiers.
 """
 
 RESUMED: Final = ("credential.resumed", "account.resumed", "account.unsuspended", "deployment.resumed")

@@ -42,6 +42,8 @@ GREEDY: Final = frozenset({"address"})
 """Path parameters that take the rest of the path: an address may contain a slash."""
 
 
+_OF_BODIES: Final = frozenset({"malformed_json", "invalid_utf8", "validation_failed"})
+"""Codes of faults that a body may have."""
 UTF_8: Final = frozenset({"utf-8", "utf8", "us-ascii"})
 
 
@@ -95,6 +97,7 @@ class Route(Generic[Q, B]):
         schemes: how a caller may prove who it is; a notifier needs no scope.
         status: a notifier asks for what became of its notices.
         tagged: the answer has an ETag, and `If-None-Match` is heeded.
+        refusal: the code of every body that is not valid; empty: each kind of fault has its own.
     """
 
     method: str
@@ -115,6 +118,7 @@ class Route(Generic[Q, B]):
     schemes: Sequence[Scheme] = (Scheme.KEY,)
     status: bool = False
     tagged: bool = False
+    refusal: str = ""
 
     @property
     def parameters(self) -> list[str]:
@@ -134,6 +138,16 @@ class Route(Generic[Q, B]):
         return self.handler(Call(request, services, caller.key, path, query, self._body(request), caller.notifier))
 
     def _body(self, request: Request) -> B:
+        if not self.refusal:
+            return self._valid(request)
+        try:
+            return self._valid(request)
+        except Problem as found:
+            if found.code not in _OF_BODIES:
+                raise
+            raise Problem(self.refusal, errors=found.errors) from None
+
+    def _valid(self, request: Request) -> B:
         if self.body is Nothing and request.method in {"GET", "DELETE"}:
             return self.body()
         kind = media_type(request)

@@ -18,6 +18,7 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.credentials import CredentialStates
 from shared.adapters.dynamo.idempotent_replies import IdempotentReplies
 from shared.adapters.dynamo.listing import Listing
+from shared.adapters.dynamo.notices.inboxes import DynamoInboxes
 from shared.adapters.dynamo.notices.logins import Logins
 from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
 from shared.adapters.dynamo.notices.programs import DynamoPrograms
@@ -27,10 +28,12 @@ from shared.contracts import Credential
 from shared.domain.accounts import Scope
 from shared.engine.intake.intake import Intake
 from shared.engine.notices.notifiers import NotifierDesk
+from shared.engine.notices.take import NoticeDesk
 from shared.engine.notices.updates import UpdateReader
 from tests.api.lists import Lists, as_body, build_lists
 from tests.fakes.clock import FakeClock
 from tests.fakes.links import FakeLinks
+from tests.fakes.queues import FakeQueue
 from tests.fakes.tables import MotoStores, Tables, create_tables
 from tests.fakes.world import World
 
@@ -149,6 +152,8 @@ class Api:
     account: str
     key: str
     lists: Lists
+    inbox_queue: FakeQueue
+    """Hints to inboxes that hold payloads."""
     keys: dict[str, str] = field(default_factory=dict)
 
     def handle(self, what: Mapping[str, Any]) -> Reply:
@@ -277,11 +282,17 @@ def build_api(client: Any, clock: FakeClock) -> Api:
     suppressions = Suppressions(client, records, clock, homes=tables.alone)
     functions = Dynamo(client, sleep=clock.sleep, homes=tables.alone)
     notifiers = DynamoNotifiers(functions, records=records)
+    inbox_queue = FakeQueue(clock)
     notices = NoticeServices(
         notifiers=notifiers,
         desk=NotifierDesk(store=notifiers, settings=world.settings, clock=clock),
         updates=UpdateReader(log=DynamoUpdates(functions, records=records), clock=clock),
         programs=DynamoPrograms(functions, records=records),
+        intake=NoticeDesk(
+            inboxes=DynamoInboxes(functions, records=records, files=made[0].blobs),
+            queue=inbox_queue,
+            clock=clock,
+        ),
     )
     services = ApiServices(
         settings=world.settings,
@@ -311,7 +322,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
     )
     account = services.accounts.create_account("Mine", ["example.com"])
     key, _ = services.accounts.create_key(account)
-    return Api(world, services, client, tables, account, key, lists)
+    return Api(world, services, client, tables, account, key, lists, inbox_queue)
 
 
 @pytest.fixture(scope="module")

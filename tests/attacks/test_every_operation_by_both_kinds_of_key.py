@@ -49,7 +49,7 @@ class Kind(Enum):
 TABLE: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("getHealth", "getOpenapi", "getDocs", "postProviderEvents"), Kind.OPEN),
     **dict.fromkeys(("showUnsubscription", "unsubscribe", "undoUnsubscription"), Kind.OPEN),
-    "listMessageUpdates": Kind.NOTIFIER,
+    **dict.fromkeys(("listMessageUpdates", "putMessages"), Kind.NOTIFIER),
     "listCredentials": Kind.SHARED,
     **dict.fromkeys(("createNotifier", "listNotifiers"), Kind.OWN),
     **dict.fromkeys(("getNotifier", "changeNotifier", "rotateNotifier"), Kind.NAMED),
@@ -70,6 +70,7 @@ TABLE: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("getTemplate", "listTemplateVersions", "putTemplate", "deleteTemplate"), Kind.NAMED),
 }
 KEYED: Final = [name for name, kind in TABLE.items() if kind not in (Kind.OPEN, Kind.NOTIFIER)]
+OF_NOTIFIERS: Final = [name for name, kind in TABLE.items() if kind is Kind.NOTIFIER]
 APART: Final = [name for name in KEYED if TABLE[name] in (Kind.SHARED, Kind.OWN, Kind.NAMED)]
 
 
@@ -148,6 +149,17 @@ def test_the_table_has_every_operation() -> None:
     assert {name for name, (_, _, x) in OPERATIONS.items() if x.get("security") == []} == {
         name for name, kind in TABLE.items() if kind is Kind.OPEN
     }
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("name", OF_NOTIFIERS)
+def test_no_key_does_what_only_notifiers_may(both: Both, name: str) -> None:
+    method, path, _ = OPERATIONS[name]
+    before = both.api.stored()
+    for key in (both.api.key, both.tester):
+        body: list[object] | None = [] if method == "PUT" else None
+        assert both.api.call(method, path, body, key=key).status == 401
+    assert both.api.stored() == before
 
 
 @pytest.mark.promise(9)

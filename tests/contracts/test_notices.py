@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from shared.adapters.dynamo.notices import log
 from shared.adapters.dynamo.notices import notice_keys as keys
 from shared.adapters.dynamo.notices.inboxes import MAX_INLINE, DynamoInboxes
 from shared.adapters.dynamo.notices.keys import marks
 from shared.adapters.dynamo.notices.notice_codec import notice_item
 from shared.adapters.dynamo.notices.notices import DynamoNotices
+from shared.adapters.dynamo.notices.updates import DynamoUpdates
 from shared.domain.notices.actions import rejected
 from shared.domain.notices.codes import Rejection
 from shared.domain.notices.inbox import MAX_ITEMS, InboxState, pack, unpack
@@ -25,7 +25,7 @@ from shared.domain.notices.notice import (
     Verb,
 )
 from shared.domain.notices.records import RejectedRecord
-from shared.domain.notices.updates import UpdateEntry
+from shared.domain.notices.updates import Span, UpdateEntry
 from shared.ports import Inboxes, InboxStep, Notices
 from tests.domain.notices.examples import DATA, NOW, OTHER, OWNER, notice
 from tests.fakes.faults import Crash, When
@@ -89,8 +89,8 @@ class Shelf:
         if isinstance(self.stores, FakeStores):
             found = list(self._fake.log)
         else:
-            items = self._moto.client.scan(TableName=self._moto.tables.records, ConsistentRead=True)["Items"]
-            found = [log.entry(x) for x in items if "#UPDATES#" in x["pk"]["S"]]
+            log = DynamoUpdates(self._moto.dynamo, records=self._moto.tables.records)
+            found = [*log.read("clinic", Span(NOW - 86_400_000, NOW + 86_400_000))]
         return sorted(found, key=lambda x: (x.stamp, x.notice))
 
     def put(self, *notices: Notice) -> None:

@@ -97,6 +97,8 @@ def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
         (f"{OBJECTS}uploads/*", "s3:PutObject"): {"api", "ingest"},
         (f"{OBJECTS}exports/*", "s3:GetObject"): {"api", "export"},
         (f"{OBJECTS}exports/*", "s3:PutObject"): {"export"},
+        (f"{OBJECTS}inbox/*", "s3:GetObject"): {"take"},
+        (f"{OBJECTS}inbox/*", "s3:PutObject"): {"api"},
         (f"{SCHEDULE}posthaste-dev/*", "scheduler:CreateSchedule"): {"api", "due"},
         (f"{SCHEDULE}posthaste-dev/*", "scheduler:UpdateSchedule"): {"api", "due"},
         (f"{SCHEDULE}posthaste-dev/*", "scheduler:DeleteSchedule"): {"api"},

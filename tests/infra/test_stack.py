@@ -28,6 +28,8 @@ QUEUES = {
     "ListsWorkDeadQueueEC5A5700": "posthaste-dev-ingest-dlq",
     "ExportsWorkQueueC2A68AB4": "posthaste-dev-export",
     "ExportsWorkDeadQueue56E15DB3": "posthaste-dev-export-dlq",
+    "InboxWorkQueueD11F9CB0": "posthaste-dev-inbox",
+    "InboxWorkDeadQueue903CFCD1": "posthaste-dev-inbox-dlq",
     "SchedulesWorkQueue98D66C13": "posthaste-dev-due",
     "SchedulesWorkDeadQueue46AD2113": "posthaste-dev-due-dlq",
 }
@@ -152,7 +154,7 @@ def test_what_runs_every_minute_keeps_its_failures(template: Template, service: 
 
 def test_functions(template: Template) -> None:
     functions = template.functions()
-    others = {"api", "webhooks", "plan", "log", "track", "due", "ingest", "export"}
+    others = {"api", "webhooks", "plan", "log", "track", "due", "ingest", "export", "take"}
     assert set(functions) == {*SENDERS, *others, *EVERY_MINUTE}
     for function in functions.values():
         assert function["Runtime"] == "python3.13"
@@ -164,7 +166,7 @@ def test_functions(template: Template) -> None:
 
 def test_time_limits(aws: Template, local: Template) -> None:
     expected = {"api": 29, "webhooks": 10, "plan": 60, "log": 60, "track": 60, "sweep": 60, "due": 60, "export": 900}
-    expected |= {"notices": 60}
+    expected |= {"notices": 60, "take": 60}
     for template, sender, ingest, margin in ((aws, 120, 900, "30"), (local, 20, 12, "5")):
         own = {**dict.fromkeys(SENDERS, sender), "ingest": ingest}
         assert {s: f["Timeout"] for s, f in template.functions().items()} == expected | own

@@ -7,6 +7,7 @@ from shared.adapters.dynamo.notices.programs import DynamoPrograms
 from shared.adapters.dynamo.notices.updates import DynamoUpdates
 from shared.bootstrap import Deployment
 from shared.engine.notices.notifiers import NotifierDesk
+from shared.engine.notices.take import NoticeDesk
 from shared.engine.notices.updates import UpdateReader
 from shared.ports import Notifiers, Programs
 
@@ -19,6 +20,8 @@ class NoticeServices:
     desk: NotifierDesk
     updates: UpdateReader
     programs: Programs
+    intake: NoticeDesk
+    """Takes payloads."""
 
 
 def build(deployment: Deployment) -> NoticeServices:
@@ -31,4 +34,5 @@ def build(deployment: Deployment) -> NoticeServices:
             log=DynamoUpdates(deployment.dynamo, records=deployment.records_table), clock=deployment.clock
         ),
         programs=DynamoPrograms(deployment.dynamo, records=deployment.records_table),
+        intake=deployment.notice_desk,
     )

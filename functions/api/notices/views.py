@@ -27,3 +27,9 @@ class UpdateList(RootModel[list[UpdateView]]):
     """Updates in the order of `updated_at`."""
 
     model_config = ConfigDict(defer_build=True)
+
+
+class ReceivedPayload(View):
+    """A payload that is stored. Payloads are processed in the order of their answers."""
+
+    received: int = Field(description="Records of the payload.")

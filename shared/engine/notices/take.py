@@ -5,8 +5,9 @@ checkpoint in one transaction, so a worker that freezes, dies or comes late chan
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from shared.contracts import inbox as hint
@@ -50,6 +51,20 @@ class NoticeDesk:
         except Retriable:
             _LOG.warning("no hint sent", extra={"notifier": notifier})  # the sweeper finds the inbox
         return number
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingInboxes:
+    """Points again to inboxes that have not been empty for a minute: a hint was lost, or a worker has died."""
+
+    inboxes: Inboxes
+    queue: Queue
+    clock: Clock
+
+    def walk(self) -> Iterable[tuple[str, Callable[[], None]]]:
+        """Yield each of them by its notifier's name, with what points to it."""
+        for notifier in self.inboxes.waiting(int(self.clock.now() * 1000), OVERDUE_MS):
+            yield notifier, partial(self.queue.send, [hint(notifier)])
 
 
 @dataclass(frozen=True, slots=True)

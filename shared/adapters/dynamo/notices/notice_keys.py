@@ -16,9 +16,8 @@ import zlib
 from typing import Final
 
 from shared.adapters.dynamo.keys import Key, key
-from shared.adapters.dynamo.notices.keys import notifier_pk, updates_pk
+from shared.adapters.dynamo.notices.keys import notifier_pk
 from shared.domain.notices.notice import SHARDS
-from shared.domain.notices.updates import UpdateEntry, day_of
 
 PAYLOAD_PREFIX: Final = "P#"
 
@@ -56,8 +55,3 @@ def inbox(name: str) -> Key:
 def payload(name: str, number: int) -> Key:
     """One of a notifier's payloads."""
     return key(notifier_pk(name), f"{PAYLOAD_PREFIX}{number:010d}")
-
-
-def entry(x: UpdateEntry) -> Key:
-    """An entry of the update log."""
-    return key(updates_pk(x.notifier, day_of(x.stamp)), f"{x.stamp:015d}#{x.notice[:8]}")

@@ -1,0 +1,46 @@
+"""What takes the records of notifiers: a queue of hints, and the function behind it."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from aws_cdk.aws_lambda import Code
+from constructs import Construct
+
+from infra.functions.function import Function
+from infra.resources.queue import WorkQueue
+from infra.settings import DeploymentSettings
+from shared import contracts
+
+SECONDS: Final = 60
+"""Ten thousand records take a few seconds; what it does not finish it hands over to its next invocation."""
+MEMORY_MB: Final = 1024
+"""A payload is 5 MB of JSON at most."""
+WORKERS: Final = 5
+"""Inboxes at once. Two at one inbox do the same work twice."""
+
+
+class InboxConstruct(Construct):
+    """The queue of inboxes that hold payloads."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
+        super().__init__(scope, construct_id)
+        self._deployment = deployment
+        name = f"{contracts.prefix(deployment.stage)}-inbox"
+        self.work = WorkQueue(self, "Work", deployment=deployment, name=name, consumer_seconds=SECONDS)
+        self.environment = {contracts.ENV_INBOX_QUEUE_URL: self.work.queue.queue_url}
+
+    def serve(self, code: Code, environment: Mapping[str, str]) -> Function:
+        """Create the function and let it consume the queue, one inbox at a time."""
+        take = Function(
+            self,
+            "Take",
+            deployment=self._deployment,
+            code=code,
+            handler=contracts.HANDLERS["take"],
+            service="take",
+            seconds=SECONDS,
+            memory=MEMORY_MB,
+            environment={**environment, **self.environment},
+        )
+        self.work.feed(take, batch=1, concurrency=WORKERS)
+        return take
