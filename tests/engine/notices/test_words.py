@@ -73,12 +73,14 @@ def test_a_late_delivery_of_the_same_data_counts_and_withdraws_the_next_run() ->
     hub = sent()
     first = hub.notice().runs[-1]
     last(hub, "failed_temporarily")
-    hub.world.records.paused.add(hub.notifier.account)  # type: ignore[attr-defined]
-    hub.pass_time(2 * 86_400, step=HOUR)
-    hub.world.records.paused.clear()  # type: ignore[attr-defined]
+    hub.clock.advance((hub.notice().next_at - hub.clock.ms) / 1000)
     hub.begin()
-    hub.feedback(first.job, first.index, "delivered")
-    hub.minute()
+    second = hub.notice().runs[-1]
+    assert (hub.notice().phase, hub.cell()) == (Phase.ACTIVE, Cell.QUEUED)
+    hub.world.track("text", hub.world.word(first.job, first.index, "delivered"))
+    hub.tell()
+    assert hub.world.states(second.job) == [Cell.WITHDRAWN]
+    hub.engine()
     assert hub.said()[-1] == ("SUCCESS", "")
     assert hub.taken() == ["+61412000000"]
 
