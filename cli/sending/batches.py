@@ -1,4 +1,4 @@
-"""`posthaste batch …`: send one e-mail to many recipients over the HTTP API, and follow what becomes of it."""
+"""`posthaste batch …`: send one message to many recipients over the HTTP API, and follow what becomes of it."""
 
 import json as codec
 import secrets
@@ -13,9 +13,13 @@ from cli.errors import Misused, Unreachable
 from cli.files import text_of
 from cli.output import Json, counted, emit, say, surroundings, tell
 from cli.sending import jobs
+from cli.sending.messages import channel_option
 from cli.sending.watch import Bars, JobProgress, as_json, as_lines, watch
+from shared.domain.channels.channel import Channel
+from shared.domain.channels.email import EMAIL
+from shared.domain.channels.lookup import channel_of
 
-app = typer.Typer(help="Batches: one e-mail, many recipients.", no_args_is_help=True)
+app = typer.Typer(help="Batches: one message, many recipients.", no_args_is_help=True)
 
 BatchId = Annotated[str, typer.Argument(metavar="ID", help="The batch's id.")]
 MAX_KEY: Final = 255
@@ -30,7 +34,8 @@ def send(
     ctx: typer.Context,
     *,
     file: Annotated[str, typer.Argument(metavar="FILE", help="JSON body of POST /batches; - for stdin.")] = "",
-    sender: Annotated[str, typer.Option("--from", metavar="ADDRESS", help="The sender.")] = "",
+    channel: Annotated[str, channel_option("What it is sent by.")] = EMAIL.name,
+    sender: Annotated[str, typer.Option("--from", metavar="ADDRESS", help="The sender of an e-mail.")] = "",
     to_file: Annotated[
         Path | None, typer.Option("--to-file", metavar="FILE", help="Recipients, one per line; - for stdin.")
     ] = None,
@@ -47,6 +52,8 @@ def send(
 ) -> None:
     """Send a batch, from a JSON file or from --from, --to-file, --subject and --html or --text.
 
+    By another --channel than e-mail, --to-file names phone numbers and --text is what is sent or said.
+
     The call carries an Idempotency-Key and is repeated under the same key when the connection is lost.
     """
     given = {
@@ -59,7 +66,13 @@ def send(
     }
     if file and any(given.values()):
         raise Misused("give a FILE or " + ", ".join(option for option, value in given.items() if value) + ", not both")
-    body = _body_of_file(file) if file else _body_of_options(sender, to_file, subject, html, text, name)
+    by = channel_of(channel)
+    if file:
+        body = _body_of_file(file)
+    elif by.numbers:
+        body = _body_of_text(by, to_file, text, given)
+    else:
+        body = _body_of_options(sender, to_file, subject, html, text, name)
     key = _key(idempotency_key)
     api = connect(ctx)
     if verbose:
@@ -137,6 +150,25 @@ def _amounts(answer: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
+def _recipients(to_file: Path) -> list[str]:
+    found = list(filter(None, map(str.strip, text_of(to_file).splitlines())))
+    if not found:
+        raise Misused(f"{to_file} names no recipients: one per line")
+    return found
+
+
+def _body_of_text(by: Channel, to_file: Path | None, text: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of a batch to phone numbers."""
+    if to_file is None or text is None:
+        raise Misused("give a JSON FILE, or --to-file and --text")
+    if strange := [option for option in ("--from", "--subject", "--html") if given[option]]:
+        raise Misused(f"{by.noun} has no {', '.join(strange)}")
+    said = text_of(text).rstrip("\n")
+    name = {"name": given["--name"]} if given["--name"] else {}
+    part = {"voice": {"say": said}} if by.speaks else {"text": said}
+    return {"channel": by.name, "to": _recipients(to_file), **part, **name}
+
+
 def _body_of_options(
     sender: str, to_file: Path | None, subject: str, html: Path | None, text: Path | None, name: str
 ) -> dict[str, Any]:
@@ -144,9 +176,7 @@ def _body_of_options(
     missing = [option for option, value in wanted.items() if not value]
     if missing or to_file is None:
         raise Misused(f"give a JSON FILE, or also {', '.join(missing)}")
-    recipients = list(filter(None, map(str.strip, text_of(to_file).splitlines())))
-    if not recipients:
-        raise Misused(f"{to_file} names no recipients: one address per line")
+    recipients = _recipients(to_file)
     texts = {"body": text_of(html) if html else "", "text": text_of(text) if text else "", "name": name}
     optional = {field: value for field, value in texts.items() if value}
     return {"from": sender, "to": recipients, "subject": subject, **optional}

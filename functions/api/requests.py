@@ -16,9 +16,13 @@ from pydantic import (
     Field,
     Tag,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
 )
 
+from shared.domain.channels.channel import ChannelName
+from shared.domain.channels.email import EMAIL
+from shared.domain.channels.lookup import CHANNELS
 from shared.domain.jobs.feedback import SOFT, WordKind
 from shared.domain.jobs.job import OnAmbiguous
 from shared.domain.jobs.states import MessageState, Status
@@ -46,6 +50,9 @@ _VALUE: Final = re.compile(r"[\x20-\x7e]*")
 SoftWord = Literal["dropped", "blocked", "failed_temporarily", "deferred"]
 if {w.value for w in SOFT | {WordKind.DEFERRED}} != set(SoftWord.__args__):  # type: ignore[attr-defined]
     raise AssertionError("the words after which another provider is tried have changed")
+
+
+Channel = Annotated[ChannelName, WithJsonSchema({"type": "string", "enum": sorted(CHANNELS)})]
 
 
 class Input(BaseModel):
@@ -99,8 +106,32 @@ class FileAttachment(Input):
     )
 
 
+class Spoken(Input):
+    """What a call says."""
+
+    say: Text = Field(description="The text, at most 900 characters.")
+    language: str | None = Field(None, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}$", description="`en-AU`.")
+    voice: str | None = Field(
+        None, max_length=60, pattern=r"^[A-Za-z0-9_.-]+$", description="A voice of the provider; else its own choice."
+    )
+    audio_url: str | None = Field(
+        None,
+        max_length=500,
+        pattern=r"^https://[!-~]+$",
+        description="A recording that is played instead of the text, where the provider plays one.",
+    )
+    keys: dict[
+        Annotated[str, Field(pattern=r"^[02-8*#]$")], Annotated[str, Field(min_length=1, max_length=60, pattern=LINE)]
+    ] = Field(
+        default_factory=dict,
+        max_length=10,
+        description='Keys that are recorded, and what each means: `{"2": "confirmed"}`. 1 always repeats the '
+        "message, and 9 stops further calls.",
+    )
+
+
 class NewBatch(Input):
-    """One e-mail to many recipients, each of whom gets a message of their own."""
+    """One message to many recipients, each of whom gets their own."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -111,18 +142,28 @@ class NewBatch(Input):
                     "subject": "News of the week",
                     "body": "<p>Hello!</p>",
                     "text": "Hello!",
-                }
+                },
+                {"channel": "sms", "to": ["+14155550100"], "text": "Your parcel is here."},
+                {"channel": "voice", "to": ["+14155550100"], "voice": {"say": "Your visit is at nine."}},
             ]
         }
     )
 
-    from_: Line = Field(alias="from", description="Sender, on the account's list: `a@example.com` or `Name <a@…>`.")
-    to: Addresses = Field(
-        description="At most 5,000 recipients, as a list or separated by commas. Recipients do not see each other."
+    channel: Channel = Field(default=EMAIL.name, validate_default=True, description="What it is sent by.")
+    from_: Line | None = Field(
+        None,
+        alias="from",
+        description="E-mail: the sender, on the account's list: `a@example.com` or `Name <a@…>`. Other channels "
+        "use the credential's sender.",
     )
-    subject: Line
-    body: Text | None = Field(None, description="HTML. At least one of `body` and `text` is needed.")
-    text: Text | None = Field(None, description="Plain text.")
+    to: Addresses = Field(
+        description="At most 5,000 recipients, as a list or separated by commas. Recipients do not see each other. "
+        "E-mail addresses, or phone numbers for the other channels."
+    )
+    subject: Line | None = Field(None, description="E-mail: needed.")
+    body: Text | None = Field(None, description="E-mail: HTML. At least one of `body` and `text` is needed.")
+    text: Text | None = Field(None, description="Plain text. SMS and WhatsApp: the message.")
+    voice: Spoken | None = Field(None, description="Calls: what is said.")
     reply_to: Line | None = None
     cc: Addresses | None = Field(None, description="Only with exactly one recipient; at most 50.")
     bcc: Addresses | None = Field(None, description="Only with exactly one recipient; at most 50.")

@@ -5,11 +5,12 @@ from typing import Any, Final
 from functions.api.call import Call
 from functions.api.declined import accepted
 from functions.api.jobs.routes import SEEN, lister, operations
-from functions.api.requests import NewBatch, Paging
+from functions.api.requests import NewBatch, Paging, Spoken
 from functions.api.views import AcceptedBatch, JobPage
 from shared.contracts import Routing
 from shared.domain.accounts import Scope
-from shared.domain.content.content import Attachment
+from shared.domain.channels.lookup import channel_of
+from shared.domain.content.content import Attachment, Speech
 from shared.domain.jobs.job import OnAmbiguous, Policy
 from shared.engine.intake.request import SendRequest, Source
 from shared.ports import Mismatch, Replay
@@ -50,12 +51,12 @@ def asked(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> SendRequ
         account=call.key.account,
         test=call.key.test,
         by=call.key.id,
-        sender=body.from_,
+        sender=body.from_ or "",
         to=body.to,
-        subject=body.subject,
+        subject=body.subject or "",
         policy=_policy(body),
         html=body.body or "",
-        text=body.text or "",
+        text=_text(body),
         reply_to=body.reply_to,
         cc=body.cc,
         bcc=body.bcc,
@@ -68,7 +69,30 @@ def asked(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> SendRequ
         name=body.name or "",
         idempotency_key=key,
         fingerprint=fingerprint,
+        channel=body.channel,
+        speech=_speech(body.voice),
+        region=_region(call),
     )
+
+
+def _text(body: NewBatch) -> str:
+    if body.voice is None:
+        return body.text or ""
+    if body.text is not None:
+        raise Problem("validation_failed", errors=[("text", "Give either `text` or `voice`.")])
+    return body.voice.say
+
+
+def _speech(voice: Spoken | None) -> Speech | None:
+    if voice is None:
+        return None
+    return Speech(voice.language or "", voice.voice or "", voice.audio_url or "", tuple(voice.keys.items()))
+
+
+def _region(call: Call[Nothing, NewBatch]) -> str:
+    """Return the country of numbers without a country code: the account's, empty if it has none or for e-mail."""
+    account = call.services.accounts.get(call.key.account) if channel_of(call.body.channel).numbers else None
+    return account.region if account else ""
 
 
 def _policy(body: NewBatch) -> Policy:
@@ -86,7 +110,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         path="/batches",
         name="createBatch",
         tag="Batches",
-        summary="Send one e-mail to many recipients",
+        summary="Send one message to many recipients",
         description="Each recipient gets a message of their own and never sees the others. The same normalised address "
         "twice is one message. An invalid or suppressed recipient is a message in state `skipped` and never fails "
         "the call.",

@@ -2,15 +2,12 @@
 
 from typing import Annotated, Final, Literal
 
-from pydantic import ConfigDict, Discriminator, Field, StringConstraints, Tag, WithJsonSchema, model_validator
+from pydantic import ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
 
-from functions.api.requests import LINE, Input, Line, Moment, Query, Text
-from shared.domain.channels.channel import ChannelName
-from shared.domain.channels.lookup import CHANNELS
+from functions.api.requests import LINE, Channel, Input, Line, Moment, Query, Text
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)]
 Id = Annotated[str, Field(min_length=1, max_length=64)]
-Channel = Annotated[ChannelName, WithJsonSchema({"type": "string", "enum": sorted(CHANNELS)})]
 MAX_PARAMS: Final = 64
 MIN_RATE: Final = 0.1
 """Messages per second. A slower campaign's slots are so long on its credential's clock that batches, also those of

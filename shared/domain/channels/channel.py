@@ -35,6 +35,7 @@ class Channel(ABC):
         example: a recipient for previews and checks.
         max_text: characters of a rendered text; 0: limited only in bytes.
         too_long: the code of a message whose text is longer.
+        speaks: a message is said in a call, by a voice.
         most_slots: the most slots of the pacer that one message takes.
     """
 
@@ -47,6 +48,7 @@ class Channel(ABC):
     example: str
     max_text: int = 0
     too_long: str = ""
+    speaks: bool = False
     most_slots: int = 1
 
     @property

@@ -29,4 +29,5 @@ VOICE: Final = _Voice(
     example="+14155550100",
     max_text=MAX_TEXT,
     too_long="speech_too_long",
+    speaks=True,
 )

@@ -4,13 +4,13 @@ They read and write nothing of a job. What they return is ready to be stored, or
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
 
 from shared.contracts import Settings
 from shared.domain.campaigns.campaign import Campaign, Message
 from shared.domain.campaigns.variants import Variants
-from shared.domain.channels.email import EMAIL
+from shared.domain.channels.channel import Channel
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
 from shared.domain.content.unsubscribe import PATH
@@ -22,11 +22,20 @@ from shared.engine.intake.accept import BatchRequest
 from shared.engine.intake.addresses import MAX_RECIPIENTS, address_of, copies_of, entries, mailbox
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
 from shared.engine.intake.message import Draft, check_subject, check_variants, message_of, sender_in
+from shared.engine.intake.numbers import numbers_of, short_content
 from shared.engine.intake.request import SendRequest
 from shared.ports import Clock, Senders, SuppressionList
 
-CHANNEL: Final = EMAIL.name
-"""Of batches."""
+
+@dataclass(frozen=True, slots=True)
+class _Accepted:
+    """What a batch's channel makes of it. `not_before`: Unix milliseconds, 0 for now."""
+
+    route: tuple[str, ...]
+    not_before: int
+    content: Content
+    recipients: tuple[Recipient, ...]
+    duplicates: int
 
 
 class Intake:
@@ -52,37 +61,58 @@ class Intake:
     @as_value
     def batch(self, asked: SendRequest) -> BatchRequest:
         """Return what the engine accepts; reads senders and suppressions, writes nothing."""
-        if not asked.html and not asked.text:
-            raise invalid("body", "Give at least one of `body` and `text`.")
-        not_before = routes.begin_at(asked.scheduled_at, self._clock.now())
-        sender = address_of("from", asked.sender)
-        self._check_sender(asked.account, sender, "from")
-        route = routes.route_of(asked, CHANNEL, self._settings)
-        found = parse_many(entries("to", asked.to, MAX_RECIPIENTS, "too_many_recipients"))
-        copies = copies_of((("cc", asked.cc), ("bcc", asked.bcc)), found.recipients)
-        codes = self._codes(asked, [*found.recipients, *(a for _, a in copies)])
-        for field, copy in copies:
-            if copy.key in codes:
-                raise invalid(field, "An address in this field is suppressed.")
-        recipients = tuple(_recipient(r, codes) for r in found.recipients)
-        if all(r.skip for r in recipients):
+        by = channel_of(asked.channel)
+        found = self._numbered(asked, by) if by.numbers else self._mailed(asked)
+        if all(r.skip for r in found.recipients):
             raise Decline("no_valid_recipient", FieldFault("to", "No recipient is left."))
         return BatchRequest(
             account=asked.account,
             test=asked.test,
-            channel=CHANNEL,
-            route=route,
-            ordered=routes.ordered(asked, CHANNEL, self._settings),
-            content=self._content(asked, sender, copies),
-            recipients=recipients,
+            channel=asked.channel,
+            route=found.route,
+            ordered=routes.ordered(asked, asked.channel, self._settings),
+            content=found.content,
+            recipients=found.recipients,
             duplicates=found.duplicates,
             policy=asked.policy,
             name=asked.name,
-            not_before=not_before,
+            not_before=found.not_before,
             idempotency_key=asked.idempotency_key,
             fingerprint=asked.fingerprint,
             by=asked.by,
         )
+
+    def _mailed(self, asked: SendRequest) -> "_Accepted":
+        if not asked.html and not asked.text:
+            raise invalid("body", "Give at least one of `body` and `text`.")
+        if not asked.subject:
+            raise invalid("subject", "An e-mail needs a subject.")
+        if asked.speech is not None:
+            raise invalid("voice", "An e-mail cannot have `voice`.")
+        not_before = routes.begin_at(asked.scheduled_at, self._clock.now())
+        sender = address_of("from", asked.sender)
+        self._check_sender(asked.account, sender, "from")
+        route = routes.route_of(asked, asked.channel, self._settings)
+        found = parse_many(entries("to", asked.to, MAX_RECIPIENTS, "too_many_recipients"))
+        copies = copies_of((("cc", asked.cc), ("bcc", asked.bcc)), found.recipients)
+        addresses = [*found.recipients, *(a for _, a in copies)]
+        codes = self._codes(asked, [r.key for r in addresses if isinstance(r, Address)])
+        for field, copy in copies:
+            if copy.key in codes:
+                raise invalid(field, "An address in this field is suppressed.")
+        recipients = tuple(_recipient(r, codes) for r in found.recipients)
+        return _Accepted(route, not_before, self._content(asked, sender, copies), recipients, found.duplicates)
+
+    def _numbered(self, asked: SendRequest, by: Channel) -> "_Accepted":
+        content = short_content(asked, by)
+        not_before = routes.begin_at(asked.scheduled_at, self._clock.now())
+        self._check_active(asked.account)
+        route = routes.route_of(asked, asked.channel, self._settings)
+        texts = entries("to", asked.to, MAX_RECIPIENTS, "too_many_recipients")
+        found, duplicates = numbers_of(texts, by, asked.region)
+        codes = self._codes(asked, [r.key for r in found if not r.skip])
+        recipients = tuple(replace(r, skip=codes.get(r.key, "")) if not r.skip else r for r in found)
+        return _Accepted(route, not_before, content, recipients, duplicates)
 
     @as_value
     def begin_at(self, wanted: datetime | None) -> int:
@@ -170,11 +200,10 @@ class Intake:
         if not check.allowed:
             raise Decline("from_not_allowed", FieldFault(field, "This sender is not on the account's list."))
 
-    def _codes(self, asked: SendRequest, found: Sequence[Address | Invalid]) -> dict[str, str]:
+    def _codes(self, asked: SendRequest, keys: Sequence[str]) -> dict[str, str]:
         """Return who is not to be sent to, by normalised key, and the code of each; the weightier of two."""
-        keys = [r.key for r in found if isinstance(r, Address)]
         codes: dict[str, str] = {}
-        for reach in reaches(CHANNEL, unsubscribable=asked.unsubscribe) if keys else ():
+        for reach in reaches(asked.channel, unsubscribable=asked.unsubscribe) if keys else ():
             stored = self._unwanted.check(asked.namespace, keys, reach=reach)
             codes = dict.fromkeys(stored, reach.code) | codes
         return codes

@@ -6,7 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from shared.contracts import Routing
-from shared.domain.content.content import Attachment
+from shared.domain.channels.email import EMAIL
+from shared.domain.content.content import Attachment, Speech
 from shared.domain.jobs.job import Policy
 from shared.domain.namespaces import namespace
 
@@ -24,7 +25,7 @@ class SendRequest:
     Attributes:
         source: the door.
         account: whose request it is; `test`: made with a test key; `by`: the key's id.
-        sender: an address, with or without a name, as all addresses here.
+        sender: an address, with or without a name, as all addresses here; empty if the channel has none.
         to: a list, or addresses separated by commas; likewise `cc` and `bcc`.
         route: credentials to use; None: those of the deployment.
         routing: how chunks begin; None: as the deployment has it for its own route.
@@ -32,6 +33,9 @@ class SendRequest:
         scheduled_at: when sending begins; None: now.
         idempotency_key: the client's, or empty.
         fingerprint: hash of the request, for the key.
+        channel: what it is sent by.
+        speech: of a call: how `text` is said.
+        region: country whose numbers need no country code; empty: all need one.
     """
 
     source: Source
@@ -56,6 +60,9 @@ class SendRequest:
     name: str = ""
     idempotency_key: str = ""
     fingerprint: str = ""
+    channel: str = EMAIL.name
+    speech: Speech | None = None
+    region: str = ""
 
     @property
     def namespace(self) -> str:

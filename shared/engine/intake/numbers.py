@@ -1,0 +1,61 @@
+"""Batches by channels whose recipients are phone numbers: the numbers, and what a short message or a call says."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from shared.domain.channels.channel import Channel
+from shared.domain.content.content import Content, Mailbox
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.recipients.reader import RecipientFault
+from shared.engine.intake.declined import invalid
+from shared.engine.intake.request import SendRequest
+
+MAX_INVALID: Final = 250
+"""Characters that are kept of a text that is no number."""
+
+
+def numbers_of(texts: Sequence[str], by: Channel, region: str) -> tuple[tuple[Recipient, ...], int]:
+    """Return the distinct recipients in the order given, and how many texts repeated one.
+
+    Args:
+        texts: numbers as the client wrote them.
+        by: the channel.
+        region: country whose numbers need no country code; empty: all need one.
+    """
+    read = by.reader(region)
+    found: dict[str, Recipient] = {}
+    for text in texts:
+        one = read(text)
+        if isinstance(one, RecipientFault):
+            shown = "".join([c if c.isprintable() else "\ufffd" for c in text[:MAX_INVALID]])
+            found.setdefault(f"?{shown.strip()}", Recipient(shown, shown, skip=one.code))
+        else:
+            address, key, display = one
+            found.setdefault(key, Recipient(address, key, display))
+    return tuple(found.values()), len(texts) - len(found)
+
+
+def short_content(asked: SendRequest, by: Channel) -> Content:
+    """Return what a batch by such a channel says. Raises Decline for what the channel does not have."""
+    given = (
+        ("from", asked.sender),
+        ("subject", asked.subject),
+        ("body", asked.html),
+        ("reply_to", asked.reply_to),
+        ("cc", asked.cc),
+        ("bcc", asked.bcc),
+        ("headers", asked.headers),
+        ("attachments", asked.attachments),
+        ("unsubscribe", asked.unsubscribe),
+    )
+    for field, value in given:
+        if value:
+            raise invalid(field, f"{by.noun} has no such field.")
+    field = "voice.say" if by.speaks else "text"
+    if by.speaks != (asked.speech is not None):
+        raise invalid("voice", f"{by.noun} {'needs' if by.speaks else 'cannot have'} `voice`.")
+    if not asked.text.strip():
+        raise invalid(field, f"{by.noun} needs a text.")
+    if 0 < by.max_text < len(asked.text):
+        raise invalid(field, f"{by.noun} has at most {by.max_text} characters.")
+    return Content(sender=Mailbox(""), subject="", text=asked.text, speech=asked.speech)
