@@ -23,6 +23,7 @@ ALLOWED = {
     ("functions/api/requests.py", "sms"): "an example in the API document",
     ("functions/api/requests.py", "voice"): "an example in the API document, and a field of a batch",
     ("cli/sending/running.py", "sms"): "a field of the API's preview",
+    ("cli/sending/batches.py", "voice"): "a field of a batch",
     ("shared/domain/notices/notifier.py", "sms"): "what a notice may be delivered by, also while a channel is planned",
     (
         "shared/domain/notices/notifier.py",

@@ -21,7 +21,7 @@ from shared.engine.intake import routes
 from shared.engine.intake.accept import BatchRequest
 from shared.engine.intake.addresses import MAX_RECIPIENTS, address_of, copies_of, entries, mailbox
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
-from shared.engine.intake.message import Draft, check_subject, check_variants, message_of, sender_in
+from shared.engine.intake.message import Draft, check_mail, check_subject, check_variants, message_of, sender_in
 from shared.engine.intake.numbers import numbers_of, short_content
 from shared.engine.intake.request import SendRequest
 from shared.ports import Clock, Senders, SuppressionList
@@ -83,12 +83,7 @@ class Intake:
         )
 
     def _mailed(self, asked: SendRequest) -> "_Accepted":
-        if not asked.html and not asked.text:
-            raise invalid("body", "Give at least one of `body` and `text`.")
-        if not asked.subject:
-            raise invalid("subject", "An e-mail needs a subject.")
-        if asked.speech is not None:
-            raise invalid("voice", "An e-mail cannot have `voice`.")
+        check_mail(asked)
         not_before = routes.begin_at(asked.scheduled_at, self._clock.now())
         sender = address_of("from", asked.sender)
         self._check_sender(asked.account, sender, "from")

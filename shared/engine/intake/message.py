@@ -12,6 +12,7 @@ from shared.domain.content.templates import InvalidTemplateError, Template, Temp
 from shared.domain.recipients.addresses import Address
 from shared.engine.intake.addresses import address_of, mailbox
 from shared.engine.intake.declined import Decline, FieldFault, invalid
+from shared.engine.intake.request import SendRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,16 @@ def message_of(draft: Draft, channel: str, sender: Address | None, prefix: str) 
     if len(message.pack()) > MAX_PACKED:
         raise invalid(f"{prefix}body", "The template is too large: compressed it may have 300,000 bytes.")
     return message
+
+
+def check_mail(asked: SendRequest) -> None:
+    """Raise Decline if a batch by e-mail lacks a part, or has one of another channel."""
+    if not asked.html and not asked.text:
+        raise invalid("body", "Give at least one of `body` and `text`.")
+    if not asked.subject:
+        raise invalid("subject", "An e-mail needs a subject.")
+    if asked.speech is not None:
+        raise invalid("voice", "An e-mail cannot have `voice`.")
 
 
 def check_subject(draft: Draft, channel: str, prefix: str) -> None:

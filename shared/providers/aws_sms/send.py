@@ -20,6 +20,7 @@ from typing import Any, Final
 from shared.domain.content.content import Content, Speech
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
+from shared.providers._aws import endpoint, keys_of, region_of
 from shared.providers._common import MAX_ID, REF_ARG, ErrorRule, ask, clean, fault, own_answer, perform, wait
 from shared.providers._sigv4 import Signer
 from shared.providers.aws_sms.events import CREDENTIAL_ARG, AwsSmsWebhooks
@@ -193,12 +194,8 @@ class AwsSms:
     def _fields(self, content: Content, target: Target) -> dict[str, Any] | Rejected | NotStarted:
         """Return the request's fields, or say why nothing is sent."""
         to, text = target.recipient.address, content.text.encode("utf-8", "replace").decode()
-        if not _NUMBER.fullmatch(to):
-            return INVALID_RECIPIENT.rejected()
-        if not text.strip():
-            return EMPTY.rejected()
-        if len(text) > (MAX_SPEECH if self._says else MAX_BODY):
-            return TOO_LONG.rejected()
+        if refused := self._refused(to, text):
+            return refused
         own = self._spoken(content.speech or Speech()) if self._says else self._written()
         if isinstance(own, Rejected):
             return own
@@ -208,12 +205,17 @@ class AwsSms:
             fields["ConfigurationSetName"] = self._set
         if self._protect:
             fields["ProtectConfigurationId"] = self._protect
-        if target.not_after:
-            left = math.floor(target.not_after - self._clock.now())
-            if left < MIN_SECONDS:
-                return NotStarted()
-            fields["TimeToLive"] = min(left, MAX_SECONDS)
-        return fields
+        if not target.not_after:
+            return fields
+        left = math.floor(target.not_after - self._clock.now())
+        return {**fields, "TimeToLive": min(left, MAX_SECONDS)} if left >= MIN_SECONDS else NotStarted()
+
+    def _refused(self, to: str, text: str) -> Rejected | None:
+        if not _NUMBER.fullmatch(to):
+            return INVALID_RECIPIENT.rejected()
+        if not text.strip():
+            return EMPTY.rejected()
+        return TOO_LONG.rejected() if len(text) > (MAX_SPEECH if self._says else MAX_BODY) else None
 
     def _written(self) -> dict[str, Any]:
         return {"MessageType": self._type, **({"MaxPrice": self._price} if self._price else {})}
@@ -251,20 +253,14 @@ def _error_name(header: str, answer: Mapping[str, Any]) -> str:
 
 
 def _build(needs: Needs) -> AwsSms:
-    secret, declared = needs.secret, needs.credential
-    region = (declared.region if declared else "") or secret.get("region", "").strip()
-    region = region or (needs.aws.region if needs.aws else "")
-    access, private = secret.get("access_key_id", "").strip(), secret.get("secret_access_key", "").strip()
-    keys = AwsKeys(access, private, secret.get("session_token", "").strip()) if access and private else None
-    role = needs.aws.keys if needs.aws else lambda: None
-    domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    declared, region = needs.credential, region_of(needs)
     return AwsSms(
         needs.http,
-        (needs.base_url or f"https://sms-voice.{region}.{domain}").rstrip("/"),
+        endpoint(needs, SERVICE, region),
         operation=OPERATIONS.get(declared.channel if declared else "", TEXT),
-        secret=secret,
+        secret=needs.secret,
         region=region,
-        keys=(lambda: keys) if keys else role,
+        keys=keys_of(needs),
         configuration_set=declared.configuration_set if declared else "",
         credential=declared.id if declared else "",
         clock=needs.clock,

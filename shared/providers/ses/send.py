@@ -17,6 +17,7 @@ from typing import Any, Final
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
+from shared.providers._aws import endpoint, keys_of, region_of
 from shared.providers._common import (
     BATCH_REFUSED,
     JOIN,
@@ -290,17 +291,12 @@ def _keys(secret: Mapping[str, str]) -> AwsKeys | None:
 
 
 def _build(needs: Needs) -> Ses:
-    secret, declared = needs.secret, needs.credential
-    region = (declared.region if declared else "") or secret.get("region", "").strip()
-    region = region or (needs.aws.region if needs.aws else "")
-    keys = _keys(secret)
-    role = needs.aws.keys if needs.aws else lambda: None
-    domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    declared, region = needs.credential, region_of(needs)
     return Ses(
         needs.http,
-        (needs.base_url or f"https://email.{region}.{domain}").rstrip("/"),
+        endpoint(needs, "email", region),
         region=region,
-        keys=(lambda: keys) if keys else role,
+        keys=keys_of(needs),
         configuration_set=declared.configuration_set if declared else "",
         credential=declared.id if declared else "",
         clock=needs.clock,

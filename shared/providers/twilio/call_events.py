@@ -49,17 +49,25 @@ def call_words(ref: str, fields: Mapping[str, str], url: str, at: int) -> Readin
     kind = STATUSES.get(fields.get("CallStatus", ""))
     if kind is None:
         return Reading(1, [])
-    answered, sip = fields.get("AnsweredBy", ""), fields.get("SipResponseCode", "")
     code = ""
     if kind is WordKind.DELIVERED:
-        code = "" if answered in ("", "human", "unknown") else f"answered_by_{clean(answered, MAX_ID)}"
-        if answered == FAX:
-            kind = WordKind.BLOCKED
+        kind, code = _answered(fields.get("AnsweredBy", ""))
     elif kind is WordKind.FAILED_TEMPORARILY:
-        status = fields["CallStatus"].replace("-", "_")
-        code = f"sip_{clean(sip, MAX_ID)}" if status == "failed" and sip else status
-        kind = WordKind.BOUNCED if status == "failed" and sip in GONE else kind
+        kind, code = _failed(fields["CallStatus"], fields.get("SipResponseCode", ""))
     return Reading(1, [Word(ref, kind.value, at, sid, code)])
+
+
+def _answered(by: str) -> tuple[WordKind, str]:
+    """Return the word and the code of a call that was answered."""
+    code = "" if by in ("", "human", "unknown") else f"answered_by_{clean(by, MAX_ID)}"
+    return (WordKind.BLOCKED if by == FAX else WordKind.DELIVERED), code
+
+
+def _failed(status: str, sip: str) -> tuple[WordKind, str]:
+    """Return the word and the code of a call that was not answered."""
+    if status != "failed" or not sip:
+        return WordKind.FAILED_TEMPORARILY, status.replace("-", "_")
+    return (WordKind.BOUNCED if sip in GONE else WordKind.FAILED_TEMPORARILY), f"sip_{clean(sip, MAX_ID)}"
 
 
 def _key(ref: str, digits: str, url: str, at: int, sid: str) -> Reading:

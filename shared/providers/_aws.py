@@ -1,0 +1,33 @@
+"""What providers that are services of AWS have in common: whose keys sign, and for which region."""
+
+from collections.abc import Callable
+
+from shared.providers.registry import AwsKeys, Needs
+
+
+def region_of(needs: Needs) -> str:
+    """Return the region: of the settings, else of the secret, else of the deployment; empty if there is none."""
+    declared = needs.credential.region if needs.credential else ""
+    return declared or needs.secret.get("region", "").strip() or (needs.aws.region if needs.aws else "")
+
+
+def keys_of(needs: Needs) -> Callable[[], AwsKeys | None]:
+    """Return what returns the keys that sign: those of the secret, else those of the function's role."""
+    secret = needs.secret
+    access, private = secret.get("access_key_id", "").strip(), secret.get("secret_access_key", "").strip()
+    if access and private:
+        keys = AwsKeys(access, private, secret.get("session_token", "").strip())
+        return lambda: keys
+    return needs.aws.keys if needs.aws else lambda: None
+
+
+def endpoint(needs: Needs, service: str, region: str) -> str:
+    """Return the address of a service's API, without a slash at its end.
+
+    Args:
+        needs: what the provider is built from; its base URL goes before AWS's own address.
+        service: first part of the host's name.
+        region: of the API.
+    """
+    domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    return (needs.base_url or f"https://{service}.{region}.{domain}").rstrip("/")
