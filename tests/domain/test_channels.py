@@ -23,6 +23,9 @@ ALLOWED = {
     ("functions/api/requests.py", "sms"): "an example in the API document",
     ("functions/api/requests.py", "voice"): "an example in the API document, and a field of a batch",
     ("cli/sending/running.py", "sms"): "a field of the API's preview",
+    **dict.fromkeys(
+        ((f"shared/engine/intake/{x}.py", "voice") for x in ("message", "numbers")), "a field of a batch, in a fault"
+    ),
     ("cli/sending/batches.py", "voice"): "a field of a batch",
     ("shared/domain/notices/notifier.py", "sms"): "what a notice may be delivered by, also while a channel is planned",
     (

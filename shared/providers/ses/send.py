@@ -284,12 +284,6 @@ def _of_one(refusal: ErrorRule | None, judged: Outcome) -> bool:
     return refusal is not None and refusal.scoped and isinstance(judged, Rejected) and judged.permanent
 
 
-def _keys(secret: Mapping[str, str]) -> AwsKeys | None:
-    """Return the access keys in a secret; None if there are none."""
-    access, private = secret.get("access_key_id", "").strip(), secret.get("secret_access_key", "").strip()
-    return AwsKeys(access, private, secret.get("session_token", "").strip()) if access and private else None
-
-
 def _build(needs: Needs) -> Ses:
     declared, region = needs.credential, region_of(needs)
     return Ses(
