@@ -17,4 +17,5 @@ def target(ledger: Ledger, chunk: Chunk, index: int) -> Target:
     return Target(
         ref=str(Ref(ledger.job, ledger.chunk, index, ledger.cells[index] >> 4)),
         recipient=chunk.recipients[index],
+        not_after=chunk.recipients[index].not_after / 1000,
     )

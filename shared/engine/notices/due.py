@@ -8,6 +8,7 @@ ACTIVE notice without its job, and nothing has to be taken back. Source: docs/ad
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -118,15 +119,23 @@ class DueNotices:
     def shard(self, shard: int) -> None:
         """Begin the runs of one shard's notices, and try what is kept, until nothing more is due."""
         seen: set[str] = set()
+        faults: list[Exception] = []
         self._known = {}
         due = iter(self._notices.due(shard, self._now()))
         while some := list(islice(due, READ)):
             fresh = [uuid for uuid in some if uuid not in seen]
             seen.update(fresh)
-            self.begin(fresh)
+            faults += self.begin(fresh)
+        if faults:
+            raise faults[0]
 
-    def begin(self, uuids: Sequence[str]) -> None:
-        """Begin runs of notices, or end or postpone them; a notice that is not due any more stays as it is."""
+    def begin(self, uuids: Sequence[str]) -> list[Exception]:
+        """Begin runs of notices, or end or postpone them; a notice that is not due any more stays as it is.
+
+        Returns:
+            The faults: what cannot be done about one notice, or one run, keeps no other from its own.
+        """
+        faults: list[Exception] = []
         now = self._now()
         found = [x for x in self._notices.read(uuids).values() if x.due is not None and x.due <= now]
         notifiers = self._owners(found)
@@ -135,15 +144,27 @@ class DueNotices:
             notifier = notifiers.get(notice.notifier)
             if notifier is None:
                 continue
-            if notice.kept is not None:
-                self._try(notice, notifier, now)
-                continue
-            self._plan(notice, notifier, now, runs)
+            self._guarded(faults, notice.uuid, partial(self._one, notice, notifier, now, runs))
         for kind, planned in runs.values():
             for part in _parts(planned, self._size(kind)):
-                self._run(kind, part)
+                self._guarded(faults, kind.notifier.name, partial(self._run, kind, part))
+        return faults
+
+    @staticmethod
+    def _guarded(faults: list[Exception], name: str, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Exception as fault:  # noqa: BLE001 - raised once all others had their turn
+            _LOG.exception("not begun", extra={"notice": name})
+            faults.append(fault)
 
     # One notice
+
+    def _one(self, notice: Notice, notifier: Notifier, now: int, runs: "_Runs") -> None:
+        if notice.kept is not None:
+            self._try(notice, notifier, now)
+        else:
+            self._plan(notice, notifier, now, runs)
 
     def _try(self, notice: Notice, notifier: Notifier, now: int) -> None:
         """Withdraw the message of a notice with a kept action, or count a failed try."""

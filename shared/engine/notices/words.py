@@ -53,18 +53,31 @@ class NoticeWords:
             return 0
         owners = self.owners(ledger, waiting)
         told: dict[int, Cell] = {}
+        faults: list[Exception] = []
         try:
             found = self._notices.read([owners[i] for i in waiting if i in owners])
             for index in waiting:
                 state, _ = ledger.cell(index)
                 notice = found.get(owners.get(index, ""))
-                if notice is not None:  # else it was purged: nobody waits for its word
-                    self._one(notice, ledger.job, index, state)
-                told[index] = state
+                if self._attempt(faults, notice, ledger.job, index, state):
+                    told[index] = state
         finally:
             if told:
                 self._ledgers.tell(ledger.job, ledger.chunk, told)
+        if faults:
+            raise faults[0]
         return len(told)
+
+    def _attempt(self, faults: list[Exception], notice: Notice | None, job: str, index: int, state: Cell) -> bool:
+        """Tell one word; its fault is kept for the end, so that the run's other notices get theirs."""
+        if notice is None:
+            return True  # it was purged: no word is awaited
+        try:
+            self._one(notice, job, index, state)
+        except Exception as fault:  # noqa: BLE001 - raised once all words were tried
+            faults.append(fault)
+            return False
+        return True
 
     def withdraw(self, run: NoticeRun) -> None:
         """Withdraw a run's message if it still waits, and tell what its cell says now."""

@@ -6,11 +6,13 @@ from datetime import date
 import pytest
 
 from shared.contracts import TEST_CREDENTIAL
+from shared.domain.content.templates import InvalidTemplateError
 from shared.domain.jobs.job import NOTICE
 from shared.domain.jobs.states import JobState
 from shared.domain.notices.notice import DeliveryMethod, NoticeStatus, Phase, Verb
 from shared.domain.notices.times import moment
 from shared.engine.notices.due import MOST
+from shared.engine.notices.texts import NoticeText
 from shared.ports import Retriable
 from tests.engine.notices.hub import DAY, ZONE, Hub
 from tests.fakes.faults import Crash, When
@@ -185,3 +187,24 @@ def test_a_test_notifier_reaches_no_provider() -> None:
     hub.begin()
     job = hub.world.job(jobs(hub)[0])
     assert (job.test, job.route) == (True, (TEST_CREDENTIAL,))
+
+
+def test_the_provider_learns_until_when_a_message_may_be_sent() -> None:
+    hub = Hub()
+    seen: list[float] = []
+    hub.world.providers["text"].before = lambda targets: seen.extend(t.not_after for t in targets)
+    hub.new()
+    hub.minute()
+    assert seen == [moment(ZONE, DAY, 21 * 60) / 1000]
+
+
+def test_one_notice_that_cannot_be_begun_keeps_no_other_waiting() -> None:
+    hub = Hub()
+    for n in range(3):
+        hub.new(n)
+    hub.texts["broken"] = {DeliveryMethod.SMS: NoticeText("{{ never closed")}
+    hub.ask(Verb.NEW, "n3", replace(hub.data(3), template="broken"))
+    with pytest.raises(InvalidTemplateError):
+        hub.begin()
+    hub.engine()
+    assert sorted(hub.taken()) == [f"+61412{n:06d}" for n in range(3)]

@@ -7,7 +7,7 @@ import pytest
 
 from shared.domain.jobs.outcomes import Rejected, Unknown
 from shared.domain.jobs.states import Cell
-from shared.domain.notices.notice import NoticeStatus, Phase
+from shared.domain.notices.notice import Notice, NoticeChange, NoticeStatus, Phase
 from shared.domain.notices.times import moment
 from shared.ports import Retriable
 from tests.engine.notices.hub import HOUR, ZONE, Hub
@@ -235,3 +235,26 @@ def test_a_provider_that_is_down_all_day_costs_no_failure_of_the_notice() -> Non
     hub.world.providers["text"].answer = None
     hub.pass_time(48 * HOUR, step=600)
     assert hub.taken() == ["+61412000000"]
+
+
+def test_one_notice_that_cannot_be_written_keeps_no_other_from_its_word() -> None:
+    hub = Hub()
+    for n in range(3):
+        hub.new(n)
+    hub.minute()
+    run = hub.notice(0).runs[-1]
+    broken = next(n for n in range(3) if hub.notice(n).runs[-1].index == 0)
+    write = hub.store.write
+
+    def refused(old: Notice | None, change: NoticeChange) -> bool:
+        if old is not None and old.uuid == hub.notice(broken).uuid:
+            raise ValueError("an item that DynamoDB does not take")
+        return write(old, change)
+
+    hub.store.write = refused  # type: ignore[method-assign]
+    words = [hub.world.word(run.job, i, "delivered") for i in range(3)]
+    hub.world.track("text", *words)
+    with pytest.raises(ValueError, match="does not take"):
+        hub.words.tell(hub.stream[-1])
+    assert [hub.said(n) for n in range(3) if n != broken] == [[("SUCCESS", "")]] * 2
+    assert hub.said(broken) == []
