@@ -63,10 +63,13 @@ CODES: Final[Mapping[str, WordKind]] = {
     "30008": WordKind.FAILED_TEMPORARILY,
     "30036": WordKind.FAILED_TEMPORARILY,
     "30410": WordKind.FAILED_TEMPORARILY,
+    "63016": WordKind.BLOCKED,
+    "63024": WordKind.BLOCKED,
 }
 """Error code → word. Hard, so that they suppress the number: 21610 (the recipient said STOP), numbers that are none,
 30005 (unknown or gone) and 30006 (a landline). The phone of 30003 may be off, 30004 and 30007 are a filter's opinion of
-this sender and text, 30008 is anything, 30036 came too late: soft, another provider may be tried. Codes that are not
+this sender and text, 30008 is anything, 30036 came too late, 63016 needs a template of
+WhatsApp, 63024 has no WhatsApp: soft, another provider may be tried. Codes that are not
 here are judged by the status."""
 
 

@@ -66,6 +66,8 @@ REFUSALS: Final[Mapping[int, ErrorRule]] = {
     21608: ErrorRule("recipient_not_verified", about_message=True),
     21606: ErrorRule("sender_not_capable", about_message=True),
     21659: ErrorRule("sender_not_capable", about_message=True),
+    63016: ErrorRule("session_closed", about_message=True),
+    63024: ErrorRule("recipient_without_whatsapp", about_message=True),
     21212: SENDER,
     21401: SENDER,
     21603: SENDER,
@@ -255,6 +257,7 @@ def _build(needs: Needs) -> Twilio:
 
 KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "voice": ("shared.providers.twilio.calls", "TwilioCalls"),
+    "whatsapp": ("shared.providers.twilio.whatsapp", "TwilioWhatsapp"),
 }
 """Channel → module and class of what sends by it. A lane loads the one that it needs; the others are for SMS."""
 PROVIDER: Final = _build
@@ -266,6 +269,7 @@ SECRET: Final = (
     SecretField("messaging_service_sid", "the messaging service that sends instead, MG…", required=False),
     SecretField("api_key", "an API key as SK…:secret, which calls instead of the auth token", required=False),
     SecretField("validity_period", "seconds after which Twilio gives a text up, up to 36000", required=False),
+    SecretField("content_sid", "for WhatsApp: an approved template with one variable, HX…", required=False),
     SecretField("ring_seconds", "seconds that a phone rings, 5 to 600; else 60", required=False),
     SecretField("machine_detection", "for calls: DetectMessageEnd (if empty), Enable, or off", required=False),
     SecretField("webhook_url", "where callbacks come in, if not at the API's address", required=False, feedback=True),
