@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks import cost, counted, latency, rows, starts
+from benchmarks import cost, counted, latency, notices, rows, starts
 from benchmarks.machine import REFERENCE_S, calibrate
 from benchmarks.rows import Row
 
@@ -96,6 +96,7 @@ def main() -> int:
         + counted.fairness()
         + counted.limits()
         + counted.killed()
+        + notices.measure()
     )
     bills, priced = counted.costs()
     found += bills

@@ -33,6 +33,7 @@ STARTS: Final = "import + clients of each function against bare boto3"
 MEMORY: Final = "memory of each function"
 UPLOAD: Final = "1,000,000-row upload: CPU time and peak memory"
 SWEEP: Final = "sweeper at 6 ms a call"
+NOTICES: Final = "records of a notifier, from the upload to their notices"
 EXPORT: Final = "1,000,000-row export: CPU time and peak memory"
 SHORT: Final[Mapping[str, str]] = {
     WRITES: "write units per message of a batch",
@@ -61,6 +62,7 @@ SHORT: Final[Mapping[str, str]] = {
     MEMORY: "memory",
     UPLOAD: "list of 1,000,000 rows",
     SWEEP: "sweeper",
+    NOTICES: "records of a notifier",
     EXPORT: "export of 1,000,000 rows",
 }
 """Metric → its name in the table."""

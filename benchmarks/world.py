@@ -159,6 +159,7 @@ class World:
             contracts.ENV_INGEST_QUEUE_URL: self._lists,
             contracts.ENV_EXPORT_QUEUE_URL: self._feedback,  # nothing here is exported or scheduled
             contracts.ENV_DUE_QUEUE_URL: self._feedback,
+            contracts.ENV_INBOX_QUEUE_URL: self._feedback,
             contracts.ENV_DUE_QUEUE_ARN: "arn:aws:sqs:us-east-1:123456789012:due",
             contracts.ENV_SCHEDULER_ROLE_ARN: "arn:aws:iam::123456789012:role/bench",
             contracts.ENV_API_URL: "https://0123456789.execute-api.us-east-1.amazonaws.com",

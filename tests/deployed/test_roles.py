@@ -30,7 +30,7 @@ InRole = Callable[[str, str], Any]
 KEY: Final = {"pk": {"S": "K#forged"}, "sk": {"S": "KEY"}}
 ENTRY: Final = {"pk": {"S": "A#acc_forged#AUDIT"}, "sk": {"S": "000000000000001#x#key.created"}}
 SET: Final = {"UpdateExpression": "SET forged = :yes", "ExpressionAttributeValues": {":yes": {"BOOL": True}}}
-FOLDERS: Final = ("contents", "uploads", "exports", "archive")
+FOLDERS: Final = ("contents", "uploads", "exports", "inbox", "archive")
 DENIED: Final = ("AccessDenied", "AccessDeniedException")
 STARTS: Final = ("due", "plan", "sweep")
 """What starts jobs: they look at key and sender again, and may stop a job, which is audited."""
@@ -169,6 +169,7 @@ def test_files_are_reached_by_folder_and_deleted_by_no_function(
         "contents": {*senders, "api", "sweep"},
         "uploads": {"api", "ingest"},
         "exports": {"api", "export"},
+        "inbox": {"take"},
         "archive": set(),
     }
     writers = {f: may("s3", "put_object", {"Bucket": files, "Key": f"{f}/forged", "Body": b"x"}) for f in FOLDERS}
@@ -176,6 +177,7 @@ def test_files_are_reached_by_folder_and_deleted_by_no_function(
         "contents": {"api", "sweep"},
         "uploads": {"api", "ingest"},
         "exports": {"export"},
+        "inbox": {"api"},
         "archive": set(),
     }
     for folder in FOLDERS:

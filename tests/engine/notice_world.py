@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shared.domain.campaigns.campaign import Message, StoredTemplate
+from shared.domain.campaigns.variants import Variants
 from shared.domain.notices.notice import Notice
 from shared.domain.notices.notifier import Notifier
 from shared.engine.notices.take import NoticeDesk, NoticeTaker
@@ -28,10 +29,12 @@ class OneTemplate:
     def get(self, template: str, version: int | None = None) -> StoredTemplate | None:
         if self.broken is not None:
             raise self.broken
-        channel = {TEMPLATE: "sms", TEMPLATE.replace("01", "02"): "email"}.get(template)
+        email, rich = TEMPLATE.replace("01", "02"), TEMPLATE.replace("01", "03")
+        channel = {TEMPLATE: "sms", email: "email", rich: "email"}.get(template)
         if channel is None:
             return None
-        return StoredTemplate(template, OWNER.account, "reminder", channel, Message(body="Hi"), 0, 0)
+        variants = Variants(say="Hello") if template == rich else Variants()
+        return StoredTemplate(template, OWNER.account, "reminder", channel, Message(body="Hi"), 0, 0, variants=variants)
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"the intake has no use for {name}")

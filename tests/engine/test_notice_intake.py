@@ -63,6 +63,12 @@ def test_a_template_that_is_no_text_is_not_known(world: NoticeWorld) -> None:
     assert len(world.rejections()) == 4
 
 
+def test_a_mail_s_template_with_a_text_for_calls_is_known(world: NoticeWorld) -> None:
+    world.put(upload(id="a", template_id=TEMPLATE.replace("01", "03")))
+    world.take()
+    assert world.rejections() == []
+
+
 def test_many_rejections_fit_their_transactions(world: NoticeWorld) -> None:
     world.put(*(upload(id=str(i)) for i in range(300)))
     world.put(*(upload(id=str(i), action="x") for i in range(300)))

@@ -186,9 +186,9 @@ class NoticeTaker:
         return RecordReader(hours, notifier.expiry_days, notifier.country, known_template)
 
     def _is_template(self, name: str, notifier: Notifier) -> bool:
-        """Tell whether a notifier's account has a template of that id that is for SMS or voice."""
+        """Tell whether a notifier's account has a template of that id with a text by which notices are delivered."""
         found = self._templates.get(name)
-        return found is not None and found.namespace == notifier.namespace and found.channel in CHANNELS
+        return found is not None and found.namespace == notifier.namespace and any(c in found.texts for c in CHANNELS)
 
     def _now(self) -> int:
         return int(self._clock.now() * 1000)
