@@ -38,6 +38,7 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "id": {"type": "string", "description": "Of the resource: 26 lower-case characters.", "maxLength": 100},
     "upload_id": {"type": "string", "description": "The upload's id, from the call that created it.", "maxLength": 100},
     "message": {"type": "string", "description": "`chunk.index`, as in the log's lines.", "maxLength": 100},
+    "message_id": {"type": "string", "description": "The notifier's own id of a notice.", "maxLength": 200},
     "program": {"type": "string", "description": "A program's name.", "maxLength": 64},
     "range": {
         "type": "string",

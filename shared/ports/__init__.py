@@ -31,7 +31,7 @@ from shared.ports.inboxes import (
     Notices,
 )
 from shared.ports.journal import Journal
-from shared.ports.notices import Notifiers, Programs, UpdateLog
+from shared.ports.notices import Notifiers, Programs, UpdateLog, WaitingNotices
 from shared.ports.providers import (
     POSTED_AT,
     POSTED_TO,
@@ -170,6 +170,7 @@ __all__ = [
     "Unfit",
     "UpdateLog",
     "Uploads",
+    "WaitingNotices",
     "WebhookReader",
     "WebhookReply",
     "Wire",

@@ -117,3 +117,11 @@ class Programs(Protocol):
     def all(self, namespace: str) -> Sequence[Program]:
         """Return the programs of a namespace by name, consistent."""
         ...
+
+
+class WaitingNotices(Protocol):
+    """What waits of a notifier."""
+
+    def any(self, notifier: str) -> bool:
+        """Return whether a payload waits to be taken, or a notice for its next run."""
+        ...

@@ -41,6 +41,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "already_sent": (409, "The list has been sent already."),
     "too_many_lists": (409, "A campaign sends at most 100 lists."),
     "notifier_exists": (409, "The name is taken. A deleted notifier's name is not given again."),
+    "notices_waiting": (409, "Notices of the notifier still wait. Cancel them, or wait until they end."),
     "program_exists": (409, "A program has this name already. Replace it with PUT, or choose another name."),
     "too_many_programs": (409, "An account has at most 100 programs."),
     "too_many_versions": (409, "A template has at most 1,000 versions."),

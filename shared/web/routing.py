@@ -38,8 +38,8 @@ def parameters(path: str) -> list[str]:
 S = TypeVar("S")
 Q = TypeVar("Q", bound=BaseModel)
 B = TypeVar("B", bound=BaseModel)
-GREEDY: Final = frozenset({"address"})
-"""Path parameters that take the rest of the path: an address may contain a slash."""
+GREEDY: Final = frozenset({"address", "message_id"})
+"""Path parameters that take the rest of the path: addresses and ids of notices may have slashes."""
 
 
 _OF_BODIES: Final = frozenset({"malformed_json", "invalid_utf8", "validation_failed"})

@@ -20,9 +20,11 @@ from shared.adapters.dynamo.idempotent_replies import IdempotentReplies
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.notices.inboxes import DynamoInboxes
 from shared.adapters.dynamo.notices.logins import Logins
+from shared.adapters.dynamo.notices.notices import DynamoNotices
 from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
 from shared.adapters.dynamo.notices.programs import DynamoPrograms
 from shared.adapters.dynamo.notices.updates import DynamoUpdates
+from shared.adapters.dynamo.notices.waiting import DynamoWaiting
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
@@ -293,6 +295,8 @@ def build_api(client: Any, clock: FakeClock) -> Api:
             queue=inbox_queue,
             clock=clock,
         ),
+        notices=DynamoNotices(functions, records=records),
+        waiting=DynamoWaiting(functions, records=records),
     )
     services = ApiServices(
         settings=world.settings,

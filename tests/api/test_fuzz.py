@@ -96,6 +96,7 @@ class Things:
             "message": "0.0",
             "name": "clinic",
             "program": "course",
+            "message_id": "A-1",
             "range": "20260901-20260902",
         }
 

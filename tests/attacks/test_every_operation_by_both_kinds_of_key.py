@@ -49,10 +49,10 @@ class Kind(Enum):
 TABLE: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("getHealth", "getOpenapi", "getDocs", "postProviderEvents"), Kind.OPEN),
     **dict.fromkeys(("showUnsubscription", "unsubscribe", "undoUnsubscription"), Kind.OPEN),
-    **dict.fromkeys(("listMessageUpdates", "putMessages"), Kind.NOTIFIER),
+    **dict.fromkeys(("listMessageUpdates", "getMessage", "putMessages"), Kind.NOTIFIER),
     "listCredentials": Kind.SHARED,
     **dict.fromkeys(("createNotifier", "listNotifiers"), Kind.OWN),
-    **dict.fromkeys(("getNotifier", "changeNotifier", "rotateNotifier"), Kind.NAMED),
+    **dict.fromkeys(("getNotifier", "changeNotifier", "rotateNotifier", "deleteNotifier"), Kind.NAMED),
     **dict.fromkeys(("createProgram", "listPrograms"), Kind.OWN),
     **dict.fromkeys(("getProgram", "putProgram", "deleteProgram"), Kind.NAMED),
     **dict.fromkeys(("createBatch", "createCampaign", "createTemplate"), Kind.OWN),

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from functions.api.views import Time, View, moment
 from shared.domain.jobs.states import MessageState, Status
-from shared.engine.reports.message_log import LogLine
+from shared.engine.reports.message_log import Attempt, LogLine
 
 
 class ProviderWord(View):
@@ -49,6 +49,19 @@ class LogPage(View):
     next_cursor: str | None
 
 
+def attempt_view(a: Attempt) -> AttemptView:
+    """Return an attempt as clients see it."""
+    return AttemptView(
+        n=a.n,
+        credential_id=a.credential_id,
+        at=moment(a.at_ms),
+        outcome=a.outcome,
+        code=a.code or None,
+        provider_message_id=a.provider_message_id or None,
+        feedback=[ProviderWord(word=w.word, at=moment(w.at * 1000), code=w.code or None) for w in a.words],
+    )
+
+
 def log_line(line: LogLine) -> LogLineView:
     """Return a log line as clients see it."""
     return LogLineView(
@@ -57,18 +70,7 @@ def log_line(line: LogLine) -> LogLineView:
         state=line.state,
         status=line.status,
         providers=line.providers,
-        attempts=[
-            AttemptView(
-                n=a.n,
-                credential_id=a.credential_id,
-                at=moment(a.at_ms),
-                outcome=a.outcome,
-                code=a.code or None,
-                provider_message_id=a.provider_message_id or None,
-                feedback=[ProviderWord(word=w.word, at=moment(w.at * 1000), code=w.code or None) for w in a.words],
-            )
-            for a in line.attempts
-        ],
+        attempts=[attempt_view(a) for a in line.attempts],
         updated_at=moment(line.updated_at_ms),
         error=line.error,
         may_duplicate=line.may_duplicate,

@@ -1,12 +1,14 @@
-"""Calls of notifiers: the updates of their notices."""
+"""Calls of notifiers: the updates of their notices, and single ones."""
 
 from typing import Any, Final
 
 from functions.api.call import Call
-from functions.api.notices.views import UpdateList
+from functions.api.notices.views import NoticeView, UpdateList, notice_view
 from shared.domain.accounts import Scope
+from shared.domain.notices.notice import NoticeRun
 from shared.domain.notices.notifier import Notifier
 from shared.domain.notices.updates import BadRange, link_range
+from shared.engine.reports.message_log import LogLine
 from shared.web.http import Answer
 from shared.web.problems import Problem
 from shared.web.routing import AnyRoute, Nothing, Route, Scheme
@@ -22,6 +24,21 @@ def updates(call: Call[Nothing, Nothing]) -> Answer:
     return Answer(200, found.body, links)
 
 
+def read(call: Call[Nothing, Nothing]) -> Answer:
+    """Return a notice with its status and the attempts of its latest runs."""
+    who = caller(call)
+    services = call.services
+    uuid = who.notice_id(call.path["message_id"])
+    found = services.notices().notices.read([uuid]).get(uuid)
+    if found is None or found.notifier != who.name or found.gone(int(services.clock.now() * 1000)):
+        raise Problem("not_found")
+    runs: list[tuple[NoticeRun, LogLine | None]] = []
+    for run in found.runs:
+        job = services.records.job(run.job)
+        runs.append((run, services.logs.line(job, 0, run.index) if job is not None else None))
+    return notice_view(found, runs).answer()
+
+
 def caller(call: Call[Any, Any]) -> Notifier:
     """Return the notifier that calls; these routes let in nobody else."""
     if call.notifier is None:
@@ -32,6 +49,21 @@ def caller(call: Call[Any, Any]) -> Notifier:
 _TAG: Final = "Notices"
 
 ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="GET",
+        path="/messages/{message_id}",
+        name="getMessage",
+        tag=_TAG,
+        summary="A notice with its status and attempts",
+        scope=Scope.READ,
+        handler=read,
+        query=Nothing,
+        body=Nothing,
+        answers={200: NoticeView},
+        problems=("not_found",),
+        schemes=(Scheme.BASIC,),
+        status=True,
+    ),
     Route(
         method="GET",
         path="/message_updates/{range}",

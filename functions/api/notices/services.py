@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass
 
+from shared.adapters.dynamo.notices.notices import DynamoNotices
 from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
 from shared.adapters.dynamo.notices.programs import DynamoPrograms
 from shared.adapters.dynamo.notices.updates import DynamoUpdates
+from shared.adapters.dynamo.notices.waiting import DynamoWaiting
 from shared.bootstrap import Deployment
 from shared.engine.notices.notifiers import NotifierDesk
 from shared.engine.notices.take import NoticeDesk
 from shared.engine.notices.updates import UpdateReader
-from shared.ports import Notifiers, Programs
+from shared.ports import Notices, Notifiers, Programs, WaitingNotices
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,9 @@ class NoticeServices:
     intake: NoticeDesk
     """Takes payloads."""
 
+    notices: Notices
+    waiting: WaitingNotices
+
 
 def build(deployment: Deployment) -> NoticeServices:
     """Build the services of a deployment."""
@@ -30,6 +35,8 @@ def build(deployment: Deployment) -> NoticeServices:
     return NoticeServices(
         notifiers=notifiers,
         desk=NotifierDesk(store=notifiers, settings=deployment.settings, clock=deployment.clock),
+        notices=DynamoNotices(deployment.dynamo, records=deployment.records_table),
+        waiting=DynamoWaiting(deployment.dynamo, records=deployment.records_table),
         updates=UpdateReader(
             log=DynamoUpdates(deployment.dynamo, records=deployment.records_table), clock=deployment.clock
         ),

@@ -4,7 +4,10 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, RootModel
 
-from functions.api.views import View
+from functions.api.jobs.log_views import AttemptView, attempt_view
+from functions.api.views import Time, View, at, moment
+from shared.domain.notices.notice import Notice, NoticeRun, Phase
+from shared.engine.reports.message_log import LogLine
 
 
 class UpdateView(View):
@@ -23,6 +26,31 @@ class UpdateView(View):
     )
 
 
+class NoticeRunView(View):
+    """One run of a notice: a message through the engine."""
+
+    delivery_method: str
+    state: str | None = Field(description="Of the message; null once its job has expired.")
+    attempts: list[AttemptView]
+
+
+class NoticeView(View):
+    """A notice with its status and attempts."""
+
+    id: str
+    status: Literal["NEW", "TEMP_FAIL", "SUCCESS", "PERM_FAIL", "CANCELED"]
+    waiting: bool = Field(description="It waits for its next run.")
+    error: str | None
+    message: str | None
+    template_id: str
+    delivery_method: str
+    created_at: Time
+    next_attempt_at: Time | None = Field(description="Earliest time of its next run; null if none is planned.")
+    expires_at: Time = Field(description="Nothing is sent from this time on.")
+    updated_at: Time | None = Field(description="Of its last update; null if it has none.")
+    runs: list[NoticeRunView] = Field(description="Its latest runs, oldest first.")
+
+
 class UpdateList(RootModel[list[UpdateView]]):
     """Updates in the order of `updated_at`."""
 
@@ -33,3 +61,29 @@ class ReceivedPayload(View):
     """A payload that is stored. Payloads are processed in the order of their answers."""
 
     received: int = Field(description="Records of the payload.")
+
+
+def notice_view(x: Notice, runs: list[tuple[NoticeRun, LogLine | None]]) -> NoticeView:
+    """Return a notice as its notifier sees it."""
+    waits = x.phase is Phase.WAITING
+    return NoticeView(
+        id=x.id,
+        status=x.status.value,
+        waiting=waits,
+        error=x.error or None,
+        message=x.message or None,
+        template_id=x.data.template,
+        delivery_method=x.data.method.value,
+        created_at=moment(x.created_at),
+        next_attempt_at=at(x.next_at) if waits else None,
+        expires_at=moment(x.expires_at),
+        updated_at=at(x.stamp),
+        runs=[
+            NoticeRunView(
+                delivery_method=run.method.value,
+                state=line.state if line else None,
+                attempts=[attempt_view(a) for a in line.attempts] if line else [],
+            )
+            for run, line in runs
+        ],
+    )

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from functions.api.call import Call
+from functions.api.campaigns.views import Deleted
 from functions.api.declined import accepted
 from functions.api.notifiers.requests import NewNotifier, NotifierChange, NotifierSettings, Rotation
 from functions.api.notifiers.views import NotifierLogin, NotifierPage, NotifierView, login_view, notifier_view
@@ -58,6 +59,13 @@ def rotate(call: Call[Nothing, Rotation]) -> Answer:
     until = int(call.services.clock.now() * 1000) + call.body.overlap_hours * HOUR_MS
     made = accepted(call.services.notices().desk.rotate(found, until=until, by=call.key.id))
     return login_view(made.notifier, _contact(call, found), made.password).answer()
+
+
+def delete(call: Call[Nothing, Nothing]) -> Answer:
+    """Delete a notifier for which nothing waits."""
+    services = call.services.notices()
+    accepted(services.desk.delete(owned(call), services.waiting, by=call.key.id))
+    return Deleted(deleted=True).answer()
 
 
 def owned(call: Call[Any, Any]) -> Notifier:
@@ -159,5 +167,19 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         body=Rotation,
         answers={200: NotifierLogin},
         problems=("not_found",),
+    ),
+    Route(
+        method="DELETE",
+        path="/notifiers/{name}",
+        name="deleteNotifier",
+        tag=_TAG,
+        summary="Delete a notifier",
+        description="Disable it first, so that it uploads nothing more. Its name is not given again.",
+        scope=Scope.ADMIN,
+        handler=delete,
+        query=Nothing,
+        body=Nothing,
+        answers={200: Deleted},
+        problems=("not_found", "notices_waiting"),
     ),
 )

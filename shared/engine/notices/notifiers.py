@@ -21,7 +21,7 @@ from shared.domain.notices.notifier import (
 )
 from shared.domain.recipients.phones import PhoneReader
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
-from shared.ports import Clock, Notifiers, Retriable
+from shared.ports import Clock, Notifiers, Retriable, WaitingNotices
 
 TRIES: Final = 5
 """Changes that others make meanwhile."""
@@ -127,6 +127,19 @@ class NotifierDesk:
         """
         act = Act.NOTIFIER_DISABLED if disabled else Act.NOTIFIER_ENABLED
         return self._change(found, lambda old: replace(old, disabled=disabled), act, by)
+
+    @as_value
+    def delete(self, found: Notifier, waiting: WaitingNotices, *, by: str) -> Notifier:
+        """Delete a notifier for which nothing waits. Its name stays taken, and its updates expire.
+
+        Args:
+            found: as read.
+            waiting: the notices that wait.
+            by: the actor.
+        """
+        if waiting.any(found.name):
+            raise Decline("notices_waiting")
+        return self._change(found, lambda old: replace(old, deleted=True, passwords=()), Act.NOTIFIER_DELETED, by)
 
     @as_value
     def rotate(self, found: Notifier, *, until: int, by: str) -> NewLogin:

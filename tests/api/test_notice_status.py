@@ -1,0 +1,82 @@
+"""Single notices by HTTP, and notifiers that have some."""
+
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import pytest
+
+from shared.domain.notices.notice import (
+    DeliveryMethod,
+    Notice,
+    NoticeChange,
+    NoticeData,
+    NoticeRun,
+    NoticeStatus,
+    Phase,
+)
+from tests.api.conftest import Api
+from tests.fakes.clock import FakeClock
+
+DATA = NoticeData("Ann", "+61491570156", "t" * 26, DeliveryMethod.SMS, date(2026, 9, 22), date(2026, 9, 29))
+
+
+@pytest.fixture
+def login(api: Api) -> tuple[str, str]:
+    return api.notifier()
+
+
+def store(api: Api, clock: FakeClock, name: str = "A/1", **changes: Any) -> Notice:
+    services = api.services.notices()
+    notifier = services.notifiers.get("clinic")
+    assert notifier is not None
+    uuid = notifier.notice_id(name)
+    bare = Notice(uuid, "clinic", api.account, name, DATA, clock.ms, clock.ms + 1000, clock.ms + 9000)
+    made = replace(bare, **changes)
+    assert services.notices.write(None, NoticeChange(made))
+    return made
+
+
+def test_a_notifier_reads_its_notice(api: Api, clock: FakeClock, login: tuple[str, str]) -> None:
+    store(api, clock, status=NoticeStatus.TEMP_FAIL, error="TEMP_DELIVERY_FAIL", stamp=clock.ms)
+    got = api.basic("GET", "/messages/A/1", login).json
+    assert (got["id"], got["status"], got["waiting"], got["error"]) == ("A/1", "TEMP_FAIL", True, "TEMP_DELIVERY_FAIL")
+    assert (got["delivery_method"], got["runs"]) == ("SMS", [])
+    assert got["next_attempt_at"] == "2026-09-21T14:13:21.000Z"
+    assert api.call("GET", "/notifiers/clinic").json["last_status_at"] is not None
+
+
+def test_a_notice_shows_the_attempts_of_its_runs(api: Api, clock: FakeClock, login: tuple[str, str]) -> None:
+    job = api.logged(["ann@example.org"])
+    runs = tuple(NoticeRun(x, 0, 1, DeliveryMethod.SMS) for x in ("0" * 26, job))
+    store(api, clock, "A-2", phase=Phase.ENDED, next_at=0, status=NoticeStatus.SUCCESS, runs=runs, ttl=clock.ms)
+    got = api.basic("GET", "/messages/A-2", login).json
+    assert [(x["state"], len(x["attempts"])) for x in got["runs"]] == [(None, 0), ("sent", 1)]
+    assert (got["waiting"], got["next_attempt_at"]) == (False, None)
+
+
+def test_another_notifier_s_notice_and_one_past_its_time_are_not_there(
+    api: Api, clock: FakeClock, login: tuple[str, str]
+) -> None:
+    store(api, clock)
+    store(api, clock, "old", phase=Phase.ENDED, next_at=0, ttl=clock.ms // 1000 - 1)
+    other = api.notifier("other")
+    assert api.basic("GET", "/messages/A/1", other).code == "not_found"
+    for name in ("old", "none", "x" * 300):
+        assert api.basic("GET", f"/messages/{name}", login).code == "not_found"
+    assert api.call("GET", "/messages/A/1").status == 401
+
+
+def test_a_notifier_is_deleted_once_nothing_waits(api: Api, clock: FakeClock, login: tuple[str, str]) -> None:
+    waiting = store(api, clock)
+    got = api.call("DELETE", "/notifiers/clinic")
+    assert (got.status, got.code) == (409, "notices_waiting")
+    ended = replace(waiting, phase=Phase.ENDED, status=NoticeStatus.CANCELED, next_at=0, ttl=clock.ms, version=2)
+    assert api.services.notices().notices.write(waiting, NoticeChange(ended))
+    assert api.call("DELETE", "/notifiers/clinic").json == {"deleted": True}
+    assert api.call("GET", "/notifiers/clinic").code == "not_found"
+    assert api.call("GET", "/notifiers").json["items"] == []
+    body = {"name": "clinic", "timezone": "UTC"}
+    assert api.call("POST", "/notifiers", body, key=api.other()).code == "notifier_exists"
+    clock.advance(60)
+    assert api.basic("GET", "/messages/A/1", login).status == 401
