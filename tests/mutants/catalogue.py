@@ -7,6 +7,7 @@ from tests.mutants.campaigns import CAMPAIGNS
 from tests.mutants.lists import LISTS
 from tests.mutants.losses import LOSSES
 from tests.mutants.mutant import Mutant
+from tests.mutants.notifiers import NOTIFIERS
 from tests.mutants.once import ONCE
 from tests.mutants.operators import OPERATORS
 from tests.mutants.providers import PROVIDERS
@@ -29,6 +30,7 @@ MUTANTS: Final = (
     ),
     *ONCE,
     *LOSSES,
+    *NOTIFIERS,
     # 4: stop means stop
     Mutant(
         "the bounce guard counts from ten, not from more",
