@@ -62,6 +62,7 @@ def erase(
         note(Act.ERASING, [EVERYONE])
         accounts = [x.id for x in found.accounts(around.clock).list_accounts()]
         eraser.lists(accounts)
+        eraser.notices(accounts, int(around.clock.now() * 1000))
         with meter("reading", terminal=around.terminal, quiet=json) as shown:
             read = 0
 

@@ -1,12 +1,15 @@
 """What an uploaded record does to a notice, as a pure function. Source: docs/adr/0111, and the model `tests/model`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from shared.domain.notices.codes import SAYS, Rejection
 from shared.domain.notices.notice import Kept, Notice, NoticeChange, NoticeData, NoticeDraft, NoticeStatus, Phase, Verb
 from shared.domain.notices.records import NoticeAction, RejectedRecord
 from shared.domain.notices.times import Hours, first_attempt
 from shared.domain.notices.updates import UpdateEntry
+
+ERASED_MESSAGE: Final = "The person's data were erased."
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,20 @@ def rejected(stored: Notice | None, asked: RejectedRecord, owner: NoticeOwner, n
         now: Unix milliseconds.
     """
     return _reject(None if stored is None or stored.gone(now) else stored, asked, owner, now)
+
+
+def erased(notice: Notice, now: int) -> NoticeChange:
+    """Return a notice without its person's data; one that has not ended is cancelled.
+
+    Args:
+        notice: as read.
+        now: Unix milliseconds.
+    """
+    draft = NoticeDraft(notice, now)
+    draft.set(data=replace(notice.data, first_name="", phone=""), kept=None, tries=0)
+    if notice.phase is not Phase.ENDED:
+        draft.end(NoticeStatus.CANCELED, "", ERASED_MESSAGE)
+    return draft.changed()
 
 
 def carry(draft: NoticeDraft, kept: Kept, hours: Hours) -> None:

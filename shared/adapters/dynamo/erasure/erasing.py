@@ -16,6 +16,7 @@ from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import number, s
+from shared.adapters.dynamo.erasure.notices import erase_notices
 from shared.adapters.dynamo.jobs import contents
 from shared.adapters.s3 import versions
 from shared.adapters.s3.archive_eraser import Archived
@@ -115,6 +116,11 @@ class Eraser:
                 self._note(kind, owners[name])
                 if not self._dry:
                     self._hash(name, item, digest, reach)
+
+    def notices(self, accounts: list[str], now: int) -> None:
+        """Blank notices to the number, and cancel those that have not ended. `now`: Unix milliseconds."""
+        for account in erase_notices(self._db, self._table, accounts, self._key, now=now, dry=self._dry):
+            self._note("notices blanked", account)
 
     def _hash(self, name: str, item: Item, digest: str, reach: Reach) -> None:
         update = {
