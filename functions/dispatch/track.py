@@ -7,7 +7,9 @@ from functions.dispatch import services
 from functions.dispatch.services import Answer
 from functions.early import early
 from shared.adapters import logs, metrics
+from shared.bootstrap import Deployment
 from shared.contracts import Settings, Word, dump_feedback, load_feedback
+from shared.engine.outcome.inbound import from_number, heed
 from shared.engine.outcome.track import LATER, Tracked
 from shared.metrics import Metric, Service
 from shared.ports import BadEvents
@@ -35,8 +37,9 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     messages, failed = _messages(d.settings, event["Records"])
     joined = foreign = later = 0
     for credential, posts in messages.items():
-        words = [word for _, some in posts for word in some]
+        words = [word for _, some in posts for word in some if not from_number(word)]
         try:
+            _heed(d, credential, [word for _, some in posts for word in some if from_number(word)])
             tracked = d.tracker.join_all(credential, words, deadline=deadline)
             if tracked.later:
                 d.feedback.send([dump_feedback(credential, list(tracked.later))], delay=LATER)
@@ -49,6 +52,14 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
         joined, foreign, later = joined + tracked.joined, foreign + tracked.foreign, later + len(tracked.later)
     logger.info("tracked", joined=joined, foreign=foreign, later=later, failed=len(failed))
     return {"batchItemFailures": [{"itemIdentifier": message} for message in failed]}
+
+
+def _heed(d: Deployment, credential: str, words: Sequence[Word]) -> None:
+    """Heed what numbers wrote to a credential; one that is declared no more has no lists."""
+    about = next((c for c in d.settings.credentials if c.id == credential), None)
+    if words and about is not None:
+        heeded = heed(d.records, about, words, int(d.clock.now() * 1000))
+        logger.info("heeded", credential=credential, numbers=heeded)
 
 
 def _tell(settings: Settings, credential: str, tracked: Tracked) -> None:

@@ -14,6 +14,7 @@ from functions.webhooks.services import MAX_MESSAGE_BYTES, Services
 from shared.contracts import Credential, Settings, Word, dump_feedback
 from shared.domain.ids import Ref
 from shared.domain.jobs.states import Cell
+from shared.domain.recipients.suppressions import Reach
 from shared.engine.outcome.track import Tracked
 from shared.ports import Retriable
 from shared.providers import registry
@@ -53,6 +54,7 @@ class Deployed:
     tracker: Tracker = field(default_factory=Tracker)
     clock: FakeClock = field(default_factory=FakeClock)
     tap: Tap = field(default_factory=Tap)
+    records: Any = None
 
     @property
     def feedback(self) -> FakeQueue:
@@ -172,3 +174,15 @@ def test_words_to_be_looked_at_again_are_left_if_the_queue_does_not_take_them(de
     assert deployed.tap.calls == ["queue.send"]
     deployed.tap.arm(0, error=lambda: Retriable("busy"))
     assert run(dump_feedback("main", [OURS])) == ["0"]
+
+
+@pytest.mark.promise(11)
+def test_a_number_s_stop_changes_the_lists_of_its_credential_alone(deployed: Deployed) -> None:
+    world = World(credential("one", 10))
+    texts = Credential("texts", "twilio", "sms", 1, accounts=("acc_clinic",))
+    deployed.records = world.records
+    deployed.settings = Settings("dev", (texts,), {})
+    stop = Word("+14155550100", "stopped", 100)
+    assert run(dump_feedback("texts", [stop, OURS]), dump_feedback("gone", [stop])) == []
+    assert deployed.tracker.tracked[0] == ("texts", [OURS])
+    assert world.records.suppressed("acc_clinic", ["+14155550100"], (Reach.SMS,)) == {"+14155550100": Reach.SMS}

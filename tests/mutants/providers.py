@@ -9,6 +9,22 @@ SENDGRID: Final = "shared/providers/sendgrid/send.py"
 
 PROVIDERS: Final = (
     Mutant(
+        "a recipient's START takes back what the owner suppressed",
+        11,
+        "shared/engine/outcome/inbound.py",
+        "records.allow(account, number, reach=reach, reason=STOPPED)",
+        "records.allow(account, number, reach=reach)",
+        "tests/engine/test_inbound.py::test_a_start_takes_back_no_suppression_of_the_owner",
+    ),
+    Mutant(
+        "a text may leave the words that a call says",
+        9,
+        "shared/providers/twilio/twiml.py",
+        "return escape(_clean(text))",
+        "return _clean(text)",
+        "tests/providers/test_twilio_calls.py::test_a_message_cannot_leave_the_words_that_are_said",
+    ),
+    Mutant(
         "who has left at a provider comes back from our own list as well",
         11,
         "shared/engine/outcome/track.py",

@@ -119,6 +119,10 @@ class TwilioWebhooks:
         at = int(text) if digits(text := headers.get(POSTED_AT, "")) else 0
         if "CallSid" in fields and "MessageSid" not in fields:
             return self._call(ref, fields, headers, at)
+        if fields.get("SmsStatus") == "received" and "MessageStatus" not in fields:
+            from shared.providers.twilio.inbound import wishes  # noqa: PLC0415 - most posts are about our own texts
+
+            return wishes(fields, at)
         sid, status = fields.get("MessageSid", ""), fields.get("MessageStatus", "")
         if not sid or not status:
             raise BadEvents("no_status")

@@ -1,0 +1,54 @@
+"""STOP and START of numbers change the lists of the credential's own accounts."""
+
+import pytest
+
+from shared.contracts import Credential, Word
+from shared.domain.recipients.suppressions import Reach
+from shared.engine.outcome.inbound import from_number, heed
+from tests.fakes.world import ACCOUNT, World, credential
+
+NUMBER = "+14155550100"
+
+
+@pytest.fixture
+def world() -> World:
+    return World(credential("one", 10))
+
+
+def lists(world: World, account: str = ACCOUNT) -> set[Reach]:
+    return {r for r in Reach if world.records.suppressed(account, [NUMBER], (r,))}
+
+
+def wish(kind: str, at: int = 100) -> Word:
+    return Word(NUMBER, kind, at)
+
+
+@pytest.mark.promise(11)
+@pytest.mark.parametrize("channel", ["sms", "whatsapp"])
+def test_a_stop_is_heeded_for_each_account_of_the_credential(world: World, channel: str) -> None:
+    texts = Credential("texts", "twilio", channel, 1, accounts=(ACCOUNT, "acc_other"))
+    assert heed(world.records, texts, [wish("stopped")], world.clock.ms) == 1
+    assert lists(world) == lists(world, "acc_other") == {Reach(channel)}
+    assert heed(world.records, texts, [wish("started", 300), wish("stopped", 200)], world.clock.ms) == 1
+    assert lists(world) == lists(world, "acc_other") == set()
+
+
+def test_a_start_takes_back_no_suppression_of_the_owner(world: World) -> None:
+    texts = Credential("texts", "twilio", "sms", 1, accounts=(ACCOUNT,))
+    world.records.suppress(ACCOUNT, NUMBER, "manual", world.clock.ms, reach=Reach.SMS)
+    heed(world.records, texts, [wish("started")], world.clock.ms)
+    assert lists(world) == {Reach.SMS}
+
+
+@pytest.mark.parametrize(("channel", "accounts"), [("sms", ("*",)), ("email", (ACCOUNT,))])
+def test_nothing_is_changed_where_nobody_is_known(world: World, channel: str, accounts: tuple[str, ...]) -> None:
+    about = Credential("texts", "twilio", channel, 1, accounts=accounts)
+    assert heed(world.records, about, [wish("stopped")], world.clock.ms) == 0
+    assert lists(world) == set()
+
+
+def test_only_a_number_s_wish_is_one() -> None:
+    assert from_number(wish("stopped"))
+    assert from_number(wish("started"))
+    assert not from_number(wish("delivered"))
+    assert not from_number(Word("0123456789abcdefghjkmnpqrs-0-0-1", "stopped", 1))

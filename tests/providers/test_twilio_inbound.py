@@ -1,0 +1,44 @@
+"""Texts that recipients write: STOP and START are wishes, anything else is not."""
+
+from urllib.parse import urlencode
+
+import pytest
+
+from shared.contracts import Word
+from shared.ports import POSTED_AT, POSTED_TO, Reading
+from shared.providers.twilio.events import TwilioWebhooks
+from shared.providers.twilio.inbound import SILENCE
+
+NOW = 1_790_000_000
+SID = "SM" + "0a" * 16
+
+
+def read(body: str, sender: str = "+14155550100", **more: str) -> Reading:
+    fields = {"MessageSid": SID, "SmsStatus": "received", "From": sender, "To": "+15005550006", "Body": body, **more}
+    headers = {POSTED_TO: "https://api.example/webhooks/twilio/main", POSTED_AT: str(NOW)}
+    return TwilioWebhooks().words(headers, urlencode(fields).encode())
+
+
+@pytest.mark.promise(11)
+@pytest.mark.parametrize(
+    ("body", "more", "word"),
+    [
+        *((x, {}, "stopped") for x in ("STOP", " stop\n", "Unsubscribe", "QUIT", "optout", "revoke")),
+        *((x, {}, "started") for x in ("START", "yes", "unstop ")),
+        ("Arrêt", {"OptOutType": "STOP"}, "stopped"),
+        ("oui", {"OptOutType": "START"}, "started"),
+    ],
+)
+def test_a_keyword_is_a_wish_of_the_number(body: str, more: dict[str, str], word: str) -> None:
+    assert read(body, **more) == Reading(1, [Word("+14155550100", word, NOW, SID)], SILENCE)
+    assert read(body, "whatsapp:+14155550100", **more).words == [Word("+14155550100", word, NOW, SID)]
+
+
+@pytest.mark.parametrize("body", ["", "HELP", "please stop", "STOP!", "I said stop it"])
+def test_any_other_text_changes_nothing(body: str) -> None:
+    assert read(body) == Reading(1, [], SILENCE)
+
+
+@pytest.mark.parametrize("sender", ["", "12345", "ann@example.com", "sip:+14155550100", "+1415555010x"])
+def test_what_no_number_wrote_changes_nothing(sender: str) -> None:
+    assert read("STOP", sender) == Reading(1, [], SILENCE)
