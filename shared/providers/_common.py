@@ -168,7 +168,13 @@ SMTPUTF8: Final = Rejected("smtputf8_not_supported", permanent=False, about_mess
 
 
 def check_age(at: float, now: float, *, most: float, ahead: float = MAX_AHEAD) -> None:
-    """Check the time of a post. All in seconds; `at` and `now`: Unix.
+    """Check the time of a post.
+
+    Args:
+        at: Unix seconds of the post.
+        now: Unix seconds.
+        most: how many seconds old it may be.
+        ahead: how many seconds ahead of `now` it may be.
 
     Raises:
         BadSignature: `too_old` or `too_new`.

@@ -11,7 +11,7 @@ import base64
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import getaddresses
 from pathlib import Path
@@ -246,19 +246,7 @@ def _taken(
     (sender,) = _addresses(mail, "From") or ("",)
     if sender.rpartition("@")[2].startswith("unknown."):
         raise Wrong(400, f"The 'From' address you supplied ({mail['From']}) is not a Sender Signature on your account.")
-    people = {role: _addresses(mail, role.capitalize()) for role in ("to", "cc", "bcc")}
-    _addresses(mail, "ReplyTo")
-    everybody = [address for some in people.values() for address in some]
-    if len(everybody) > MAX_PEOPLE:
-        raise Wrong(300, "Too many recipients: at most 50 in To, Cc and Bcc together.")
-    inactive = [address for address in everybody if address.partition("@")[0] == "inactive"]
-    if len(inactive) == len(everybody):
-        raise Wrong(
-            406,
-            "You tried to send to recipient(s) that have been marked as inactive. Found inactive addresses: "
-            f"{', '.join(inactive)}. Inactive recipients are ones that have generated a hard bounce, a spam complaint, "
-            "or a manual suppression.",
-        )
+    people, inactive = _people(mail)
     metadata = _metadata(mail.get("Metadata") or {})
     headers = {h["Name"]: h["Value"] for h in _objects(mail, "Headers", "Name", "Value")}
     files = tuple(a["Name"] for a in _objects(mail, "Attachments", "Name", "Content", "ContentType"))
@@ -284,6 +272,24 @@ def _taken(
     text = "OK" if not inactive else f"Message OK, but will not deliver to these inactive addresses: {inactive[0]}."
     at = _iso(context.at)
     return {"To": mail["To"], "SubmittedAt": at, "MessageID": name, "ErrorCode": 0, "Message": text}, messages
+
+
+def _people(mail: Mapping[str, Any]) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the addresses by role, and those of them that are inactive; raise `Wrong` if all are, or too many."""
+    people = {role: _addresses(mail, role.capitalize()) for role in ("to", "cc", "bcc")}
+    _addresses(mail, "ReplyTo")
+    everybody = [address for some in people.values() for address in some]
+    if len(everybody) > MAX_PEOPLE:
+        raise Wrong(300, "Too many recipients: at most 50 in To, Cc and Bcc together.")
+    inactive = [address for address in everybody if address.partition("@")[0] == "inactive"]
+    if len(inactive) == len(everybody):
+        raise Wrong(
+            406,
+            "You tried to send to recipient(s) that have been marked as inactive. Found inactive addresses: "
+            f"{', '.join(inactive)}. Inactive recipients are ones that have generated a hard bounce, a spam complaint, "
+            "or a manual suppression.",
+        )
+    return people, inactive
 
 
 def _check(mail: Mapping[str, Any]) -> None:
@@ -338,12 +344,7 @@ def _search(request: Request, context: Context) -> dict[str, Any]:
     """Answer a search: by the documented filters, of which one may be about metadata."""
     query = dict(parse_qsl(request.query.decode("latin-1"), keep_blank_values=True))
     by = [name for name in query if name.startswith("metadata_")]
-    unknown = query.keys() - FILTERS - set(by)
-    count, offset = query.get("count", ""), query.get("offset", "")
-    if unknown or len(by) > 1 or not count.isdecimal() or not offset.isdecimal():
-        raise Wrong(300, "The query is not documented.")
-    if not 0 < int(count) <= MAX_COUNT or int(count) + int(offset) > MAX_PAGES:
-        raise Wrong(300, "count is at most 500, and count and offset together at most 10,000.")
+    offset, count = _page(query, by)
     lines = context.accepted.to([query["recipient"]]) if "recipient" in query else context.accepted.all()
     found = [
         line
@@ -352,8 +353,18 @@ def _search(request: Request, context: Context) -> dict[str, Any]:
         and line["role"] == "to"
         and all(name == f"metadata_{REF}" and line["ref"] == query[name] for name in by)
     ]
-    page = found[int(offset) : int(offset) + int(count)]
-    return {"TotalCount": len(found), "Messages": [_listed(line) for line in page]}
+    return {"TotalCount": len(found), "Messages": [_listed(line) for line in found[offset : offset + count]]}
+
+
+def _page(query: Mapping[str, str], by: Sequence[str]) -> tuple[int, int]:
+    """Return offset and count of a search whose filters are in order; `by`: those about metadata; raise `Wrong`."""
+    unknown = query.keys() - FILTERS - set(by)
+    count, offset = query.get("count", ""), query.get("offset", "")
+    if unknown or len(by) > 1 or not count.isdecimal() or not offset.isdecimal():
+        raise Wrong(300, "The query is not documented.")
+    if not 0 < int(count) <= MAX_COUNT or int(count) + int(offset) > MAX_PAGES:
+        raise Wrong(300, "count is at most 500, and count and offset together at most 10,000.")
+    return int(offset), int(count)
 
 
 def _listed(line: Mapping[str, Any]) -> dict[str, Any]:

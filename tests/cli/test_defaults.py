@@ -60,6 +60,10 @@ class Case:
         self.upload = self.api.listed(name)
         return name
 
+    def notifier(self) -> str:
+        name, _ = self.api.notifier()
+        return name
+
     @staticmethod
     def there(_name: str) -> tuple[str, ...]:
         """Return no words: that it is there is all that the command needs."""
@@ -134,6 +138,11 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("rate", "list"): lambda _: (),
     ("queue", "list"): lambda _: (),
     ("logs",): lambda _: (),
+    ("notifier", "create"): lambda c: ("ward", "--account", c.account, "--timezone", "Australia/Sydney"),
+    ("notifier", "rotate"): lambda c: (c.notifier(),),
+    ("notifier", "list"): lambda c: c.there(c.notifier()),
+    ("notifier", "disable"): lambda c: (c.notifier(),),
+    ("notifier", "enable"): lambda c: (c.notifier(),),
 }
 """Command → what it is given: its required arguments, and what names the one thing that it is about."""
 FINDS_FAULTS: Final = {("doctor",)}

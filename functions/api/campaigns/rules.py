@@ -92,7 +92,13 @@ def message_of(call: Call[Any, Any], channel: str, given: Saying, prefix: str = 
 
 
 def variants_of(call: Call[Any, Any], channel: str, given: NoticeSaying) -> Variants:
-    """Return what a stored template says by other channels; Problem if it is not accepted."""
+    """Return what a stored template says by other channels; Problem if it is not accepted.
+
+    Args:
+        call: the request.
+        channel: the template's own channel.
+        given: the request's fields with texts for other channels.
+    """
     voice = given.voice
     speech = None
     if voice is not None:

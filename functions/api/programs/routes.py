@@ -99,16 +99,21 @@ def _steps(call: Call[Any, Any]) -> tuple[ProgramStep, ...]:
     for i, step in enumerate(call.body.steps):
         name = step.template_id
         if name not in methods:
-            try:
-                methods[name] = {METHODS[x] for x in owned_template(call, name).texts if x in METHODS}
-            except Problem:
-                raise invalid(f"steps.{i}.template_id", "There is no such template.") from None
+            methods[name] = _methods(call, name, i)
         if not methods[name] or (step.delivery_method and step.delivery_method not in methods[name]):
             raise invalid(f"steps.{i}.template_id", "The template has no text for this delivery method.")
     return tuple(
         ProgramStep(x.template_id, x.offset_days, x.preferred_time or "", x.delivery_method or "")
         for x in call.body.steps
     )
+
+
+def _methods(call: Call[Any, Any], name: str, i: int) -> set[str]:
+    """Return the delivery methods that step `i`'s template has texts for."""
+    try:
+        return {METHODS[x] for x in owned_template(call, name).texts if x in METHODS}
+    except Problem:
+        raise invalid(f"steps.{i}.template_id", "There is no such template.") from None
 
 
 def _event(call: Call[Any, Any], program: Program, act: Act) -> Event:

@@ -32,7 +32,13 @@ def names_id(ledger: Ledger, ref: Ref) -> bool:
 
 
 def may_retry(job: Job, ledger: Ledger, said: Said) -> bool:
-    """Tell whether a message may be tried again after a word about its last attempt: by policy, or as it was absent."""
+    """Tell whether a message may be tried again after a word about its last attempt: by policy, or as it was absent.
+
+    Args:
+        job: the message's job.
+        ledger: the ledger of its chunk.
+        said: reference, kind and time of the word.
+    """
     ref, kind, _ = said
     if kind is not WordKind.ABSENT and kind.value not in job.policy.retry_on:
         return False
@@ -49,7 +55,14 @@ def is_early(ledger: Ledger, said: Said) -> bool:
 
 
 def is_overdue(job: Job, ref: Ref, word: Word, begun: Mapping[tuple[int, int], int]) -> bool:
-    """Tell whether a message has been deferred for as long as its job allows. `begun`: as `begun_at` returns it."""
+    """Tell whether a message has been deferred for as long as its job allows.
+
+    Args:
+        job: the message's job.
+        ref: the attempt that was deferred.
+        word: the provider's word that it is deferred.
+        begun: (recipient, attempt) → Unix seconds, as `begun_at` returns it.
+    """
     return word.at - begun.get((ref.index, ref.attempt), word.at) >= job.policy.deferred_after
 
 

@@ -160,13 +160,24 @@ class AwsSms:
         self._signer = Signer(self._url, region=region, service=SERVICE, content_type=CONTENT_TYPE, target=target)
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
-        """See `steps`."""
+        """Call the provider once, see `steps`. Result: see `ports.Provider`.
+
+        Args:
+            content: what to send.
+            targets: one recipient.
+            deadline: Unix seconds by which the answer must have come.
+        """
         return perform(self._http, self.steps(content, targets, deadline=deadline))
 
     def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
         """Send one SMS, or make one call, of the content's text; the rest of the content is not sent.
 
-        Arguments and result: see `ports.Provider`.
+        Result: see `ports.Provider`.
+
+        Args:
+            content: what to send.
+            targets: one recipient.
+            deadline: Unix seconds by which the answer must have come.
         """
         (target,) = targets
         keys = self._keys()

@@ -37,15 +37,16 @@ def notice_item(x: Notice) -> Item:
         "status": s(x.status.value),
         "version": n(x.version),
     }
-    for name in ("next_at", "tries", "stamp", "ttl"):
-        if getattr(x, name):
-            out[name] = n(getattr(x, name))
+    out |= {name: n(value) for name in ("next_at", "tries", "stamp", "ttl") if (value := getattr(x, name))}
+    out |= {name: s(value) for name in ("error", "message") if (value := getattr(x, name))}
     if x.gen != 1:
         out["gen"] = n(x.gen)
-    if x.error:
-        out["error"] = s(x.error)
-    if x.message:
-        out["message"] = s(x.message)
+    return {**out, **_runs(x), **_due(x)}
+
+
+def _runs(x: Notice) -> Item:
+    """Return the attributes of a notice's runs, and of the verb that waits for one of them."""
+    out: Item = {}
     if x.runs:
         out["runs"] = s(_dumps([_run(r) for r in x.runs]))
     if x.run is not None:
@@ -53,10 +54,14 @@ def notice_item(x: Notice) -> Item:
     if x.kept is not None:
         data = None if x.kept.data is None else _data(x.kept.data)
         out["kept"] = s(_dumps([x.kept.verb.value, x.kept.sent, data]))
-    if x.due is not None:
-        out["open_pk"] = s(keys.due_slot(keys.shard_of(x.notifier)))
-        out["open_sk"] = s(every.aged(x.due, x.uuid))
     return out
+
+
+def _due(x: Notice) -> Item:
+    """Return the attributes that place a notice in the index of what is due; none if nothing is."""
+    if x.due is None:
+        return {}
+    return {"open_pk": s(keys.due_slot(keys.shard_of(x.notifier))), "open_sk": s(every.aged(x.due, x.uuid))}
 
 
 def notice(item: Mapping[str, Any]) -> Notice:
