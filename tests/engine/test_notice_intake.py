@@ -10,6 +10,7 @@ from shared.contracts import inbox as hint
 from shared.domain.notices.codes import Rejection
 from shared.domain.notices.inbox import InboxState
 from shared.domain.notices.notice import Notice, NoticeChange, NoticeStatus, Phase
+from shared.engine.notices.take import WaitingInboxes
 from shared.ports import InboxStep, Retriable
 from tests.domain.notices.examples import DATA
 from tests.engine.notice_world import NOTIFIER, TEMPLATE, NoticeWorld, payloads, upload
@@ -37,10 +38,27 @@ def test_a_lost_hint_does_not_fail_the_upload(world: NoticeWorld) -> None:
     assert list(world.inboxes.waiting(world.clock.ms, 0)) == [NOTIFIER.name]
 
 
+def test_an_inbox_whose_hint_was_lost_is_pointed_to_after_a_minute(world: NoticeWorld) -> None:
+    world.put(upload(id="a"))
+    world.queue.lose()
+    walk = WaitingInboxes(world.inboxes, world.queue, world.clock).walk
+    assert list(walk()) == []
+    world.clock.advance(60)
+    for _, point in walk():
+        point()
+    assert [x.body for x in world.queue.waiting] == [hint(NOTIFIER.name)]
+    world.take()
+    assert list(walk()) == []
+
+
 def test_the_same_id_twice_in_a_payload_is_taken_in_order(world: NoticeWorld) -> None:
-    world.put(upload(id="a"), upload(id="a", action="UPDATE", first_name="Grace"), upload(id="a", action="CANCEL"))
-    assert world.take() == 3
+    update = upload(id="a", action="UPDATE", first_name="Grace")
+    world.put(
+        upload(id="a"), upload(id="b"), update, upload(id="c", first_name="Mary"), upload(id="a", action="CANCEL")
+    )
+    assert world.take() == 5
     assert (world.found("a").status, world.found("a").data.first_name) == (NoticeStatus.CANCELED, "Grace")
+    assert world.found("c").data.first_name == "Mary"
 
 
 def test_a_repeated_payload_changes_nothing(world: NoticeWorld) -> None:

@@ -7,6 +7,7 @@ from tests.mutants.campaigns import CAMPAIGNS
 from tests.mutants.lists import LISTS
 from tests.mutants.losses import LOSSES
 from tests.mutants.mutant import Mutant
+from tests.mutants.notices import NOTICES
 from tests.mutants.notifiers import NOTIFIERS
 from tests.mutants.once import ONCE
 from tests.mutants.operators import OPERATORS
@@ -29,6 +30,7 @@ MUTANTS: Final = (
         "tests/engine/test_fairness.py::test_small_jobs_use_the_express_queue_whichever_code_sends_pointers[1-True]",
     ),
     *ONCE,
+    *NOTICES,
     *LOSSES,
     *NOTIFIERS,
     # 4: stop means stop

@@ -1,0 +1,78 @@
+"""Sabotages of the intake of notices: what is lost, doubled or sent at night if a rule is left out."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+ACTIONS: Final = "shared/domain/notices/actions.py"
+TIMES: Final = "shared/domain/notices/times.py"
+STORE: Final = "shared/adapters/dynamo/notices/inboxes.py"
+TAKE: Final = "shared/engine/notices/take.py"
+AGREE: Final = "tests/domain/notices/test_agreement.py"
+
+NOTICES: Final = (
+    Mutant(
+        "an action is carried out while its notice is being sent",
+        4,
+        ACTIONS,
+        "if notice.phase is not Phase.ACTIVE:",
+        "if notice.phase is not Phase.ENDED or notice:",
+        f"{AGREE}::test_actions_agree_with_the_model",
+    ),
+    Mutant(
+        "an update back to the stored data ignores a kept action",
+        4,
+        ACTIONS,
+        "        _drop(draft)\n",
+        "        return\n",
+        f"{AGREE}::test_actions_agree_with_the_model",
+    ),
+    Mutant(
+        "a delivery of old data counts for the new",
+        3,
+        "shared/domain/notices/words.py",
+        "run.gen != notice.gen or ",
+        "",
+        f"{AGREE}::test_words_agree_with_the_model",
+    ),
+    Mutant(
+        "hours that summer time skips are hours before",
+        6,
+        TIMES,
+        "return (_transition(zone, late, early) * 1000,)",
+        "return (late * 1000,)",
+        "tests/domain/notices/test_times.py::test_summer_time_moves_what_does_not_exist_forward_and_takes_the_first_of_two",
+    ),
+    Mutant(
+        "a late taker writes its checkpoint",
+        1,
+        STORE,
+        '"#payload = :payload AND #record = :record AND #last = :last"',
+        '"attribute_exists(pk) OR (#payload = :payload AND #record = :record AND #last = :last)"',
+        "tests/contracts/test_notices.py::test_a_step_writes_notices_entries_and_the_checkpoint_or_nothing[dynamo]",
+    ),
+    Mutant(
+        "large payloads that meet at a number replace each other",
+        3,
+        STORE,
+        'name = f"{INBOX_PREFIX}{notifier}/{mark}"',
+        'name = f"{INBOX_PREFIX}{notifier}/1"',
+        "tests/contracts/test_notices.py::test_a_large_payload_is_kept_in_the_bucket[dynamo]",
+    ),
+    Mutant(
+        "an id twice in a payload is taken in one transaction",
+        3,
+        TAKE,
+        "            if owner.uuid in owners:\n                break\n",
+        "",
+        "tests/engine/test_notice_intake.py::test_the_same_id_twice_in_a_payload_is_taken_in_order",
+    ),
+    Mutant(
+        "a record that raises holds up its inbox",
+        6,
+        TAKE,
+        "        return rejected(stored, _fault(record), owner, now)\n",
+        "        raise\n",
+        "tests/engine/test_notice_intake.py::test_a_record_that_raises_is_rejected_and_holds_up_no_other",
+    ),
+)
