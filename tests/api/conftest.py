@@ -297,6 +297,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         ),
         notices=DynamoNotices(functions, records=records),
         waiting=DynamoWaiting(functions, records=records),
+        log=DynamoUpdates(functions, records=records),
     )
     services = ApiServices(
         settings=world.settings,

@@ -99,7 +99,7 @@ def test_another_account_s_resources_do_not_exist(
         if any(x in path for x in ("{id}", "{name}", "{program}")) or (path.endswith("{address}") and method == "GET"):
             assert (got.status, got.code) == (404, "not_found")
         else:
-            assert got.status in {200, 201, 202}
+            assert got.status in {200, 201, 202} or (path, got.status) == ("/programs", 422)
             assert api.account not in got.text
             assert "items" not in got.json or got.json["items"] == [] or path in {"/credentials", "/audit"}
     assert [x for x in api.stored() if api.account in str(x)] == before

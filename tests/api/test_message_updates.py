@@ -81,3 +81,15 @@ def test_a_key_reads_no_updates(api: Api) -> None:
     got = api.call("GET", "/message_updates/20260920-20260921")
     assert (got.status, got.code) == (401, "unauthorized")
     assert got.headers["www-authenticate"].startswith("Basic ")
+
+
+def test_an_owner_sees_the_updates_by_day(api: Api, clock: FakeClock, login: tuple[str, str]) -> None:
+    add(api, clock, "A-1", "A-2")
+    clock.advance(86_400)
+    add(api, clock, "A-3", action="MESSAGE_NEW", error="ALREADY_EXISTS")
+    got = api.call("GET", "/notifiers/clinic/stats", query={"days": 2}).json
+    assert got["waiting"] is False
+    today, yesterday = got["items"]
+    assert (yesterday["date"], yesterday["success"], yesterday["rejected"]) == ("2026-09-21", 2, 0)
+    assert (today["success"], today["rejected"], today["errors"]) == (0, 1, {"ALREADY_EXISTS": 1})
+    assert api.call("GET", "/notifiers/clinic/stats", key=api.other()).code == "not_found"

@@ -11,7 +11,7 @@ from shared.bootstrap import Deployment
 from shared.engine.notices.notifiers import NotifierDesk
 from shared.engine.notices.take import NoticeDesk
 from shared.engine.notices.updates import UpdateReader
-from shared.ports import Notices, Notifiers, Programs, WaitingNotices
+from shared.ports import Notices, Notifiers, Programs, UpdateLog, WaitingNotices
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class NoticeServices:
     notifiers: Notifiers
     desk: NotifierDesk
     updates: UpdateReader
+    log: UpdateLog
     programs: Programs
     intake: NoticeDesk
     """Takes payloads."""
@@ -32,14 +33,14 @@ class NoticeServices:
 def build(deployment: Deployment) -> NoticeServices:
     """Build the services of a deployment."""
     notifiers = DynamoNotifiers(deployment.dynamo, records=deployment.records_table)
+    log = DynamoUpdates(deployment.dynamo, records=deployment.records_table)
     return NoticeServices(
         notifiers=notifiers,
         desk=NotifierDesk(store=notifiers, settings=deployment.settings, clock=deployment.clock),
         notices=DynamoNotices(deployment.dynamo, records=deployment.records_table),
         waiting=DynamoWaiting(deployment.dynamo, records=deployment.records_table),
-        updates=UpdateReader(
-            log=DynamoUpdates(deployment.dynamo, records=deployment.records_table), clock=deployment.clock
-        ),
+        updates=UpdateReader(log=log, clock=deployment.clock),
+        log=log,
         programs=DynamoPrograms(deployment.dynamo, records=deployment.records_table),
         intake=deployment.notice_desk,
     )

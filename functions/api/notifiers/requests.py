@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from pydantic import ConfigDict, Field
 
-from functions.api.requests import Input
+from functions.api.requests import Input, Query
 from shared.domain.notices.notifier import (
     CLOSES,
     CONFLICT_TRIES,
@@ -80,6 +80,12 @@ class NotifierChange(NotifierSettings):
     disabled: bool | None = Field(
         None, description="true: its calls are refused. Its stored notices are still delivered."
     )
+
+
+class StatsDays(Query):
+    """How many days are counted."""
+
+    days: int = Field(7, ge=1, le=31, description="UTC days up to today.")
 
 
 class Rotation(Input):

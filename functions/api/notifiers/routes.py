@@ -1,16 +1,26 @@
 """Notifiers, for their owners: create, change, give a new password, list."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from functions.api.call import Call
 from functions.api.campaigns.views import Deleted
 from functions.api.declined import accepted
-from functions.api.notifiers.requests import NewNotifier, NotifierChange, NotifierSettings, Rotation
-from functions.api.notifiers.views import NotifierLogin, NotifierPage, NotifierView, login_view, notifier_view
+from functions.api.notifiers.requests import NewNotifier, NotifierChange, NotifierSettings, Rotation, StatsDays
+from functions.api.notifiers.views import (
+    NotifierLogin,
+    NotifierPage,
+    NotifierStats,
+    NotifierView,
+    login_view,
+    notifier_day_view,
+    notifier_view,
+)
 from functions.api.requests import Paging
 from shared.domain.accounts import Scope
 from shared.domain.notices.notifier import Contact, Notifier, is_name
 from shared.engine.notices.notifiers import NotifierDraft
+from shared.engine.notices.updates import count_day
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.problems import Problem
@@ -59,6 +69,15 @@ def rotate(call: Call[Nothing, Rotation]) -> Answer:
     until = int(call.services.clock.now() * 1000) + call.body.overlap_hours * HOUR_MS
     made = accepted(call.services.notices().desk.rotate(found, until=until, by=call.key.id))
     return login_view(made.notifier, _contact(call, found), made.password).answer()
+
+
+def stats(call: Call[StatsDays, Nothing]) -> Answer:
+    """Return what the updates of the last days count, newest first."""
+    found, services = owned(call), call.services.notices()
+    today = datetime.fromtimestamp(call.services.clock.now(), UTC).date()
+    days = [today - timedelta(days=i) for i in range(call.query.days)]
+    items = [notifier_day_view(day, count_day(services.log, found.name, day)) for day in days]
+    return NotifierStats(waiting=services.waiting.any(found.name), items=items).answer()
 
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:
@@ -166,6 +185,19 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         query=Nothing,
         body=Rotation,
         answers={200: NotifierLogin},
+        problems=("not_found",),
+    ),
+    Route(
+        method="GET",
+        path="/notifiers/{name}/stats",
+        name="getNotifierStats",
+        tag=_TAG,
+        summary="Updates of a notifier by day",
+        scope=Scope.READ,
+        handler=stats,
+        query=StatsDays,
+        body=Nothing,
+        answers={200: NotifierStats},
         problems=("not_found",),
     ),
     Route(

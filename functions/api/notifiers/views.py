@@ -1,9 +1,12 @@
 """Notifiers as their owners see them."""
 
+from datetime import date
+
 from pydantic import Field
 
 from functions.api.views import Time, View, at, moment
 from shared.domain.notices.notifier import Contact, Notifier
+from shared.engine.notices.updates import NotifierDay
 
 
 class HoursView(View):
@@ -79,3 +82,28 @@ def _fields(x: Notifier, contact: Contact) -> dict[str, object]:
         "last_status_at": at(contact.status_at),
         "previous_password_until": at(before),
     }
+
+
+class NotifierDayView(View):
+    """Updates of one UTC day."""
+
+    date: date
+    success: int
+    temp_fail: int
+    perm_fail: int
+    canceled: int
+    rejected: int = Field(description="Records that were rejected.")
+    errors: dict[str, int] = Field(description="Updates by their error code.")
+
+
+class NotifierStats(View):
+    """Updates of a notifier by day, newest first."""
+
+    waiting: bool = Field(description="Whether uploaded records or notices wait.")
+    items: list[NotifierDayView]
+
+
+def notifier_day_view(day: date, x: NotifierDay) -> NotifierDayView:
+    """Return a day as the notifier's owner sees it."""
+    amounts = {name.lower(): x.statuses.get(name, 0) for name in ("SUCCESS", "TEMP_FAIL", "PERM_FAIL", "CANCELED")}
+    return NotifierDayView(date=day, **amounts, rejected=x.rejected, errors=dict(x.errors))
