@@ -151,7 +151,7 @@ class ApiClient:
                 self._tell(f"connection lost; trying again in {plain:g} s")
             return plain if repeatable else None
         if answer.status == 429 or (answer.status >= 500 and repeatable):  # noqa: PLR2004 - HTTP's own numbers
-            wait = self._retry_after(answer)
+            wait = retry_after(answer, self._clock.now())
             if wait is not None and wait > LONGEST_WAIT:
                 return None
             pause = plain if wait is None else wait
@@ -159,18 +159,6 @@ class ApiClient:
             self._tell(f"{why}; trying again in {pause:g} s")
             return pause
         return None
-
-    def _retry_after(self, answer: urllib3.BaseHTTPResponse) -> float | None:
-        """Return Retry-After in seconds (RFC 9110 10.2.3: seconds or a date); None if it is absent or nonsense."""
-        text = answer.headers.get("Retry-After", "").strip()
-        if text.isascii() and text.isdigit():
-            return float(text)
-        try:
-            date = parsedate_to_datetime(text)
-        except ValueError:
-            return None
-        date = date if date.tzinfo else date.replace(tzinfo=UTC)
-        return max(0.0, date.timestamp() - self._clock.now())
 
     def _read(self, answer: urllib3.BaseHTTPResponse) -> dict[str, Any]:
         try:
@@ -191,7 +179,7 @@ class ApiClient:
         what = problem.get("detail") or problem.get("title") or problem.get("message") or f"HTTP {answer.status}"
         code = str(problem.get("code") or "")
         lines = [str(what), *_fields(problem.get("errors"))]
-        wait = self._retry_after(answer)
+        wait = retry_after(answer, self._clock.now())
 
         def text(advice: str) -> str:
             found = [*lines, *([advice] if advice else []), *([f"code: {code}"] if code else [])]
@@ -265,11 +253,34 @@ def path_of(collection: str, name: str, rest: str = "") -> str:
     return f"/{collection}/{quote(name, safe='')}{rest}"
 
 
-def connections(url: str) -> urllib3.PoolManager:
-    """Return connections by way of the system's proxy, if it has one for this address; never for this machine."""
+def retry_after(answer: urllib3.BaseHTTPResponse, now: float) -> float | None:
+    """Return Retry-After in seconds (RFC 9110 10.2.3: seconds or a date); None if it is absent or nonsense.
+
+    Args:
+        answer: with its head.
+        now: Unix seconds.
+    """
+    text = answer.headers.get("Retry-After", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        date = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    date = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max(0.0, date.timestamp() - now)
+
+
+def connections(url: str, **options: Any) -> urllib3.PoolManager:
+    """Return connections by way of the system's proxy, if it has one for this address; never for this machine.
+
+    Args:
+        url: the address.
+        **options: of each connection, as urllib3 takes them.
+    """
     parts = urlsplit(url)
     host = parts.hostname or ""
     proxy = urllib.request.getproxies().get(parts.scheme)
     if proxy and not is_loopback(host) and not urllib.request.proxy_bypass(host):
-        return urllib3.ProxyManager(proxy)
-    return urllib3.PoolManager()
+        return urllib3.ProxyManager(proxy, **options)
+    return urllib3.PoolManager(**options)

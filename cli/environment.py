@@ -18,6 +18,8 @@ from infra.local.paths import ENV_LOCAL, read_env
 
 URL: Final = "POSTHASTE_URL"
 API_KEY: Final = "POSTHASTE_API_KEY"
+NOTIFIER: Final = "POSTHASTE_NOTIFIER"
+NOTIFIER_PASSWORD: Final = "POSTHASTE_NOTIFIER_PASSWORD"  # noqa: S105 - the name of a setting
 AWS_ENDPOINT: Final = "AWS_ENDPOINT_URL"
 
 
@@ -35,6 +37,15 @@ class Destination:
 
     url: str
     key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HubLogin:
+    """An HTTP API as a notifier calls it: base address without trailing slash, user name, and the unshown password."""
+
+    url: str
+    user: str
+    password: str = field(repr=False)
 
 
 def local_cloud(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> LocalCloud | None:
@@ -73,8 +84,37 @@ def api_target(environ: Mapping[str, str] | None = None, folder: Path | None = N
         raise Misused(f"no API key for {url}: set {API_KEY}; an operator makes one with `posthaste key create ACCOUNT`")
     if not key.isascii() or not key.isprintable() or " " in key:
         raise Misused(f"{API_KEY} is not an API key: it contains spaces or characters that no key has")
-    _check(url)
+    _check(url, "API key")
     return Destination(url, key)
+
+
+def notifier_login(
+    environ: Mapping[str, str] | None = None, folder: Path | None = None, *, given: Mapping[str, str] | None = None
+) -> HubLogin:
+    """Return the API that a notifier calls, and how it logs in.
+
+    Args:
+        environ: the settings; by default the environment.
+        given: settings that come before the environment's.
+        folder: where to look for a local cloud; by default the current folder.
+
+    Raises:
+        Misused: address, user name or password is missing, or the password would travel in plain text.
+    """
+    environ = {**(os.environ if environ is None else environ), **(given or {})}
+    names = (URL, NOTIFIER, NOTIFIER_PASSWORD)
+    found = [environ.get(name, "") for name in names]
+    if not any(found):
+        local = local_cloud(environ, folder)
+        found = [local.values.get(name, "") if local else "" for name in names]
+    missing = [name for name, value in zip(names, found, strict=True) if not value]
+    if missing:
+        raise Misused(f"set {URL}, {NOTIFIER} and {NOTIFIER_PASSWORD}: {' and '.join(missing)} missing")
+    url, user, password = found
+    if ":" in user or not (user + password).isprintable() or not (user + password).isascii():
+        raise Misused(f"{NOTIFIER} or {NOTIFIER_PASSWORD} holds characters that neither has")
+    _check(url.rstrip("/"), "password")
+    return HubLogin(url.rstrip("/"), user, password)
 
 
 def _is_here(url: str) -> bool:
@@ -88,7 +128,7 @@ def _is_here(url: str) -> bool:
     return plain and parts.scheme in ("http", "https") and is_loopback(host)
 
 
-def _check(url: str) -> None:
+def _check(url: str, secret: str) -> None:
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
@@ -97,7 +137,7 @@ def _check(url: str) -> None:
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment or parts.username is not None:
         raise Misused(f"{URL} must look like https://api.example.com")
     if parts.scheme == "http" and not is_loopback(host):
-        raise Misused(f"{URL} would send the API key unencrypted: use https://")
+        raise Misused(f"{URL} would send the {secret} unencrypted: use https://")
 
 
 def is_loopback(host: str) -> bool:

@@ -15,6 +15,7 @@ from cli import local
 from cli.client import installed_version
 from cli.doctor import doctor
 from cli.errors import CommandError, ExitCode
+from cli.notifier import commands as spool
 from cli.operating import accounts, audit, credentials, erasing, keys, logs, notifiers, queues, stopping, switches
 from cli.output import clean, tell
 from cli.sending import batches, campaigns, templates
@@ -86,9 +87,9 @@ def _usage(error: typer.TyperException) -> int:
 app = typer.Typer(
     name="posthaste",
     cls=Commands,
-    help="Posthaste: deliver mail and texts, each message once. Commands for its clients (batch, campaign, template), "
-    "its operators (account, key, sender, notifier, job, credential, audit, erase, pause, resume, rate, queue, "
-    "redrive, doctor, logs) and a developer's machine (local).",
+    help="Posthaste: deliver mail and texts, each message once. Commands for its clients (batch, campaign, template, "
+    "notifier spool, notifier sync), its operators (account, key, sender, notifier, job, credential, audit, erase, "
+    "pause, resume, rate, queue, redrive, doctor, logs) and a developer's machine (local).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -99,6 +100,8 @@ app.add_typer(templates.app, name="template")
 app.add_typer(accounts.account_app, name="account")
 app.add_typer(keys.key_app, name="key")
 app.add_typer(accounts.sender_app, name="sender")
+notifiers.app.add_typer(spool.app, name="spool")
+notifiers.app.command("sync")(spool.sync)
 app.add_typer(notifiers.app, name="notifier")
 app.add_typer(stopping.job_app, name="job")
 credentials.app.command("close-breaker")(switches.close_breaker)

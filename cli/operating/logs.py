@@ -20,6 +20,7 @@ import typer
 from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
 from cli.output import Json, emit, say, surroundings, tell
+from cli.spans import seconds_of
 from shared.ports import Clock
 
 GROUP: Final = "AWS::Logs::LogGroup"
@@ -34,8 +35,6 @@ UNSHOWN: Final = frozenset(
      "function_memory_size", "function_arn", "function_request_id", "xray_trace_id", "sampling_rate"}
 )  # fmt: skip
 """Fields that are shown in a place of their own, or tell of Lambda."""
-_SPAN: Final = re.compile(r"(\d{1,6})([smhd])")
-_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _TEST: Final = re.compile(r"([A-Za-z_@][\w.@]*)(!=|>=|<=|=|>|<)(.*)")
 _COMPARE: Final[Mapping[str, Callable[[float, float], bool]]] = {
     ">=": operator.ge,
@@ -111,7 +110,7 @@ def logs(
     found = deployment(stage, aws=aws)
     with aws_errors(found.where):
         reader = _Reader(found, wanted)
-        begin = int((clock.now() - _seconds(since)) * 1000)
+        begin = int((clock.now() - seconds_of(since, "--since")) * 1000)
         lines = sorted(reader.read(begin), key=lambda line: line["@at"])
         for line in lines[-limit:]:
             show(line)
@@ -218,13 +217,6 @@ def _is_number(value: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def _seconds(span: str) -> int:
-    found = _SPAN.fullmatch(span)
-    if found is None:
-        raise Misused("--since takes a span such as 90s, 30m, 4h or 2d")
-    return int(found[1]) * _SECONDS[found[2]]
 
 
 def _show(line: Line) -> None:

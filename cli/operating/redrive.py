@@ -8,13 +8,15 @@ well, does not say what it moved, and takes nothing back to where reports of fai
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from cli.deployment import FUNCTION, OperatedDeployment
 from cli.errors import Failed
 from cli.operating.dead_letters import MAX_ENTRIES, REDRIVES, RUN, About, Letter, QueuePlace, give_back, receive
-from shared.adapters.reports import Batch, batch_of, read
 from shared.contracts import HANDLERS
+
+if TYPE_CHECKING:
+    from shared.adapters.reports import Batch
 
 HOLD_SECONDS: Final = 300
 """What is in hand is hidden from others for so long; it is much more than handling ten messages takes."""
@@ -211,6 +213,8 @@ class Again:
 
     def _one(self, letter: Letter) -> str:
         """Have a batch worked on again; return why not, or an empty text."""
+        from shared.adapters.reports import batch_of  # noqa: PLC0415 - loads botocore
+
         batch = batch_of(letter.body)
         if batch is None:
             return NO_BATCH
@@ -221,7 +225,9 @@ class Again:
         except self._streams.exceptions.ResourceNotFoundException:
             return NO_STREAM
 
-    def _do(self, batch: Batch) -> str:
+    def _do(self, batch: "Batch") -> str:
+        from shared.adapters.reports import read  # noqa: PLC0415 - loads botocore
+
         sources = self._functions.list_event_source_mappings(EventSourceArn=batch.stream)["EventSourceMappings"]
         if not sources:
             return NO_STREAM

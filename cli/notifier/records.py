@@ -1,0 +1,103 @@
+"""Records as a notifier's user gives them: what can be checked without the hub is checked when they are added."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from cli.errors import Misused
+from shared.domain.notices.notice import DeliveryMethod
+from shared.domain.notices.records import MAX_ID, MAX_NAME, unfit
+from shared.domain.notices.times import read_date
+
+REQUIRED: Final = ("first_name", "phone_number", "template_id", "delivery_method", "delivery_date")
+OPTIONAL: Final = ("delivery_expires", "preferred_time")
+FIELDS: Final = ("id", *REQUIRED, *OPTIONAL)
+MAX_BYTES: Final = 8_192
+"""Of one record."""
+
+Record = dict[str, str]
+"""Field to value; `id` and all that is REQUIRED are there, nothing is empty."""
+
+
+def checked(given: Mapping[str, Any], now: float, where: str = "") -> Record:
+    """Return a record with blanks removed and numbers as text.
+
+    The hub checks each record again, and what only the hub knows: numbers, templates, and dates in its time zone.
+
+    Args:
+        given: field to value; None and empty values count as missing.
+        now: Unix seconds.
+        where: begins the message, e.g. `record 3: `.
+
+    Raises:
+        Misused: a field is missing, unknown or wrong.
+    """
+    unknown = sorted(set(given) - set(FIELDS))
+    if unknown:
+        raise Misused(f"{where}unknown field {unknown[0]}: fields are {', '.join(FIELDS)}")
+    record = {name: _text(given[name], f"{where}{name}") for name in FIELDS if given.get(name) is not None}
+    record = {name: value for name, value in record.items() if value}
+    checked_id(record.get("id", ""), where)
+    for name in REQUIRED:
+        if name not in record:
+            raise Misused(f"{where}{name} is missing")
+    if len(record["first_name"]) > MAX_NAME:
+        raise Misused(f"{where}first_name has more than {MAX_NAME} characters")
+    if record["delivery_method"] not in set(DeliveryMethod):
+        raise Misused(f"{where}delivery_method is {' or '.join(DeliveryMethod)}")
+    _check_dates(record, now, where)
+    if len(json.dumps(record)) > MAX_BYTES:
+        raise Misused(f"{where}a record has at most {MAX_BYTES:,} bytes")
+    return record
+
+
+def checked_id(text: str, where: str = "") -> str:
+    """Return a message's id; Misused if it cannot be one."""
+    if unfit([{"id": text}], limit=1):
+        raise Misused(f"{where}id is a text of 1 to {MAX_ID} characters")
+    return text
+
+
+def _check_dates(record: Record, now: float, where: str) -> None:
+    tomorrow = datetime.fromtimestamp(now, UTC).date() + timedelta(days=1)  # it is, in zones far to the east
+    delivery = read_date(record["delivery_date"], tomorrow)
+    if delivery is None:
+        raise Misused(f"{where}delivery_date is YYYY-MM-DD or YYYYMMDD, at most two years ahead")
+    if "delivery_expires" in record:
+        expires = read_date(record["delivery_expires"], max(tomorrow, delivery))
+        if expires is None or expires <= delivery:
+            raise Misused(f"{where}delivery_expires is a date after delivery_date")
+
+
+def _text(value: object, name: str) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        raise Misused(f"{name} is a text")
+    return value.strip()
+
+
+def read_records(text: str, name: str, now: float) -> list[Record]:
+    """Return the records of a file: a JSON array of objects, or one object a line.
+
+    Args:
+        text: the file's.
+        name: the file's, for messages.
+        now: Unix seconds.
+
+    Raises:
+        Misused: the file is neither, or a record is wrong.
+    """
+    try:
+        found = json.loads(text) if text.lstrip().startswith("[") else _lines(text)
+    except (ValueError, RecursionError) as error:
+        raise Misused(f"{name} is neither a JSON array nor one JSON object a line: {error}") from None
+    for n, each in enumerate(found, 1):
+        if not isinstance(each, dict):
+            raise Misused(f"{name}: record {n}: not an object")
+    return [checked(each, now, f"{name}: record {n}: ") for n, each in enumerate(found, 1)]
+
+
+def _lines(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines() if line.strip()]

@@ -1,0 +1,25 @@
+"""Spans of time as options take them: `90s`, `30m`, `4h`, `2d`."""
+
+import re
+from typing import Final
+
+from cli.errors import Misused
+
+_SPAN: Final = re.compile(r"(\d{1,6})([smhd])", re.ASCII)
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def seconds_of(span: str, option: str) -> int:
+    """Return the seconds of a span.
+
+    Args:
+        span: as given.
+        option: its name, for the message.
+
+    Raises:
+        Misused: it is no span.
+    """
+    found = _SPAN.fullmatch(span)
+    if found is None:
+        raise Misused(f"{option} takes a span such as 90s, 30m, 4h or 2d")
+    return int(found[1]) * _SECONDS[found[2]]
