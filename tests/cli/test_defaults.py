@@ -22,6 +22,10 @@ from tests.fakes.clock import FakeClock as EngineClock
 REGION: Final = "us-east-1"
 QUEUES: Final = ("lane-one", "lane-one-dlq")
 MESSAGE: Final = ("--subject", "Hello {{ name }}", "--from", SENDER)
+NOTICE: Final = (
+    "m1", "--first-name", "Ann", "--phone", "+61491570006", "--template", "t",
+    "--method", "SMS", "--date", "2026-12-01",
+)  # fmt: skip
 ELSEWHERE: Final = {("local", "up"), ("local", "down"), ("local", "status")}
 """Commands that start processes: `tests/deployed` runs them."""
 
@@ -31,6 +35,7 @@ class Case:
 
     def __init__(self, api: Api, folder: Path) -> None:
         self.api = api
+        self.folder = folder
         (folder / "list.csv").write_text("recipient,name\na@example.org,Ann\nb@example.org,Ben\n")
         (folder / "mail.html").write_text("<p>Dear {{ name }}</p>")
         (folder / "batch.json").write_text(json.dumps(api.body(("c@example.org",))))
@@ -43,6 +48,12 @@ class Case:
     def key(self) -> str:
         _, key = self.api.services.accounts.create_key(self.account)
         return key.id
+
+    def login(self) -> tuple[str, ...]:
+        """Return the words by which a notifier logs in."""
+        name, password = self.api.notifier()
+        (self.folder / "password").write_text(password)
+        return "--user", name, "--password-file", str(self.folder / "password")
 
     def template(self) -> str:
         said = {
@@ -130,6 +141,13 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("sender", "add"): lambda c: (c.account, "acme.example"),
     ("sender", "list"): lambda c: (c.account,),
     ("sender", "remove"): lambda c: (c.account, "example.com"),
+    ("notifier", "spool", "add"): lambda _: NOTICE,
+    ("notifier", "spool", "update"): lambda _: NOTICE,
+    ("notifier", "spool", "cancel"): lambda _: ("m1",),
+    ("notifier", "spool", "status"): lambda _: (),
+    ("notifier", "spool", "list"): lambda _: (),
+    ("notifier", "spool", "updates"): lambda _: (),
+    ("notifier", "sync"): lambda c: c.login(),
     ("credential", "list"): lambda _: (),
     ("credential", "set"): lambda _: ("one", "--file", "secret.json"),
     ("credential", "close-breaker"): lambda _: ("one",),
