@@ -12,7 +12,7 @@ from functions.webhooks.services import Services, build, feedback_messages
 from shared.adapters import logs, metrics
 from shared.contracts import WEBHOOK_PATH
 from shared.metrics import Metric, Service
-from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, MalformedSecret, Retriable, Sealing
+from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, MalformedSecret, Reading, Retriable, Sealing
 
 logger = logs.lines("webhooks")
 
@@ -66,9 +66,7 @@ def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
         return _problem(503, "unavailable", "Post it again.")
     metrics.tell(using.settings.stage, Service.WEBHOOKS, {Metric.POSTS: 1}, about)
     logger.info("feedback", credential=credential_id, received=reading.events, ours=len(reading.words))
-    if reading.reply is not None:
-        return {"statusCode": 200, "headers": {"Content-Type": reading.reply.content_type}, "body": reading.reply.body}
-    return _answer(200, {"received": reading.events, "ours": len(reading.words)})
+    return _taken(reading)
 
 
 def _url(event: dict[str, Any], public_url: str, path: str) -> str:
@@ -86,6 +84,13 @@ def _body(event: dict[str, Any]) -> bytes:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         raise BadEvents("not_base64") from None
+
+
+def _taken(reading: Reading) -> dict[str, Any]:
+    """Return the answer to a post that was taken: what the provider waits for, or how much of it was ours."""
+    if reading.reply is None:
+        return _answer(200, {"received": reading.events, "ours": len(reading.words)})
+    return {"statusCode": 200, "headers": {"Content-Type": reading.reply.content_type}, "body": reading.reply.body}
 
 
 def _answer(status: int, body: dict[str, Any], kind: str = "application/json", **headers: str) -> dict[str, Any]:

@@ -60,6 +60,11 @@ def voice_of(speech: Speech) -> str | None:
     language, _, region = speech.language.partition("-")
     language = ALIASES.get(language.lower(), language.lower())
     exact = f"{language}-{region.upper()}" if region else language
-    near = [x for x in BY_LANGUAGE if x == exact] or [x for x in BY_LANGUAGE if x.partition("-")[0] == language]
-    best = "en-US" if "en-US" in near and exact not in near else next(iter(near), "")
+    best = exact if exact in BY_LANGUAGE else _nearest(language)
     return BY_LANGUAGE[best][0] if best else None
+
+
+def _nearest(language: str) -> str:
+    """Return a tag of a language without its region, or an empty string."""
+    near = [x for x in BY_LANGUAGE if x.partition("-")[0] == language]
+    return "en-US" if "en-US" in near else next(iter(near), "")
