@@ -17,10 +17,12 @@ from typing import Final
 import boto3
 
 from shared import contracts
+from shared.adapters.clock import SystemClock
+from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.contracts import Credential, Settings
 from simulator import ControlClient, SimulatorProcess
 from tests.crash import script
-from tests.crash.script import CREDENTIAL, Place, Shape
+from tests.crash.script import CREDENTIAL, SENDER, Place, Shape
 from tests.crash.taps import KILLED
 from tests.fakes.forks import run as run_forked
 from tests.fakes.tables import create_tables
@@ -75,7 +77,7 @@ class Cloud:
         self._secrets = session.client("secretsmanager", endpoint_url=aws)
 
     def deploy(self, shape: Shape) -> Place:
-        """Make tables, a lane and a secret, and return where they are."""
+        """Make tables, a lane, a secret and an account with its sender, and return where they are."""
         stage = uuid.uuid4().hex
         tables = create_tables(self._dynamo)
         url = self._sqs.create_queue(QueueName=contracts.lane_queue_name(stage, CREDENTIAL))["QueueUrl"]
@@ -93,7 +95,9 @@ class Cloud:
             contracts.ENV_INGEST_QUEUE_URL: url,  # no list is ever taken here
             contracts.ENV_LEASE_MARGIN: "5",
         }
-        return Place(env, self.simulator, shape, key=stage)
+        accounts = Accounts(self._dynamo, tables.records, SystemClock())
+        account = accounts.create_account("Crash", [SENDER])
+        return Place(env, self.simulator, shape, account, key=stage)
 
 
 class Matrix:
@@ -109,7 +113,7 @@ class Matrix:
         place, report = self._place()
         status = run_forked(script.first, place, 0, report, limit=LIMIT)
         if status != 0:
-            raise MatrixError(f"the undisturbed run ended with {status}")
+            raise self._fault("none", f"the undisturbed run ended with {status}")
         names: list[str] = json.loads(report.read_text())
         self._judge("none", place, allowed=0)
         return names
@@ -119,14 +123,14 @@ class Matrix:
         place, report = self._place()
         status = run_forked(script.first, place, number, report, limit=LIMIT)
         if status not in (KILLED, 0):
-            raise MatrixError(f"point {number} ({name}): the process ended with {status}")
+            raise self._fault(f"{number} ({name})", f"the process ended with {status}")
         return Cell(name, self._judge(f"{number} ({name})", place, allowed=self._shape.window))
 
     def _judge(self, where: str, place: Place, *, allowed: int) -> str:
         report = self._folder / f"{uuid.uuid4().hex}.json"
         status = run_forked(script.after, place, report, limit=LIMIT)
         if status != 0:
-            raise MatrixError(f"point {where}: recovery ended with {status}")
+            raise self._fault(where, f"recovery ended with {status}")
         result = json.loads(report.read_text())
         job, said, proven = result["job"], result["said"], result["proven"]
         accepted = Counter(
@@ -134,17 +138,17 @@ class Matrix:
         )
         doubled = [r for r, n in accepted.items() if n > 1]
         if doubled:
-            raise MatrixError(f"point {where}: accepted twice: {doubled}")
+            raise self._fault(where, f"accepted twice: {doubled}")
         if job["state"] != "LOGGED" or sum(job["counts"].values()) != job["total"]:
-            raise MatrixError(f"point {where}: {job}")
+            raise self._fault(where, f"{job}")
         if result["holder"]:
-            raise MatrixError(f"point {where}: {result['holder']} keeps the credential")
+            raise self._fault(where, f"{result['holder']} keeps the credential")
         if len(said) != self._shape.recipients:
-            raise MatrixError(f"point {where}: {len(said)} messages of {self._shape.recipients}")
+            raise self._fault(where, f"{len(said)} messages of {self._shape.recipients}")
         self._check(where, said, proven, accepted)
         unknown = sum(s == "unknown" for s in said.values())
         if unknown > allowed:
-            raise MatrixError(f"point {where}: {unknown} unknown, more than a window")
+            raise self._fault(where, f"{unknown} unknown, more than a window")
         return f"{unknown} unknown" if unknown else "all known"
 
     def _check(
@@ -152,23 +156,29 @@ class Matrix:
     ) -> None:
         for recipient, state in said.items():
             if state not in ("sent", "delivered", "unknown"):
-                raise MatrixError(f"point {where}: {recipient} is {state}")
+                raise self._fault(where, f"{recipient} is {state}")
             if state != "unknown" and recipient not in accepted:
-                raise MatrixError(f"point {where}: {recipient} is {state}, but no provider has it")
+                raise self._fault(where, f"{recipient} is {state}, but no provider has it")
             if recipient in accepted and proven[recipient] != "delivered":
-                raise MatrixError(f"point {where}: {recipient} was delivered and is {proven[recipient]}")
+                raise self._fault(where, f"{recipient} was delivered and is {proven[recipient]}")
+
+    def _fault(self, where: str, what: str) -> MatrixError:
+        return MatrixError(f"scenario {self._shape.name}, point {where}: {what}")
 
     def _place(self) -> tuple[Place, Path]:
         place = self._cloud.deploy(self._shape)
         return place, self._folder / f"{place.key}.json"
 
 
-def run(shapes: Sequence[Shape], *, most: int | None = None) -> dict[str, list[Cell]]:
+def run(
+    shapes: Sequence[Shape], *, most: int | None = None, points: Sequence[int] | None = None
+) -> dict[str, list[Cell]]:
     """Run the matrix for each shape.
 
     Args:
         shapes: the scenarios.
         most: at most that many points of each, evenly spread; None for all.
+        points: only these points of each, counted from 1; None for all.
 
     Raises:
         MatrixError: a promise did not hold.
@@ -179,9 +189,9 @@ def run(shapes: Sequence[Shape], *, most: int | None = None) -> dict[str, list[C
         for shape in shapes:
             matrix = Matrix(cloud, shape, Path(folder))
             names = matrix.points()
-            numbers = list(range(1, len(names) + 1))
+            numbers = [n for n in range(1, len(names) + 1) if points is None or n in points]
             if most is not None and len(numbers) > most:
-                numbers = [1 + round(i * (len(names) - 1) / (most - 1)) for i in range(most)]
+                numbers = [numbers[round(i * (len(numbers) - 1) / (most - 1))] for i in range(most)]
             with ThreadPoolExecutor(WORKERS) as pool:
                 cells = [pool.submit(matrix.kill, n, names[n - 1]) for n in numbers]
                 out[shape.name] = [c.result() for c in cells]

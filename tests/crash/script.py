@@ -26,9 +26,13 @@ from simulator import ControlClient
 from tests.crash.taps import Tap, install
 
 CREDENTIAL: Final = "main"
+SENDER: Final = "news@example.com"
+"""A job that waited before it starts is stopped instead if its account does not have its sender."""
 LATER: Final = 2 * 3600.0
 """Seconds by which the recovering process's clock is ahead: leases have ended and pointers count as lost."""
 ROUNDS: Final = 40
+ROUND: Final = 60.0
+"""Seconds from one run of the sweeper to the next; it leaves jobs of its last seconds to others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +71,12 @@ SHAPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a process works: the environment of the functions, and the simulator's address."""
+    """Where a process works: the environment of the functions, the simulator's address, and the client's account."""
 
     env: dict[str, str]
     simulator: str
     shape: Shape
+    account: str
     key: str
     """The client's idempotency key: repeated by whoever recovers, as a client would."""
 
@@ -85,6 +90,10 @@ class Later(SystemClock):
     def now(self) -> float:
         """Return Unix seconds, ahead of time."""
         return super().now() + self._ahead
+
+    def advance(self, seconds: float) -> None:
+        """Put the clock forward."""
+        self._ahead += seconds
 
 
 class ListAcceptor(Acceptor):
@@ -128,11 +137,11 @@ class Process:
         """Post the batch as its client would and return the job's id."""
         people = [f"person{i}@example.com" for i in range(self.place.shape.recipients)]
         request = BatchRequest(
-            account="acc",
+            account=self.place.account,
             test=False,
             channel="email",
             route=(CREDENTIAL,),
-            content=Content(Mailbox("news@example.com"), "Hello", "<p>Hello</p>"),
+            content=Content(Mailbox(SENDER), "Hello", "<p>Hello</p>"),
             recipients=tuple(Recipient(p, p) for p in people),
             duplicates=0,
             policy=Policy(),
@@ -185,7 +194,7 @@ def first(place: Place, kill_at: int, report: Path) -> None:
 
         def stop(calls: int) -> None:
             if calls == place.shape.stop_after:
-                process.control.stop(job, "acc")
+                process.control.stop(job, place.account)
 
         tap.after_call = stop
     process.d.planner.react(job)
@@ -199,7 +208,8 @@ def first(place: Place, kill_at: int, report: Path) -> None:
 
 def after(place: Place, report: Path) -> None:
     """Recover: the client repeats its request, the sweeper runs, lanes are served, until the job is LOGGED."""
-    process = Process(place, Later(LATER))
+    clock = Later(LATER)
+    process = Process(place, clock)
     job_id = process.accept()
     resumed = False
     for _ in range(ROUNDS):
@@ -212,7 +222,8 @@ def after(place: Place, report: Path) -> None:
             if not job.stopped or resumed:
                 break
             resumed = True
-            process.control.resume(job_id, "acc")
+            process.control.resume(job_id, place.account)
+        clock.advance(ROUND)
     said = _lines(process, job_id)
     process.feedback(job_id)
     process.fold(job_id)

@@ -17,3 +17,12 @@ def test_a_process_killed_at_any_call_neither_repeats_nor_loses_a_message(capsys
     assert {"provider before", "provider after", "TransactWriteItems after", "UpdateItem before"} <= kinds
     assert len(cells) >= 40, "fewer points than calls: the recording run missed some"
     assert any(c.outcome != "all known" for c in cells), "no crash left a doubt: the matrix cannot have hit a call"
+
+
+@pytest.mark.promise(1)
+@pytest.mark.promise(3)
+@pytest.mark.timeout(600)
+def test_a_campaign_whose_process_is_killed_starts_later_and_frees_its_credential() -> None:
+    cells = matrix.run([SHAPES["campaign"]], points=[1, 8, 9])["campaign"]
+
+    assert [c.outcome for c in cells] == ["all known"] * 3

@@ -41,7 +41,8 @@ def shoot(inside: Inside, api: Api, control: ControlClient, count: int, seed: in
     say(
         f"\n{len(shots)} kills, {sum(s.inside for s in shots)} between the first and the last accepted message of a "
         f"window; {left} left messages unknown, {sum(s.unknown for s in shots)} of {sum(s.total for s in shots)}; "
-        f"{report.samples} reads of counts meanwhile; {time.monotonic() - begun:.0f} s\n"
+        f"{report.samples} reads of counts meanwhile, {report.missed} more timed out; "
+        f"{time.monotonic() - begun:.0f} s\n"
     )
     wrong = report.faults()
     if left * LEAST_UNKNOWN < len(shots):

@@ -11,22 +11,21 @@ workers are started at once, since the emulator takes far longer for that than A
 """
 
 import random
-import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 from infra.local import processes
-from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.lanes.pacing import pace
 from simulator.client import ControlClient
-from tests.deployed.api import OPEN, STATES, Api
+from tests.deployed.api import OPEN, Api
 from tests.deployed.inside import Inside
 from tests.deployed.oracle import Oracle
+from tests.deployed.watch import Watch
 
 CHUNK = 500
 SIZES = (CHUNK, 900)
@@ -34,9 +33,6 @@ SIZES = (CHUNK, 900)
 LOST = "worker_lost"
 SILENT = "silent"
 """The simulator says nothing of recipients that begin so."""
-POLL_SECONDS = 0.05
-PATIENT_POLL_SECONDS = 0.5
-RECOVER_SECONDS = 1.0
 AIM_SECONDS = 120
 SETTLE_SECONDS = 240
 """A lease lasts 25 s, which takes its time on a busy machine."""
@@ -86,15 +82,24 @@ class Shot:
 
 @dataclass(slots=True)
 class Report:
-    """What came of all shots. `samples`: reads of counts while it went on, `wrong`: those that did not add up."""
+    """What came of all shots.
+
+    Attributes:
+        shots: all.
+        samples: answered reads of counts while it went on.
+        wrong: those that did not add up.
+        missed: reads that timed out.
+    """
 
     shots: list[Shot]
     samples: int = 0
     wrong: list[str] = field(default_factory=list)
+    missed: int = 0
 
     def faults(self) -> list[str]:
         """Return everything that breaks a promise."""
-        return self.wrong + [f"{shot.job}: {text}" for shot in self.shots for text in shot.wrong]
+        blind = [f"none of {self.missed} reads of counts was answered"] if self.missed and not self.samples else []
+        return blind + self.wrong + [f"{shot.job}: {text}" for shot in self.shots for text in shot.wrong]
 
     def table(self) -> str:
         """Return a row for each shot."""
@@ -127,68 +132,6 @@ def percentile(waits: Sequence[float], share: int) -> float:
     return waits[-(-len(waits) * share // 100) - 1]
 
 
-class Watch:
-    """Reads the counts of all unfinished jobs in turn while a drill goes on, and takes over leases that ran out."""
-
-    def __init__(self, inside: Inside, api: Api, *, patient: bool = False) -> None:
-        self._inside = inside
-        self._api = api
-        self._open: dict[str, int] = {}
-        self._ended = threading.Event()
-        self._failed: list[BaseException] = []
-        self._threads = [
-            threading.Thread(target=self._guard, args=(self._poll, PATIENT_POLL_SECONDS if patient else POLL_SECONDS)),
-        ]
-        if not patient:
-            self._threads.append(threading.Thread(target=self._guard, args=(self._recover, RECOVER_SECONDS)))
-        self.samples = 0
-        self.wrong: list[str] = []
-
-    def add(self, job: str, total: int) -> None:
-        """Begin to watch a job."""
-        self._open[job] = total
-
-    def drop(self, job: str) -> None:
-        """Watch a job no more."""
-        del self._open[job]
-
-    def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        for thread in self._threads:
-            thread.join()
-        if self._failed:
-            raise self._failed[0]
-
-    def _guard(self, step: Callable[[], None], pause: float) -> None:
-        try:
-            while not self._ended.wait(pause):
-                step()
-        except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
-            self._failed.append(error)
-
-    def _poll(self) -> None:
-        jobs = list(self._open.items())
-        if not jobs:
-            return
-        job, total = jobs[self.samples % len(jobs)]
-        found = self._api.get(f"/jobs/{job}")
-        self.samples += 1
-        if sum(found["counts"][state] for state in STATES) != total:
-            self.wrong.append(f"{job}: the counts do not add up to {total}: {found['counts']}")
-
-    def _recover(self) -> None:
-        """Run the sweeper as soon as a lease has run out; its own schedule is a minute."""
-        now = time.time() * 1000
-        ledgers = [x for job in list(self._open) for x in self._inside.ledgers.read_all(job)]
-        if any(x.status is LedgerStatus.BUSY and x.until < now for x in ledgers):
-            self._inside.sweep()
-
-
 def drill(
     inside: Inside,
     api: Api,
@@ -218,7 +161,7 @@ def drill(
             for n, (lane, sizes) in enumerate(lanes.items())
         ]
         fired = [shot for found in pool.map(lambda r: r.run(shots), ranges) for shot in found]
-    return Report(fired, watch.samples, watch.wrong)
+    return Report(fired, watch.samples, watch.wrong, watch.missed)
 
 
 class Range:
@@ -302,7 +245,10 @@ class Range:
 
         def logged() -> bool:
             nonlocal found
-            found = self._api.get(f"/jobs/{shot.job}")
+            try:
+                found = self._api.get(f"/jobs/{shot.job}")
+            except TimeoutError:  # a busy machine: asked again
+                return False
             if not shot.went_on and not found["counts"]["queued"] + found["counts"]["sending"]:
                 shot.went_on = time.time() - shot.at
             return bool(found["state"] == "LOGGED") and self._heard(shot, found)
