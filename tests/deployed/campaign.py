@@ -25,11 +25,12 @@ from shared.domain.lists.uploads import DUPLICATE
 from simulator.client import ControlClient
 from tests.deployed.api import STATES, Api
 from tests.deployed.inside import Inside
-from tests.deployed.kills import LOST, REDELIVER_SECONDS, SILENT, Watch, lost
+from tests.deployed.kills import LOST, REDELIVER_SECONDS, SILENT, lost
 from tests.deployed.lists import Made, make
 from tests.deployed.oracle import Oracle
 from tests.deployed.owner import TEMPLATE, Link, Owner, mail_to
 from tests.deployed.rates import SHIFT_SECONDS, certainly_within
+from tests.deployed.watch import Watch
 
 LANE: Final = "campaign-mail"
 FIRST: Final = 0.2

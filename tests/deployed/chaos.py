@@ -22,8 +22,8 @@ from simulator.client import ControlClient
 from tests.deployed import vendors
 from tests.deployed.api import STATES, Api
 from tests.deployed.inside import Inside
-from tests.deployed.kills import Watch
 from tests.deployed.oracle import ref_of
+from tests.deployed.watch import Watch
 
 BATCH: Final = 500
 CREDENTIALS: Final = (("sendgrid", "sendgrid-main"), ("sendgrid", "rate-150"))
