@@ -104,17 +104,21 @@ def notifier_login(
     environ = {**(os.environ if environ is None else environ), **(given or {})}
     names = (URL, NOTIFIER, NOTIFIER_PASSWORD)
     found = [environ.get(name, "") for name in names]
-    if not any(found):
-        local = local_cloud(environ, folder)
-        found = [local.values.get(name, "") if local else "" for name in names]
+    if not any(found) and (local := local_cloud(environ, folder)):
+        found = [local.values.get(name, "") for name in names]
     missing = [name for name, value in zip(names, found, strict=True) if not value]
     if missing:
         raise Misused(f"set {URL}, {NOTIFIER} and {NOTIFIER_PASSWORD}: {' and '.join(missing)} missing")
     url, user, password = found
-    if ":" in user or not (user + password).isprintable() or not (user + password).isascii():
+    if ":" in user or not _is_plain(user + password):
         raise Misused(f"{NOTIFIER} or {NOTIFIER_PASSWORD} holds characters that neither has")
     _check(url.rstrip("/"), "password")
     return HubLogin(url.rstrip("/"), user, password)
+
+
+def _is_plain(text: str) -> bool:
+    """Tell whether a text is printable ASCII."""
+    return text.isascii() and text.isprintable()
 
 
 def _is_here(url: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.client import installed_version
-from cli.environment import NOTIFIER, NOTIFIER_PASSWORD, URL, notifier_login
+from cli.environment import NOTIFIER, NOTIFIER_PASSWORD, URL, HubLogin, notifier_login
 from cli.errors import CommandError, Misused
 from cli.files import text_of
 from cli.notifier.hub import Hub
@@ -238,8 +238,7 @@ def sync(
     interval = seconds_of(every, "--every") if every else 0
     if every and interval < LEAST_SECONDS:
         raise Misused(f"--every takes {LEAST_SECONDS}s or more")
-    settings = {URL: url, NOTIFIER: user, NOTIFIER_PASSWORD: text_of(password_file).strip() if password_file else ""}
-    login = notifier_login(given={name: value for name, value in settings.items() if value})
+    login = _login(url, user, password_file)
     with _opened(spool) as opened, opened.only_sync():
         bind(opened, login, rebind=rebind)
         clock = surroundings(ctx).clock
@@ -260,6 +259,11 @@ def sync(
             if not interval:
                 return
             clock.sleep(next_delay(interval, failures, rng))
+
+
+def _login(url: str, user: str, password_file: Path | None) -> HubLogin:
+    settings = {URL: url, NOTIFIER: user, NOTIFIER_PASSWORD: text_of(password_file).strip() if password_file else ""}
+    return notifier_login(given={name: value for name, value in settings.items() if value})
 
 
 def _once(opened: SpoolFile, syncing: Syncing, *, json: bool) -> None:

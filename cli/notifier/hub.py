@@ -208,20 +208,26 @@ class Hub:
         except (LocationValueError, UnicodeError):
             raise _no_address() from None
         except HTTPError as error:
-            if _untrusted(error):
-                raise self._no_secure_connection() from None
-            if isinstance(error, NewConnectionError | ConnectTimeoutError):
-                raise Busy(f"cannot reach {self._login.url}", reached=False) from None
-            raise Busy("the connection was lost") from None
+            raise self._no_answer(error) from None
         data, whole = _read(answer)
         if answer.status != 200:  # noqa: PLR2004
             raise self._no_updates(answer, data)
+        return self._read_answer(answer, data, url, whole=whole)
+
+    def _read_answer(self, answer: urllib3.BaseHTTPResponse, data: bytes, url: str, *, whole: bool) -> AnswerRead:
         found, complete = partial_list(data)
         updates = [read_update(each) for each in found or ()]
         if found is None or None in updates:
             raise self._stranger(answer.status)
         rest = next_range(answer.headers.get("Link", ""), url)
         return AnswerRead([x for x in updates if x], rest or "", whole=whole and complete and rest is not None)
+
+    def _no_answer(self, error: HTTPError) -> CommandError:
+        if _untrusted(error):
+            return self._no_secure_connection()
+        if isinstance(error, NewConnectionError | ConnectTimeoutError):
+            return Busy(f"cannot reach {self._login.url}", reached=False)
+        return Busy("the connection was lost")
 
     def _no_updates(self, answer: urllib3.BaseHTTPResponse, data: bytes) -> CommandError:
         code, says = self._said(problem_of(data), answer.status)

@@ -65,6 +65,14 @@ class AnswerRead:
     rest: str
     whole: bool
 
+    @property
+    def certain(self) -> Sequence[UpdateRead]:
+        """The updates of the seconds that are whole."""
+        if self.whole or not self.updates:
+            return self.updates
+        ends = self.updates[-1].stamp // 1000
+        return [x for x in self.updates if x.stamp // 1000 < ends]
+
 
 class UpdateBox:
     """The updates of a spool. Its user holds the spool's lock (`SpoolFile.only_sync`)."""
@@ -87,12 +95,9 @@ class UpdateBox:
 
         Of an answer that was cut off, all whole seconds are kept.
         """
-        updates = answer.updates
-        if not answer.whole:
-            ends = updates[-1].stamp // 1000 if updates else 0
-            updates = [x for x in updates if x.stamp // 1000 < ends]
-            if not updates:
-                return 0
+        updates = answer.certain
+        if not (updates or answer.whole):
+            return 0
         with self._spool.change() as db:
             done = int(self._spool.setting("done", "-1"))
             new = [x for x in updates if x.stamp > done]

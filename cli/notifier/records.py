@@ -36,12 +36,11 @@ def checked(given: Mapping[str, Any], now: float, where: str = "") -> Record:
     unknown = sorted(set(given) - set(FIELDS))
     if unknown:
         raise Misused(f"{where}unknown field {unknown[0]}: fields are {', '.join(FIELDS)}")
-    record = {name: _text(given[name], f"{where}{name}") for name in FIELDS if given.get(name) is not None}
-    record = {name: value for name, value in record.items() if value}
+    record = _filled(given, where)
     checked_id(record.get("id", ""), where)
-    for name in REQUIRED:
-        if name not in record:
-            raise Misused(f"{where}{name} is missing")
+    missing = [name for name in REQUIRED if name not in record]
+    if missing:
+        raise Misused(f"{where}{missing[0]} is missing")
     if len(record["first_name"]) > MAX_NAME:
         raise Misused(f"{where}first_name has more than {MAX_NAME} characters")
     if record["delivery_method"] not in set(DeliveryMethod):
@@ -68,6 +67,11 @@ def _check_dates(record: Record, now: float, where: str) -> None:
         expires = read_date(record["delivery_expires"], max(tomorrow, delivery))
         if expires is None or expires <= delivery:
             raise Misused(f"{where}delivery_expires is a date after delivery_date")
+
+
+def _filled(given: Mapping[str, Any], where: str) -> Record:
+    record = {name: _text(given[name], f"{where}{name}") for name in FIELDS if given.get(name) is not None}
+    return {name: value for name, value in record.items() if value}
 
 
 def _text(value: object, name: str) -> str:
