@@ -34,6 +34,7 @@ LOST = "worker_lost"
 SILENT = "silent"
 """The simulator says nothing of recipients that begin so."""
 AIM_SECONDS = 120
+"""A shot whose aim is not reached by then, on a busy machine, is fired all the same."""
 SETTLE_SECONDS = 240
 """A lease lasts 25 s, which takes its time on a busy machine."""
 FOLD_SECONDS = 30
@@ -233,8 +234,8 @@ class Range:
             seen = len(self._oracle.of(job))
             return seen >= aim
 
-        if not processes.wait_for(aimed, AIM_SECONDS, pause=0.02):
-            raise TimeoutError(f"{job}: {seen} of {aim} messages accepted after {AIM_SECONDS} s")
+        if not processes.wait_for(aimed, AIM_SECONDS, pause=0.02) and not seen:
+            raise TimeoutError(f"{job}: no message accepted after {AIM_SECONDS} s")
         shot = Shot(self._lane, job, seen, self._inside.kill(self._lane), time.time())
         if self._patient:
             self._inside.start(self._lane, min(shot.killed, self._workers))
