@@ -46,6 +46,9 @@ ID_BYTES: Final = 60
 class Wire:
     """A provider's end of the wire: takes everything, with ids as long as the promise says. Counts bytes out."""
 
+    secret: Mapping[str, str] = {"api_key": "SG.bench"}
+    """Of each of its credentials."""
+
     def __init__(self, seed: int = 1) -> None:
         self._random = random.Random(seed)
         self.calls = 0
@@ -60,7 +63,11 @@ class Wire:
         self.calls += 1
         self.sent += len(body) if isinstance(body, bytes) else sum(map(len, body))
         text = base64.b64encode(self._random.randbytes(ID_BYTES)).decode()[:ID_BYTES]
-        return Response(202, {"x-message-id": text}, b"")
+        return self.answer(text)
+
+    def answer(self, name: str) -> Response:
+        """Return what a provider of mail says that took a message."""
+        return Response(202, {"x-message-id": name}, b"")
 
 
 class Context:
@@ -94,13 +101,13 @@ class World:
         invocations: function → how often it was started since `take`.
     """
 
-    def __init__(self, config: Settings) -> None:
-        from functions.dispatch import ingest, log, plan, send, track  # noqa: PLC0415 - after the environment is set
+    def __init__(self, config: Settings, wire: Wire) -> None:
+        from functions.dispatch import ingest, log, plan, send, take, track  # noqa: PLC0415 - the environment is set
         from shared.bootstrap import Deployment, lane  # noqa: PLC0415
 
         self.clock = FakeClock()
         self.config = config
-        self.wire = Wire()
+        self.wire = wire
         self.invocations: dict[str, int] = {}
         self.meter = Meter(_peek, {TABLES.records: RECORDS_INDICES})
         self._plain = boto3.Session(region_name=REGION)
@@ -122,6 +129,7 @@ class World:
             "track": track.handler,
             "ingest": ingest.handler,
             "plan": plan.handler,
+            "take": take.handler,
         }
         self._seen: dict[tuple[str, str], int] = {}
 
@@ -139,6 +147,7 @@ class World:
             self._sqs.create_queue(QueueName=contracts.express_queue_name("bench", c.id))
         self._feedback = self._sqs.create_queue(QueueName="posthaste-bench-feedback")["QueueUrl"]
         self._lists = self._sqs.create_queue(QueueName="posthaste-bench-ingest")["QueueUrl"]
+        self._inboxes = self._sqs.create_queue(QueueName="posthaste-bench-inbox")["QueueUrl"]
         self._plain.client("s3").create_bucket(Bucket="bench")
         secrets = self._plain.client("secretsmanager")
         secrets.create_secret(
@@ -146,7 +155,7 @@ class World:
         )
         for c in self.config.credentials:
             secrets.create_secret(
-                Name=contracts.secret_name("bench", c.id), SecretString=json.dumps({"api_key": "SG.bench"})
+                Name=contracts.secret_name("bench", c.id), SecretString=json.dumps(self.wire.secret)
             )
         os.environ |= {
             contracts.ENV_SETTINGS: self.config.dumps(),
@@ -157,6 +166,7 @@ class World:
             contracts.ENV_BUCKET: "bench",
             contracts.ENV_FEEDBACK_QUEUE_URL: self._feedback,
             contracts.ENV_INGEST_QUEUE_URL: self._lists,
+            contracts.ENV_INBOX_QUEUE_URL: self._inboxes,
             contracts.ENV_EXPORT_QUEUE_URL: self._feedback,  # nothing here is exported or scheduled
             contracts.ENV_DUE_QUEUE_URL: self._feedback,
             contracts.ENV_INBOX_QUEUE_URL: self._feedback,
@@ -181,16 +191,25 @@ class World:
         }
         return str(self.ask("POST", "/batches", json.dumps(batch))["job_id"])
 
-    def ask(self, method: str, path: str, body: str, media_type: str = "application/json") -> Any:
-        """Return the API's JSON to a request that must succeed, in a process that knows no key yet."""
+    def ask(self, method: str, path: str, body: str, media_type: str = "application/json", login: str = "") -> Any:
+        """Return the API's JSON to a request that must succeed, in a process that knows no key yet.
+
+        Args:
+            method: of the request, as its path.
+            path: without a query.
+            body: as it is sent.
+            media_type: of the body.
+            login: `name:password` of a notifier; empty: the account's key is sent.
+        """
         from functions.api import services  # noqa: PLC0415
         from functions.api.handler import respond  # noqa: PLC0415
 
+        authorization = f"Basic {base64.b64encode(login.encode()).decode()}" if login else f"Bearer {self._key}"
         event = {
             "version": "2.0",
             "rawPath": path,
             "rawQueryString": "",
-            "headers": {"authorization": f"Bearer {self._key}", "content-type": media_type},
+            "headers": {"authorization": authorization, "content-type": media_type},
             "requestContext": {"http": {"method": method, "path": path}, "stage": "$default"},
             "body": body,
             "isBase64Encoded": False,
@@ -239,6 +258,11 @@ class World:
     def ingest(self) -> None:
         """Start the reader of lists until none waits."""
         while self._receive(self._lists, "ingest"):
+            pass
+
+    def intake(self) -> None:
+        """Start the function that takes records of notifiers until no inbox waits."""
+        while self._receive(self._inboxes, "take"):
             pass
 
     def plan(self, job: str) -> None:
@@ -307,6 +331,13 @@ class World:
 @contextmanager
 def world(*, rate: float, per_call: int = 1) -> Iterator[World]:
     """Make a deployment whose credentials send `rate` messages a second in calls of `per_call`."""
+    with deployed(settings(rate, per_call), Wire()) as made:
+        yield made
+
+
+@contextmanager
+def deployed(config: Settings, wire: Wire) -> Iterator[World]:
+    """Make a deployment of given credentials and their provider."""
     with (
         mock_aws(),
         patch.dict(
@@ -319,7 +350,7 @@ def world(*, rate: float, per_call: int = 1) -> Iterator[World]:
             },
         ),
     ):
-        yield World(settings(rate, per_call))
+        yield World(config, wire)
 
 
 def _flat(pattern: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[tuple[str, str, Sequence[str]]]:
