@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks import cost, counted, latency, notices, rows, starts
+from benchmarks import clinic, cost, counted, latency, notices, rows, starts
 from benchmarks.machine import REFERENCE_S, calibrate
 from benchmarks.rows import Row
 
@@ -97,6 +97,7 @@ def main() -> int:
         + counted.limits()
         + counted.killed()
         + notices.measure()
+        + clinic.measure()
     )
     bills, priced = counted.costs()
     found += bills

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final
 
+from benchmarks import rows
 from benchmarks.meter import Tally
+from benchmarks.rows import Row, named
 from benchmarks.scenarios import lane_of
 from benchmarks.world import Wire, World, deployed
 from shared.contracts import Credential, Settings, Word
@@ -25,6 +27,7 @@ from tests.fakes.clock import FakePool
 NAME: Final = "clinic-1"
 RATE: Final = 150.0
 MINUTE: Final = 60
+PAYLOADS: Final = (50, 40)
 WAIT: Final = 24 * 3600 + 5 * MINUTE
 """The longest wait of a notice whose run has failed, in seconds."""
 
@@ -115,6 +118,31 @@ class Clinic:
             "delivery_date": today.isoformat(),
             "preferred_time": "9-20",
         }
+
+
+def measure() -> list[Row]:
+    """Return what a notice writes, in a full run and alone, from its upload to its word."""
+    with clinic() as c:
+        first, further = delivered(c, *PAYLOADS, failures=1)
+        (alone,) = delivered(c, 1)
+    count = sum(PAYLOADS)
+    return [
+        Row(
+            named(rows.NOTICE_RUNS, f"{count} of one minute, delivered at once"),
+            first.wru / count,
+            13,
+            "WRU",
+            counted=True,
+        ),
+        Row(
+            named(rows.NOTICE_RUNS, f"{count} of one minute, a further run"),
+            further.wru / count,
+            9,
+            "WRU",
+            counted=True,
+        ),
+        Row(named(rows.NOTICE_RUNS, "one alone"), alone.wru, 56, "WRU", counted=True),
+    ]
 
 
 @contextmanager

@@ -34,6 +34,7 @@ MEMORY: Final = "memory of each function"
 UPLOAD: Final = "1,000,000-row upload: CPU time and peak memory"
 SWEEP: Final = "sweeper at 6 ms a call"
 NOTICES: Final = "records of a notifier, from the upload to their notices"
+NOTICE_RUNS: Final = "write units per notice of a run, from the upload to its word"
 EXPORT: Final = "1,000,000-row export: CPU time and peak memory"
 SHORT: Final[Mapping[str, str]] = {
     WRITES: "write units per message of a batch",
@@ -63,6 +64,7 @@ SHORT: Final[Mapping[str, str]] = {
     UPLOAD: "list of 1,000,000 rows",
     SWEEP: "sweeper",
     NOTICES: "records of a notifier",
+    NOTICE_RUNS: "write units per notice",
     EXPORT: "export of 1,000,000 rows",
 }
 """Metric → its name in the table."""

@@ -154,9 +154,7 @@ class World:
             Name=contracts.unsubscribe_secret_name("bench"), SecretString=json.dumps({"current": "k" * 64})
         )
         for c in self.config.credentials:
-            secrets.create_secret(
-                Name=contracts.secret_name("bench", c.id), SecretString=json.dumps(self.wire.secret)
-            )
+            secrets.create_secret(Name=contracts.secret_name("bench", c.id), SecretString=json.dumps(self.wire.secret))
         os.environ |= {
             contracts.ENV_SETTINGS: self.config.dumps(),
             contracts.ENV_RECORDS_TABLE: TABLES.records,
@@ -169,7 +167,6 @@ class World:
             contracts.ENV_INBOX_QUEUE_URL: self._inboxes,
             contracts.ENV_EXPORT_QUEUE_URL: self._feedback,  # nothing here is exported or scheduled
             contracts.ENV_DUE_QUEUE_URL: self._feedback,
-            contracts.ENV_INBOX_QUEUE_URL: self._feedback,
             contracts.ENV_DUE_QUEUE_ARN: "arn:aws:sqs:us-east-1:123456789012:due",
             contracts.ENV_SCHEDULER_ROLE_ARN: "arn:aws:iam::123456789012:role/bench",
             contracts.ENV_API_URL: "https://0123456789.execute-api.us-east-1.amazonaws.com",

@@ -33,6 +33,19 @@ class Notices(Protocol):
         """
         ...
 
+    def write_all(self, changes: Sequence[tuple[Notice, NoticeChange]]) -> bool:
+        """Write changes of different notices, with their entries, in one transaction, or none of them.
+
+        Entries whose stamps readers have closed are stamped anew.
+
+        Args:
+            changes: each with its notice as read; together within `inbox.MAX_ITEMS`.
+
+        Returns:
+            False: one of the notices has moved on, and nothing is written; or it is, and the answer was lost.
+        """
+        ...
+
     def due(self, shard: int, now: int) -> Iterable[str]:
         """Walk the notices of a shard that have something to do by now (Unix ms), oldest first: a hint."""
         ...

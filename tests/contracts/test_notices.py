@@ -137,6 +137,19 @@ def test_a_notice_is_written_only_as_read(shelf: Shelf) -> None:
     assert shelf.log() == [entry()]
 
 
+def test_several_notices_are_written_together_or_not_at_all(shelf: Shelf) -> None:
+    some = [notice(uuid=uuid(i)) for i in range(3)]
+    shelf.put(*some)
+    shelf.close(NOW + 5000)
+    first, second = ((x, moved(x, entry(i), stamp=NOW)) for i, x in enumerate(some[:2]))
+    assert shelf.notices.write_all([first, second])
+    assert [(x.id, x.stamp) for x in shelf.log()] == [("n0", NOW + 5001), ("n1", NOW + 5001)]
+    assert shelf.one(uuid(1)).stamp == NOW + 5001
+    assert not shelf.notices.write_all([(some[2], moved(some[2], entry(2))), second])
+    assert shelf.one(uuid(2)) == some[2]
+    assert len(shelf.log()) == 2
+
+
 def test_an_ended_notice_that_has_been_deleted_can_be_written(shelf: Shelf) -> None:
     waits, ended = notice(uuid=uuid(1)), notice(uuid=uuid(2), ttl=NOW // 1000, phase=Phase.ENDED)
     assert not shelf.notices.write(waits, moved(waits))

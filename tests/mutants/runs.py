@@ -87,4 +87,12 @@ RUNS: Final = (
         "return",
         "tests/engine/notices/test_words.py::test_others_that_write_all_the_time_are_waited_for",
     ),
+    Mutant(
+        "words that were not written together count as told",
+        5,
+        "shared/engine/notices/words.py",
+        "return [index for index, _, _ in batch] if done else ()",
+        "return [index for index, _, _ in batch]",
+        "tests/engine/notices/test_words.py::test_a_notice_that_has_moved_on_keeps_no_other_from_its_word",
+    ),
 )

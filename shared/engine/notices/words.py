@@ -4,14 +4,17 @@ They come from the stream of ledgers, and from looks at finished runs. A word th
 that was frozen changes nothing. Source: docs/adr/0111.
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.jobs import runs as cells
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell
 from shared.domain.notices import words as rules
-from shared.domain.notices.notice import Notice, NoticeRun
+from shared.domain.notices.inbox import fits
+from shared.domain.notices.notice import Notice, NoticeChange, NoticeRun
 from shared.domain.notices.notifier import Notifier
 from shared.ports import Clock, LedgerStore, Notices, Notifiers, Records, Retriable
 
@@ -19,6 +22,16 @@ RACES: Final = 10
 """Compare-and-swaps of one notice that others write meanwhile."""
 NOTICE_VALUE: Final = "notice"
 """The value of a recipient that names its notice."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """The state of a message of a run, and its notice as read; None: it was purged."""
+
+    index: int
+    state: Cell
+    notice: Notice | None
 
 
 class NoticeWords:
@@ -56,17 +69,53 @@ class NoticeWords:
         faults: list[Exception] = []
         try:
             found = self._notices.read([owners[i] for i in waiting if i in owners])
-            for index in waiting:
-                state, _ = ledger.cell(index)
-                notice = found.get(owners.get(index, ""))
-                if self._attempt(faults, notice, ledger.job, index, state):
-                    told[index] = state
+            words = [_Word(index, ledger.cell(index)[0], found.get(owners.get(index, ""))) for index in waiting]
+            for index in self._together(ledger.job, words):
+                told[index] = ledger.cell(index)[0]
+            for word in words:
+                if word.index not in told and self._attempt(faults, word.notice, ledger.job, word.index, word.state):
+                    told[word.index] = word.state
         finally:
             if told:
                 self._ledgers.tell(ledger.job, ledger.chunk, told)
         if faults:
             raise faults[0]
         return len(told)
+
+    def _together(self, job: str, words: Sequence["_Word"]) -> Iterator[int]:
+        """Tell words by as few transactions as they fit into; yield whose were told. The others are told one by one."""
+        batch: list[tuple[int, Notice, NoticeChange]] = []
+        for word in words:
+            change = self._change(job, word)
+            if word.notice is None or change is None:
+                continue
+            if not fits([x for _, _, x in batch], change):
+                yield from self._written(batch)
+                batch = []
+            batch.append((word.index, word.notice, change))
+        yield from self._written(batch)
+
+    def _change(self, job: str, word: "_Word") -> NoticeChange | None:
+        """Return what a word changes if it may be told with others; one that raises is told alone."""
+        try:
+            notifier = self.notifier(word.notice.notifier) if word.notice is not None else None
+            if word.notice is None or notifier is None:
+                return None
+            now = int(self._clock.now() * 1000)
+            change = rules.word(word.notice, job, word.index, word.state, notifier.hours, now)
+        except Exception:  # noqa: BLE001 - it is told alone, and raised there
+            _LOG.exception("word not told with others", extra={"job": job})
+            return None
+        return change if change is not None and change.withdraw is None else None
+
+    def _written(self, batch: Sequence[tuple[int, Notice, NoticeChange]]) -> Sequence[int]:
+        """Write changes in one transaction; return whose they are, or none if it was refused or fails."""
+        try:
+            done = len(batch) > 1 and self._notices.write_all([(notice, change) for _, notice, change in batch])
+        except Exception:  # noqa: BLE001 - they are told one by one, and raised there
+            _LOG.exception("words not told together")
+            return ()
+        return [index for index, _, _ in batch] if done else ()
 
     def _attempt(self, faults: list[Exception], notice: Notice | None, job: str, index: int, state: Cell) -> bool:
         """Tell one word; its fault is kept for the end, so that the run's other notices get theirs."""

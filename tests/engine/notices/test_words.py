@@ -1,10 +1,12 @@
 """What became of a run's message reaches its notice, once, in any order, and whoever dies meanwhile."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date
 
 import pytest
 
+from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.outcomes import Rejected, Unknown
 from shared.domain.jobs.states import Cell
 from shared.domain.notices.notice import Notice, NoticeChange, NoticeStatus, Phase
@@ -251,10 +253,49 @@ def test_one_notice_that_cannot_be_written_keeps_no_other_from_its_word() -> Non
             raise ValueError("an item that DynamoDB does not take")
         return write(old, change)
 
-    hub.store.write = refused  # type: ignore[method-assign]
+    def refused_with_others(changes: Sequence[tuple[Notice, NoticeChange]]) -> bool:
+        return all(refused(old, change) for old, change in changes)
+
+    hub.store.write, hub.store.write_all = refused, refused_with_others  # type: ignore[method-assign]
     words = [hub.world.word(run.job, i, "delivered") for i in range(3)]
     hub.world.track("text", *words)
     with pytest.raises(ValueError, match="does not take"):
         hub.words.tell(hub.stream[-1])
     assert [hub.said(n) for n in range(3) if n != broken] == [[("SUCCESS", "")]] * 2
     assert hub.said(broken) == []
+
+
+def told(count: int) -> tuple[Hub, list[Ledger]]:
+    """Return a hub with as many notices in one run, all of which are delivered, and ledgers that say so."""
+    hub = Hub()
+    for n in range(count):
+        hub.new(n)
+    hub.minute()
+    run = hub.notice(0).runs[-1]
+    hub.world.track("text", *(hub.world.word(run.job, i, "delivered") for i in range(count)))
+    hub.world.tap.calls.clear()
+    return hub, [hub.stream[-1]]
+
+
+def test_the_words_of_a_run_are_told_by_few_transactions() -> None:
+    hub, (ledger,) = told(90)
+    assert hub.words.tell(ledger) == 90
+    assert [hub.said(n) for n in range(90)] == [[("SUCCESS", "")]] * 90
+    assert [x for x in hub.world.tap.calls if x.startswith("notices.write")] == ["notices.write_all"] * 2
+
+
+def test_a_notice_that_has_moved_on_keeps_no_other_from_its_word() -> None:
+    hub, (ledger,) = told(3)
+    read = hub.store.read
+    cancelled: list[Notice] = []
+
+    def then_cancelled(uuids: Collection[str]) -> dict[str, Notice]:
+        found = read(uuids)
+        if not cancelled:
+            cancelled.append(hub.cancel(1))
+        return found
+
+    hub.store.read = then_cancelled  # type: ignore[method-assign]
+    assert hub.words.tell(ledger) == 3
+    assert [hub.said(n)[0] for n in range(3)] == [("SUCCESS", "")] * 3
+    assert hub.said(1)[1:] == [("SUCCESS", "ALREADY_DELIVERED")]

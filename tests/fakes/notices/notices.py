@@ -43,6 +43,19 @@ class FakeNotices:
         self.apply([(old, change)])
         return True
 
+    def write_all(self, changes: Sequence[tuple[Notice, NoticeChange]]) -> bool:
+        entries = sum(len(x.entries) for _, x in changes)
+        assert len(changes) + entries + (entries > 0) <= MAX_ITEMS
+        assert len({old.uuid for old, _ in changes}) == len(changes), "one notice twice in a transaction"
+
+        def written() -> bool:
+            if not all(self.unchanged(*x) for x in changes):
+                return False
+            self.apply(changes)
+            return True
+
+        return self._atomic("write_all", written)
+
     def unchanged(self, old: Notice | None, change: NoticeChange) -> bool:
         """Tell whether a notice is as read."""
         if change.notice is None:

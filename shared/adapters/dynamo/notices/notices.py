@@ -49,6 +49,22 @@ class DynamoNotices:
             else:
                 return True
 
+    def write_all(self, changes: Sequence[tuple[Notice, NoticeChange]]) -> bool:
+        """Write changes of different notices, with their entries, in one transaction, or none; False: none."""
+        while True:
+            puts = notice_puts(self._table, changes)
+            actions = [*puts, *log_actions(self._table, [x for _, change in changes for x in change.entries])]
+            try:
+                self._db.call("transact_write_items", TransactItems=actions)
+            except Cancelled as lost:
+                moved = "ConditionalCheckFailed" in lost.codes[: len(puts)]
+                closed = None if moved else closed_of(actions, lost.codes, lost.items)
+                if closed is None:
+                    return False
+                changes = [(old, change.after(closed)) for old, change in changes]
+            else:
+                return True
+
     def due(self, shard: int, now: int) -> Iterable[str]:
         """Walk the notices of a shard that have something to do by now, oldest first."""
         for item in self._db.query(
