@@ -14,6 +14,7 @@ from tests.mutants.operators import OPERATORS
 from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
 from tests.mutants.runs import RUNS
+from tests.mutants.spool import SPOOL
 from tests.mutants.switches import SWITCHES
 
 RULES: Final = "shared/domain/jobs/ledger.py"
@@ -30,6 +31,7 @@ MUTANTS: Final = (
         "tests/engine/test_fairness.py::test_small_jobs_use_the_express_queue_whichever_code_sends_pointers[1-True]",
     ),
     *ONCE,
+    *SPOOL,
     *NOTICES,
     *LOSSES,
     *NOTIFIERS,
