@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks import clinic, cost, counted, latency, notices, rows, starts
+from benchmarks import clinic, cost, counted, due, latency, notices, rows, starts
 from benchmarks.machine import REFERENCE_S, calibrate
 from benchmarks.rows import Row
 
@@ -98,6 +98,7 @@ def main() -> int:
         + counted.killed()
         + notices.measure()
         + clinic.measure()
+        + due.measure()
     )
     bills, priced = counted.costs()
     found += bills
