@@ -47,7 +47,7 @@ $(VENV)/.node: $(VENV)/.installed package.json package-lock.json
 run: setup ## start the local cloud, send the example newsletter, and stay up until Ctrl-C
 	@$(PY) -m infra.local run
 
-demo: setup ## the same, check that every message arrived exactly once, and exit
+demo: setup ## the same, check that every message arrived exactly once, do so with notices by text and call, and exit
 	@$(PY) -m infra.local demo
 
 up: setup ## start the local cloud (or bring it up to date) and leave it running

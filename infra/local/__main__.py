@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
-from infra.local import cloud, newsletter
+from infra.local import cloud, newsletter, notices
 from infra.local.cloud import Cloud
 from infra.local.console import LocalCloudError, say, step
 from infra.local.paths import ENV_LOCAL, Paths, paths
@@ -40,7 +40,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         ("up", "start the local cloud, or bring it up to date"),
         ("down", "stop it"),
         ("run", "start it, send the example newsletter, stay up until Ctrl-C"),
-        ("demo", "start it, send the example newsletter, check the result, stop it"),
+        ("demo", "start it, send the example newsletter and notices, check the result, stop it"),
         ("status", "show what runs"),
     ):
         commands.add_parser(name, help=meaning)
@@ -112,6 +112,9 @@ def _demo(where: Paths) -> None:
             found = newsletter.evidence(running, sent)
             where.demo.write_text(json.dumps(found, indent=1), encoding="utf-8")
             wrong = newsletter.faults(sent, found)
+        with step(f"{notices.NOTICES} notices of a notifier in Sydney have their final status"):
+            story = notices.begin(running)
+            updates = notices.watch(story)
         with step(f"{newsletter.OUTAGE[1]} is used again"):
             newsletter.recovered(running)
         if wrong:
@@ -119,7 +122,8 @@ def _demo(where: Paths) -> None:
         say(
             f"{sent.answer['recipients']} recipients, {sent.answer['skipped']} skipped, "
             f"{len(found['accepted'])} accepted by a provider, each exactly once, and the logs agree: {where.demo}\n"
-            f"{newsletter.carried(found)}\n{newsletter.left_out(sent, found)}"
+            f"{newsletter.carried(found)}\n{newsletter.left_out(sent, found)}\n"
+            f"{notices.summary(story, updates)}"
         )
 
 

@@ -22,6 +22,8 @@ from infra.local.paths import ROOT, Paths
 SOURCES: Final = ("app.py", "cdk.json", "package-lock.json", "requirements/runtime.txt", "infra", "shared", "functions")
 """What a deployed function or the template can depend on."""
 CDK_SECONDS: Final = 300
+PHONES: Final = Path(__file__).parent / "phones.json"
+"""Credentials for texts and calls, which only the local cloud has: `cdk.json` names none that need a contract."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +56,22 @@ def fingerprint(context: Sequence[str]) -> str:
 
 
 def more_lanes(file: Path | None) -> list[str]:
-    """Return the context argument that adds a file's credentials to the checkout's settings; none without a file.
+    """Return the context argument that adds the local cloud's credentials for phones, and a file's, to the settings.
 
     Raises:
         LocalCloudError: the file holds no list, or cannot be read.
     """
-    if file is None:
-        return []
     try:
-        more = json.loads(file.read_text(encoding="utf-8"))
+        more = [] if file is None else json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise LocalCloudError(f"lanes: {error}") from error
     if not isinstance(more, list):
         raise LocalCloudError(f"lanes: {file} holds no list")
     settings = json.loads((ROOT / "cdk.json").read_text(encoding="utf-8"))["context"]["posthaste"]
-    settings["credentials"] += more
+    phones = json.loads(PHONES.read_text(encoding="utf-8"))
+    settings["credentials"] += [*phones, *more]
+    for phone in phones:
+        settings["routes"].setdefault(phone["channel"], []).append(phone["id"])
     return [f"posthaste={json.dumps(settings)}"]
 
 

@@ -16,8 +16,9 @@ from simulator.client import ControlClient, ControlError
 
 NAME: Final = "simulator"
 START_SECONDS: Final = 20.0
-POSTING: Final = {"batch_ms": 200, "parallel": 2}
-"""Few, larger webhook posts, as the vendors make them: every worker they start costs half a second of a core."""
+POSTING: Final = {"batch_ms": 200, "parallel": 2, "timeout_s": 60}
+"""Few, larger webhook posts, as the vendors make them: every worker they start costs half a second of a core. A post
+that is given up early comes again, and starts one more of them while the first still begins."""
 
 
 def url(port: int) -> str:
