@@ -145,6 +145,7 @@ class World:
         self._queues = dict(zip([c.id for c in self.config.credentials], urls, strict=True))
         for c in self.config.credentials:
             self._sqs.create_queue(QueueName=contracts.express_queue_name("bench", c.id))
+        self._sqs.create_queue(QueueName=contracts.inbox_queue_name("bench"))
         self._feedback = self._sqs.create_queue(QueueName="posthaste-bench-feedback")["QueueUrl"]
         self._lists = self._sqs.create_queue(QueueName="posthaste-bench-ingest")["QueueUrl"]
         self._inboxes = self._sqs.create_queue(QueueName="posthaste-bench-inbox")["QueueUrl"]

@@ -76,7 +76,6 @@ class PosthasteStack(Stack):
                 **lists.environment,
                 **schedules.environment,
                 **exports.environment,
-                **inbox.environment,
             },
             webhooks=webhooks.receive,
         )
@@ -92,7 +91,6 @@ class PosthasteStack(Stack):
             environment={
                 **environment,
                 **lists.environment,
-                **inbox.environment,
                 contracts.ENV_DUE_QUEUE_URL: schedules.work.queue.queue_url,
                 **(exports.environment if archived else {}),
             },

@@ -25,9 +25,8 @@ class InboxConstruct(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
         super().__init__(scope, construct_id)
         self._deployment = deployment
-        name = f"{contracts.prefix(deployment.stage)}-inbox"
+        name = contracts.inbox_queue_name(deployment.stage)
         self.work = WorkQueue(self, "Work", deployment=deployment, name=name, consumer_seconds=SECONDS)
-        self.environment = {contracts.ENV_INBOX_QUEUE_URL: self.work.queue.queue_url}
 
     def serve(self, code: Code, environment: Mapping[str, str]) -> Function:
         """Create the function and let it consume the queue, one inbox at a time."""
@@ -40,7 +39,7 @@ class InboxConstruct(Construct):
             service="take",
             seconds=SECONDS,
             memory=MEMORY_MB,
-            environment={**environment, **self.environment},
+            environment=environment,
         )
         self.work.feed(take, batch=1, concurrency=WORKERS)
         return take

@@ -171,7 +171,9 @@ class Deployment(Core):
 
     @cached_property
     def _inbox_queue(self) -> "SqsQueue":
-        return self.queue(contracts.ENV_INBOX_QUEUE_URL)
+        from shared.adapters.sqs import SqsQueue  # noqa: PLC0415
+
+        return SqsQueue(self.sqs, contracts.inbox_queue_url(self.env[contracts.ENV_LANE_URL_PREFIX]), self.clock)
 
     @cached_property
     def notice_desk(self) -> "NoticeDesk":
@@ -331,9 +333,8 @@ class Deployment(Core):
         walks = [
             Walk("doubts", 10, Doubts(self.records, self.ledgers, self.clock, self.asking).looks),
             simple("lists", 5, Reminder(self.uploads, self._ingest_queue, self.clock).walk),
+            simple("inboxes", 5, WaitingInboxes(self._inboxes, self._inbox_queue, self.clock).walk),
         ]
-        if contracts.ENV_INBOX_QUEUE_URL in self.env:
-            walks.append(simple("inboxes", 5, WaitingInboxes(self._inboxes, self._inbox_queue, self.clock).walk))
         if contracts.ENV_LOG_REPORTS_URL in self.env:
             walks.append(simple("dropped", 10, Dropped(self._reports, self.logger).walk))
         if self.archive_after is not None:

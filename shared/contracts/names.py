@@ -15,7 +15,6 @@ ENV_DUE_QUEUE_ARN: Final = "POSTHASTE_DUE_QUEUE_ARN"
 ENV_SCHEDULER_ROLE_ARN: Final = "POSTHASTE_SCHEDULER_ROLE_ARN"
 """The role in which EventBridge Scheduler sends to the queue of jobs whose time has come."""
 ENV_EXPORT_QUEUE_URL: Final = "POSTHASTE_EXPORT_QUEUE_URL"
-ENV_INBOX_QUEUE_URL: Final = "POSTHASTE_INBOX_QUEUE_URL"
 ENV_LOG_REPORTS_URL: Final = "POSTHASTE_LOG_REPORTS_URL"
 """The queue with what Lambda reports of stream records that the log function was not given, or that it failed."""
 ENV_LANE_URL_PREFIX: Final = "POSTHASTE_LANE_URL_PREFIX"
@@ -117,6 +116,20 @@ def express_queue_name(stage: str, credential_id: str) -> str:
     No credential's id has an underscore.
     """
     return lane_queue_name(stage, credential_id) + EXPRESS_SUFFIX
+
+
+def inbox_queue_name(stage: str) -> str:
+    """Return the name of the queue of notifiers' inboxes; its dead-letter queue is this name + `-dlq`."""
+    return f"{prefix(stage)}-inbox"
+
+
+def inbox_queue_url(lanes: str) -> str:
+    """Return the URL of that queue, which needs no room in a function's environment.
+
+    Args:
+        lanes: the value of `ENV_LANE_URL_PREFIX`.
+    """
+    return f"{lanes.removesuffix('lane-')}inbox"
 
 
 def secret_name(stage: str, credential_id: str) -> str:

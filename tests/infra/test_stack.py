@@ -325,3 +325,12 @@ def _differences(here: Any, there: Any, path: str = "") -> list[tuple[str, Any, 
             for d in _differences(here.get(key), there.get(key), f"{path}.{key}" if path else key)
         ]
     return [] if here == there else [(path, here, there)]
+
+
+def test_the_inbox_queue_s_address_follows_from_the_prefix_of_the_lanes(template: Template) -> None:
+    """So it takes no room in the environments of functions."""
+    names = [q["QueueName"] for q in template.of("SQS::Queue").values()]
+    start = "https://sqs.eu-west-1.amazonaws.com/123456789012/"
+    found = contracts.inbox_queue_url(start + contracts.lane_queue_name("dev", ""))
+    assert found.removeprefix(start) in names
+    assert found == start + contracts.inbox_queue_name("dev")
