@@ -12,7 +12,9 @@ FAILED: Final = frozenset({"CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILE
 """States of a stack that has never run, or no longer: `cdk deploy` must delete it before it can create it."""
 EMPTY: Final = "REVIEW_IN_PROGRESS"
 """The state of a stack whose first change set was never executed."""
-QUEUE: Final = re.compile(r"(?:lane-[a-z0-9-]+(?:_express)?|feedback|due|ingest|inbox|export|plan|log|sweep)(?:-dlq)?")
+QUEUE: Final = re.compile(
+    r"(?:lane-[a-z0-9-]+(?:_express)?|feedback|due|ingest|inbox|notices|export|plan|log|sweep)(?:-dlq)?"
+)
 """The end of a queue's name, after the stage's prefix; the queues of a stage `prod-eu` do not look like `prod`'s."""
 SHOWN: Final = 3
 

@@ -105,7 +105,13 @@ class NotifierDay:
 
 
 def count_day(log: UpdateLog, notifier: str, day: date) -> NotifierDay:
-    """Count the updates of a notifier on a UTC day; those of today so far. It closes nothing."""
+    """Count the updates of a notifier on a UTC day; those of today so far. It closes nothing.
+
+    Args:
+        log: the updates.
+        notifier: its name.
+        day: in UTC.
+    """
     start = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * SECOND_MS
     statuses: Counter[str] = Counter()
     errors: Counter[str] = Counter()
