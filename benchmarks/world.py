@@ -145,10 +145,9 @@ class World:
         self._queues = dict(zip([c.id for c in self.config.credentials], urls, strict=True))
         for c in self.config.credentials:
             self._sqs.create_queue(QueueName=contracts.express_queue_name("bench", c.id))
-        self._sqs.create_queue(QueueName=contracts.inbox_queue_name("bench"))
         self._feedback = self._sqs.create_queue(QueueName="posthaste-bench-feedback")["QueueUrl"]
         self._lists = self._sqs.create_queue(QueueName="posthaste-bench-ingest")["QueueUrl"]
-        self._inboxes = self._sqs.create_queue(QueueName="posthaste-bench-inbox")["QueueUrl"]
+        self._inboxes = self._sqs.create_queue(QueueName=contracts.inbox_queue_name("bench"))["QueueUrl"]
         self._plain.client("s3").create_bucket(Bucket="bench")
         secrets = self._plain.client("secretsmanager")
         secrets.create_secret(
@@ -165,7 +164,6 @@ class World:
             contracts.ENV_BUCKET: "bench",
             contracts.ENV_FEEDBACK_QUEUE_URL: self._feedback,
             contracts.ENV_INGEST_QUEUE_URL: self._lists,
-            contracts.ENV_INBOX_QUEUE_URL: self._inboxes,
             contracts.ENV_EXPORT_QUEUE_URL: self._feedback,  # nothing here is exported or scheduled
             contracts.ENV_DUE_QUEUE_URL: self._feedback,
             contracts.ENV_DUE_QUEUE_ARN: "arn:aws:sqs:us-east-1:123456789012:due",
