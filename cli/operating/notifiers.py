@@ -138,17 +138,28 @@ def list_notifiers(
 ) -> None:
     """List notifiers, and when they were last there, to the minute."""
     with _office(ctx, stage, aws=aws) as office:
-        accounts = office.desk.accounts
-        owners = [resolve(accounts, account)] if account else [x.id for x in accounts.list_accounts()]
-        found = [x for owner in owners for test in (False, True) for x in _of(office, namespace(owner, test=test))]
+        found = _listed(office, account)
         contacts = office.store.contacts([x.name for x in found])
         rows = [_row(x, contacts.get(x.name, Contact())) for x in found]
     if json:
         emit({"items": rows})
         return
-    shown = [{**row, "state": "disabled" if row["disabled"] else "test" if row["test"] else ""} for row in rows]
+    shown = [{**row, "state": _state(row)} for row in rows]
     columns = ("name", "account_id", "timezone", "last_seen_at", "last_status_at", "state")
     table(columns, shown, empty="no notifiers: make one with `posthaste notifier create NAME --account ACCOUNT`")
+
+
+def _state(row: dict[str, Any]) -> str:
+    if row["disabled"]:
+        return "disabled"
+    return "test" if row["test"] else ""
+
+
+def _listed(office: Office, account: str) -> list[Notifier]:
+    """Return the notifiers of an account, or of all."""
+    accounts = office.desk.accounts
+    owners = [resolve(accounts, account)] if account else [x.id for x in accounts.list_accounts()]
+    return [x for owner in owners for test in (False, True) for x in _of(office, namespace(owner, test=test))]
 
 
 def _of(office: Office, whose: str) -> Iterator[Notifier]:
