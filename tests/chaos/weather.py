@@ -66,6 +66,7 @@ class StormyProvider(ResolvingProvider):
         self._rng = random.Random(f"{seed}-{self.name}")  # noqa: S311 - weather
         self._spell = Spell(Weather.FAIR, 0.0)
         self.broken: Counter[str] = Counter()
+        self._words = broken_words()  # now: a fault during a call counts as one of the adapter's
 
     def _find(self, target: Target, at: float) -> Finding:
         found = super()._find(target, at)
@@ -95,7 +96,7 @@ class StormyProvider(ResolvingProvider):
         }.get(weather)
 
     def _broken(self) -> Swallowed:
-        said = self._rng.choice(broken_words())
+        said = self._rng.choice(self._words)
         self.broken[said.vendor] += 1
         return Swallowed(said.outcome)
 

@@ -14,7 +14,7 @@ from shared.providers import registry
 from shared.providers.registry import Needs
 from simulator.model import Mode
 from simulator.registry import providers
-from tests.providers.contract import CONTENT, target
+from tests.providers.contract import CHANNELS, CONTENT, target
 from tests.providers.fakes import NOW, FakeHttp, Fixed
 
 STATUSES: Final = (500, 502, 504)
@@ -41,7 +41,7 @@ def _outcome(name: str, status: int) -> Outcome:
     reply = vendor.refusal(Mode.GATEWAY, status, 0)
     headers = {key.decode(): value.decode() for key, value in reply.headers}
     http = FakeHttp(Response(reply.status, headers, reply.body))
-    channel = "sms" if name == "twilio" else "email"
+    channel = CHANNELS.get(name, "email")
     lane = Credential("main", name, channel, 10)
     secret = {**vendor.describe(), "api_key": KEYS.get(name, "key")}
     needs = Needs(http, Fixed(), secret, "http://127.0.0.1:9", credential=lane, public_url="https://api.example")

@@ -19,6 +19,8 @@ from shared.ports import BadEvents, Provider, Resolver, Target, WebhookReader
 from tests.fakes.shifted import ShiftedClock
 
 JOB = "0123456789abcdefghjkmnpqrs"
+CHANNELS = {"twilio": "sms", "aws-sms": "sms"}
+"""Simulated provider → its channel, of those that do not send e-mail."""
 CONTENT = Content(Mailbox("news@sender.example", "News"), "Hello", html="<p>Hello</p>", text="Hello")
 FAR, NEAR = 10.0, 0.3
 """Seconds; deadlines are far unless they are what is tested."""

@@ -15,6 +15,7 @@ from simulator.run import Simulator
 from tests.fakes.shifted import ShiftedClock
 from tests.providers.contract import (
     CASES,
+    CHANNELS,
     LOST,
     SPOKEN,
     Bench,
@@ -31,8 +32,6 @@ SIMULATED = ("sendgrid", "mailgun", "resend", "ses", "twilio", "postmark", "aws-
 RESOLVERS = ("mailgun", "resend", "sendgrid", "postmark")
 REFUSES_BY_503 = ("sendgrid", "mailgun")
 """Those that document their own 503 as a refusal before anything is taken."""
-CHANNELS = {"twilio": "sms", "aws-sms": "sms"}
-"""Of those that do not send e-mail."""
 NAMES = itertools.count()
 FAULTS: dict[str, dict[str, Any]] = {
     "unavailable": {"mode": "503"},
