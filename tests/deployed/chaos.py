@@ -23,7 +23,7 @@ from tests.deployed import vendors
 from tests.deployed.api import STATES, Api
 from tests.deployed.inside import Inside
 from tests.deployed.oracle import ref_of
-from tests.deployed.watch import Watch
+from tests.deployed.watch import Watch, answered
 
 BATCH: Final = 500
 CREDENTIALS: Final = (("sendgrid", "sendgrid-main"), ("sendgrid", "rate-150"))
@@ -147,8 +147,8 @@ def run(inside: Inside, api: Api, control: ControlClient, *, messages: int, seed
                 job = _post(api, recipients)
                 wanted[job], logs[job] = recipients, f"/batches/{job}/logs"
                 watch.add(job, len(recipients))
-            processes.wait_for(lambda: _sent(api, wanted) >= 0.9 * report.messages, patience, pause=1)
-        if not processes.wait_for(lambda: _still(inside, api, control, wanted), patience, pause=1):
+            processes.wait_for(answered(lambda: _sent(api, wanted) >= 0.9 * report.messages), patience, pause=1)
+        if not processes.wait_for(answered(lambda: _still(inside, api, control, wanted)), patience, pause=1):
             report.wrong.append("not all jobs came to rest")
         report.samples, report.wrong[:0] = watch.samples, watch.wrong
     report.seconds = time.time() - began

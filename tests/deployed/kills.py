@@ -25,7 +25,7 @@ from simulator.client import ControlClient
 from tests.deployed.api import OPEN, Api
 from tests.deployed.inside import Inside
 from tests.deployed.oracle import Oracle
-from tests.deployed.watch import Watch
+from tests.deployed.watch import Watch, answered
 
 CHUNK = 500
 SIZES = (CHUNK, 900)
@@ -246,15 +246,12 @@ class Range:
 
         def logged() -> bool:
             nonlocal found
-            try:
-                found = self._api.get(f"/jobs/{shot.job}")
-            except TimeoutError:  # a busy machine: asked again
-                return False
+            found = self._api.get(f"/jobs/{shot.job}")
             if not shot.went_on and not found["counts"]["queued"] + found["counts"]["sending"]:
                 shot.went_on = time.time() - shot.at
             return bool(found["state"] == "LOGGED") and self._heard(shot, found)
 
-        if not processes.wait_for(logged, SETTLE_SECONDS, pause=0.2):
+        if not processes.wait_for(answered(logged), SETTLE_SECONDS, pause=0.2):
             shot.wrong.append(f"not finished after {SETTLE_SECONDS} s: {found['state']} {found['counts']}")
         shot.seconds = time.time() - shot.at
         self._watch.drop(shot.job)

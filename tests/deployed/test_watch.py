@@ -7,7 +7,7 @@ import pytest
 from tests.deployed.api import STATES, Api
 from tests.deployed.inside import Inside
 from tests.deployed.kills import Report
-from tests.deployed.watch import Watch
+from tests.deployed.watch import Watch, answered
 
 
 class Answers:
@@ -65,3 +65,8 @@ def test_any_other_fault_of_a_read_ends_the_drill() -> None:
 def test_a_drill_fails_if_none_of_its_reads_was_answered() -> None:
     assert Report([], missed=2).faults() == ["none of 2 reads of counts was answered"]
     assert Report([], samples=1, missed=2).faults() == []
+
+
+def test_a_condition_whose_read_times_out_does_not_hold_yet() -> None:
+    assert not answered(timed_out)()
+    assert answered(lambda: True)()

@@ -14,6 +14,18 @@ PATIENT_POLL_SECONDS = 0.5
 RECOVER_SECONDS = 1.0
 
 
+def answered(condition: Callable[[], bool]) -> Callable[[], bool]:
+    """Return a condition that is false, to be asked again, when a read times out, as on a busy machine."""
+
+    def holds() -> bool:
+        try:
+            return condition()
+        except TimeoutError:
+            return False
+
+    return holds
+
+
 class Watch:
     """Reads the counts of all unfinished jobs in turn while a drill goes on, and takes over leases that ran out.
 
