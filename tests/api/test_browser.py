@@ -90,3 +90,12 @@ def test_the_page_is_what_assistive_technology_needs(api: Api, site: str, browse
     assert browser.do("GET", button + "/rect")["height"] >= 44, "WCAG 2.2, 2.5.5: a target for fingers"
     browser.do("POST", button + "/value", {"text": "\ue007"})  # the enter key
     browser.shows("You are unsubscribed")
+
+
+def test_the_documentation_shows_every_operation(site: str) -> None:
+    with browsing(scripts=True) as opened:
+        opened.do("POST", "/url", {"url": f"{site}/docs"})
+        opened.shows("Posthaste API")
+        opened.find("#main h2")  # waits for it
+        assert "Version" in opened.text("#intro")
+        assert "/messages" in opened.text("#main")
