@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from shared.contracts import Credential
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.content.smtp import Reply, SmtpStep
 from shared.domain.jobs.chunks import Recipient
@@ -18,15 +19,18 @@ from shared.domain.lanes.breaker import BreakerState
 from shared.ports import Provider, Response, Target
 from shared.providers import registry
 from shared.providers.mailgun.send import Mailgun
+from shared.providers.registry import Needs
 from shared.providers.resend.send import Resend
 from shared.providers.sendgrid.send import SendGrid
 from shared.providers.smtp.send import SmtpRelay
 from tests.engine.failing import breaker
 from tests.fakes.world import World, credential
-from tests.providers.contract import target
+from tests.providers.contract import CHANNELS, target
 from tests.providers.fakes import NOW, FakeHttp, Fixed
 from tests.providers.relaying import OPEN, FakeSmtp
 from tests.providers.ses_calls import ses
+from tests.providers.test_aws_sms import ROLE, SECRET
+from tests.providers.test_postmark import postmark
 from tests.providers.test_twilio import twilio
 
 PHRASES: Final = (
@@ -140,6 +144,20 @@ def http(status: int, body: object, headers: Mapping[str, str] | None = None) ->
     return FakeHttp(Response(status, headers or {}, json.dumps(body, ensure_ascii=False).encode()))
 
 
+def posted(status: int, code: int) -> Callable[[str], Provider]:
+    return lambda text: postmark(http(status, {"ErrorCode": code, "Message": text}))
+
+
+def end_user(status: int, name: str) -> Callable[[str], Provider]:
+    lane = Credential("aws-main", "aws-sms", "sms", 10)
+
+    def answers(text: str) -> Provider:
+        said = http(status, {"__type": f"com.amazonaws.smsvoice#{name}", "Message": text})
+        return registry.provider("aws-sms")(Needs(said, Fixed(), SECRET, credential=lane, aws=ROLE))
+
+    return answers
+
+
 PROVIDERS: Final[Mapping[str, tuple[Callable[[str], Provider], ...]]] = {
     "sendgrid": tuple(sendgrid(s) for s in (400, 401, 403, 413, 429, 500, 503)),
     "mailgun": tuple(mailgun(s) for s in (400, 401, 403, 420, 429, 500, 503)),
@@ -147,6 +165,20 @@ PROVIDERS: Final[Mapping[str, tuple[Callable[[str], Provider], ...]]] = {
     "ses": tuple(
         amazon(s, n)
         for s, n in ((400, "MessageRejected"), (400, "BadRequestException"), (429, "TooManyRequestsException"))
+    ),
+    "postmark": tuple(
+        posted(s, c) for s, c in ((401, 10), (422, 300), (422, 400), (422, 406), (422, 999), (429, 0), (500, 0))
+    ),
+    "aws-sms": tuple(
+        end_user(s, n)
+        for s, n in (
+            (400, "ValidationException"),
+            (400, "ConflictException"),
+            (400, "AccessDeniedException"),
+            (402, "ServiceQuotaExceededException"),
+            (429, "ThrottlingException"),
+            (500, "InternalServerException"),
+        )
     ),
     "twilio": tuple(texts(s, c) for s, c in ((400, 21211), (400, 21999), (401, 20003), (429, 20429))),
     "smtp": tuple(
@@ -164,7 +196,9 @@ PROVIDERS: Final[Mapping[str, tuple[Callable[[str], Provider], ...]]] = {
 
 def test_every_provider_is_attacked() -> None:
     folder = Path(registry.__file__).parent
-    with_replies = {x.parent.name for x in folder.glob("*/send.py") if "PROVIDER: Final" in x.read_text("utf-8")}
+    with_replies = {
+        x.parent.name.replace("_", "-") for x in folder.glob("*/send.py") if "PROVIDER: Final" in x.read_text("utf-8")
+    }
     assert set(PROVIDERS) == with_replies - {"test"}
 
 
@@ -176,7 +210,7 @@ def test_every_provider_is_attacked() -> None:
 @example(client=everywhere("daily message quota"))
 @given(client=clients())
 def test_nothing_that_a_client_writes_changes_what_a_reply_means(name: str, client: Client) -> None:
-    channel = "sms" if name == "twilio" else "email"
+    channel = CHANNELS.get(name, "email")
     for answers in PROVIDERS[name]:
         for form in FORMS:
             plain = PLAIN.send(answers(form.format(**PLAIN.written)), channel)
@@ -188,7 +222,7 @@ def test_nothing_that_a_client_writes_changes_what_a_reply_means(name: str, clie
 @settings(max_examples=30)
 @given(client=clients(), said=phrases)
 def test_what_a_provider_says_itself_is_heard_whatever_a_client_writes(name: str, client: Client, said: str) -> None:
-    channel = "sms" if name == "twilio" else "email"
+    channel = CHANNELS.get(name, "email")
     for answers in PROVIDERS[name]:
         assert client.send(answers(said), channel) == PLAIN.send(answers(said), channel)
 

@@ -84,6 +84,9 @@ def test_every_word_has_its_meaning() -> None:
         WordKind.FAILED_TEMPORARILY: Cell.DROPPED,
         WordKind.UNSUBSCRIBED: None,
         WordKind.RESUBSCRIBED: None,
+        WordKind.STOPPED: None,
+        WordKind.STARTED: None,
+        WordKind.PRESSED: None,
         WordKind.ABSENT: None,
     }
     assert not HARD & SOFT
