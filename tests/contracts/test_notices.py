@@ -228,9 +228,10 @@ def test_a_large_payload_is_kept_in_the_bucket(shelf: Shelf) -> None:
     bodies = [bytes([i]) * (MAX_INLINE + 1) for i in range(2)]
     for x in bodies:
         shelf.inboxes.add("clinic", x, NOW)
-    assert [shelf.inboxes.payload("clinic", i) for i in (1, 2)] == bodies
+    short = [(x[0], len(x)) for x in bodies]  # what a failure shows of 200 KB
+    assert [(x[0], len(x)) for x in (shelf.inboxes.payload("clinic", i) for i in (1, 2))] == short
     if isinstance(shelf.stores, MotoStores):
-        assert sorted(shelf.stores.blobs.items.values()) == bodies
+        assert sorted((x[0], len(x)) for x in shelf.stores.blobs.items.values()) == short
         assert all(x.startswith("inbox/clinic/") for x in shelf.stores.blobs.items)
 
 

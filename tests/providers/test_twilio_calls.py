@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
-from xml.etree.ElementTree import Element, fromstring
+from xml.etree.ElementTree import Element, ParseError, fromstring
 
 import pytest
 from requests import Request
@@ -54,6 +54,14 @@ def gather(form: dict[str, str]) -> Element:
     assert root.tag == "Response"
     (found,) = root
     return found
+
+
+def well_formed(form: dict[str, str]) -> bool:
+    try:
+        gather(form)
+    except ParseError:
+        return False
+    return True
 
 
 class Recorder(HttpClient):  # type: ignore[misc]  # the package has no types
@@ -112,6 +120,7 @@ def test_a_recording_is_played_instead_of_the_text() -> None:
 def test_a_message_cannot_leave_the_words_that_are_said() -> None:
     text = "</Say><Dial>+15550100001</Dial><Say>\x00\x1f\ud800\ufffe]]>&amp;"
     _, form = call(replace(SAID, text=text, speech=Speech('en"><Dial>', "</Say>\x01")))
+    assert well_formed(form)
     (said,) = gather(form)
     assert (said.tag, len(said), said.attrib["language"]) == ("Say", 0, 'en"><Dial>')
     assert said.text is not None

@@ -13,12 +13,16 @@ from shared.adapters.dynamo.notices.notices import notice_puts
 from shared.contracts import INBOX_PREFIX, INDEX_OPEN
 from shared.domain.notices.inbox import FIRST, KEPT_DAYS, InboxState
 from shared.domain.notices.notice import SHARDS, Notice, NoticeChange
-from shared.ports import InboxStep
+from shared.ports import InboxStep, Retriable
 
 MAX_INLINE: Final = 200_000
 """Bytes of a compressed payload that is stored in its item."""
 DAY_S: Final = 86_400
 _NAMES: Final = {f"#{name}": name for name in ("last", "payload", "record")}
+
+
+RACES: Final = 20
+"""Numbers that a payload tries while others of its notifier are uploaded at the same time."""
 
 
 class PayloadFiles(Protocol):
@@ -45,6 +49,9 @@ class DynamoInboxes:
             notifier: the notifier's id.
             body: the payload's bytes.
             now: Unix milliseconds.
+
+        Raises:
+            Retriable: nothing is stored; uploads of others were faster each time.
         """
         mark = secrets.token_hex(8)
         content: Item = {"body": {"B": body}}
@@ -53,7 +60,7 @@ class DynamoInboxes:
             self._files.put(name, body)
             content = {"blob": s(name)}
         content |= {"mark": s(mark), "at": n(now), "ttl": n(now // 1000 + KEPT_DAYS * DAY_S)}
-        while True:
+        for _ in range(RACES):
             last = self.state(notifier).last
             try:
                 self._db.call("transact_write_items", TransactItems=self._added(notifier, last, content, now))
@@ -65,6 +72,7 @@ class DynamoInboxes:
                     raise
             else:
                 return last + 1
+        raise Retriable("others upload all the time")
 
     def _added(self, notifier: str, last: int, content: Item, now: int) -> list[Item]:
         values: Item = {
