@@ -20,13 +20,15 @@ STATUSES: Final = (500, 504)
 EACH: Final = 3
 """Messages by every vendor for each of these."""
 LANES: Final = {
+    "aws-sms": "aws-texts",
     "mailgun": "mailgun-main",
+    "postmark": "postmark-main",
     "resend": "resend-main",
     "sendgrid": "rate-10",
     "ses": "ses-main",
     "twilio": "campaign-sms",
 }
-SMS: Final = frozenset({"twilio"})
+SMS: Final = frozenset({"aws-sms", "twilio"})
 
 
 def people(vendor: str, status: int, tag: str) -> list[str]:
