@@ -119,7 +119,7 @@ class Grants:
             function.allow("sqs:SendMessage", on=[dead.queue.queue_arn])
 
     def notices(self, notices: NoticesConstruct) -> None:
-        """Let notices become runs. What runs say is told by the function that folds ledgers, which may do so anyway."""
+        """Let notices become runs. What folds ledgers reports their words by the rights that it has."""
         run = notices.run
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.records.table_arn])
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.ops.table_arn])

@@ -29,6 +29,7 @@ from shared.ports.inboxes import (
     Inboxes,
     InboxStep,
     Notices,
+    RunStarts,
 )
 from shared.ports.journal import Journal
 from shared.ports.notices import Notifiers, Programs, UpdateLog, WaitingNotices
@@ -62,7 +63,6 @@ from shared.ports.records import (
     Replay,
     Stored,
 )
-from shared.ports.runs import RunStarts
 from shared.ports.schedules import (
     Agenda,
     Scheduler,

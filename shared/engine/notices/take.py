@@ -128,7 +128,7 @@ class NoticeTaker:
             return self._advance(state, batch, records), batch.records
         except Retriable:
             raise
-        except Exception:
+        except Exception:  # whatever the records raise together, the first is then taken alone
             if not batch.changes:
                 raise
             _LOG.exception("records not taken together", extra={"notifier": notifier.name, "payload": state.payload})
