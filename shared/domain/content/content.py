@@ -2,8 +2,11 @@
 
 import json
 import zlib
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Final
+
+GROUP: Final = "group"
+"""The value of a digest's recipient that is the number of its group, in decimal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,33 @@ class Speech:
 
 
 @dataclass(frozen=True, slots=True)
+class DigestLines:
+    """What the messages of a digest are made of: a line for each event, rendered once, and the lines of each group.
+
+    The columns have one entry for each event, in the order of the digest.
+
+    Attributes:
+        html: the event's line in HTML; empty where the channel has only text.
+        text: the same as plain text.
+        types: the event's type.
+        times: the event's time as it is shown.
+        key: the batch key of the events.
+        max_lines: the most lines that a message shows; it counts the others.
+        groups: for each group of recipients, the numbers of its lines from 0, ascending.
+        policy: the prefix of the policy, which a recipient may unsubscribe from.
+    """
+
+    html: tuple[str, ...]
+    text: tuple[str, ...]
+    types: tuple[str, ...]
+    times: tuple[str, ...]
+    key: str
+    max_lines: int
+    groups: tuple[tuple[int, ...], ...] = ()
+    policy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Content:
     """What a job's messages say. `html` and `text`: at least one is there; `cc`, `bcc` only with one recipient.
 
@@ -50,6 +80,7 @@ class Content:
         unsubscribe: the address that each recipient's token is appended to for a one-click unsubscription, such as
             `https://mail.example.com/unsubscribe/`; empty: none is offered.
         speech: how `text` is said in a call; None in a message that is read.
+        digest: what the messages of a digest are made of; None in all other jobs.
     """
 
     sender: Mailbox
@@ -64,14 +95,18 @@ class Content:
     merge: bool = False
     unsubscribe: str = ""
     speech: Speech | None = None
+    digest: DigestLines | None = None
 
 
 def pack(content: Content) -> bytes:
     """Serialise: JSON, compressed."""
-    fields = asdict(content)
+    document = asdict(replace(content, digest=None))
     if content.speech is None:
-        del fields["speech"]  # an e-mail is stored as it was before there were calls
-    return zlib.compress(json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode(), 6)
+        del document["speech"]  # an e-mail is stored as it was before there were calls
+    del document["digest"]  # likewise before there were digests
+    if content.digest is not None:
+        document["digest"] = {f.name: getattr(content.digest, f.name) for f in fields(content.digest)}
+    return zlib.compress(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(), 6)
 
 
 def unpack(data: bytes) -> Content:
@@ -90,8 +125,17 @@ def unpack(data: bytes) -> Content:
         merge=raw["merge"],
         unsubscribe=raw["unsubscribe"],
         speech=_speech(raw.get("speech")),
+        digest=_digest(raw.get("digest")),
     )
 
 
 def _speech(raw: dict[str, Any] | None) -> Speech | None:
     return Speech(**{**raw, "keys": tuple((k, v) for k, v in raw["keys"])}) if raw else None
+
+
+def _digest(raw: dict[str, Any] | None) -> DigestLines | None:
+    if not raw:
+        return None
+    columns = {name: tuple(raw[name]) for name in ("html", "text", "types", "times")}
+    groups = tuple(map(tuple, raw["groups"]))
+    return DigestLines(**columns, key=raw["key"], max_lines=raw["max_lines"], groups=groups, policy=raw["policy"])

@@ -62,6 +62,9 @@ class Policy:
 NOTICE: Final = "notice"
 """The kind of a job that is a run of notices: they decide themselves what is sent again, so no owner stops it."""
 
+DIGEST: Final = "digest"
+"""The kind of a job that carries the events of one window."""
+
 
 @dataclass(frozen=True, slots=True)
 class RetryRequest:

@@ -1,0 +1,29 @@
+"""What a job's messages have in common, as it is stored."""
+
+import json
+import zlib
+from dataclasses import replace
+
+from shared.domain.content.content import Content, DigestLines, Mailbox, Speech, pack, unpack
+
+PLAIN = Content(Mailbox("news@example.com", "News"), "Hello", text="Hello!")
+LINES = DigestLines(
+    html=("<p>1</p>", "<p>2</p>"),
+    text=("1", "2"),
+    types=("failed", "done"),
+    times=("10:00", "10:01"),
+    key="acme/production",
+    max_lines=100,
+    groups=((0, 1), (1,)),
+    policy="acme/",
+)
+
+
+def test_contents_are_read_as_they_were_written() -> None:
+    for content in (PLAIN, replace(PLAIN, speech=Speech("en", keys=(("9", "stop"),))), replace(PLAIN, digest=LINES)):
+        assert unpack(pack(content)) == content
+
+
+def test_a_content_without_calls_and_digests_is_stored_as_before_there_were_any() -> None:
+    document = json.loads(zlib.decompress(pack(PLAIN)))
+    assert not {"speech", "digest"} & document.keys()
