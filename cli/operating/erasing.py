@@ -72,6 +72,8 @@ def erase(
                 shown(0.0 if after else 1.0, counted(read, "item"))
 
             eraser.scan(begin, reached)
+        if not dry_run:  # a record may have become a notice before the scan reached it
+            eraser.notices(accounts, int(around.clock.now() * 1000))
         with meter("archive", terminal=around.terminal, quiet=json) as shown:
             size = 0
 

@@ -37,7 +37,8 @@ def test_an_erased_number_is_in_no_notice(stores: Stores) -> None:
         assert shelf.write(None, NoticeChange(x))
 
     def erase(*, dry: bool) -> list[str]:
-        return erase_notices(stores.dynamo, table, [OWNER.account], DATA.phone, now=NOW, dry=dry)
+        found = erase_notices(stores.dynamo, table, [OWNER.account], DATA.phone, now=NOW, dry=dry)
+        return [x.account for x in found if x.done]
 
     assert erase(dry=True) == erase(dry=False) == [OWNER.account] * 3
     found = shelf.read([uuid(i) for i in (1, 2, 3, 4)])

@@ -1,7 +1,7 @@
 """The checks of one uploaded record, in a fixed order: the first that fails is its rejection."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -122,6 +122,24 @@ def _text(record: Mapping[str, Any], name: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value.strip() if isinstance(value, str) else ""
+
+
+def blanked(
+    records: Sequence[Mapping[str, Any]], is_theirs: Callable[[str], bool]
+) -> tuple[list[Mapping[str, Any]], int]:
+    """Return records in which those to a person have nothing but their id and action, and how many these are.
+
+    Args:
+        records: of a payload; each stays in its place.
+        is_theirs: tells whether a number, as it was sent, is the person's.
+    """
+    out: list[Mapping[str, Any]] = []
+    found = 0
+    for record in records:
+        theirs = is_theirs(_text(record, "phone_number"))
+        found += theirs
+        out.append({name: record[name] for name in ("id", "action") if name in record} if theirs else record)
+    return out, found
 
 
 def unfit(body: object, *, limit: int) -> str:

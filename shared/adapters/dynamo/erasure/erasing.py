@@ -16,8 +16,9 @@ from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import number, s
-from shared.adapters.dynamo.erasure.notices import erase_notices
+from shared.adapters.dynamo.erasure.notices import UploadedRecords, erase_notices
 from shared.adapters.dynamo.jobs import contents
+from shared.adapters.dynamo.notices.notice_keys import PAYLOAD_PREFIX
 from shared.adapters.s3 import versions
 from shared.adapters.s3.archive_eraser import Archived
 from shared.adapters.s3.blobs import S3Blobs
@@ -36,10 +37,14 @@ UNIT_BYTES: Final = 8192
 RATE_BYTES: Final = 8_000_000
 """Bytes that one scan reads in a second, about."""
 _SCAN: Final = {
-    "FilterExpression": "begins_with(sk, :chunk) OR sk = :content",
-    "ProjectionExpression": "pk, sk, recipients, #data, #blob",
-    "ExpressionAttributeNames": {"#data": "data", "#blob": "blob"},
-    "ExpressionAttributeValues": {":chunk": s(keys.CHUNK_PREFIX), ":content": s("CONTENT")},
+    "FilterExpression": "begins_with(sk, :chunk) OR sk = :content OR begins_with(sk, :payload)",
+    "ProjectionExpression": "pk, sk, recipients, #data, #blob, #body",
+    "ExpressionAttributeNames": {"#data": "data", "#blob": "blob", "#body": "body"},
+    "ExpressionAttributeValues": {
+        ":chunk": s(keys.CHUNK_PREFIX),
+        ":content": s("CONTENT"),
+        ":payload": s(PAYLOAD_PREFIX),
+    },
 }
 TRIES: Final = 5
 
@@ -90,6 +95,7 @@ class Eraser:
         self._s3 = s3
         self._bucket = bucket
         self._blobs = S3Blobs(s3, bucket)
+        self._uploaded = UploadedRecords(dynamo, table, key, self._blobs.get)
         self._names = {key, raw or key}
         self._key = key
         self._dry = dry
@@ -118,9 +124,18 @@ class Eraser:
                     self._hash(name, item, digest, reach)
 
     def notices(self, accounts: list[str], now: int) -> None:
-        """Blank notices to the number, and cancel those that have not ended. `now`: Unix milliseconds."""
-        for account in erase_notices(self._db, self._table, accounts, self._key, now=now, dry=self._dry):
-            self._note("notices blanked", account)
+        """Blank notices to the number, and cancel those that have not ended. `now`: Unix milliseconds.
+
+        The message of a run that is under way is not sent if it still waits: its row is blanked at once.
+        """
+        for notice in erase_notices(self._db, self._table, accounts, self._key, now=now, dry=self._dry):
+            self._note("notices blanked", notice.account)
+            if not notice.done:
+                self.report.kept.append("A notice kept changing: erase again.")
+            elif notice.run is not None and not self._dry:
+                chunk = self._db.get(self._table, keys.chunk(notice.run.job, 0))
+                if chunk is not None:
+                    self._chunk(chunk)
 
     def _hash(self, name: str, item: Item, digest: str, reach: Reach) -> None:
         update = {
@@ -155,8 +170,11 @@ class Eraser:
         while True:
             page = self._db.call("scan", TableName=self._table, **request)
             for item in page["Items"]:
-                if item["sk"]["S"] == "CONTENT":
+                place = item["sk"]["S"]
+                if place == "CONTENT":
                     self._content(item)
+                elif place.startswith(PAYLOAD_PREFIX):
+                    self._payload(item)
                 else:
                     self._chunk(item)
             after = page.get("LastEvaluatedKey")
@@ -197,6 +215,23 @@ class Eraser:
             if not item:
                 return
         self.report.kept.append("A chunk kept changing: erase again.")
+
+    def _payload(self, item: Item) -> None:
+        """Blank a notifier's records about the person, whether they were taken or not."""
+        if not self._key.startswith("+"):
+            return
+        account, left, found = self._uploaded.without(item)
+        if "blob" in item and not self._dry:
+            if found:
+                self._blobs.put(item["blob"]["S"], left)
+            versions.prune(self._s3(), self._bucket, item["blob"]["S"])  # those of a run that died, too
+        if not found:
+            return
+        if "body" in item and not self._write(item, {"body": {"B": left}}, "body"):
+            self.report.kept.append("A payload of a notifier changed meanwhile: erase again.")
+            return
+        self.report.erased["records of notifiers blanked"] += found
+        self.report.accounts.add(account)
 
     def _alone(self, job_id: str, item: Item) -> None:
         """Blank the content of a message that had no other recipient, and what its job shows: subject and name."""
