@@ -50,7 +50,7 @@ class Noticing:
         from shared.engine.notices.due import DueNotices  # noqa: PLC0415
         from shared.engine.notices.look import NoticeRuns  # noqa: PLC0415
         from shared.engine.notices.texts import StoredTexts  # noqa: PLC0415
-        from shared.engine.walks import simple  # noqa: PLC0415
+        from shared.engine.walks import simple, timed  # noqa: PLC0415
 
         d = self.deployment
         starts = DynamoRunStarts(d.dynamo, records=d.records_table, ops=d.ops_table, blobs=d.blobs)
@@ -82,4 +82,4 @@ class Noticing:
             clock=d.clock,
             feedback_timeout=d.settings.feedback_timeout,
         )
-        return [simple("due notices", 70, due.walk), simple("runs of notices", 30, runs.walk)]
+        return [timed("due notices", 70, due.walk), simple("runs of notices", 30, runs.walk)]

@@ -53,3 +53,8 @@ def tell(ledger: Ledger, states: Mapping[int, Cell]) -> Ledger | None:
 def untold(ledger: Ledger) -> list[int]:
     """Return the recipients in a state that a word is about and that their owner was not informed of."""
     return [i for i, t in enumerate(ledger.told) if ledger.cells[i] & 15 in _WORDS and ledger.cells[i] & 15 != t - 1]
+
+
+def settled(ledger: Ledger) -> bool:
+    """Return whether every recipient is in a state that a word is about, so that nothing more is waited for."""
+    return all(cell & 15 in _WORDS for cell in ledger.cells)

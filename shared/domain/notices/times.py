@@ -266,7 +266,7 @@ def next_attempt(hours: Hours, preferred: DayWindow, failed_at: int, expires: in
     return at if at < expires else None
 
 
-def resumed(hours: Hours, preferred: DayWindow, now: int, expires: int) -> int | None:
+def resumed(hours: Hours, preferred: DayWindow, now: int, expires: int, day: date | None = None) -> int | None:
     """Return when to try again after a run that ended without a failure; None if no moment is left.
 
     Args:
@@ -274,11 +274,12 @@ def resumed(hours: Hours, preferred: DayWindow, now: int, expires: int) -> int |
         preferred: within them.
         now: the earliest moment.
         expires: the moment from which on nothing is sent.
+        day: the earliest local date; None: any.
     """
-    at = first_in(hours.timezone, permitted(hours, preferred, expires - now), now)
+    at = first_in(hours.timezone, permitted(hours, preferred, expires - now), now, day)
     if at < expires:
         return at
-    at = first_in(hours.timezone, hours.window, now)
+    at = first_in(hours.timezone, hours.window, now, day)
     return at if at < expires else None
 
 

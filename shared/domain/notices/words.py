@@ -170,16 +170,19 @@ def failed(notice: Notice, failure: Failure, now: int) -> NoticeChange:
 
 
 def postponed(notice: Notice, hours: Hours, now: int) -> NoticeChange | None:
-    """Return a notice that is due outside of the reasonable hours, as waiting for the next; None if it may be sent.
+    """Return a notice that may not be sent now as waiting for its next hours; None if it may be sent.
+
+    It is due outside of the reasonable hours, or before its date, since its notifier has another time zone now.
 
     Args:
         notice: as read.
         hours: the notifier's reasonable hours.
         now: Unix milliseconds.
     """
-    at = first_in(hours.timezone, hours.window, now)
-    if at == now:
+    data = notice.data
+    if first_in(hours.timezone, hours.window, now, data.delivery) == now:
         return None
+    at = resumed(hours, data.preferred(hours), now, notice.expires_at, data.delivery)
     draft = NoticeDraft(notice, now)
-    draft.set(next_at=min(at, max(now, notice.expires_at)))
+    draft.set(next_at=notice.expires_at if at is None else at)
     return draft.changed()

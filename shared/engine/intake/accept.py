@@ -125,7 +125,7 @@ class Acceptor:
         """Return the job that a request makes, under a new id; nothing is stored.
 
         Raises:
-            ValueError: there is no recipient to send to, or the route is empty.
+            ValueError: there is no recipient to send to, the route is empty, or a run of notices has several chunks.
         """
         if not request.route or all(r.skip for r in request.recipients):
             raise ValueError("a job needs a route and a recipient that is not skipped")
@@ -133,6 +133,8 @@ class Acceptor:
         job_id = new_id(now)
         ttl = (max(now, request.not_before) + self._settings.kept_days * DAY_MS) // 1000
         chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(self._split(request))]
+        if request.kind == NOTICE and len(chunks) > 1:
+            raise ValueError("a run of notices has a single chunk: its notices know their places there")
         usable = self._breaker_cache.open_to(request.route)
         begins = usable[:1] if request.ordered else usable
         ledgers = [self._ledger(c, request, first_credential(job_id, c.number, begins), ttl) for c in chunks]

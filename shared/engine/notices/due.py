@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from math import inf
 from typing import Final
 
 from shared.contracts import TEST_CREDENTIAL, Settings
@@ -23,8 +24,9 @@ from shared.domain.notices import words as rules
 from shared.domain.notices.codes import Failure
 from shared.domain.notices.notice import SHARDS, DeliveryMethod, Notice, NoticeChange
 from shared.domain.notices.notifier import Notifier
-from shared.domain.notices.times import run_end
+from shared.domain.notices.times import MINUTE_MS, run_end
 from shared.domain.recipients.suppressions import reaches
+from shared.domain.times import Seconds
 from shared.engine.intake.accept import Acceptor, BatchRequest, send_pointers
 from shared.engine.notices.texts import CHANNELS, NoticeText
 from shared.engine.notices.words import NOTICE_VALUE, NoticeWords
@@ -111,13 +113,23 @@ class DueNotices:
         self._known: dict[tuple[str, str], Mapping[DeliveryMethod, NoticeText]] = {}
         """What templates say, as read in this walk of a shard."""
 
-    def walk(self) -> Iterator[tuple[str, Callable[[], None]]]:
-        """Yield each shard of the index with what begins its runs."""
-        for shard in range(SHARDS):
-            yield f"due notices, shard {shard}", lambda shard=shard: self.shard(shard)  # type: ignore[misc]
+    def walk(self, until: Seconds = inf) -> Iterator[tuple[str, Callable[[], None]]]:
+        """Yield each shard of the index with what begins its runs, each minute from another shard on.
 
-    def shard(self, shard: int) -> None:
-        """Begin the runs of one shard's notices, and try what is kept, until nothing more is due."""
+        Args:
+            until: Unix seconds after which a shard is left to the next minute.
+        """
+        first = self._now() // MINUTE_MS
+        for shard in ((first + i) % SHARDS for i in range(SHARDS)):
+            yield f"due notices, shard {shard}", partial(self.shard, shard, until)
+
+    def shard(self, shard: int, until: Seconds = inf) -> None:
+        """Begin the runs of one shard's notices, and try what is kept, the oldest first, until nothing more is due.
+
+        Args:
+            shard: of the index.
+            until: Unix seconds after which the rest is left to the next minute, so that other walks have their time.
+        """
         seen: set[str] = set()
         faults: list[Exception] = []
         self._known = {}
@@ -126,6 +138,8 @@ class DueNotices:
             fresh = [uuid for uuid in some if uuid not in seen]
             seen.update(fresh)
             faults += self.begin(fresh)
+            if self._clock.now() > until:
+                break
         if faults:
             raise faults[0]
 
@@ -296,7 +310,11 @@ class DueNotices:
 
 
 def _parts(planned: Sequence[_Planned], size: int) -> Iterator[Sequence[_Planned]]:
-    return (planned[i : i + size] for i in range(0, len(planned), size))
+    """Yield what each run takes: no more notices than `size`, and no more text than its only chunk holds."""
+    first = 0
+    for part in chunking.split([x.recipient for x in planned], size):
+        yield planned[first : first + len(part)]
+        first += len(part)
 
 
 def _content(kind: _Kind) -> Content:

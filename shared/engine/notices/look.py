@@ -9,16 +9,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from shared.domain.jobs import runs as cells
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.look_ups import LOOKS, next_look
 from shared.domain.jobs.states import Cell, JobState
+from shared.domain.times import DAY_MS
 from shared.engine.notices.words import NoticeWords
 from shared.engine.walks.doubts import Asking
 from shared.ports import Clock, LedgerStore, Notices, Records
 
 SAFE_MS: Final = 3_600_000
 """A message is not closed sooner after its run's last lease: a frozen worker has met its deadline by then."""
+LAST_MS: Final = 2 * DAY_MS
+"""A run whose items expire so soon is closed: without them its notices would never end."""
 SOON_MS: Final = 60_000
 LATE_MS: Final = 3_600_000
 """The next look comes after a sixteenth of the run's age, in these bounds."""
@@ -60,13 +64,13 @@ class NoticeRuns:
         now = self._now()
         self._ask(job, ledger, now)
         current: Ledger | None = ledger
-        late = self._late(ledger, now)
+        late = self._late(job, ledger, now)
         if late:
             current = self.ledgers.close(name, 0, late)
         if current is not None:
             self.words.tell(current)
-            open_ones = current.having(Cell.SENT, Cell.UNKNOWN)
-            self.records.look_at_run_again(name, self._next(job, now) if open_ones else None)
+            # A look-up may have reopened a message since the job was read: then the run is not over either.
+            self.records.look_at_run_again(name, None if cells.settled(current) else self._next(job, now))
 
     def _ask(self, job: Job, ledger: Ledger, now: int) -> None:
         """Have providers asked about doubts, at the times at which they are of every job."""
@@ -74,13 +78,16 @@ class NoticeRuns:
         if ledger.having(Cell.UNKNOWN) and any(before < look <= elapsed for look in LOOKS):
             self.asking.about(job, ledger)
 
-    def _late(self, ledger: Ledger, now: int) -> list[int]:
-        """Return the messages that are closed now: their notice has expired, or they have waited for long enough."""
+    def _late(self, job: Job, ledger: Ledger, now: int) -> list[int]:
+        """Return the messages that are closed now: their notice has expired, or they have waited for long enough.
+
+        No message waits longer than its job is kept.
+        """
         waiting = ledger.having(Cell.SENT, Cell.UNKNOWN)
         age = now - ledger.released_at
         if not waiting or age < SAFE_MS:
             return []
-        if age >= self.feedback_timeout * 1000:
+        if age >= self.feedback_timeout * 1000 or job.ttl * 1000 - now < LAST_MS:
             return waiting
         owners = self.words.owners(ledger, waiting)
         found = self.notices.read(list(owners.values()))

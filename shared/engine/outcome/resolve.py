@@ -136,8 +136,8 @@ class Resolution:
             control = self._leave_to_ask(job, last, resends=provider.resends)
             if control is None:
                 return
-            if provider.resends and 0 < chunk.recipients[index].not_after < now * 1000:
-                continue
+            if provider.resends and 0 < chunk.recipients[index].not_after < self._clock.now() * 1000:
+                continue  # the wait for a slot was too long
             if provider.resends and self._suppressed.among(job, chunk, [index], control.suppressed_at, heeded):
                 continue
             began = self._clock.now()

@@ -110,3 +110,14 @@ def simple(name: str, share: float, found: Callable[[], Iterable[tuple[str, Call
         found: yields each thing's name and the action for it.
     """
     return Walk(name, share, lambda _run, _after: (Look(x, "", act) for x, act in found()))
+
+
+def timed(name: str, share: float, found: Callable[[Seconds], Iterable[tuple[str, Callable[[], None]]]]) -> Walk:
+    """Return a walk as `simple` does, of things that take long: each ends by itself when the walk's time is over.
+
+    Args:
+        name: the walk's name.
+        share: the share of a run's time, 0 to 1.
+        found: yields each thing's name and the action for it, given the walk's deadline in Unix seconds.
+    """
+    return Walk(name, share, lambda run, _after: (Look(x, "", act) for x, act in found(run.deadline)))

@@ -238,6 +238,21 @@ def test_what_is_due_at_night_waits_for_the_morning() -> None:
     assert done(words.postponed(notice(expires_at=night + 5), HOURS, night)).next_at == night + 5
 
 
+def test_what_is_late_waits_for_its_preferred_hours() -> None:
+    later = notice(data=replace(DATA, start=14, end=16))
+    night = NOW + 12 * HOUR_MS
+    assert words.postponed(later, HOURS, NOW) is None
+    assert done(words.postponed(later, HOURS, night)).next_at == NOW + 28 * HOUR_MS
+    expires = night + 13 * HOUR_MS
+    assert done(words.postponed(replace(later, expires_at=expires), HOURS, night)).next_at == NOW + 23 * HOUR_MS
+
+
+def test_a_notice_is_not_sent_before_its_date_in_the_notifiers_present_zone() -> None:
+    moved = replace(HOURS, timezone="Pacific/Honolulu")  # where it is still the day before, 13:00
+    at = done(words.postponed(notice(), moved, NOW)).next_at
+    assert at == moment("Pacific/Honolulu", DATA.delivery, 540)
+
+
 def test_stamps_are_later_than_what_readers_have_closed() -> None:
     change = worded(active(kept=Kept(Verb.CANCEL, "CANCEL")), Cell.DELIVERED)
     later = change.after(NOW + 100)

@@ -6,16 +6,21 @@ from datetime import date
 import pytest
 
 from shared.contracts import TEST_CREDENTIAL
+from shared.domain.content.content import Content, Mailbox
 from shared.domain.content.templates import InvalidTemplateError
-from shared.domain.jobs.job import NOTICE
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.job import NOTICE, Policy
 from shared.domain.jobs.states import JobState
-from shared.domain.notices.notice import DeliveryMethod, NoticeStatus, Phase, Verb
+from shared.domain.notices.notice import SHARDS, DeliveryMethod, NoticeStatus, Phase, Verb
 from shared.domain.notices.times import moment
+from shared.engine.intake.accept import BatchRequest
+from shared.engine.notices import due
 from shared.engine.notices.due import MOST
 from shared.engine.notices.texts import NoticeText
 from shared.ports import Retriable
 from tests.engine.notices.hub import DAY, ZONE, Hub
 from tests.fakes.faults import Crash, When
+from tests.fakes.world import ACCOUNT
 
 
 def jobs(hub: Hub) -> list[str]:
@@ -52,6 +57,62 @@ def test_more_notices_than_a_transaction_holds_are_several_runs() -> None:
     hub.minute()
     assert len(jobs(hub)) == 3
     assert len(set(hub.taken())) == len(hub.taken()) == 2 * MOST + 3
+
+
+def test_a_run_takes_no_more_text_than_its_only_chunk_holds() -> None:
+    hub = Hub(rate=1000)
+    hub.texts["long"] = {DeliveryMethod.SMS: NoticeText("漢" * 1500)}
+    for n in range(MOST):
+        hub.new(n, template="long")
+    hub.minute()
+    assert [hub.world.job(j).chunks for j in jobs(hub)] == [1, 1]
+    for n in range(MOST):
+        run = hub.notice(n).runs[-1]
+        hub.world.track("text", hub.world.word(run.job, run.index, "delivered"))
+    hub.engine()
+    assert {hub.notice(n).status for n in range(MOST)} == {NoticeStatus.SUCCESS}
+
+
+def test_a_run_of_several_chunks_is_refused() -> None:
+    hub = Hub()
+    hub.new()
+    hub.begin()
+    request = BatchRequest(
+        account=ACCOUNT,
+        test=False,
+        channel="sms",
+        route=("text",),
+        content=Content(Mailbox(""), "", text="Hello"),
+        recipients=tuple(Recipient(f"+6141200000{n}", f"+6141200000{n}", values={"t": "x" * 200_000}) for n in (1, 2)),
+        duplicates=0,
+        policy=Policy(retry_on=()),
+        name="",
+        by="",
+        kind=NOTICE,
+    )
+    with pytest.raises(ValueError, match="single chunk"):
+        hub.world.acceptor.prepare(request)
+
+
+def test_a_shard_that_takes_too_long_is_left_to_the_next_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = Hub(rate=1000)
+    monkeypatch.setattr(due, "READ", 5)
+    for n in range(12):
+        hub.new(n)
+    for expected in (5, 10, 12):
+        for _, act in hub.due.walk(until=hub.clock.now() - 1):
+            act()
+        assert sum(hub.notice(n).phase is Phase.ACTIVE for n in range(12)) == expected
+
+
+def test_each_minute_begins_with_another_shard() -> None:
+    hub = Hub()
+    names = []
+    for _ in range(SHARDS):
+        names.append([name for name, _ in hub.due.walk()])
+        hub.clock.advance(60)
+    assert len({x[0] for x in names}) == SHARDS
+    assert {frozenset(x) for x in names} == {frozenset(names[0])}
 
 
 def test_a_slow_credential_gets_short_runs() -> None:

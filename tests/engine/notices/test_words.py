@@ -217,6 +217,38 @@ def test_nothing_is_closed_within_an_hour_of_its_run() -> None:
     assert hub.said() == [("SUCCESS", "")]
 
 
+def test_a_run_that_was_reopened_meanwhile_is_looked_at_again() -> None:
+    hub = sent()
+    run = hub.notice().runs[-1]
+    read = hub.ledgers.read
+    reopened = []
+
+    def just_reopened(job: str, chunk: int) -> Ledger | None:
+        found = read(job, chunk)
+        assert found is not None
+        reopened.append(job)
+        return replace(found, cells=bytes([found.cells[0] & 0xF0 | Cell.RETRY]))
+
+    hub.ledgers.read = just_reopened  # type: ignore[method-assign]
+    hub.runs.look(run.job)
+    hub.ledgers.read = read  # type: ignore[method-assign]
+    assert reopened == [run.job]
+    assert list(hub.records.notice_runs(hub.clock.ms + 10**9)) == [run.job]
+
+
+def test_a_run_is_closed_before_its_items_expire() -> None:
+    hub = sent()
+    hub.runs = replace(hub.runs, feedback_timeout=30 * 86_400)
+    hub.notice()
+    far = hub.clock.ms + 400 * 86_400_000
+    hub.store.items[hub.notice().uuid] = replace(hub.notice(), expires_at=far)
+    left = hub.world.job(hub.notice().runs[-1].job).ttl - hub.clock.now()
+    hub.pass_time(left - 3 * 86_400, step=12 * HOUR)
+    assert hub.said() == []
+    hub.pass_time(2 * 86_400, step=12 * HOUR)
+    assert hub.said() == [("SUCCESS", "")]
+
+
 def test_a_paused_account_never_sends_after_hours_and_the_notice_waits() -> None:
     hub = Hub()
     hub.records.paused.add(hub.notifier.account)  # type: ignore[attr-defined]
