@@ -4,7 +4,7 @@ import base64
 import binascii
 import re
 from datetime import date
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -18,6 +18,7 @@ from pydantic import (
     ValidationInfo,
     WithJsonSchema,
     field_validator,
+    model_validator,
 )
 
 from shared.domain.channels.channel import ChannelName
@@ -26,7 +27,7 @@ from shared.domain.channels.lookup import CHANNELS
 from shared.domain.jobs.feedback import SOFT, WordKind
 from shared.domain.jobs.job import OnAmbiguous
 from shared.domain.jobs.states import MessageState, Status
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
 from shared.engine.intake.addresses import MAX_RECIPIENTS
 
 """Addresses in cc or bcc: one message with more is a list, and a list is what `to` is for."""
@@ -75,7 +76,8 @@ def _base64(data: str) -> str:
     return data
 
 
-def _rfc_3339(value: Any) -> Any:
+def rfc_3339(value: Any) -> Any:
+    """Return a value that may be a time; ValueError for a text that is none of RFC 3339."""
     if value is not None and not (isinstance(value, str) and _RFC_3339.fullmatch(value)):
         raise ValueError("Write the time as in RFC 3339, with its offset, for example 2026-11-20T09:00:00Z")
     return value
@@ -83,7 +85,7 @@ def _rfc_3339(value: Any) -> Any:
 
 _RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 # Not strict: a validator before it turns JSON into Python, where strict knows no text of a time.
-Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_rfc_3339)]
+Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(rfc_3339)]
 Line = Annotated[str, Field(min_length=1, max_length=MAX_LINE, pattern=LINE)]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=r"^[^\x00]+$")]
 Addresses = Annotated[
@@ -297,7 +299,8 @@ class AuditQuery(Paging):
 SCOPES: Final = (
     "`all`: nothing is sent to the address (it bounced, its owner complained, or the account wants it so). "
     "`campaigns`: its owner has unsubscribed; campaigns, and batches with `unsubscribe`, leave it out. "
-    "`sms`, `voice`, `whatsapp`: its owner wants no more messages by this channel (`STOP` as an answer, 9 in a call)."
+    "`sms`, `voice`, `whatsapp`: its owner wants no more messages by this channel (`STOP` as an answer, 9 in a call). "
+    "`digests`: its owner has unsubscribed from the digests of a policy."
 )
 
 
@@ -307,8 +310,27 @@ class ScopeQuery(Query):
     scope: Reach = Field(Reach.ALL, description=SCOPES)
 
 
+class EntryQuery(ScopeQuery):
+    """Which entry of an address."""
+
+    policy: str | None = Field(
+        None, min_length=1, max_length=200, description="With `scope=digests`, and only then: the policy's prefix."
+    )
+
+    @model_validator(mode="after")
+    def _policy(self) -> Self:
+        if (self.scope is Reach.DIGESTS) != (self.policy is not None):
+            raise ValueError("Give `policy` with `scope=digests`, and only then")
+        return self
+
+    @property
+    def reach(self) -> AnyReach:
+        """The list that is meant."""
+        return self.scope if self.policy is None else DigestsOf(self.policy)
+
+
 class SuppressionQuery(Paging, ScopeQuery):
-    """A page of one of the two lists."""
+    """A page of one of the lists."""
 
 
 def _commas(value: Any) -> Any:

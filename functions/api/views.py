@@ -13,7 +13,7 @@ from shared.domain.jobs.job import Job, OnAmbiguous, public_counts
 from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import ACTIVE, JobState
 from shared.domain.lanes.switches import AS_DECLARED, Switches
-from shared.domain.recipients.suppressions import Reach, Suppression
+from shared.domain.recipients.suppressions import AnyReach, Reach, Suppression
 from shared.domain.stats import Day
 from shared.engine.reports.message_log import LiveCounts
 from shared.web.http import Answer
@@ -173,6 +173,7 @@ class SuppressionView(View):
         description="`one_click` and `page`: unsubscribed by the mailbox provider's button, or on the page of the link."
     )
     job_id: str | None = Field(description="The job whose message was the cause; null if unknown.")
+    policy: str | None = Field(description="With `scope=digests`: the prefix of the policy; else null.")
     created_at: Time
 
 
@@ -323,11 +324,12 @@ def day_view(day: Day, by: frozenset[str]) -> DayView:
     )
 
 
-def suppression_view(found: Suppression, reach: Reach) -> SuppressionView:
+def suppression_view(found: Suppression, reach: AnyReach) -> SuppressionView:
     """Return a suppression as clients see it; `reach`: the list that it stands in."""
     return SuppressionView(
         address=found.address,
-        scope=reach,
+        scope=reach.kind,
+        policy=found.policy or None,
         reason=found.reason,
         job_id=found.job or None,
         created_at=moment(found.at),

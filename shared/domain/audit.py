@@ -73,6 +73,9 @@ class Act(StrEnum):
     PROGRAM_CREATED = "program.created"
     PROGRAM_CHANGED = "program.changed"
     PROGRAM_DELETED = "program.deleted"
+    DIGEST_POLICY_CREATED = "digest_policy.created"
+    DIGEST_POLICY_CHANGED = "digest_policy.changed"
+    DIGEST_POLICY_DELETED = "digest_policy.deleted"
     ERASING = "person.erasing"
     ERASED = "person.erased"
     ACCOUNT_PAUSED = "account.paused"
@@ -165,6 +168,6 @@ def operator(arn: str) -> str:
 
 def masked(text: str) -> str:
     """Return a text as it is, or its hash if it has an address in it or is long: 64 bits, enough to recognise it by."""
-    if "@" not in text and len(text) <= MAX_ID:
+    if not has_address(text) and len(text) <= MAX_ID:
         return text
     return f"sha256:{hashlib.sha256(text.lower().encode()).hexdigest()[:16]}"

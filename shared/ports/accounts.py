@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shared.domain.accounts import SenderCheck
-    from shared.domain.recipients.suppressions import Reach
+    from shared.domain.recipients.suppressions import AnyReach
 
 
 class Senders(Protocol):
@@ -26,7 +26,7 @@ class Senders(Protocol):
 class SuppressionList(Protocol):
     """Who is not to be sent to."""
 
-    def check(self, namespace: str, address_keys: Iterable[str], *, reach: Reach = ...) -> set[str]:
+    def check(self, namespace: str, address_keys: Iterable[str], *, reach: AnyReach = ...) -> set[str]:
         """Return the addresses that have an entry.
 
         Args:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import AnyReach, Reach
 from shared.domain.times import Millis
 
 
@@ -28,7 +28,7 @@ class SuppressionRecords(Protocol):
         reason: str,
         now: Millis,
         *,
-        reach: Reach = Reach.ALL,
+        reach: AnyReach = Reach.ALL,
         job: str = "",
         channel: str = "",
     ) -> None:
@@ -47,7 +47,7 @@ class SuppressionRecords(Protocol):
         """
         ...
 
-    def allow(self, namespace: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
+    def allow(self, namespace: str, key: str, *, reach: AnyReach = Reach.ALL, reason: str = "") -> bool:
         """Remove an address from a list. False: it was not there, or for another reason.
 
         Args:
@@ -59,8 +59,8 @@ class SuppressionRecords(Protocol):
         ...
 
     def suppressed(
-        self, namespace: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
-    ) -> dict[str, Reach]:
+        self, namespace: str, addresses: Collection[str], reaches: Collection[AnyReach] = (Reach.ALL,)
+    ) -> dict[str, AnyReach]:
         """Return which addresses are suppressed or have unsubscribed, read consistently. `ALL` wins over other lists.
 
         Args:
@@ -70,7 +70,7 @@ class SuppressionRecords(Protocol):
         """
         ...
 
-    def suppressed_since(self, namespace: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
+    def suppressed_since(self, namespace: str, since: int, *, reach: AnyReach = Reach.ALL) -> Recent:
         """Return what was suppressed from a moment on, oldest first, as far as one page goes, read consistently.
 
         Args:

@@ -16,7 +16,7 @@ from shared.domain.content import content as content_codec
 from shared.domain.content.content import Content
 from shared.domain.exports import header, rows
 from shared.domain.namespaces import namespace
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import DigestsOf, Reach
 from shared.engine.reports.export import begin
 from tests.api.conftest import Api
 from tests.api.lists import as_body
@@ -84,6 +84,9 @@ def test_erasure_finds_all_of_a_persons_data_and_only_that(api: Api, bucket: Buc
         bucket.put(name)
     api.services.suppressions.put(api.account, PERSON, "bounced")
     api.services.suppressions.put(api.account, PERSON, "page", reach=Reach.CAMPAIGNS)
+    for policy in ("acme/", "acme/production"):
+        api.services.suppressions.put(api.account, PERSON, "page", reach=DigestsOf(policy))
+    api.services.suppressions.put(api.account, "eve@example.org", "page", reach=DigestsOf("acme/"))
     api.services.suppressions.put(tests, PERSON, "tried")
     api.services.suppressions.put(tests, PERSON, "tried", reach=Reach.CAMPAIGNS)
     api.services.suppressions.put(api.account, "eve@example.org", "bounced")
@@ -96,7 +99,7 @@ def test_erasure_finds_all_of_a_persons_data_and_only_that(api: Api, bucket: Buc
     assert report.erased["recipients blanked"] == 3
     assert report.erased["contents of single messages blanked"] == 1
     assert report.erased["copies (cc, bcc) removed"] == 1
-    assert (report.erased["suppressions hashed"], report.erased["unsubscriptions hashed"]) == (2, 2)
+    assert (report.erased["suppressions hashed"], report.erased["unsubscriptions hashed"]) == (2, 4)
     assert report.jobs == {alone, copied, many, upload}
     assert report.accounts == {api.account}
 

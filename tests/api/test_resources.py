@@ -279,3 +279,24 @@ def test_a_page_of_jobs_may_need_several_reads(moto_dynamo: Any, clock: FakeCloc
     assert [*first, *rest] == found
     assert (len(rest), end) == (1, "")
     assert listing.page("acc_other", ("batch",), limit=10) == ([], "")
+
+
+def test_an_address_leaves_the_digests_of_a_policy_and_comes_back(api: Api) -> None:
+    query = {"scope": "digests", "policy": "acme/production"}
+    made = api.call("PUT", "/suppressions/ann@example.org", {"reason": "asked us to"}, query=query)
+    assert (made.json["scope"], made.json["policy"]) == ("digests", "acme/production")
+    api.call("PUT", "/suppressions/ann@example.org", {}, query={"scope": "digests", "policy": "ann@example.org"})
+    listed = api.call("GET", "/suppressions", query={"scope": "digests"}).json["items"]
+    assert {x["policy"] for x in listed} == {"acme/production", "ann@example.org"}
+    assert api.call("GET", "/suppressions/ann@example.org", query=query).json == made.json
+    other = {**query, "policy": "acme/"}
+    assert api.call("GET", "/suppressions/ann@example.org", query=other).code == "not_found"
+    assert api.call("GET", "/suppressions/ann@example.org").code == "not_found"
+    assert api.call("DELETE", "/suppressions/ann@example.org", query=query).json["removed"] is True
+    assert api.call("DELETE", "/suppressions/ann@example.org", query=query).json["removed"] is False
+    assert api.batch("ann@example.org", unsubscribe=True).status == 202
+
+
+@pytest.mark.parametrize("query", [{"scope": "digests"}, {"policy": "acme/"}, {"scope": "all", "policy": "acme/"}])
+def test_a_policy_goes_with_the_list_of_digests_alone(api: Api, query: dict[str, str]) -> None:
+    assert api.call("GET", "/suppressions/ann@example.org", query=query).code == "validation_failed"

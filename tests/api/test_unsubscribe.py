@@ -12,7 +12,7 @@ import pytest
 from functions.api.services import VISIT_BURST
 from shared.adapters.dynamo import keys
 from shared.domain.content.unsubscribe import Unsubscription
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import DigestsOf, Reach
 from shared.ports import Retriable
 from tests.api.conftest import ADDRESS, Api, Reply
 from tests.fakes.links import FakeLinks
@@ -266,3 +266,23 @@ def test_no_token_and_no_address_is_logged(
     told = "\n".join([*capfd.readouterr(), caplog.text, *(repr(vars(r)) for r in records)])
     assert at.rpartition("/")[2][:20] not in told
     assert "example.org" not in told
+
+
+def test_a_digest_s_link_leads_away_from_its_policy_alone(api: Api) -> None:
+    wanted = Unsubscription(api.account, ANN, "01k9zq3v5n8e7r2t4y6w1x0abc", policy="acme/<b>")
+    at = "/unsubscribe/" + FakeLinks().sign(wanted)
+    page = visit(api, "GET", at)
+    assert "Stop this sender's digests of <b>acme/&lt;b&gt;</b> to" in page.text
+    done, at = press(api, page, at)
+    assert "gets no more digests of <b>acme/&lt;b&gt;</b> from this sender." in done.text
+    assert off(api) == {}
+    store = api.services.suppressions
+    assert store.get(api.account, ANN, reach=DigestsOf("acme/")) is None
+    found = store.get(api.account, ANN, reach=DigestsOf("acme/<b>"))
+    assert found is not None
+    assert (found.reason, found.policy) == ("page", "acme/<b>")
+    undone, at = press(api, done, at)
+    assert heading(undone) == "You are subscribed"
+    assert store.get(api.account, ANN, reach=DigestsOf("acme/<b>")) is None
+    visit(api, "POST", at.removesuffix("/undo"), ONE_CLICK)
+    assert store.get(api.account, ANN, reach=DigestsOf("acme/<b>")) is not None

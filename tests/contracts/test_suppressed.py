@@ -12,7 +12,7 @@ from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.domain.jobs.states import Cell
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.addresses import address_hash
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import DigestsOf, Reach, reaches
 from tests.contracts.conftest import ACCOUNT, ROUTE, Parts, leased
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Crash, When
@@ -225,3 +225,29 @@ def test_the_owner_sees_each_unsubscription_and_its_source(moto_dynamo: Any, clo
     assert not owners.delete(ACCOUNT, "a@example.com")
     assert owners.delete(ACCOUNT, "a@example.com", reach=Reach.CAMPAIGNS)
     assert [x.address for x in owners.page(ACCOUNT, limit=10, reach=Reach.CAMPAIGNS)[0]] == ["b@example.com"]
+
+
+def test_who_leaves_the_digests_of_a_policy_gets_those_of_others(stores: Stores, clock: FakeClock) -> None:
+    ann, ben = "a@example.com", "b@example.com"
+    mine, other = DigestsOf("acme/production"), DigestsOf("acme/")
+    stores.records.suppress(ACCOUNT, ann, "page", clock.ms, reach=mine, job="j")
+    stores.records.suppress(ACCOUNT, ann, "page", clock.ms, reach=other, job="k")
+    stores.records.suppress(ACCOUNT, ben, "bounced", clock.ms)
+    asked = [ann, ben, "c@example.com"]
+    heeded = reaches("email", unsubscribable=True, policy="acme/production")
+    assert stores.records.suppressed(ACCOUNT, asked, heeded) == {ann: mine, ben: Reach.ALL}
+    for policy in ("acme", "acme/production/", "other"):
+        assert stores.records.suppressed(ACCOUNT, [ann], (DigestsOf(policy),)) == {}
+    assert stores.records.suppressed(ACCOUNT, [ann], (Reach.CAMPAIGNS, Reach.ALL)) == {}
+    assert stores.records.allow(ACCOUNT, ann, reach=mine)
+    assert stores.records.suppressed(ACCOUNT, asked, heeded) == {ben: Reach.ALL}
+    assert stores.records.suppressed(ACCOUNT, asked, (other,)) == {ann: other}
+
+
+def test_a_worker_sees_when_somebody_left_a_policy_s_digests(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock)
+    parts.store(stores)
+    stores.records.suppress(ACCOUNT, "a@example.com", "page", 2000, reach=DigestsOf("acme/"))
+    assert stores.records.control(parts.job.id, ACCOUNT).suppressed_at.get(Reach.DIGESTS) == 2000
+    recent = stores.records.suppressed_since(ACCOUNT, 2000, reach=DigestsOf("acme/"))
+    assert [x[:16] for x in recent.digests] == [address_hash("a@example.com")[:16]]

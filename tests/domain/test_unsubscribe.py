@@ -13,7 +13,7 @@ OLD, NOW, OTHER = (c * MIN_KEY for c in "onx")
 KEYS = Keys(NOW, (OLD,))
 LETTERS = string.ascii_letters + string.digits + "-_"
 FIELD = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=30)
-WANTED = st.builds(Unsubscription, FIELD, FIELD, FIELD, st.booleans())
+WANTED = st.builds(Unsubscription, FIELD, FIELD, FIELD, st.booleans(), st.just("") | FIELD)
 ANN = Unsubscription("acc_000000000001", "ann@example.com", "01k9zq3v5n8e7r2t4y6w1x0abc")
 
 
@@ -91,7 +91,7 @@ def test_a_short_key_is_none() -> None:
         Unsubscription("acc", "", "j"),
         Unsubscription("acc", "a", ""),
         Unsubscription("acc", "a\0b", "j"),
-        Unsubscription("acc", "a" * 500, "j"),
+        Unsubscription("acc", "a" * 700, "j"),
     ],
 )
 def test_what_cannot_be_signed(wanted: Unsubscription) -> None:
@@ -115,3 +115,14 @@ def test_a_token_is_unreadable_without_the_key() -> None:
         assert said not in one
     same = sum(a == b for a, b in zip(one, other, strict=True))
     assert same <= len(one) // 8, "whose fields are alike have tokens that are not"
+
+
+def test_the_longest_policy_and_address_fit_into_a_header() -> None:
+    wanted = Unsubscription("acc_" + "x" * 16, f"{'a' * 64}@{'b' * 185}.com", "j" * 26, policy="p" * 200)
+    token = sign(KEYS, wanted)
+    assert read(KEYS, token) == wanted
+    assert (
+        len(token)
+        <= MAX_TOKEN
+        < 998 - len("List-Unsubscribe: <https://abcdefghij.execute-api.eu-central-1.amazonaws.com>")
+    )

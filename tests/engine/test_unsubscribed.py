@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from shared.domain.content.content import Content
+from shared.domain.content.content import Content, DigestLines
 from shared.domain.ids import new_id
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import Rejected, Unknown
 from shared.domain.jobs.states import Cell, MessageState
-from shared.domain.recipients.suppressions import Reach, reaches
+from shared.domain.recipients.suppressions import DigestsOf, Reach, reaches
 from shared.engine.lane.send import LOOK_AGAIN
 from shared.engine.reports.message_log import Filter, LogLine
-from shared.engine.suppression.suppressed import SLACK_MS, Suppressed
+from shared.engine.suppression.suppressed import SLACK_MS, Suppressed, heeds
 from shared.ports import Target
 from tests.fakes.provider import ResendingProvider
 from tests.fakes.suppressions import Suppression
@@ -191,3 +191,27 @@ def test_asking_about_a_doubtful_message_does_not_send_it() -> None:
     world.clock.advance(200)
     world.resolve("one", job.id, 0)
     assert sent_to(world) == {"r1@example.com"}
+
+
+DIGEST = replace(
+    OFFERING, digest=DigestLines(html=(), text=("x",), types=("x",), times=("t",), key="k", max_lines=1, policy="acme/")
+)
+
+
+def test_a_digest_heeds_the_list_of_its_policy_and_not_that_of_campaigns(world: World) -> None:
+    job = world.accept(1)
+    lists = heeds(job, DIGEST), heeds(job, replace(DIGEST, unsubscribe=""))
+    assert lists == 2 * ((Reach.ALL, DigestsOf("acme/")),)
+    assert heeds(job, OFFERING) == heeds(job, None) == (Reach.ALL, Reach.CAMPAIGNS)
+    assert heeds(job, replace(OFFERING, unsubscribe="")) == (Reach.ALL,)
+
+
+def test_news_of_a_policy_s_list_reach_a_digest_that_waits(world: World) -> None:
+    job = world.accept(2, route=("one",))
+    look = Suppressed(world.records, world.clock)
+    chunk = world.records.chunk(job.id, 0)
+    assert chunk is not None
+    world.records.suppress(ACCOUNT, "r0@example.com", "page", world.clock.ms, reach=DigestsOf("acme/"))
+    world.records.suppress(ACCOUNT, "r1@example.com", "page", world.clock.ms, reach=DigestsOf("other"))
+    latest = world.records.control(job.id, ACCOUNT).suppressed_at
+    assert look.among(job, chunk, [0, 1], latest, heeds(job, DIGEST)) == {0: "unsubscribed"}

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from shared.domain.recipients.addresses import address_hash
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import AnyReach, Reach
 from shared.ports import Recent
 from tests.fakes.faults import Atomic, Tap
 
@@ -30,7 +30,7 @@ class FakeSuppressions:
     """
 
     def __init__(self, lock: AbstractContextManager[object], tap: Tap) -> None:
-        self.suppressions: dict[tuple[str, Reach, str], Suppression] = {}
+        self.suppressions: dict[tuple[str, AnyReach, str], Suppression] = {}
         self.suppressed_at: dict[str, dict[Reach, int]] = {}
         self.recent_page = 4000
         self._atomic = Atomic("records", lock, tap)
@@ -42,18 +42,18 @@ class FakeSuppressions:
         reason: str,
         now: int,
         *,
-        reach: Reach = Reach.ALL,
+        reach: AnyReach = Reach.ALL,
         job: str = "",
         channel: str = "",
     ) -> None:
         def add() -> None:
             self.suppressions.setdefault((namespace, reach, key), Suppression(reason, now, job, channel))
             latest = self.suppressed_at.setdefault(namespace, {})
-            latest[reach] = max(now, latest.get(reach, 0))
+            latest[reach.kind] = max(now, latest.get(reach.kind, 0))
 
         self._atomic("suppress", add)
 
-    def allow(self, namespace: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
+    def allow(self, namespace: str, key: str, *, reach: AnyReach = Reach.ALL, reason: str = "") -> bool:
         def take() -> bool:
             known = self.suppressions.get((namespace, reach, key))
             if known is None or reason not in ("", known.reason):
@@ -64,17 +64,16 @@ class FakeSuppressions:
         return self._atomic("allow", take)
 
     def suppressed(
-        self, namespace: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
-    ) -> dict[str, Reach]:
-        def found() -> dict[str, Reach]:
-            there = [
-                (r, k) for r in Reach for k in addresses if r in reaches and (namespace, r, k) in self.suppressions
-            ]
+        self, namespace: str, addresses: Collection[str], reaches: Collection[AnyReach] = (Reach.ALL,)
+    ) -> dict[str, AnyReach]:
+        def found() -> dict[str, AnyReach]:
+            wanted = sorted(reaches, key=lambda r: list(Reach).index(r.kind))
+            there = [(r, k) for r in wanted for k in addresses if (namespace, r, k) in self.suppressions]
             return {k: r for r, k in reversed(there)}
 
         return self._atomic("suppressed", found)
 
-    def suppressed_since(self, namespace: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
+    def suppressed_since(self, namespace: str, since: int, *, reach: AnyReach = Reach.ALL) -> Recent:
         def found() -> Recent:
             mine = [(x.at, k) for (owner, r, k), x in self.suppressions.items() if (owner, r) == (namespace, reach)]
             there = sorted((at, key) for at, key in mine if at >= since)

@@ -28,8 +28,8 @@ PROVIDERS: Final = (
         "who has left at a provider comes back from our own list as well",
         11,
         "shared/engine/outcome/track.py",
-        "self._records.allow(job.account, key, reach=Reach.CAMPAIGNS, reason=UNSUBSCRIBED)",
-        "self._records.allow(job.account, key, reach=Reach.CAMPAIGNS)",
+        "self._records.allow(job.account, key, reach=left, reason=UNSUBSCRIBED)",
+        "self._records.allow(job.account, key, reach=left)",
         "tests/engine/test_left.py::test_a_provider_cannot_undo_an_unsubscription_by_our_link",
     ),
     Mutant(

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from functions.api.call import Call
-from functions.api.requests import NewSuppression, ScopeQuery, SuppressionQuery
+from functions.api.requests import EntryQuery, NewSuppression, SuppressionQuery
 from functions.api.views import Removed, SuppressionPage, SuppressionView, suppression_view
 from shared.domain.accounts import Scope
 from shared.domain.recipients import addresses, reader
@@ -35,28 +35,28 @@ def pages(call: Call[SuppressionQuery, Nothing]) -> Answer:
     return SuppressionPage(items=items, next_cursor=cursors.seal(call, after)).answer()
 
 
-def read(call: Call[ScopeQuery, Nothing]) -> Answer:
+def read(call: Call[EntryQuery, Nothing]) -> Answer:
     """Return one suppression."""
-    reach = call.query.scope
+    reach = call.query.reach
     found = call.services.suppressions.get(call.key.namespace, _address(call), reach=reach)
     if found is None:
         raise Problem("not_found")
     return suppression_view(found, reach).answer()
 
 
-def put(call: Call[ScopeQuery, NewSuppression]) -> Answer:
+def put(call: Call[EntryQuery, NewSuppression]) -> Answer:
     """Suppress an address."""
-    reach = call.query.scope
+    reach = call.query.reach
     store, reason = call.services.suppressions, call.body.reason
     made = store.put(call.key.namespace, _address(call), reason, reach=reach, by=call.key.id)
     return suppression_view(made, reach).answer()
 
 
-def delete(call: Call[ScopeQuery, Nothing]) -> Answer:
+def delete(call: Call[EntryQuery, Nothing]) -> Answer:
     """Allow an address again."""
     address = _address(call)
     store = call.services.suppressions
-    removed = store.delete(call.key.namespace, address, reach=call.query.scope, by=call.key.id)
+    removed = store.delete(call.key.namespace, address, reach=call.query.reach, by=call.key.id)
     return Removed(address=address, removed=removed).answer()
 
 
@@ -67,7 +67,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="listSuppressions",
         tag="Suppressions",
         summary="Suppressed addresses, newest first",
-        description="With `scope=campaigns`: those that have unsubscribed.",
+        description="With `scope=campaigns`: those that have unsubscribed; with `scope=digests`: those that have "
+        "unsubscribed from the digests of a policy, which each entry names.",
         scope=Scope.READ,
         handler=pages,
         query=SuppressionQuery,
@@ -83,7 +84,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         summary="Whether an address is suppressed, and why",
         scope=Scope.READ,
         handler=read,
-        query=ScopeQuery,
+        query=EntryQuery,
         body=Nothing,
         answers={200: SuppressionView},
         problems=("not_found",),
@@ -98,7 +99,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         "wait are skipped too, as soon as their chunk is taken up. Repeating it changes at most the reason.",
         scope=Scope.ADMIN,
         handler=put,
-        query=ScopeQuery,
+        query=EntryQuery,
         body=NewSuppression,
         answers={200: SuppressionView},
     ),
@@ -110,7 +111,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         summary="Allow an address again",
         scope=Scope.ADMIN,
         handler=delete,
-        query=ScopeQuery,
+        query=EntryQuery,
         body=Nothing,
         answers={200: Removed},
     ),

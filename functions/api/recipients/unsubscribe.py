@@ -7,18 +7,18 @@ servers, scanners and clients fetch links that nobody has clicked.
 import hashlib
 import math
 from collections.abc import Callable
+from html import escape
 from typing import Final
 from urllib.parse import parse_qs
 
 from functions.api.call import Visit
 from shared.domain.content.unsubscribe import ONE_CLICK, PAGE, Unsubscription
-from shared.domain.recipients.suppressions import Reach, Suppression
+from shared.domain.recipients.suppressions import Suppression, left
 from shared.ports import Retriable
 from shared.web.http import Answer
 from shared.web.pages import BUTTON, FIELD, button, page, quoted
 from shared.web.routing import Public
 
-CAMPAIGNS: Final = Reach.CAMPAIGNS
 SHORT: Final = 2000
 """Bytes of a body that are looked at: the page's form and RFC 8058's have less than 200."""
 TEST: Final = "This link is from a test: nothing was changed, and nothing will be."
@@ -67,15 +67,15 @@ def _later(status: int, text: str, seconds: int) -> Answer:
 
 def ask(visit: Visit, wanted: Unsubscription) -> Answer:
     """Show whose mail it is about and a button; change nothing."""
-    who = quoted(wanted.address)
+    who, what = quoted(wanted.address), _mail(wanted)
     if wanted.test:
-        return page("Unsubscribe", f"Newsletters to {who}.", TEST, form=button("Unsubscribe"))
-    found = visit.services.suppressions.get(wanted.account, wanted.address, reach=CAMPAIGNS)
+        return page("Unsubscribe", f"{what[:1].upper()}{what[1:]} to {who}.", TEST, form=button("Unsubscribe"))
+    found = visit.services.suppressions.get(wanted.account, wanted.address, reach=left(wanted.policy))
     if found is not None:
         return _done(visit, wanted, found)
     return page(
         "Unsubscribe",
-        f"Stop this sender's newsletters to {who}?",
+        f"Stop this sender's {what} to {who}?",
         form=button("Unsubscribe"),
     )
 
@@ -87,11 +87,11 @@ def leave(visit: Visit, wanted: Unsubscription) -> Answer:
         now = int(visit.services.clock.now() * 1000)
         reason = PAGE if by_button else ONE_CLICK
         records = visit.services.records
-        records.suppress(wanted.account, wanted.address, reason, now, reach=CAMPAIGNS, job=wanted.job)
+        records.suppress(wanted.account, wanted.address, reason, now, reach=left(wanted.policy), job=wanted.job)
     if not by_button:
         return Answer(200, "Unsubscribed.\n", content_type="text/plain; charset=utf-8")
     store = visit.services.suppressions
-    found = None if wanted.test else store.get(wanted.account, wanted.address, reach=CAMPAIGNS)
+    found = None if wanted.test else store.get(wanted.account, wanted.address, reach=left(wanted.policy))
     return _done(visit, wanted, found)
 
 
@@ -99,10 +99,10 @@ def back(visit: Visit, wanted: Unsubscription) -> Answer:
     """Take back an unsubscription that this link made within a day; repeating it changes nothing."""
     store = visit.services.suppressions
     if not wanted.test and not store.undo(wanted):
-        found = store.get(wanted.account, wanted.address, reach=CAMPAIGNS)
+        found = store.get(wanted.account, wanted.address, reach=left(wanted.policy))
         if found is not None:
             return page("You are unsubscribed", _told(wanted), LATE, status=409)
-    told = TEST if wanted.test else f"{quoted(wanted.address)} gets newsletters from this sender again."
+    told = TEST if wanted.test else f"{quoted(wanted.address)} gets {_mail(wanted)} from this sender again."
     form = button("Unsubscribe", f"../{visit.path['token']}")
     return page("You are subscribed", told, form=form)
 
@@ -116,7 +116,12 @@ def _done(visit: Visit, wanted: Unsubscription, found: Suppression | None) -> An
 
 
 def _told(wanted: Unsubscription) -> str:
-    return TEST if wanted.test else f"{quoted(wanted.address)} gets no more newsletters from this sender."
+    return TEST if wanted.test else f"{quoted(wanted.address)} gets no more {_mail(wanted)} from this sender."
+
+
+def _mail(wanted: Unsubscription) -> str:
+    """Return what a link is about, as HTML."""
+    return f"digests of <b>{escape(wanted.policy)}</b>" if wanted.policy else "newsletters"
 
 
 ROUTES: Final = (

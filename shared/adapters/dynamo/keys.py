@@ -14,6 +14,7 @@ Table `records` (pk, sk):
 | is this address suppressed? list, oldest key first | `A#account#SUP / sha256(address)` |
 | suppressions since a moment | `A#account#SUPLOG / 1790000000000#sha256` |
 | did this address unsubscribe? since a moment | `A#account#UNSUB / sha256(address)`, `A#account#UNSUBLOG / …` |
+| from digests of a policy? | `A#account#UNSUBDIGEST / sha256(address)#sha256(prefix)[:32]`, `…LOG / …` |
 | did this number stop SMS, calls, WhatsApp? | `A#account#STOPSMS / …`, `…#STOPVOICE / …`, `…#STOPWHATSAPP / …` |
 | when was an address last suppressed, or unsubscribed? | `A#account / SUPPRESSED` |
 | an account's jobs that wait for their time, soonest first | `A#account#DUE / not_before#job` |
@@ -69,10 +70,11 @@ suppressions and unsubscriptions with their logs and marks, templates (in `mine`
 `created_at` in an index key is 15 digits of Unix milliseconds, so that text order is time order.
 """
 
+import hashlib
 from typing import Final
 
 from shared.contracts import POST_PREFIX
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
 
 Key = dict[str, dict[str, str]]
 """A primary key in DynamoDB's own form: {"pk": {"S": …}, "sk": {"S": …}}."""
@@ -95,6 +97,7 @@ _LISTS: Final = {
     Reach.SMS: "STOPSMS",
     Reach.VOICE: "STOPVOICE",
     Reach.WHATSAPP: "STOPWHATSAPP",
+    Reach.DIGESTS: "UNSUBDIGEST",
 }
 
 
@@ -239,7 +242,7 @@ def stats(account_id: str, day: str, channel: str, shard: int) -> Key:
     return key(stats_pk(account_id), f"{day}#{channel}#{shard:02d}")
 
 
-def suppression(namespace: str, digest: str, reach: Reach = Reach.ALL) -> Key:
+def suppression(namespace: str, digest: str, reach: AnyReach = Reach.ALL) -> Key:
     """A suppressed address, or one that unsubscribed.
 
     Args:
@@ -247,10 +250,17 @@ def suppression(namespace: str, digest: str, reach: Reach = Reach.ALL) -> Key:
         digest: the sha256 of the normalised address, hex.
         reach: the list.
     """
-    return key(f"{account_pk(namespace)}#{_LISTS[reach]}", digest)
+    return key(f"{account_pk(namespace)}#{_LISTS[reach.kind]}", _entry(digest, reach))
 
 
-def suppression_log(namespace: str, at_ms: int, digest: str, reach: Reach = Reach.ALL) -> Key:
+def _entry(digest: str, reach: AnyReach) -> str:
+    """Return the name of an entry in its list: the address's hash, and that of the policy if it is about one."""
+    if not isinstance(reach, DigestsOf):
+        return digest
+    return f"{digest}#{hashlib.sha256(reach.policy.encode()).hexdigest()[:32]}"
+
+
+def suppression_log(namespace: str, at_ms: int, digest: str, reach: AnyReach = Reach.ALL) -> Key:
     """A suppression by its time.
 
     Args:
@@ -259,7 +269,7 @@ def suppression_log(namespace: str, at_ms: int, digest: str, reach: Reach = Reac
         digest: the sha256 of the normalised address, hex.
         reach: the list.
     """
-    return key(f"{account_pk(namespace)}#{_LISTS[reach]}LOG", f"{at_ms:015d}#{digest}")
+    return key(f"{account_pk(namespace)}#{_LISTS[reach.kind]}LOG", f"{at_ms:015d}#{_entry(digest, reach)}")
 
 
 def latest_suppression(namespace: str) -> Key:

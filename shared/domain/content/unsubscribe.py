@@ -14,8 +14,9 @@ from shared.domain.times import Millis
 
 PATH: Final = "/unsubscribe/"
 """Where links lead, below the deployment's public address."""
-MAX_TOKEN: Final = 640
-"""Characters. The longest address takes 420; a header line has 998, with the address before the token."""
+MAX_TOKEN: Final = 800
+"""Characters. The longest address takes 420, the longest prefix of a policy 270; a header line has 998, with the
+address before the token."""
 UNDO_MS: Final = 24 * 3600 * 1000
 """For how long an unsubscription can be taken back by its own link. An old mail must not undo what came since."""
 ONE_CLICK: Final = "one_click"
@@ -36,12 +37,14 @@ class Unsubscription:
         address: the recipient's normalised key.
         job: where the link came from.
         test: of a test key's job: following it changes nothing.
+        policy: of a digest, the prefix of its policy: the digests of no other are meant, and no campaign.
     """
 
     account: str
     address: str
     job: str
     test: bool = False
+    policy: str = ""
 
 
 def undoable(wanted: Unsubscription, *, reason: str, job: str, at: int, now: Millis) -> bool:
@@ -63,7 +66,7 @@ def sign(keys: Keys, wanted: Unsubscription) -> str:
     Raises:
         ValueError: a field is empty, too long or has a NUL character in it.
     """
-    fields = (wanted.account, wanted.job, wanted.address)
+    fields = (wanted.account, wanted.job, wanted.address, *((wanted.policy,) if wanted.policy else ()))
     if not all(fields) or any("\0" in x for x in fields):
         raise ValueError("an unsubscription needs account, job and address, without NUL")
     payload = (_TEST if wanted.test else _LIVE) + "\0".join(fields).encode()
@@ -82,5 +85,5 @@ def read(keys: Keys, token: str) -> Unsubscription | None:
     payload = unseal(keys, _USE, match[1]) if match is not None else None
     if payload is None:
         return None
-    account, job, address = payload[1:].decode().split("\0")
-    return Unsubscription(account, address, job, test=payload[:1] == _TEST)
+    account, job, address, *rest = payload[1:].decode().split("\0")
+    return Unsubscription(account, address, job, test=payload[:1] == _TEST, policy=rest[0] if rest else "")

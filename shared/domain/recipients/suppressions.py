@@ -1,8 +1,8 @@
-"""What stops messages to an address: a suppression, all; an unsubscription, campaigns; a stop, one channel."""
+"""What stops messages to an address: a suppression, all; an unsubscription, campaigns or digests; a stop, a channel."""
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 from shared.domain.jobs.outcomes import STOPPED, SUPPRESSED, UNSUBSCRIBED
 
@@ -20,6 +20,13 @@ class Reach(StrEnum):
     """Calls: its owner pressed 9 in one."""
     WHATSAPP = "whatsapp"
     """WhatsApp: its owner answered STOP there."""
+    DIGESTS = "digests"
+    """Digests of single policies: its owner has unsubscribed from each. An entry is in a `DigestsOf`."""
+
+    @property
+    def kind(self) -> "Reach":
+        """The list itself; of a `DigestsOf` the list that it is a part of."""
+        return self
 
     @property
     def code(self) -> str:
@@ -33,22 +40,51 @@ CODES: Final = {
     Reach.SMS: STOPPED,
     Reach.VOICE: STOPPED,
     Reach.WHATSAPP: STOPPED,
+    Reach.DIGESTS: UNSUBSCRIBED,
 }
 """In the order of their weight: an address on several lists has the code of the first."""
 BY_CHANNEL: Final = {reach.value: reach for reach in (Reach.SMS, Reach.VOICE, Reach.WHATSAPP)}
 """Channel → the list of those who want no more messages by it; of e-mail there is none."""
 
 
-def reaches(channel: str, *, unsubscribable: bool) -> tuple[Reach, ...]:
+@dataclass(frozen=True, slots=True)
+class DigestsOf:
+    """The part of the list `DIGESTS` that is about one policy. `policy`: its prefix."""
+
+    policy: str
+
+    @property
+    def kind(self) -> Reach:
+        """The list that it is a part of."""
+        return Reach.DIGESTS
+
+    @property
+    def code(self) -> str:
+        """The code of a message that is skipped for it."""
+        return self.kind.code
+
+
+AnyReach: TypeAlias = Reach | DigestsOf
+"""Where an entry is."""
+
+
+def reaches(channel: str, *, unsubscribable: bool, policy: str = "") -> tuple[AnyReach, ...]:
     """Return the lists that a message heeds.
 
     Args:
         channel: that the message goes by.
         unsubscribable: it is a campaign's, or offers an unsubscription.
+        policy: of a digest, the prefix of its policy: it heeds the list of that policy and not that of campaigns.
     """
-    own = BY_CHANNEL.get(channel)
-    found = (Reach.ALL, Reach.CAMPAIGNS) if unsubscribable else (Reach.ALL,)
-    return found if own is None else (*found, own)
+    own: tuple[AnyReach, ...] = (BY_CHANNEL[channel],) if channel in BY_CHANNEL else ()
+    if policy:
+        return (Reach.ALL, DigestsOf(policy), *own)
+    return (Reach.ALL, Reach.CAMPAIGNS, *own) if unsubscribable else (Reach.ALL, *own)
+
+
+def left(policy: str) -> AnyReach:
+    """Return the list of those who leave the digests of a policy, by its prefix; empty: those who leave campaigns."""
+    return DigestsOf(policy) if policy else Reach.CAMPAIGNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +97,7 @@ class Suppression:
         at: Unix milliseconds.
         job: whose message it came from, or empty.
         channel: by which that went, or empty: of old entries, and of those that no message made.
+        policy: of an entry about digests, the prefix of their policy.
     """
 
     address: str
@@ -68,3 +105,4 @@ class Suppression:
     at: int
     job: str = ""
     channel: str = ""
+    policy: str = ""

@@ -108,8 +108,10 @@ class Composition:
         return self._made(self._texts.render(self.content, values, added))
 
     def _link(self, links: Links, recipient: Recipient) -> str:
-        job = self._job
-        return self.content.unsubscribe + links.sign(Unsubscription(job.account, recipient.key, job.id, job.test))
+        job, digest = self._job, self.content.digest
+        policy = digest.policy if digest is not None else ""
+        wanted = Unsubscription(job.account, recipient.key, job.id, job.test, policy)
+        return self.content.unsubscribe + links.sign(wanted)
 
     def _made(self, content: Content | CannotCompose) -> Made:
         if isinstance(content, CannotCompose):

@@ -9,14 +9,14 @@ from uuid import uuid4
 from shared.contracts import pointer
 from shared.domain.jobs import passes
 from shared.domain.jobs.details import Detail
-from shared.domain.jobs.job import Job
+from shared.domain.jobs.job import DIGEST, Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.passes import Passing, Past
 from shared.domain.jobs.states import ACTIVE, Cell
 from shared.domain.lanes import backoff
-from shared.domain.recipients.suppressions import reaches
 from shared.engine.lane.breaker_cache import BreakerCache
+from shared.engine.suppression.suppressed import heeds
 from shared.ports import Clock, Lanes, LedgerStore, Records
 
 PROMPT_ROUNDS: Final = 32
@@ -165,7 +165,7 @@ class Recovery:
             windows, _ = self._records.details(expired.job, expired.chunk)
             for entry in (e for w in windows for e in w.entries if e.kind is Kind.INVALID):
                 silent.pop(entry.index, None)
-        heeded = reaches(job.channel, unsubscribable=True)
+        heeded = heeds(job, self._records.content(job.id) if silent and job.kind == DIGEST else None)
         found = self._records.suppressed(job.namespace, set(silent.values()), heeded) if silent else {}
         for i, key in silent.items():
             if key in found:

@@ -16,7 +16,7 @@ from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import ACTIVE, Cell, Change, JobState
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import HORIZON, OWN_WAIT, Pace, Slots, pace
-from shared.domain.recipients.suppressions import Reach, reaches
+from shared.domain.recipients.suppressions import Reach
 from shared.domain.times import Seconds
 from shared.engine.lane.access import LaneStores, ProviderAccess
 from shared.engine.lane.admission import Admission
@@ -30,7 +30,7 @@ from shared.engine.lane.slots import LatencyEstimate, SlotClient, patience
 from shared.engine.lane.start import PointerResult, Starter
 from shared.engine.lane.window import Window
 from shared.engine.pool import Pool, ThreadPool
-from shared.engine.suppression.suppressed import SLACK_MS, Suppressed
+from shared.engine.suppression.suppressed import SLACK_MS, Suppressed, heeds
 from shared.ports import Clock, Links, Loaded, Provider, Sized
 
 MARGIN: Final = 3.0
@@ -292,7 +292,7 @@ class Sender:
         stale = lease.looked_for != latest and now - lease.looked_at >= LOOK_AGAIN
         if lease.suppressed is None or stale:
             waiting = lease.ledger.having(Cell.QUEUED)
-            heeded = reaches(job.channel, unsubscribable=bool(lease.composition.content.unsubscribe))
+            heeded = heeds(job, lease.composition.content)
             lease.suppressed = self._suppressed.among(job, lease.chunk, waiting, latest, heeded)
             lease.looked_at = now
             # A moment is noted before its entry is stored, so that entries of the last ones may not have shown yet.

@@ -18,7 +18,6 @@ from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Unknown
 from shared.domain.jobs.states import Cell
 from shared.domain.lanes.pacing import pace
 from shared.domain.lanes.switches import AS_DECLARED
-from shared.domain.recipients.suppressions import reaches
 from shared.domain.times import Seconds
 from shared.engine.lane.access import CALL_TIMEOUT
 from shared.engine.lane.breaker_cache import BreakerCache
@@ -26,7 +25,7 @@ from shared.engine.lane.compose import CannotCompose, Composition
 from shared.engine.lane.send import MARGIN
 from shared.engine.lane.targets import target
 from shared.engine.outcome.track import Tracker
-from shared.engine.suppression.suppressed import Suppressed
+from shared.engine.suppression.suppressed import Suppressed, heeds
 from shared.ports import Clock, Control, LedgerStore, Links, Loaded, Pacer, Provider, Records, Resolver
 
 GROUP: Final = 10
@@ -122,7 +121,7 @@ class Resolution:
         if content is None:
             return
         composition = Composition(job, content, self._links)
-        heeded = reaches(job.channel, unsubscribable=bool(content.unsubscribe))
+        heeded = heeds(job, content)
         last = deadline - self._call_timeout - MARGIN
         for index, at in made.items():
             now = self._clock.now()

@@ -17,11 +17,11 @@ from shared.domain.jobs import ledger as rules
 from shared.domain.jobs import passes
 from shared.domain.jobs.details import FeedbackDetail, FeedbackEntry
 from shared.domain.jobs.feedback import CHANNEL_WISHES, SUPPRESSES, WISHES, WordKind, state_of
-from shared.domain.jobs.job import Job
+from shared.domain.jobs.job import DIGEST, Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import STOPPED, UNSUBSCRIBED
 from shared.domain.jobs.states import Cell, reopened
-from shared.domain.recipients.suppressions import BY_CHANNEL, Reach
+from shared.domain.recipients.suppressions import BY_CHANNEL, AnyReach, DigestsOf, Reach
 from shared.domain.times import Seconds
 from shared.engine.lane.recovery import Recovery
 from shared.engine.outcome.words import FINAL, KINDS, Said, begun_at, is_early, is_overdue, is_wish, may_retry, names_id
@@ -322,14 +322,21 @@ class Tracker:
         """
         about = [(w.at, k is WordKind.RESUBSCRIBED, r.index) for r, k, w in words if not w.secondary and is_wish(k, w)]
         latest = {index: back for _, back, index in sorted(about)}
-        for index, key in self._keys(job, number, latest).items():
+        keys = self._keys(job, number, latest)
+        left = self._left(job) if keys else Reach.CAMPAIGNS
+        for index, key in keys.items():
             if latest[index]:
-                self._records.allow(job.account, key, reach=Reach.CAMPAIGNS, reason=UNSUBSCRIBED)
+                self._records.allow(job.account, key, reach=left, reason=UNSUBSCRIBED)
             else:
                 moment = self._now_and_then()
                 self._records.suppress(
-                    job.account, key, UNSUBSCRIBED, moment, reach=Reach.CAMPAIGNS, job=job.id, channel=job.channel
+                    job.account, key, UNSUBSCRIBED, moment, reach=left, job=job.id, channel=job.channel
                 )
+
+    def _left(self, job: Job) -> AnyReach:
+        """Return the list of those who unsubscribe from a job's messages: of a digest that of its policy."""
+        content = self._records.content(job.id) if job.kind == DIGEST else None
+        return DigestsOf(content.digest.policy) if content is not None and content.digest else Reach.CAMPAIGNS
 
     def _stop(self, job: Job, number: int, words: Sequence[Said]) -> None:
         """Heed who wants no more messages by this channel, or wants them again: their latest word of those at hand."""

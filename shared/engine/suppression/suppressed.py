@@ -9,12 +9,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from shared.domain.content.content import Content
 from shared.domain.ids import made_at
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import ERASED
 from shared.domain.recipients.addresses import address_hash
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import AnyReach, Reach, reaches
 from shared.ports import Clock, Records
 
 SLACK_MS: Final = 120_000
@@ -35,13 +36,19 @@ class _Known:
     too_many: bool = False
 
 
+def heeds(job: Job, content: Content | None) -> tuple[AnyReach, ...]:
+    """Return the lists that a job's messages heed; of a job without its content any that a campaign heeds."""
+    policy = content.digest.policy if content is not None and content.digest is not None else ""
+    return reaches(job.channel, unsubscribable=content is None or bool(content.unsubscribe), policy=policy)
+
+
 class Suppressed:
     """What one process knows of suppressions; safe for threads: they may read the same twice, and miss nothing."""
 
     def __init__(self, records: Records, clock: Clock) -> None:
         self._records = records
         self._clock = clock
-        self._known: dict[tuple[str, Reach], _Known] = {}
+        self._known: dict[tuple[str, AnyReach], _Known] = {}
 
     def among(
         self,
@@ -49,7 +56,7 @@ class Suppressed:
         chunk: Chunk,
         waiting: Sequence[int],
         latest: Mapping[Reach, int],
-        reaches: Collection[Reach] = (Reach.ALL,),
+        reaches: Collection[AnyReach] = (Reach.ALL,),
     ) -> dict[int, str]:
         """Return which of a chunk's waiting recipients are not to be sent to by now, and the code of each.
 
@@ -61,13 +68,13 @@ class Suppressed:
             reaches: what the job's messages have to heed.
         """
         since = _looked(job) - SLACK_MS
-        news = [r for r in reaches if latest.get(r, 0) >= since] if waiting else []
+        news = [r for r in reaches if latest.get(r.kind, 0) >= since] if waiting else []
         keys = self._suspects(job, {chunk.recipients[i].key for i in waiting}, since, news)
         found = self._records.suppressed(job.namespace, keys, reaches) if keys else {}
         gone = {i: ERASED for i in waiting if chunk.recipients[i].skip == ERASED}
         return gone | {i: found[key].code for i in waiting if (key := chunk.recipients[i].key) in found}
 
-    def _suspects(self, job: Job, keys: set[str], since: int, news: Sequence[Reach]) -> set[str]:
+    def _suspects(self, job: Job, keys: set[str], since: int, news: Sequence[AnyReach]) -> set[str]:
         """Return the addresses that may have been suppressed since a moment; all of them if the log is too long."""
         known = [self._catch_up(job, since, reach) for reach in news]
         if not known:
@@ -77,7 +84,7 @@ class Suppressed:
         hashes = frozenset().union(*(x for x in known if x is not None))
         return {k for k in keys if _short(address_hash(k)) in hashes}
 
-    def _catch_up(self, job: Job, since: int, reach: Reach) -> set[int] | None:
+    def _catch_up(self, job: Job, since: int, reach: AnyReach) -> set[int] | None:
         """Read what is new and return who was suppressed since a moment; None if that is not known."""
         known = self._known.get((job.id, reach))
         if known is None:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from shared.domain.recipients.hashes import WIDTH, Seen
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import AnyReach
 from shared.ports import Records
 
 MOST: Final = 5_000_000
@@ -24,7 +24,7 @@ class Unwanted:
         reaches: what the list's messages have to heed.
     """
 
-    def __init__(self, records: Records, namespace: str, reaches: Collection[Reach]) -> None:
+    def __init__(self, records: Records, namespace: str, reaches: Collection[AnyReach]) -> None:
         self._records = records
         self._namespace = namespace
         self._reaches = reaches

@@ -8,7 +8,7 @@ nothing. Source: docs/adr/0046.
 import base64
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -30,7 +30,7 @@ from shared.domain.erasure import blank, uncopied, without
 from shared.domain.jobs import chunks as chunk_codec
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.addresses import address_hash
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
 
 UNIT_BYTES: Final = 8192
 """Bytes of an eventually consistent read unit."""
@@ -112,16 +112,36 @@ class Eraser:
         owners = {namespace(account, test=test): account for account in accounts for test in (False, True)}
         places = {keys.suppression(name, "", reach)["pk"]["S"]: name for name in owners for reach in Reach}
         digest = address_hash(self._key)
-        kinds = {Reach.ALL: "suppressions hashed", Reach.CAMPAIGNS: "unsubscriptions hashed"}
+        left = "unsubscriptions hashed"
+        kinds = {Reach.ALL: "suppressions hashed", Reach.CAMPAIGNS: left, Reach.DIGESTS: left}
         for reach, kind in {**dict.fromkeys(Reach, "stops hashed"), **kinds}.items():
-            wanted = [keys.suppression(name, digest, reach) for name in owners]
-            for item in self._db.batch_get(self._table, wanted):
+            for item in self._entries(list(owners), digest, reach):
                 if codec.text(item, "address") == _hashed(digest):
                     continue
                 name = places[item["pk"]["S"]]
                 self._note(kind, owners[name])
                 if not self._dry:
-                    self._hash(name, item, digest, reach)
+                    own = DigestsOf(codec.text(item, "policy")) if reach is Reach.DIGESTS else reach
+                    self._hash(name, item, digest, own)
+
+    def _entries(self, owners: Sequence[str], digest: str, reach: Reach) -> Iterator[Item]:
+        """Yield the entries of an address in a list of each owner; in that of digests it may have many."""
+        wanted = [keys.suppression(name, digest, reach) for name in owners]
+        if reach is not Reach.DIGESTS:
+            yield from self._db.batch_get(self._table, wanted)
+            return
+        for key in wanted:
+            query: Item = {
+                "KeyConditionExpression": "pk = :pk AND begins_with(sk, :digest)",
+                "ExpressionAttributeValues": {":pk": key["pk"], ":digest": key["sk"]},
+                "ConsistentRead": True,
+            }
+            while True:
+                page = self._db.call("query", TableName=self._table, **query)
+                yield from page["Items"]
+                if "LastEvaluatedKey" not in page:
+                    break
+                query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def notices(self, accounts: list[str], now: int) -> None:
         """Blank notices to the number, and cancel those that have not ended. `now`: Unix milliseconds.
@@ -137,7 +157,7 @@ class Eraser:
                 if chunk is not None:
                     self._chunk(chunk)
 
-    def _hash(self, name: str, item: Item, digest: str, reach: Reach) -> None:
+    def _hash(self, name: str, item: Item, digest: str, reach: AnyReach) -> None:
         update = {
             "TableName": self._table,
             "UpdateExpression": "SET address = :hash",

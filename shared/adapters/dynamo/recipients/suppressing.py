@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.recipients import suppressions, watermarks
-from shared.domain.recipients.suppressions import Reach, Suppression
+from shared.domain.recipients.suppressions import AnyReach, Reach, Suppression
 from shared.ports import Recent
 
 
@@ -13,7 +13,7 @@ class SuppressionWrites:
 
     _db: Dynamo
     _records: str
-    _noted = ("", 0, Reach.ALL)
+    _noted: tuple[str, int, AnyReach] = ("", 0, Reach.ALL)
     """Account, moment (Unix ms) and reach of the latest suppression that this process has noted."""
 
     def suppress(
@@ -23,7 +23,7 @@ class SuppressionWrites:
         reason: str,
         now: int,
         *,
-        reach: Reach = Reach.ALL,
+        reach: AnyReach = Reach.ALL,
         job: str = "",
         channel: str = "",
     ) -> None:
@@ -43,7 +43,7 @@ class SuppressionWrites:
             self._noted = (namespace, now, reach)
         suppressions.add(self._db, self._records, reach, namespace, Suppression(key, reason, now, job, channel))
 
-    def allow(self, namespace: str, key: str, *, reach: Reach = Reach.ALL, reason: str = "") -> bool:
+    def allow(self, namespace: str, key: str, *, reach: AnyReach = Reach.ALL, reason: str = "") -> bool:
         """Remove an address from a list. False: it was not there, or for another reason.
 
         Args:
@@ -56,8 +56,8 @@ class SuppressionWrites:
         return suppressions.remove(self._db, self._records, reach, namespace, key, wanted)
 
     def suppressed(
-        self, namespace: str, addresses: Collection[str], reaches: Collection[Reach] = (Reach.ALL,)
-    ) -> dict[str, Reach]:
+        self, namespace: str, addresses: Collection[str], reaches: Collection[AnyReach] = (Reach.ALL,)
+    ) -> dict[str, AnyReach]:
         """Return which addresses are suppressed or have unsubscribed.
 
         Args:
@@ -67,7 +67,7 @@ class SuppressionWrites:
         """
         return suppressions.among(self._db, self._records, namespace, addresses, reaches)
 
-    def suppressed_since(self, namespace: str, since: int, *, reach: Reach = Reach.ALL) -> Recent:
+    def suppressed_since(self, namespace: str, since: int, *, reach: AnyReach = Reach.ALL) -> Recent:
         """Return the entries of a list's log from a moment on, some thousand at most.
 
         Args:

@@ -15,10 +15,10 @@ from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.adapters.dynamo.recipients import watermarks
 from shared.contracts import AUDIT_DAYS
-from shared.domain.audit import RECIPIENT, SYSTEM, Act, Event, audited, person
+from shared.domain.audit import RECIPIENT, SYSTEM, Act, Event, audited, masked, person
 from shared.domain.content.unsubscribe import Unsubscription, undoable
 from shared.domain.recipients.addresses import address_hash
-from shared.domain.recipients.suppressions import Reach, Suppression
+from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach, Suppression, left
 from shared.ports import Clock, Recent
 
 BY_KEY: Final = 300
@@ -28,7 +28,7 @@ LOG_PAGES: Final = 2
 """Pages of the log, 1 MB or some 4,000 entries each, that are read in one go."""
 
 
-def add(db: Dynamo, table: str, reach: Reach, namespace: str, new: Suppression, event: Event | None = None) -> bool:
+def add(db: Dynamo, table: str, reach: AnyReach, namespace: str, new: Suppression, event: Event | None = None) -> bool:
     """Store an entry. False: the address has one already. The watermark has to be set before.
 
     Args:
@@ -45,6 +45,8 @@ def add(db: Dynamo, table: str, reach: Reach, namespace: str, new: Suppression, 
         fields["job"] = s(new.job)
     if new.channel:
         fields["channel"] = s(new.channel)
+    if isinstance(reach, DigestsOf):
+        fields["policy"] = s(reach.policy)
     first: Item = {"TableName": table, "Item": {**keys.suppression(namespace, digest, reach), **fields}}
     first["ConditionExpression"] = "attribute_not_exists(pk)"
     second: Item = {"TableName": table, "Item": {**keys.suppression_log(namespace, new.at, digest, reach), **fields}}
@@ -61,7 +63,7 @@ def add(db: Dynamo, table: str, reach: Reach, namespace: str, new: Suppression, 
 def remove(
     db: Dynamo,
     table: str,
-    reach: Reach,
+    reach: AnyReach,
     namespace: str,
     address_key: str,
     wanted: Callable[[Suppression], bool] = lambda _: True,
@@ -105,8 +107,8 @@ def remove(
 
 
 def among(
-    db: Dynamo, table: str, namespace: str, addresses: Collection[str], reaches: Collection[Reach]
-) -> dict[str, Reach]:
+    db: Dynamo, table: str, namespace: str, addresses: Collection[str], reaches: Collection[AnyReach]
+) -> dict[str, AnyReach]:
     """Return which addresses have an entry, and in which list. `ALL` wins over other lists.
 
     Args:
@@ -117,13 +119,17 @@ def among(
         reaches: the lists to look in.
     """
     by_digest = {address_hash(k): k for k in addresses}
-    wanted = [keys.suppression(namespace, digest, reach) for reach in reaches for digest in by_digest]
-    lists = {keys.suppression(namespace, "", reach)["pk"]["S"]: reach for reach in reaches}
-    found = [(lists[x["pk"]["S"]], by_digest[x["sk"]["S"]]) for x in db.batch_get(table, wanted)]
+    wanted = [(reach, k, keys.suppression(namespace, d, reach)) for reach in reaches for d, k in by_digest.items()]
+    places = {_place(key): (reach, k) for reach, k, key in wanted}
+    found = [places[_place(x)] for x in db.batch_get(table, [key for _, _, key in wanted])]
     return {k: reach for reach, k in sorted(found, key=lambda x: x[0] is Reach.ALL)}
 
 
-def since(db: Dynamo, table: str, reach: Reach, namespace: str, moment: int) -> Recent:
+def _place(item: Item) -> tuple[str, str]:
+    return item["pk"]["S"], item["sk"]["S"]
+
+
+def since(db: Dynamo, table: str, reach: AnyReach, namespace: str, moment: int) -> Recent:
     """Return the entries of a list's log from a moment on, up to LOG_PAGES pages.
 
     Args:
@@ -171,7 +177,7 @@ class Suppressions:
         self._clock = clock
 
     def put(
-        self, namespace: str, address_key: str, reason: str, *, reach: Reach = Reach.ALL, by: str = SYSTEM
+        self, namespace: str, address_key: str, reason: str, *, reach: AnyReach = Reach.ALL, by: str = SYSTEM
     ) -> Suppression:
         """Suppress an address, given as its normalised key, or unsubscribe it, and return what is stored.
 
@@ -185,7 +191,7 @@ class Suppressions:
             by: the actor.
         """
         now = int(self._clock.now() * 1000)
-        new = Suppression(address_key, reason, now)
+        new = Suppression(address_key, reason, now, policy=reach.policy if isinstance(reach, DigestsOf) else "")
         added = _event(namespace, now, address_key, Act.SUPPRESSION_ADDED, reach, by)
         changed = _event(namespace, now, address_key, Act.SUPPRESSION_CHANGED, reach, by)
         noted = False
@@ -204,7 +210,7 @@ class Suppressions:
                 return replace(known, reason=reason)
 
     def _rename(
-        self, namespace: str, address_key: str, known: Suppression, reason: str, reach: Reach, event: Event
+        self, namespace: str, address_key: str, known: Suppression, reason: str, reach: AnyReach, event: Event
     ) -> bool:
         """Change the reason of an entry; False if it has gone. An erased one no longer holds its address."""
         digest = address_hash(address_key)
@@ -225,7 +231,7 @@ class Suppressions:
             raise
         return True
 
-    def get(self, namespace: str, address_key: str, *, reach: Reach = Reach.ALL) -> Suppression | None:
+    def get(self, namespace: str, address_key: str, *, reach: AnyReach = Reach.ALL) -> Suppression | None:
         """Return an entry, read consistently. None: the address has none.
 
         Args:
@@ -236,7 +242,7 @@ class Suppressions:
         item = self._db.get(self._table, keys.suppression(namespace, address_hash(address_key), reach))
         return _suppression(item) if item else None
 
-    def delete(self, namespace: str, address_key: str, *, reach: Reach = Reach.ALL, by: str = SYSTEM) -> bool:
+    def delete(self, namespace: str, address_key: str, *, reach: AnyReach = Reach.ALL, by: str = SYSTEM) -> bool:
         """Allow an address again, with an entry in the audit log. False: it had no entry.
 
         Args:
@@ -258,10 +264,10 @@ class Suppressions:
         now, address = int(self._clock.now() * 1000), wanted.address
         event = audited(wanted.account, now, person(address), Act.UNDONE, RECIPIENT, {"job": wanted.job})
         check = partial(self.undoable, wanted)
-        return remove(self._db, self._table, Reach.CAMPAIGNS, wanted.account, address, check, event)
+        return remove(self._db, self._table, left(wanted.policy), wanted.account, address, check, event)
 
     def page(
-        self, namespace: str, *, after: str = "", limit: int, reach: Reach = Reach.ALL
+        self, namespace: str, *, after: str = "", limit: int, reach: AnyReach = Reach.ALL
     ) -> tuple[list[Suppression], str]:
         """Return up to `limit` entries, newest first, and the place to go on from, empty at the end.
 
@@ -286,7 +292,7 @@ class Suppressions:
         items: list[Item] = page["Items"]
         return [_suppression(x) for x in items], items[-1]["sk"]["S"] if "LastEvaluatedKey" in page else ""
 
-    def check(self, namespace: str, address_keys: Iterable[str], *, reach: Reach = Reach.ALL) -> set[str]:
+    def check(self, namespace: str, address_keys: Iterable[str], *, reach: AnyReach = Reach.ALL) -> set[str]:
         """Return the addresses that have an entry, read consistently.
 
         Args:
@@ -294,7 +300,7 @@ class Suppressions:
             address_keys: normalised addresses.
             reach: the list to look in.
         """
-        by_digest = {address_hash(k): k for k in address_keys}
+        by_digest = {keys.suppression(namespace, address_hash(k), reach)["sk"]["S"]: k for k in address_keys}
         found: set[str] = set()
         if len(by_digest) > BY_KEY:
             page = self._db.call(
@@ -310,16 +316,25 @@ class Suppressions:
                 return found
             read_to = page["LastEvaluatedKey"]["sk"]["S"]
             by_digest = {digest: k for digest, k in by_digest.items() if digest > read_to}
-        wanted = [keys.suppression(namespace, digest, reach) for digest in by_digest]
+        place = keys.suppression(namespace, "", reach)["pk"]
+        wanted = [{"pk": place, "sk": s(name)} for name in by_digest]
         return found | {by_digest[x["sk"]["S"]] for x in self._db.batch_get(self._table, wanted)}
 
 
-def _event(namespace: str, now: int, address_key: str, act: Act, reach: Reach, by: str) -> Event:
+def _event(namespace: str, now: int, address_key: str, act: Act, reach: AnyReach, by: str) -> Event:
     """Return what the audit log says of a change by a key; the reason is the client's text and stays out of it."""
-    return audited(namespace, now, person(address_key), act, by, {"scope": reach.value})
+    data: dict[str, str | int] = {"scope": reach.kind.value}
+    if isinstance(reach, DigestsOf):
+        data["policy"] = masked(reach.policy)
+    return audited(namespace, now, person(address_key), act, by, data)
 
 
 def _suppression(item: Item) -> Suppression:
     return Suppression(
-        text(item, "address"), text(item, "reason"), number(item, "at"), text(item, "job"), text(item, "channel")
+        address=text(item, "address"),
+        reason=text(item, "reason"),
+        at=number(item, "at"),
+        job=text(item, "job"),
+        channel=text(item, "channel"),
+        policy=text(item, "policy"),
     )

@@ -5,7 +5,7 @@ from typing import Final
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import AnyReach, Reach
 
 _NAMES: Final = {
     Reach.ALL: "at",
@@ -13,10 +13,11 @@ _NAMES: Final = {
     Reach.SMS: "stopped_sms",
     Reach.VOICE: "stopped_voice",
     Reach.WHATSAPP: "stopped_whatsapp",
+    Reach.DIGESTS: "unsubscribed_digests",
 }
 
 
-def suppressing(db: Dynamo, table: str, namespace: str, now: int, reach: Reach = Reach.ALL) -> None:
+def suppressing(db: Dynamo, table: str, namespace: str, now: int, reach: AnyReach = Reach.ALL) -> None:
     """Record that an address is about to be suppressed, or to unsubscribe.
 
     It comes before the suppression itself, so that no crash leaves one that no reader looks for. It is not in the same
@@ -36,7 +37,7 @@ def suppressing(db: Dynamo, table: str, namespace: str, now: int, reach: Reach =
             Key=keys.latest_suppression(namespace),
             UpdateExpression="SET #at = :now",
             ConditionExpression="attribute_not_exists(#at) OR #at < :now",
-            ExpressionAttributeNames={"#at": _NAMES[reach]},
+            ExpressionAttributeNames={"#at": _NAMES[reach.kind]},
             ExpressionAttributeValues={":now": n(now)},
         )
     except ConditionFailed:
