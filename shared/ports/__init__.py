@@ -21,6 +21,13 @@ from shared.ports.common import (
     Retriable,
     Sleep,
 )
+from shared.ports.digests import (
+    DigestHints,
+    DigestPolicies,
+    WindowKeeping,
+    WindowPages,
+    Windows,
+)
 from shared.ports.exports import (
     Exports,
     Multipart,
@@ -110,6 +117,8 @@ __all__ = [
     "Changed",
     "Clock",
     "Control",
+    "DigestHints",
+    "DigestPolicies",
     "Exports",
     "Fetching",
     "FileChanged",
@@ -173,6 +182,9 @@ __all__ = [
     "WaitingNotices",
     "WebhookReader",
     "WebhookReply",
+    "WindowKeeping",
+    "WindowPages",
+    "Windows",
     "Wire",
     "WireRequest",
 ]

@@ -96,20 +96,24 @@ def entries(
         table: the name of the table `records`.
         pk: partition of the index `mine`.
         place: the primary key of an id.
-        fields: names of the attributes that are read besides the key; what a list does not show is not paid for.
+        fields: names of the attributes that are read besides the primary key, those that a list shows.
         after: what the page before returned, or empty.
         limit: at least 1.
     """
     found = newest(db, table, pk, after, limit + 1)
     wanted = [place(x.partition("#")[2]) for x in found[:limit]]
-    names = {f"#{i}": name for i, name in enumerate(("pk", *fields))}
-    items: dict[str, Item] = {}
+    names = {f"#{i}": name for i, name in enumerate(("pk", "sk", *fields))}
+    items: dict[tuple[str, str], Item] = {}
     for start in range(0, len(wanted), BATCH_READ):
         request = {
             "Keys": wanted[start : start + BATCH_READ],
             "ProjectionExpression": ", ".join(names),
             "ExpressionAttributeNames": names,
         }
-        items |= {x["pk"]["S"]: x for x in db.batch_get_from({table: request})}
-    there = [items[key["pk"]["S"]] for key in wanted if key["pk"]["S"] in items]
+        items |= {_name(x): x for x in db.batch_get_from({table: request})}
+    there = [items[_name(key)] for key in wanted if _name(key) in items]
     return there, found[limit - 1] if len(found) > limit else ""
+
+
+def _name(item: Item) -> tuple[str, str]:
+    return item["pk"]["S"], item["sk"]["S"]

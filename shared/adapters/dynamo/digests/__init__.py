@@ -1,0 +1,1 @@
+"""Digests on DynamoDB: windows, the parts that hold their events, and policies."""

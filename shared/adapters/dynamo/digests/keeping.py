@@ -1,0 +1,124 @@
+"""Windows on DynamoDB as the scheduled function walks, changes and removes them."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
+
+from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo
+from shared.adapters.dynamo.codec import binary, n, s
+from shared.adapters.dynamo.digests import keys
+from shared.adapters.dynamo.digests.window_codec import ENDED, window, window_update
+from shared.contracts import INDEX_OPEN
+from shared.domain.digests.window import DigestWindow, WindowState
+
+_PAGE: Final = 100
+
+
+class DynamoWindowKeeping:
+    """`ports.WindowKeeping` over the table `records`."""
+
+    def __init__(self, dynamo: Dynamo, *, records: str) -> None:
+        self._db = dynamo
+        self._table = records
+
+    def due(self, shard: int, now: int) -> Iterable[str]:
+        """Walk the ids of a shard's windows that are not processed and due by now, the oldest first."""
+        return self._walk(keys.due_slot(shard), now)
+
+    def over(self, shard: int, now: int) -> Iterable[str]:
+        """Walk the ids of a shard's processed and cancelled windows that are due by now, the oldest first."""
+        return self._walk(keys.end_slot(shard), now)
+
+    def _walk(self, slot: str, now: int) -> Iterable[str]:
+        for item in self._db.query(
+            self._table,
+            IndexName=INDEX_OPEN,
+            KeyConditionExpression="open_pk = :pk AND open_sk < :end",
+            ExpressionAttributeValues={":pk": s(slot), ":end": s(f"{now + 1:015d}")},
+        ):
+            yield item["open_sk"]["S"].partition("#")[2]
+
+    def numbered(self, window_: DigestWindow, first: int, last: int) -> Sequence[DigestWindow]:
+        """Return the windows of the same key with numbers in a range, in order, consistent.
+
+        Args:
+            window_: one of the key.
+            first: the lowest number.
+            last: the highest number.
+        """
+        if first > last:
+            return []
+        found = self._db.query(
+            self._table,
+            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
+            ExpressionAttributeValues={
+                ":pk": s(keys.same_key_pk(window_.id)),
+                ":first": s(keys.numbered(max(first, 0))),
+                ":last": s(keys.numbered(last)),
+            },
+            ConsistentRead=True,
+        )
+        return [window(x) for x in found]
+
+    def change(self, old: DigestWindow, new: DigestWindow) -> bool:
+        """Write a window if it is as read; False: it is not."""
+        try:
+            self._db.call("update_item", **window_update(self._table, old, new))
+        except ConditionFailed as lost:
+            return lost.item is not None and window(lost.item) == new  # ours, whose answer was lost
+        return True
+
+    def ids(self, window_id: str) -> bytes | None:
+        """Return what was kept of the ids of a window's events, consistent; None: nothing was."""
+        item = self._db.get(self._table, keys.ids(window_id))
+        return binary(item, "data") if item else None
+
+    def keep_ids(self, window_id: str, data: bytes, ttl: int) -> None:
+        """Keep the ids of a window's events.
+
+        Args:
+            window_id: the window.
+            data: the ids.
+            ttl: Unix seconds.
+        """
+        item = {**keys.ids(window_id), "data": {"B": data}, "ttl": n(ttl)}
+        self._db.call("put_item", TableName=self._table, Item=item)
+
+    def keep_parts(self, ids: Collection[str], ttl: int) -> None:
+        """Keep parts that there are for longer; a write for each. `ttl`: Unix seconds."""
+        for part in ids:
+            try:
+                self._db.call(
+                    "update_item",
+                    TableName=self._table,
+                    Key=keys.part(part),
+                    UpdateExpression="SET #ttl = :ttl",
+                    ConditionExpression="attribute_exists(pk) AND #ttl < :ttl",
+                    ExpressionAttributeNames={"#ttl": "ttl"},
+                    ExpressionAttributeValues={":ttl": n(ttl)},
+                )
+            except ConditionFailed:
+                continue  # it has gone, or is kept for as long already
+
+    def remove(self, window_: DigestWindow) -> bool:
+        """Remove a window with its ids if it is as read; False: it is not."""
+        condition = "attribute_not_exists(pk) OR (#version = :version AND #state IN (:processed, :cancelled))"
+        action = {
+            "TableName": self._table,
+            "Key": keys.window(window_.id),
+            "ConditionExpression": condition,
+            "ExpressionAttributeNames": {"#version": "version", "#state": "state"},
+            "ExpressionAttributeValues": {
+                ":version": n(window_.version),
+                **{f":{state.value}": s(state.value) for state in (WindowState.PROCESSED, WindowState.CANCELLED)},
+            },
+        }
+        ids = {"TableName": self._table, "Key": keys.ids(window_.id)}
+        if window_.state not in ENDED:
+            return False
+        try:
+            self._db.call("transact_write_items", TransactItems=[{"Delete": action}, {"Delete": ids}])
+        except Cancelled as lost:
+            if lost.codes[0] != "ConditionalCheckFailed":
+                raise
+            return False
+        return True

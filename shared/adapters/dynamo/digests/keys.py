@@ -1,0 +1,114 @@
+"""Keys of digests in the table `records`, and the access patterns they serve.
+
+| pattern | key |
+|---|---|
+| a window; the last window of a batch key | `Q#place / W#0000000012` |
+| an urgent event's window | `Q#place / U#at…` |
+| ids of a window's events | `Q#place / I#0000000012` |
+| was this urgent event posted lately? | `Q#place / E#event` |
+| a part | `R#part / PART` |
+| windows that are not processed, by when they are due (index `open`) | `digest#0-15` / `due_at#id` |
+| windows that may be removed, by when (index `open`) | `digestend#0-15` / `due_at#id` |
+| an account's windows, newest first (index `mine`) | `account#digest` / `opened_at#id` |
+| the policy with the longest prefix of a batch key | `B#account / P#prefix` |
+| a version of a policy | `B#account / V#prefix#00003` |
+
+A place is a hash of account and batch key, and the first part of a window's id. What is of test keys is under
+`account#TEST` instead of `account`. Times are 15 digits of Unix milliseconds.
+"""
+
+from typing import Final
+
+from shared.adapters.dynamo.keys import Key, key
+from shared.domain.digests.window import place, place_of
+
+KIND: Final = "digest"
+"""Kind in the index `mine`."""
+WINDOW_PREFIX: Final = "W#"
+URGENT_PREFIX: Final = "U#"
+POLICY_PREFIX: Final = "P#"
+PART: Final = "PART"
+_URGENT: Final = "u"
+
+
+def windows_pk(namespace: str, batch_key: str) -> str:
+    """Partition of a batch key's windows."""
+    return f"Q#{place(namespace, batch_key)}"
+
+
+def same_key_pk(window_id: str) -> str:
+    """Partition of the windows of the same batch key."""
+    return f"Q#{place_of(window_id)}"
+
+
+def window(window_id: str) -> Key:
+    """A window, by an id as `window.is_window_id` accepts it."""
+    name = window_id.partition("-")[2]
+    if name.startswith(_URGENT):
+        return key(same_key_pk(window_id), f"{URGENT_PREFIX}{name.removeprefix(_URGENT)}")
+    return key(same_key_pk(window_id), numbered(int(name)))
+
+
+def window_id(item_key: Key) -> str:
+    """Return the id of the window that has a key."""
+    name = item_key["sk"]["S"]
+    place = item_key["pk"]["S"].partition("#")[2]
+    if name.startswith(URGENT_PREFIX):
+        return f"{place}-{_URGENT}{name.removeprefix(URGENT_PREFIX)}"
+    return f"{place}-{int(name.removeprefix(WINDOW_PREFIX))}"
+
+
+def numbered(number: int) -> str:
+    """Sort key of a window by its number."""
+    return f"{WINDOW_PREFIX}{number:010d}"
+
+
+def ids(window_id: str) -> Key:
+    """The ids of a window's events."""
+    return key(same_key_pk(window_id), f"I#{window(window_id)['sk']['S'].partition('#')[2]}")
+
+
+def urgent_event(window_id: str, event: str) -> Key:
+    """The window of an urgent event, beside the windows of its batch key.
+
+    Args:
+        window_id: one of these windows.
+        event: the event's id.
+    """
+    return key(same_key_pk(window_id), f"E#{event}")
+
+
+def part(part_id: str) -> Key:
+    """A part."""
+    return key(f"R#{part_id}", PART)
+
+
+def due_slot(shard: int) -> str:
+    """Partition of the index `open` with windows that are not processed."""
+    return f"digest#{shard}"
+
+
+def end_slot(shard: int) -> str:
+    """Partition of the index `open` with windows that may be removed."""
+    return f"digestend#{shard}"
+
+
+def policies_pk(namespace: str) -> str:
+    """Partition of the policies of an account, or of its test keys."""
+    return f"B#{namespace}"
+
+
+def policy(namespace: str, prefix: str) -> Key:
+    """A policy, as of its latest version."""
+    return key(policies_pk(namespace), f"{POLICY_PREFIX}{prefix}")
+
+
+def policy_version(namespace: str, prefix: str, version: int) -> Key:
+    """One version of a policy.
+
+    Args:
+        namespace: whose.
+        prefix: the policy's.
+        version: from 1.
+    """
+    return key(policies_pk(namespace), f"V#{prefix}#{version:05d}")

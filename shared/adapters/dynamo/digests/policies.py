@@ -1,0 +1,172 @@
+"""Digest policies on DynamoDB: a small item for each, and one for each of its versions, which holds the texts.
+
+The policies of a namespace are in one partition by prefix. The one with the longest prefix of a batch key is found from
+the key downwards, in a read or two, whatever their number.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import Any
+
+from shared.adapters.dynamo import audit, idempotent_writes
+from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.codec import binary, n, number, s
+from shared.adapters.dynamo.digests import keys
+from shared.domain.audit import Event
+from shared.domain.digests.policy import DigestPolicy, settings
+from shared.domain.ids import new_id
+from shared.ports import Idempotency, Mismatch, Replay, Stored
+
+
+class DynamoDigestPolicies:
+    """`ports.DigestPolicies` over the table `records`."""
+
+    def __init__(self, dynamo: Dynamo, *, records: str) -> None:
+        self._db = dynamo
+        self._table = records
+
+    def save(
+        self, old: DigestPolicy | None, new: DigestPolicy, key: Idempotency | None, *, event: Event
+    ) -> Stored | Replay | Mismatch | None:
+        """Store a new policy or the next version of one; None if `old` is no longer what is stored.
+
+        Args:
+            old: what is stored now; None for a new policy.
+            new: what to store.
+            key: the request's idempotency key and answer; None if it has none.
+            event: what is written to the audit log with it.
+        """
+        made = idempotent_writes.earlier(self._db, self._table, key, new.saved_at)
+        if made is not None:
+            return made
+        unchanged: Item = {"ConditionExpression": "attribute_not_exists(pk)"}
+        if old is not None:
+            unchanged = {
+                "ConditionExpression": "version = :version",
+                "ExpressionAttributeValues": {":version": n(old.version)},
+            }
+        latest = {
+            "TableName": self._table,
+            "Item": {**keys.policy(new.namespace, new.prefix), **_head(new)},
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            **unchanged,
+        }
+        place = keys.policy_version(new.namespace, new.prefix, new.version)
+        version = {"TableName": self._table, "Item": {**place, **_head(new), "data": {"B": new.pack()}}}
+        actions: list[Item] = [{"Put": latest}, {"Put": version}, *audit.puts(self._db, self._table, event)]
+        try:
+            owner = new_id(new.saved_at)
+            return idempotent_writes.store(self._db, self._table, actions, key, owner=owner, now=new.saved_at)
+        except Cancelled as lost:
+            if lost.codes[0] != "ConditionalCheckFailed":
+                raise
+            item = lost.items[0]
+            ours = item is not None and self._whole(new.namespace, item) == new  # ours, whose answer was lost
+            return Stored() if ours else None
+
+    def get(self, namespace: str, prefix: str) -> DigestPolicy | None:
+        """Return the latest version of a policy, also one that is deleted, consistent."""
+        item = self._db.get(self._table, keys.policy(namespace, prefix))
+        return self._whole(namespace, item) if item else None
+
+    def at(self, namespace: str, prefix: str, version: int) -> DigestPolicy | None:
+        """Return a version of a policy, consistent.
+
+        Args:
+            namespace: whose.
+            prefix: the policy's.
+            version: from 1.
+        """
+        item = self._db.get(self._table, keys.policy_version(namespace, prefix, version))
+        return _policy(namespace, item) if item else None
+
+    def find(self, namespace: str, key: str) -> DigestPolicy | None:
+        """Return the policy with the longest prefix of a batch key, consistent; None if none has one.
+
+        The last policy in order up to the key is the longest prefix, or shows how long a prefix can be at most.
+        """
+        longest = key
+        while longest:
+            found = self._last(namespace, longest)
+            if found is None:
+                return None
+            prefix = _prefix(found)
+            if key.startswith(prefix):
+                if "deleted" not in found:
+                    return self._whole(namespace, found)
+                longest = prefix[:-1]
+            else:
+                longest = _common(prefix, longest)
+        return None
+
+    def _last(self, namespace: str, most: str) -> Item | None:
+        """Return the item of the last policy whose prefix is not behind a text."""
+        page = self._db.call(
+            "query",
+            TableName=self._table,
+            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
+            ExpressionAttributeValues={
+                ":pk": s(keys.policies_pk(namespace)),
+                ":first": s(keys.POLICY_PREFIX),
+                ":last": s(keys.POLICY_PREFIX + most),
+            },
+            ConsistentRead=True,
+            ScanIndexForward=False,
+            Limit=1,
+        )
+        items: Sequence[Item] = page["Items"]
+        return items[0] if items else None
+
+    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[DigestPolicy], str]:
+        """Return policies of a namespace by prefix, consistent, and the place to go on from, empty at the end.
+
+        Args:
+            namespace: whose.
+            after: the prefix that an earlier page returned; empty for the start.
+            limit: the most policies to return.
+        """
+        heads: list[Item] = []
+        pk = keys.policies_pk(namespace)
+        for item in self._db.partition(self._table, pk, keys.POLICY_PREFIX):
+            if _prefix(item) > after and "deleted" not in item:
+                heads.append(item)
+            if len(heads) > limit:
+                break
+        wanted = [keys.policy_version(namespace, _prefix(x), number(x, "version")) for x in heads[:limit]]
+        found = sorted((_policy(namespace, x) for x in self._db.batch_get(self._table, wanted)), key=lambda x: x.prefix)
+        return found, _prefix(heads[limit - 1]) if len(heads) > limit else ""
+
+    def _whole(self, namespace: str, head: Item) -> DigestPolicy | None:
+        return self.at(namespace, _prefix(head), number(head, "version"))
+
+
+def _head(x: DigestPolicy) -> Item:
+    out: Item = {
+        "prefix": s(x.prefix),
+        "created_at": n(x.created_at),
+        "saved_at": n(x.saved_at),
+        "version": n(x.version),
+    }
+    return out | ({"deleted": {"BOOL": True}} if x.deleted else {})
+
+
+def _common(one: str, other: str) -> str:
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return "".join(c for c, _ in same)
+
+
+def _prefix(item: Mapping[str, Any]) -> str:
+    prefix: str = item["prefix"]["S"]
+    return prefix
+
+
+def _policy(namespace: str, item: Mapping[str, Any]) -> DigestPolicy:
+    return DigestPolicy(
+        namespace=namespace,
+        prefix=_prefix(item),
+        version=number(item, "version"),
+        created_at=number(item, "created_at"),
+        saved_at=number(item, "saved_at"),
+        deleted="deleted" in item,
+        **settings(binary(item, "data")),
+    )

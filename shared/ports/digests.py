@@ -1,0 +1,220 @@
+"""Where windows, their parts and digest policies are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from shared.ports.records import Idempotency, Mismatch, Replay, Stored
+
+if TYPE_CHECKING:
+    from shared.domain.audit import Event
+    from shared.domain.digests.policy import DigestPolicy
+    from shared.domain.digests.window import DigestWindow, EventPart, Join
+    from shared.domain.times import Millis
+
+
+class Windows(Protocol):
+    """Windows and parts, as adders and owners write them. Reads are consistent."""
+
+    def put_parts(self, parts: Sequence[EventPart]) -> None:
+        """Store parts. Their ids are random, so a repeat changes nothing."""
+        ...
+
+    def parts(self, ids: Collection[str]) -> Mapping[str, bytes]:
+        """Return the data of those of the parts that there are, by id."""
+        ...
+
+    def get(self, window_id: str) -> DigestWindow | None:
+        """Return a window. None: there is none, or the text is no id."""
+        ...
+
+    def last(self, namespace: str, key: str) -> DigestWindow | None:
+        """Return the numbered window of a key with the highest number; None if there never was one."""
+        ...
+
+    def open(self, window: DigestWindow) -> DigestWindow:
+        """Store a new window, and return it. If there is one with this number, return that one instead."""
+        ...
+
+    def open_urgent(self, window: DigestWindow, event: str, since: Millis) -> DigestWindow:
+        """Store the window of an urgent event, and return it.
+
+        Args:
+            window: closed, with the event in its only part.
+            event: the event's id; empty: no other event is a repeat of it.
+            since: Unix milliseconds. If the event's window that was stored last closed after then, the event is a
+                repeat. Nothing is stored, and that window is returned.
+        """
+        ...
+
+    def join(self, window_id: str, join: Join) -> tuple[bool, DigestWindow | None]:
+        """Add a part to a window by one conditional write, as `window.admits` and `window.joined` define it.
+
+        Args:
+            window_id: the window.
+            join: the write.
+
+        Returns:
+            True, None: the part has been added. False: it has not, and the window as it is stored, consistent; a part
+            that is already in it was added earlier. None: the window has been removed.
+        """
+        ...
+
+    def close(self, window_id: str, now: Millis, *, early: bool = False) -> DigestWindow | None:
+        """Close a window if it is open and past its end, and return it as it is then stored; None: there is none.
+
+        Args:
+            window_id: the window.
+            now: Unix milliseconds.
+            early: also before its end.
+        """
+        ...
+
+    def cancel(self, window_id: str, now: Millis) -> DigestWindow | None:
+        """Cancel a window if it is open, and return it as it is then stored; None: there is none.
+
+        Args:
+            window_id: the window.
+            now: Unix milliseconds.
+        """
+        ...
+
+
+class WindowKeeping(Protocol):
+    """Windows as the scheduled function walks, changes and removes them."""
+
+    def due(self, shard: int, now: Millis) -> Iterable[str]:
+        """Walk the ids of a shard's windows that are not processed and due by now, the oldest first: a hint."""
+        ...
+
+    def over(self, shard: int, now: Millis) -> Iterable[str]:
+        """Walk the ids of a shard's processed and cancelled windows that are due by now, the oldest first: a hint."""
+        ...
+
+    def numbered(self, window: DigestWindow, first: int, last: int) -> Sequence[DigestWindow]:
+        """Return the windows of the same key with numbers in a range, in order; consistent.
+
+        Args:
+            window: one of the key.
+            first: the lowest number.
+            last: the highest number.
+        """
+        ...
+
+    def change(self, old: DigestWindow, new: DigestWindow) -> bool:
+        """Write a window if it is as read. False: it is not.
+
+        Args:
+            old: as read.
+            new: the next version.
+        """
+        ...
+
+    def ids(self, window_id: str) -> bytes | None:
+        """Return what was kept of the ids of a window's events; None: nothing was."""
+        ...
+
+    def keep_ids(self, window_id: str, data: bytes, ttl: int) -> None:
+        """Keep the ids of a window's events.
+
+        Args:
+            window_id: the window; its events are final.
+            data: the ids.
+            ttl: Unix seconds from which on they may be deleted.
+        """
+        ...
+
+    def keep_parts(self, ids: Collection[str], ttl: int) -> None:
+        """Keep parts that there are for longer. `ttl`: Unix seconds from which on they may be deleted."""
+        ...
+
+    def remove(self, window: DigestWindow) -> bool:
+        """Remove a window with its ids if it is as read. False: it is not. One that has gone counts as removed."""
+        ...
+
+
+class WindowPages(Protocol):
+    """Windows as their owners list them, newest first, without the ids of their parts."""
+
+    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[DigestWindow], str]:
+        """Return windows of a namespace, and the place to go on from, empty at the end; eventually consistent.
+
+        Args:
+            namespace: of an account's live or test keys.
+            after: what the page before returned, or empty.
+            limit: at least 1.
+        """
+        ...
+
+    def of_key(self, namespace: str, key: str, *, after: str, limit: int) -> tuple[list[DigestWindow], str]:
+        """Return windows of a batch key, and the place to go on from, empty at the end; consistent.
+
+        Args:
+            namespace: of an account's live or test keys.
+            key: the batch key.
+            after: what the page before returned, or empty.
+            limit: at least 1.
+        """
+        ...
+
+
+class DigestPolicies(Protocol):
+    """Policies by prefix, in namespaces of accounts' live or test keys. Reads are consistent."""
+
+    def save(
+        self, old: DigestPolicy | None, new: DigestPolicy, key: Idempotency | None, *, event: Event
+    ) -> Stored | Replay | Mismatch | None:
+        """Store a new policy or the next version of one, with its idempotency record and an event.
+
+        Args:
+            old: as read, also one that is deleted; None for a new one.
+            new: the policy to store. One that is deleted applies to no key.
+            key: the client's idempotency record, if it gave one.
+            event: kept in the same transaction.
+
+        Returns:
+            None: `old` is no longer what is stored, and nothing is written.
+        """
+        ...
+
+    def get(self, namespace: str, prefix: str) -> DigestPolicy | None:
+        """Return the latest version of a policy, also one that is deleted; None if there never was one."""
+        ...
+
+    def at(self, namespace: str, prefix: str, version: int) -> DigestPolicy | None:
+        """Return a version of a policy, also one that was replaced or deleted since.
+
+        Args:
+            namespace: whose.
+            prefix: the policy's.
+            version: from 1.
+        """
+        ...
+
+    def find(self, namespace: str, key: str) -> DigestPolicy | None:
+        """Return the policy with the longest prefix of a batch key; None if none has one."""
+        ...
+
+    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[DigestPolicy], str]:
+        """Return policies of a namespace by prefix, and the place to go on from, empty at the end.
+
+        Args:
+            namespace: of an account's live or test keys.
+            after: what the page before returned, or empty.
+            limit: at least 1.
+        """
+        ...
+
+
+class DigestHints(Protocol):
+    """Wakes the function that makes digests."""
+
+    def at(self, window_id: str, at: Millis) -> None:
+        """Have a window looked at, about at a moment. A hint that is lost costs a minute.
+
+        Args:
+            window_id: the window.
+            at: Unix milliseconds; past: at once.
+        """
+        ...

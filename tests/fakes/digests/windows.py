@@ -1,0 +1,175 @@
+"""Windows, parts and their index in memory."""
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from shared.domain.digests import window as rules
+from shared.domain.digests.window import DigestWindow, EventPart, Join, WindowState, place_of, shard_of
+from tests.fakes.faults import Atomic, Tap
+
+ENDED = (WindowState.PROCESSED, WindowState.CANCELLED)
+
+
+class FakeWindows:
+    """`ports.Windows`, `ports.WindowKeeping` and `ports.WindowPages` in memory; thread-safe.
+
+    Attributes:
+        items: windows by id.
+        stored: parts by id.
+        ids_kept: window → ids of its events, and until when they are kept.
+        urgent: place and event id → window and when it closed.
+    """
+
+    def __init__(self, tap: Tap | None = None) -> None:
+        self.items: dict[str, DigestWindow] = {}
+        self.stored: dict[str, EventPart] = {}
+        self.ids_kept: dict[str, tuple[bytes, int]] = {}
+        self.urgent: dict[tuple[str, str], tuple[str, int]] = {}
+        self.lock = threading.RLock()
+        self._atomic = Atomic("windows", self.lock, tap or Tap())
+
+    def put_parts(self, parts: Sequence[EventPart]) -> None:
+        def put() -> None:
+            self.stored |= {x.id: x for x in parts}
+
+        self._atomic("put_parts", put)
+
+    def parts(self, ids: Collection[str]) -> Mapping[str, bytes]:
+        return self._atomic("parts", lambda: {x: self.stored[x].data for x in ids if x in self.stored})
+
+    def get(self, window_id: str) -> DigestWindow | None:
+        return self._atomic("get", lambda: self.items.get(window_id))
+
+    def last(self, namespace: str, key: str) -> DigestWindow | None:
+        def found() -> DigestWindow | None:
+            place = rules.place(namespace, key)
+            return max(self._numbered(place), key=lambda x: x.number, default=None)
+
+        return self._atomic("last", found)
+
+    def open(self, window: DigestWindow) -> DigestWindow:
+        return self._atomic("open", lambda: self.items.setdefault(window.id, window))
+
+    def open_urgent(self, window: DigestWindow, event: str, since: int) -> DigestWindow:
+        def stored() -> DigestWindow:
+            place = place_of(window.id), event
+            known, at = self.urgent.get(place, ("", 0))
+            if event and known and at > since:
+                return self.items[known]
+            if event:
+                self.urgent[place] = window.id, window.closed_at
+            return self.items.setdefault(window.id, window)
+
+        return self._atomic("open_urgent", stored)
+
+    def join(self, window_id: str, join: Join) -> tuple[bool, DigestWindow | None]:
+        def step() -> tuple[bool, DigestWindow | None]:
+            there = self.items.get(window_id)
+            if there is None or not rules.admits(there, join):
+                return False, there
+            self.items[window_id] = rules.joined(there, join)
+            return True, None
+
+        return self._atomic("join", step)
+
+    def close(self, window_id: str, now: int, *, early: bool = False) -> DigestWindow | None:
+        def step() -> DigestWindow | None:
+            there = self.items.get(window_id)
+            if there is not None and there.state is WindowState.OPEN and (early or there.closes_at <= now):
+                self.items[window_id] = rules.closed(there, now, early=early)
+            return self.items.get(window_id)
+
+        return self._atomic("close", step)
+
+    def cancel(self, window_id: str, now: int) -> DigestWindow | None:
+        def step() -> DigestWindow | None:
+            there = self.items.get(window_id)
+            if there is not None and there.state is WindowState.OPEN:
+                self.items[window_id] = rules.cancelled(there, now)
+            return self.items.get(window_id)
+
+        return self._atomic("cancel", step)
+
+    # Keeping
+
+    def due(self, shard: int, now: int) -> Iterable[str]:
+        yield from self._atomic("due", lambda: self._walk(shard, now, ended=False))
+
+    def over(self, shard: int, now: int) -> Iterable[str]:
+        yield from self._atomic("over", lambda: self._walk(shard, now, ended=True))
+
+    def _walk(self, shard: int, now: int, *, ended: bool) -> list[str]:
+        there = [x for x in self.items.values() if shard_of(x.id) == shard and (x.state in ENDED) is ended]
+        return [x.id for x in sorted(there, key=lambda x: (x.due_at, x.id)) if 0 < x.due_at <= now]
+
+    def numbered(self, window: DigestWindow, first: int, last: int) -> Sequence[DigestWindow]:
+        def found() -> list[DigestWindow]:
+            there = [x for x in self._numbered(place_of(window.id)) if first <= x.number <= last]
+            return sorted(there, key=lambda x: x.number)
+
+        return self._atomic("numbered", found)
+
+    def change(self, old: DigestWindow, new: DigestWindow) -> bool:
+        return self._atomic("change", lambda: self.write(old, new))
+
+    def write(self, old: DigestWindow, new: DigestWindow, *, versioned: bool = True) -> bool:
+        """Write a window whose state, and version, are as read, within the lock."""
+        there = self.items.get(old.id)
+        if there is None or there.state is not old.state or (versioned and there.version != old.version):
+            return versioned and there == new  # ours, whose answer was lost
+        self.items[old.id] = new
+        return True
+
+    def ids(self, window_id: str) -> bytes | None:
+        return self._atomic("ids", lambda: self.ids_kept.get(window_id, (None, 0))[0])
+
+    def keep_ids(self, window_id: str, data: bytes, ttl: int) -> None:
+        self._atomic("keep_ids", lambda: self.ids_kept.__setitem__(window_id, (data, ttl)))
+
+    def keep_parts(self, ids: Collection[str], ttl: int) -> None:
+        def kept() -> None:
+            for x in [self.stored[name] for name in ids if name in self.stored]:
+                self.stored[x.id] = EventPart(x.id, x.data, x.events, x.size, max(x.ttl, ttl))
+
+        self._atomic("keep_parts", kept)
+
+    def remove(self, window: DigestWindow) -> bool:
+        def step() -> bool:
+            there = self.items.get(window.id)
+            if window.state not in ENDED or (there is not None and there.version != window.version):
+                return False
+            self.items.pop(window.id, None)
+            self.ids_kept.pop(window.id, None)
+            return True
+
+        return self._atomic("remove", step)
+
+    def _numbered(self, place: str) -> list[DigestWindow]:
+        return [x for x in self.items.values() if place_of(x.id) == place and x.number]
+
+    # Pages
+
+    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[DigestWindow], str]:
+        return self._atomic("page", lambda: self._page(lambda x: x.namespace == namespace, after, limit))
+
+    def of_key(self, namespace: str, key: str, *, after: str, limit: int) -> tuple[list[DigestWindow], str]:
+        place = rules.place(namespace, key)
+        return self._atomic("of_key", lambda: self._page(lambda x: place_of(x.id) == place, after, limit))
+
+    def _page(self, wanted: Callable[[DigestWindow], bool], after: str, limit: int) -> tuple[list[DigestWindow], str]:
+        places = {f"{x.opened_at:015d}#{x.id}": x for x in self.items.values() if wanted(x)}
+        found = [x for x in sorted(places, reverse=True) if not after or x < after]
+        page = [replace(places[x], parts=()) for x in found[:limit]]
+        return page, found[limit - 1] if len(found) > limit else ""
+
+
+class FakeDigestHints:
+    """`ports.DigestHints` in memory: `sent` has each window with its moment."""
+
+    def __init__(self, tap: Tap | None = None) -> None:
+        self.sent: list[tuple[str, int]] = []
+        self._tap = tap or Tap()
+
+    def at(self, window_id: str, at: int) -> None:
+        self._tap("digest_hints.at", lambda: self.sent.append((window_id, at)))
