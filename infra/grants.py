@@ -124,6 +124,7 @@ class Grants:
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.records.table_arn])
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.ops.table_arn])
         run.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
+        run.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn])  # of notices that nobody collected
         run.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         run.allow("sqs:SendMessage", on=[notices.dead.queue.queue_arn])
 

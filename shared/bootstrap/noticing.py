@@ -46,9 +46,11 @@ class Noticing:
         """What the function of every minute walks, in this order."""
         from shared.adapters.dynamo.campaigns.templates import DynamoTemplates  # noqa: PLC0415
         from shared.adapters.dynamo.notices.runs import DynamoRunStarts  # noqa: PLC0415
+        from shared.adapters.dynamo.notices.updates import DynamoUpdates  # noqa: PLC0415
         from shared.engine.intake.accept import Acceptor  # noqa: PLC0415
         from shared.engine.notices.due import DueNotices  # noqa: PLC0415
         from shared.engine.notices.look import NoticeRuns  # noqa: PLC0415
+        from shared.engine.notices.purge import NoticePurge  # noqa: PLC0415
         from shared.engine.notices.texts import StoredTexts  # noqa: PLC0415
         from shared.engine.walks import simple, timed  # noqa: PLC0415
 
@@ -82,4 +84,14 @@ class Noticing:
             clock=d.clock,
             feedback_timeout=d.settings.feedback_timeout,
         )
-        return [timed("due notices", 70, due.walk), simple("runs of notices", 30, runs.walk)]
+        purge = NoticePurge(
+            log=DynamoUpdates(d.dynamo, records=d.records_table),
+            notices=self.notices,
+            notifiers=self.notifiers,
+            clock=d.clock,
+        )
+        return [
+            timed("due notices", 65, due.walk),
+            simple("runs of notices", 25, runs.walk),
+            timed("collected notices", 10, purge.walk),
+        ]

@@ -70,6 +70,7 @@ class Act(StrEnum):
     NOTIFIER_DISABLED = "notifier.disabled"
     NOTIFIER_ENABLED = "notifier.enabled"
     NOTIFIER_DELETED = "notifier.deleted"
+    NOTICES_UNREAD = "notifier.notices_unread"
     PROGRAM_CREATED = "program.created"
     PROGRAM_CHANGED = "program.changed"
     PROGRAM_DELETED = "program.deleted"

@@ -48,6 +48,10 @@ class Notices(Protocol):
         """
         ...
 
+    def shorten(self, notice: Notice, until: int) -> None:
+        """Keep a notice only until a moment (Unix seconds), if it is as read and was to be kept longer."""
+        ...
+
     def due(self, shard: int, now: int) -> Iterable[str]:
         """Walk the notices of a shard that have something to do by now (Unix ms), oldest first: a hint."""
         ...

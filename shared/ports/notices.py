@@ -18,7 +18,10 @@ class Notifiers(Protocol):
     """Notifiers by name. A name that was used once stays taken."""
 
     def create(self, notifier: Notifier, *, event: Event) -> bool:
-        """Store a new notifier with an entry of the audit log; False if its name is taken."""
+        """Store a new notifier with an entry of the audit log; False if its name is taken.
+
+        It is among `UpdateLog.to_purge` a day later.
+        """
         ...
 
     def get(self, name: str) -> Notifier | None:
@@ -78,8 +81,23 @@ class UpdateLog(Protocol):
         """Raise the mark `collected` (Unix ms): the log is read up to here without a gap."""
         ...
 
-    def purge(self, notifier: str, until: int) -> None:
-        """Raise the mark `purged` (Unix ms): notices that ended up to here are taken care of."""
+    def to_purge(self, now: int) -> Iterator[str]:
+        """Walk the notifiers whose log is to be walked by now (Unix ms): a hint.
+
+        A notifier is among them a day after it was made, and then as `purge` says.
+        """
+        ...
+
+    def purge(self, notifier: str, until: int, *, again: int | None, event: Event | None = None) -> None:
+        """Raise the mark `purged`, and say when the log is to be walked again, in one transaction with an event.
+
+        Args:
+            notifier: its name.
+            until: Unix milliseconds: notices that ended up to here are taken care of. If the mark is higher, nothing
+                changes.
+            again: Unix milliseconds of the next walk; None: there is none.
+            event: for the audit log.
+        """
         ...
 
     def read(self, notifier: str, span: Span) -> Iterator[UpdateEntry]:

@@ -166,6 +166,23 @@ def test_entries_are_stamped_anew_behind_what_is_closed(shelf: Shelf) -> None:
     assert not shelf.notices.write(old, moved(old, entry(stamp=1)))
 
 
+def test_an_ended_notice_is_kept_for_less_time_if_it_is_as_read(shelf: Shelf) -> None:
+    old = notice(phase=Phase.ENDED, ttl=900, stamp=NOW)
+    shelf.put(old)
+    shelf.notices.shorten(replace(old, version=old.version + 1), 500)
+    shelf.notices.shorten(old, 901)
+    assert shelf.one(old.uuid) == old
+    shelf.notices.shorten(old, 800)
+    assert shelf.one(old.uuid) == replace(old, ttl=800)
+    shelf.notices.shorten(old, 850)
+    shelf.notices.shorten(replace(old, uuid=uuid(9)), 1)
+    assert shelf.notices.read([old.uuid, uuid(9)]) == {old.uuid: replace(old, ttl=800)}
+    again = moved(old, phase=Phase.WAITING, ttl=0)
+    assert shelf.notices.write(old, again), "an update that was read before brings it back"
+    shelf.notices.shorten(old, 1)
+    assert shelf.one(old.uuid) == again.notice
+
+
 def test_no_entry_replaces_another(shelf: Shelf) -> None:
     for _ in range(3):
         assert shelf.notices.write(None, NoticeChange(None, (entry(),)))

@@ -5,13 +5,17 @@ from dataclasses import replace
 import pytest
 
 from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
+from shared.adapters.dynamo.notices.updates import DynamoUpdates
 from shared.domain.audit import Act, Event, Log, audited
 from shared.domain.notices.notifier import Contact, Notifier, PasswordHash, new_id_space
-from shared.ports import Notifiers
+from shared.domain.notices.updates import Marks
+from shared.domain.times import DAY_MS
+from shared.ports import Notifiers, UpdateLog
 from tests.contracts.conftest import ACCOUNT
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import When
 from tests.fakes.notices.notifiers import FakeNotifiers
+from tests.fakes.notices.updates import FakeUpdates
 from tests.fakes.stores import FakeStores, Stores
 from tests.fakes.tables import MotoStores
 
@@ -19,9 +23,18 @@ ACTOR = "0123456789abcdef"
 
 
 @pytest.fixture
-def notifiers(stores: Stores) -> Notifiers:
+def log(stores: Stores) -> UpdateLog:
     if isinstance(stores, FakeStores):
-        return FakeNotifiers(stores.journal, stores.tap)
+        return FakeUpdates(stores.tap)
+    assert isinstance(stores, MotoStores)
+    return DynamoUpdates(stores.dynamo, records=stores.tables.records)
+
+
+@pytest.fixture
+def notifiers(stores: Stores, log: UpdateLog) -> Notifiers:
+    if isinstance(stores, FakeStores):
+        assert isinstance(log, FakeUpdates)
+        return FakeNotifiers(stores.journal, stores.tap, log)
     assert isinstance(stores, MotoStores)
     return DynamoNotifiers(stores.dynamo, records=stores.tables.records)
 
@@ -77,6 +90,17 @@ def test_a_name_is_given_once_also_after_a_deletion(notifiers: Notifiers, clock:
     assert not notifiers.create(other, event=event(other))
     assert notifiers.get("clinic") == gone
     assert notifiers.page(ACCOUNT, after="", limit=10) == ([], "")
+
+
+def test_a_new_notifier_s_updates_are_walked_a_day_later(
+    notifiers: Notifiers, log: UpdateLog, clock: FakeClock
+) -> None:
+    first = create(notifiers, made(clock))
+    clock.advance(60)
+    assert not notifiers.create(made(clock), event=event(first))
+    assert list(log.to_purge(first.created_at + DAY_MS - 1)) == []
+    assert list(log.to_purge(first.created_at + DAY_MS)) == ["clinic"]
+    assert log.marks("clinic") == Marks()
 
 
 @pytest.mark.parametrize("when", [None, When.REPEATED])

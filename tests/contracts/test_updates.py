@@ -8,12 +8,14 @@ import pytest
 
 from shared.adapters.dynamo.client import Cancelled
 from shared.adapters.dynamo.notices.updates import DynamoUpdates, log_actions
+from shared.domain.audit import SYSTEM, Act, Log, audited
 from shared.domain.notices.notifier import Notifier, new_id_space
 from shared.domain.notices.updates import LOG_DAYS, BadRange, Marks, Span, UpdateEntry, link_range, next_stamp
 from shared.engine.notices.updates import UpdateReader, UpdatesRead
 from shared.ports import UpdateLog
 from tests.contracts.conftest import ACCOUNT
 from tests.fakes.clock import FakeClock
+from tests.fakes.faults import When
 from tests.fakes.notices.updates import FakeUpdates
 from tests.fakes.stores import FakeStores, Stores
 from tests.fakes.tables import MotoStores
@@ -26,7 +28,7 @@ ALL = "20200101000000-20300101000000"
 @pytest.fixture
 def log(stores: Stores) -> UpdateLog:
     if isinstance(stores, FakeStores):
-        return FakeUpdates(stores.tap)
+        return FakeUpdates(stores.tap, journal=stores.journal)
     assert isinstance(stores, MotoStores)
     return DynamoUpdates(stores.dynamo, records=stores.tables.records)
 
@@ -115,9 +117,39 @@ def test_no_entry_replaces_another(log: UpdateLog, add: Add, clock: FakeClock) -
 
 def test_marks_only_rise(log: UpdateLog) -> None:
     assert log.marks("clinic") == Marks()
-    for raise_, until in ((log.collect, 7), (log.purge, 5), (log.collect, 3), (log.close, 9)):
+    for raise_, until in ((log.collect, 7), (log.collect, 3), (log.close, 9)):
         raise_("clinic", until)
+    for until in (5, 4):
+        log.purge("clinic", until, again=None)
     assert log.marks("clinic") == Marks(closed=9, collected=7, purged=5)
+
+
+def test_a_log_is_walked_when_the_walk_before_it_has_said(log: UpdateLog) -> None:
+    log.collect("clinic", 7)
+    log.close("other", 9)
+    assert list(log.to_purge(7 + DAY_MS - 1)) == []
+    assert list(log.to_purge(7 + DAY_MS)) == ["clinic"]
+    log.collect("clinic", 8)
+    assert sorted(log.to_purge(9 + DAY_MS)) == ["clinic", "other"]
+    log.purge("clinic", 8, again=3 * DAY_MS)
+    log.purge("other", 0, again=None)
+    assert list(log.to_purge(3 * DAY_MS - 1)) == []
+    assert list(log.to_purge(3 * DAY_MS)) == ["clinic"]
+    log.purge("clinic", 7, again=5 * DAY_MS)
+    assert list(log.to_purge(3 * DAY_MS)) == ["clinic"], "a walk that is behind changes nothing"
+    log.purge("clinic", 8, again=4 * DAY_MS)
+    assert list(log.to_purge(3 * DAY_MS)) == []
+
+
+@pytest.mark.parametrize("when", [None, When.REPEATED])
+def test_a_walk_is_noted_with_its_entry_of_the_audit_log(log: UpdateLog, stores: Stores, when: When | None) -> None:
+    event = audited(ACCOUNT, 17, "clinic", Act.NOTICES_UNREAD, SYSTEM, {"notices": 2})
+    if when is not None:
+        stores.tap.arm(0, when)
+    log.purge("clinic", 5, again=9, event=event)
+    log.purge("clinic", 4, again=10, event=replace(event, at=18))
+    assert list(stores.journal.since(ACCOUNT, Log.AUDIT, 0)) == [event]
+    assert list(log.to_purge(9)) == ["clinic"]
 
 
 def test_a_writer_behind_a_reader_stamps_anew_and_its_entry_is_read_next(

@@ -136,7 +136,7 @@ def test_only_operators_write_identities_and_few_functions_the_audit_log(templat
         ("identities", "dynamodb:GetItem"): {"api", "plan", "due", "sweep"},
         ("identities", "dynamodb:BatchGetItem"): {"api", "plan", "due", "sweep"},
         ("audit", "dynamodb:Query"): {"api"},
-        ("audit", "dynamodb:PutItem"): {"api", "plan", "due", "log", "sweep"},
+        ("audit", "dynamodb:PutItem"): {"api", "plan", "due", "log", "sweep", "notices"},
     }
 
 

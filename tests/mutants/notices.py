@@ -75,4 +75,28 @@ NOTICES: Final = (
         "        raise\n",
         "tests/engine/test_notice_intake.py::test_a_record_that_raises_is_rejected_and_holds_up_no_other",
     ),
+    Mutant(
+        "a notice that has changed since its entry was collected goes sooner",
+        3,
+        "shared/domain/notices/purge.py",
+        " or notice.version != collected.version",
+        "",
+        "tests/engine/notices/test_purge.py::test_a_notice_that_has_changed_since_its_entry_stays",
+    ),
+    Mutant(
+        "a walk shortens the life of a notice that an update has brought back",
+        3,
+        "shared/adapters/dynamo/notices/notices.py",
+        '"version = :version AND #ttl > :until"',
+        '"attribute_exists(version)"',
+        "tests/contracts/test_notices.py::test_an_ended_notice_is_kept_for_less_time_if_it_is_as_read[dynamo]",
+    ),
+    Mutant(
+        "notices that nobody collected go unrecorded",
+        3,
+        "shared/engine/notices/purge.py",
+        "                unread += notice is None",
+        "                unread += notice is not None",
+        "tests/engine/notices/test_purge.py::test_what_nobody_collected_is_recorded_when_it_goes",
+    ),
 )

@@ -1,5 +1,6 @@
 """A hub in memory: the engine over fakes, with notices, their notifier and every step of a run."""
 
+import json
 from collections import deque
 from dataclasses import replace
 from datetime import date
@@ -14,9 +15,12 @@ from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeData, Ver
 from shared.domain.notices.notifier import Notifier
 from shared.domain.notices.records import NoticeAction
 from shared.domain.notices.times import moment
+from shared.domain.notices.updates import Span, link_range
 from shared.engine.notices.due import DueNotices
 from shared.engine.notices.look import NoticeRuns
+from shared.engine.notices.purge import NoticePurge
 from shared.engine.notices.texts import NoticeText
+from shared.engine.notices.updates import UpdateReader, UpdatesRead
 from shared.engine.notices.words import NoticeWords
 from shared.engine.walks.doubts import Asking
 from shared.ports import Retriable
@@ -24,6 +28,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.notices.notices import FakeNotices
 from tests.fakes.notices.notifiers import FakeNotifiers
 from tests.fakes.notices.runs import FakeRunStarts
+from tests.fakes.notices.updates import FakeUpdates
 from tests.fakes.world import ACCOUNT, World
 
 ZONE: Final = "Australia/Sydney"
@@ -44,9 +49,10 @@ class Hub:
         routes: dict[str, tuple[str, ...]] = {"sms": ("text",), "voice": ("call",) if calls else ()}
         self.settings = replace(self.world.settings, routes=routes)
         self.clock, self.ledgers, self.records = self.world.clock, self.world.ledgers, self.world.records
-        self.store = FakeNotices(self.world.tap)
+        self.log = FakeUpdates(self.world.tap, journal=self.records.journal)  # type: ignore[attr-defined]
+        self.store = FakeNotices(self.world.tap, self.log)
         self.starts = FakeRunStarts(self.store, self.records, self.ledgers, self.world.tap)  # type: ignore[arg-type]
-        self.notifiers = FakeNotifiers(self.records.journal, self.world.tap)  # type: ignore[attr-defined]
+        self.notifiers = FakeNotifiers(self.records.journal, self.world.tap, self.log)  # type: ignore[attr-defined]
         self.notifier = Notifier("clinic", ACCOUNT, "11111111-2222-3333-8444-555555555555", ZONE, at)
         self.texts = {
             "reminder": {
@@ -64,6 +70,8 @@ class Hub:
 
         self.world.stores.listener = streamed
         self.asked: list[str] = []
+        self.part = 3
+        self.log.walks["clinic"] = at + 24 * HOUR * 1000
         self.reboot()
 
     def reboot(self) -> None:
@@ -92,6 +100,9 @@ class Hub:
             asking=Asking(self.records, self.world.lanes, lambda _credential: False),
             clock=self.clock,
             feedback_timeout=FEEDBACK_TIMEOUT,
+        )
+        self.purge = NoticePurge(
+            log=self.log, notices=self.store, notifiers=self.notifiers, clock=self.clock, part=self.part
         )
 
     @property
@@ -142,9 +153,18 @@ class Hub:
         self.engine()
 
     def begin(self) -> None:
-        """Begin what is due, and look at finished runs."""
+        """Begin what is due, look at finished runs, and walk the log of what was collected."""
         for _, act in [*self.due.walk(), *self.runs.walk()]:
             act()
+        for _, act in self.purge.walk(self.clock.now() + 60):
+            act()
+
+    def collect(self, since: int = 0) -> list[str]:
+        """Have the notifier read its updates up to now, from a moment on (Unix ms); return the notices' names."""
+        reader = UpdateReader(log=self.log, clock=self.clock)
+        found = reader.read(self.notifier, link_range(Span(since, self.clock.ms)))
+        assert isinstance(found, UpdatesRead)
+        return [x["id"] for x in json.loads(found.body)]
 
     def engine(self) -> None:
         """Let senders and streams work until nothing is left."""

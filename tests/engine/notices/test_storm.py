@@ -11,6 +11,7 @@ import pytest
 from shared.domain.jobs.outcomes import Rejected, Throttled, Unknown
 from shared.domain.jobs.states import Cell
 from shared.domain.notices.notice import NoticeStatus, Phase
+from shared.domain.notices.purge import COLLECTED_DAYS
 from tests.engine.notices.hub import HOUR, Hub
 from tests.fakes.faults import Crash, When
 from tests.fakes.provider import Swallowed
@@ -41,7 +42,8 @@ class Storm:
 
     def run(self) -> None:
         for _ in range(STEPS):
-            self._guarded(self.rng.choice((self._action, self._action, self._time, self._word, self._weather)))
+            steps = (self._action, self._action, self._time, self._word, self._weather, self._read)
+            self._guarded(self.rng.choice(steps))
         self.calm()
 
     def _guarded(self, act: object) -> None:
@@ -83,6 +85,9 @@ class Storm:
             return
         self.hub.feedback(run.job, run.index, word)
 
+    def _read(self) -> None:
+        self.hub.collect(self.hub.log.marks(self.hub.notifier.name).collected)
+
     def _weather(self) -> None:
         hub = self.hub
         hub.world.providers["text"].answer = self.rng.choice(ANSWERS)
@@ -98,6 +103,8 @@ class Storm:
         self.hub.world.providers["text"].answer = None
         self.hub.records.paused.clear()  # type: ignore[attr-defined]
         self.hub.pass_time(9 * 24 * HOUR, step=HOUR)
+        self._read()
+        self.hub.pass_time(2 * 24 * HOUR, step=24 * HOUR)
 
     # What must hold
 
@@ -109,6 +116,8 @@ class Storm:
             assert entries[-1].status == notice.status.value
             stamps = [x.stamp for x in entries]
             assert stamps == sorted(set(stamps)), "entries out of order"
+            kept = notice.ttl - max(notice.stamp, notice.expires_at) // 1000
+            assert kept == COLLECTED_DAYS * 24 * HOUR, "collected, and kept for another time"
         self._once()
         self._nothing_after_a_cancellation()
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from shared.adapters.dynamo.notices.notice_keys import shard_of
@@ -10,6 +11,7 @@ from shared.domain.notices.notice import Notice, NoticeChange
 from shared.domain.notices.updates import UpdateEntry
 from shared.ports import InboxStep
 from tests.fakes.faults import Atomic, Tap
+from tests.fakes.notices.updates import FakeUpdates
 
 T = TypeVar("T")
 
@@ -23,7 +25,8 @@ class FakeNotices:
         closed: notifier → up to when readers have closed its log.
     """
 
-    def __init__(self, tap: Tap | None = None) -> None:
+    def __init__(self, tap: Tap | None = None, updates: FakeUpdates | None = None) -> None:
+        self._updates = updates
         self.items: dict[str, Notice] = {}
         self.log: list[UpdateEntry] = []
         self.closed: dict[str, int] = {}
@@ -71,16 +74,30 @@ class FakeNotices:
             after = change
             while not self._admits(after):
                 taken = max((x.stamp for x in after.entries if self._taken(x)), default=0)
-                after = after.after(max(taken, self.closed.get(after.entries[0].notifier, 0)))
+                after = after.after(max(taken, self._closed(after.entries[0].notifier)))
             if after.notice is not None:
                 self.items[after.notice.uuid] = after.notice
             self.log += after.entries
+            if self._updates is not None:
+                self._updates.add(after.entries)
+
+    def _closed(self, notifier: str) -> int:
+        there = 0 if self._updates is None else self._updates.closed(notifier)
+        return max(there, self.closed.get(notifier, 0))
 
     def _admits(self, change: NoticeChange) -> bool:
-        return not any(x.stamp <= self.closed.get(x.notifier, 0) or self._taken(x) for x in change.entries)
+        return not any(x.stamp <= self._closed(x.notifier) or self._taken(x) for x in change.entries)
 
     def _taken(self, entry: UpdateEntry) -> bool:
         return any((x.stamp, x.notice) == (entry.stamp, entry.notice) for x in self.log)
+
+    def shorten(self, notice: Notice, until: int) -> None:
+        def put() -> None:
+            stored = self.items.get(notice.uuid)
+            if stored is not None and stored.version == notice.version and stored.ttl > until:
+                self.items[notice.uuid] = replace(stored, ttl=until)
+
+        self._atomic("shorten", put)
 
     def due(self, shard: int, now: int) -> Iterable[str]:
         def found() -> list[str]:

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from shared.domain.audit import Event
 from shared.domain.notices.notifier import Contact, Notifier
+from shared.domain.times import DAY_MS
 from tests.fakes.faults import Atomic, Tap
 from tests.fakes.journal import FakeJournal
+from tests.fakes.notices.updates import FakeUpdates
 
 MINUTE_MS = 60_000
 
@@ -15,7 +17,8 @@ MINUTE_MS = 60_000
 class FakeNotifiers:
     """`ports.Notifiers` in memory. `items`: by name."""
 
-    def __init__(self, journal: FakeJournal, tap: Tap | None = None) -> None:
+    def __init__(self, journal: FakeJournal, tap: Tap | None = None, updates: FakeUpdates | None = None) -> None:
+        self._updates = updates or FakeUpdates()
         self.items: dict[str, Notifier] = {}
         self._contacts: dict[str, Contact] = {}
         self._journal = journal
@@ -25,6 +28,7 @@ class FakeNotifiers:
         def make() -> bool:
             if notifier.name in self.items:
                 return self.items[notifier.name] == notifier
+            self._updates.walks[notifier.name] = notifier.created_at + DAY_MS
             return self._keep(notifier, event)
 
         return self._atomic("create", make)

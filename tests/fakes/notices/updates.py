@@ -5,16 +5,31 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
+from shared.domain.audit import Event
 from shared.domain.notices.updates import Marks, Span, UpdateEntry
+from shared.domain.times import DAY_MS
 from tests.fakes.faults import Atomic, Tap
+from tests.fakes.journal import FakeJournal
 
 
 class FakeUpdates:
-    """`ports.UpdateLog` in memory. `items`: entries by notifier, stamp and beginning of the notice's id."""
+    """`ports.UpdateLog` in memory.
 
-    def __init__(self, tap: Tap | None = None, lock: AbstractContextManager[object] | None = None) -> None:
+    Attributes:
+        items: entries by notifier, stamp and beginning of the notice's id.
+        walks: notifier → when its log is walked next, Unix milliseconds.
+    """
+
+    def __init__(
+        self,
+        tap: Tap | None = None,
+        lock: AbstractContextManager[object] | None = None,
+        journal: FakeJournal | None = None,
+    ) -> None:
         self.items: dict[tuple[str, int, str], UpdateEntry] = {}
+        self.walks: dict[str, int] = {}
         self._marks: dict[str, Marks] = {}
+        self._journal = journal or FakeJournal()
         self._atomic = Atomic("updates", lock or threading.RLock(), tap or Tap())
 
     def closed(self, notifier: str) -> int:
@@ -40,14 +55,29 @@ class FakeUpdates:
     def collect(self, notifier: str, until: int) -> None:
         self._raise("collect", notifier, "collected", until)
 
-    def purge(self, notifier: str, until: int) -> None:
-        self._raise("purge", notifier, "purged", until)
+    def to_purge(self, now: int) -> Iterator[str]:
+        yield from self._atomic("to_purge", lambda: [x for x, at in sorted(self.walks.items()) if at <= now])
+
+    def purge(self, notifier: str, until: int, *, again: int | None, event: Event | None = None) -> None:
+        def put() -> None:
+            known = self._marks.get(notifier, Marks())
+            if known.purged > until:
+                return
+            self._marks[notifier] = replace(known, purged=until)
+            self.walks.pop(notifier, None)
+            if again is not None:
+                self.walks[notifier] = again
+            if event is not None:
+                self._journal.keep(event)
+
+        self._atomic("purge", put)
 
     def _raise(self, call: str, notifier: str, mark: str, until: int) -> None:
         def put() -> None:
             known = self._marks.get(notifier, Marks())
             if getattr(known, mark) < until:
                 self._marks[notifier] = replace(known, **{mark: until})
+                self.walks.setdefault(notifier, until + DAY_MS)
 
         self._atomic(call, put)
 

@@ -5,9 +5,10 @@ from typing import Final
 
 from tests.model.notices.inbox import Inbox
 from tests.model.notices.log import Log
+from tests.model.notices.purge import Purge
 from tests.model.notices.states import Harm, Notices
 
-NoticeWorld = Notices | Log | Inbox
+NoticeWorld = Notices | Log | Inbox | Purge
 
 _FEW: Final = Harm(crash=0, stale=0, late=0)
 
@@ -21,6 +22,7 @@ NOTICES: Final[dict[str, NoticeWorld]] = {
     "two notices, a crash, late processes": Notices(notices=2, versions=1, runs=1, harm=Harm(late=0)),
     "update log, three writers, one reader": Log(),
     "payloads, two takers": Inbox(),
+    "one notice that ends and comes back, a walk of its log": Purge(),
 }
 """Name to world: in none of them may anything break."""
 
@@ -42,6 +44,9 @@ LEFT_OUT: Final[dict[str, NoticeWorld]] = {
     "readers_close_the_log": Log(),
     "a_stamp_is_later_than_the_last": Log(),
     "a_checkpoint_is_compared": Inbox(),
+    "only_what_is_collected_goes_sooner": Purge(),
+    "a_walk_is_at_the_last_entry": Purge(),
+    "a_walk_writes_what_it_read": Purge(),
 }
 """A rule to the world in which leaving it out breaks something."""
 
@@ -49,6 +54,7 @@ SMALL: Final = (
     "one notice, two actions, one run",
     "update log, three writers, one reader",
     "payloads, two takers",
+    "one notice that ends and comes back, a walk of its log",
 )
 """Worlds that are searched with every run of the tests."""
 

@@ -7,6 +7,7 @@
 | an account's notices to a number, newest first (index `mine`) | `account#phone#sha256[:16]` / `created_at#uuid` |
 | how far a notifier's inbox is; one of its payloads | `Y#name / INBOX`; `Y#name / P#0000000012` |
 | inboxes that hold payloads, oldest first (index `open`) | `inbox#0-15` / `since#name` |
+| notifiers whose updates are to be walked, oldest first (index `open`) | `purge#0-15` / `next_walk#name` |
 
 A notice's shard is its notifier's, so that a notifier's notices gather in few jobs. Times are 15 digits of Unix ms.
 """
@@ -15,7 +16,8 @@ import hashlib
 import zlib
 from typing import Final
 
-from shared.adapters.dynamo.keys import Key, key
+from shared.adapters.dynamo.codec import s
+from shared.adapters.dynamo.keys import Key, aged, key
 from shared.adapters.dynamo.notices.keys import notifier_pk
 from shared.domain.notices.notice import SHARDS
 
@@ -40,6 +42,16 @@ def due_slot(shard: int) -> str:
 def inbox_slot(shard: int) -> str:
     """Partition of the index `open` with inboxes that hold payloads."""
     return f"inbox#{shard}"
+
+
+def purge_slot(shard: int) -> str:
+    """Partition of the index `open` with notifiers whose updates are to be walked."""
+    return f"purge#{shard}"
+
+
+def purge_place(name: str, at: int) -> Key:
+    """Attributes that place a notifier's marks in the index `open`; `at`: when its updates are walked next, Unix ms."""
+    return {"open_pk": s(purge_slot(shard_of(name))), "open_sk": s(aged(at, name))}
 
 
 def number_pk(account: str, phone: str) -> str:

@@ -65,6 +65,21 @@ class DynamoNotices:
             else:
                 return True
 
+    def shorten(self, notice: Notice, until: int) -> None:
+        """Keep a notice only until a moment (Unix seconds), if it is as read and was to be kept longer."""
+        try:
+            self._db.call(
+                "update_item",
+                TableName=self._table,
+                Key=keys.notice(notice.uuid),
+                UpdateExpression="SET #ttl = :until",
+                ConditionExpression="version = :version AND #ttl > :until",
+                ExpressionAttributeNames={"#ttl": "ttl"},
+                ExpressionAttributeValues={":until": n(until), ":version": n(notice.version)},
+            )
+        except ConditionFailed:
+            return  # it has changed, or is kept no longer than that
+
     def due(self, shard: int, now: int) -> Iterable[str]:
         """Walk the notices of a shard that have something to do by now, oldest first."""
         for item in self._db.query(

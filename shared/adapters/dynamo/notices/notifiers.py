@@ -8,7 +8,7 @@ from shared.adapters.dynamo import keys as every
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.listing import entries
-from shared.adapters.dynamo.notices import keys
+from shared.adapters.dynamo.notices import keys, notice_keys
 from shared.domain.audit import Event
 from shared.domain.notices.notifier import (
     CLOSES,
@@ -19,6 +19,7 @@ from shared.domain.notices.notifier import (
     Notifier,
     PasswordHash,
 )
+from shared.domain.times import DAY_MS
 
 MINUTE_MS: Final = 60_000
 _FIELDS: Final = (
@@ -35,8 +36,13 @@ class DynamoNotifiers:
         self._table = records
 
     def create(self, notifier: Notifier, *, event: Event) -> bool:
-        """Store a new notifier with an entry of the audit log; False if its name is taken."""
-        return self._write(notifier, event, {"ConditionExpression": "attribute_not_exists(pk)"})
+        """Store a new notifier with an entry of the audit log; False if its name is taken.
+
+        Its updates are walked for the first time a day later.
+        """
+        place = notice_keys.purge_place(notifier.name, notifier.created_at + DAY_MS)
+        marks = {"Put": {"TableName": self._table, "Item": {**keys.marks(notifier.name), **place}}}
+        return self._write(notifier, event, {"ConditionExpression": "attribute_not_exists(pk)"}, marks)
 
     def change(self, old: Notifier, new: Notifier, *, event: Event) -> bool:
         """Write a notifier if it is unchanged since it was read, with an entry of the audit log.
@@ -52,7 +58,7 @@ class DynamoNotifiers:
         }
         return self._write(new, event, unchanged)
 
-    def _write(self, notifier: Notifier, event: Event, condition: Item) -> bool:
+    def _write(self, notifier: Notifier, event: Event, condition: Item, *more: Item) -> bool:
         put = {
             "TableName": self._table,
             "Item": _item(notifier),
@@ -60,7 +66,7 @@ class DynamoNotifiers:
             **condition,
         }
         try:
-            actions = [{"Put": put}, *audit.puts(self._db, self._table, event)]
+            actions = [{"Put": put}, *more, *audit.puts(self._db, self._table, event)]
             self._db.call("transact_write_items", TransactItems=actions)
         except Cancelled as lost:
             if lost.codes[0] != "ConditionalCheckFailed":

@@ -7,10 +7,16 @@ Readers raise the mark first, then read consistently. So no entry appears behind
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo import audit
+from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.notices import keys
+from shared.adapters.dynamo.notices import notice_keys as places
+from shared.contracts import INDEX_OPEN
+from shared.domain.audit import Event
+from shared.domain.notices.notice import SHARDS
 from shared.domain.notices.updates import LOG_DAYS, Marks, Span, UpdateEntry, day_of, days_of
+from shared.domain.times import DAY_MS
 
 DAY_S: Final = 86_400
 _TEXTS: Final = ("action", "error", "message")
@@ -63,20 +69,59 @@ class DynamoUpdates:
         """Raise the mark `collected`: the log is read up to here without a gap."""
         self._raise(notifier, "collected", until)
 
-    def purge(self, notifier: str, until: int) -> None:
-        """Raise the mark `purged`: notices that ended up to here are taken care of."""
-        self._raise(notifier, "purged", until)
+    def to_purge(self, now: int) -> Iterator[str]:
+        """Walk the notifiers whose log is to be walked by now, the longest due first within each shard."""
+        for shard in range(SHARDS):
+            for item in self._db.query(
+                self._table,
+                IndexName=INDEX_OPEN,
+                KeyConditionExpression="open_pk = :pk AND open_sk < :end",
+                ExpressionAttributeValues={":pk": s(places.purge_slot(shard)), ":end": s(f"{now + 1:015d}")},
+            ):
+                yield item["open_sk"]["S"].partition("#")[2]
+
+    def purge(self, notifier: str, until: int, *, again: int | None, event: Event | None = None) -> None:
+        """Raise the mark `purged`, and say when the log is to be walked again, in one transaction with an event.
+
+        Args:
+            notifier: its name.
+            until: Unix milliseconds; if the mark is higher, nothing changes.
+            again: Unix milliseconds; None: never.
+            event: for the audit log.
+        """
+        place = {} if again is None else places.purge_place(notifier, again)
+        update: Item = {
+            "TableName": self._table,
+            "Key": keys.marks(notifier),
+            "UpdateExpression": "SET purged = :until"
+            + ("".join(f", {x} = :{x}" for x in place) or " REMOVE open_pk, open_sk"),
+            "ConditionExpression": "attribute_not_exists(purged) OR purged <= :until",
+            "ExpressionAttributeValues": {":until": n(until), **{f":{x}": value for x, value in place.items()}},
+        }
+        events = [] if event is None else audit.puts(self._db, self._table, event)
+        try:
+            if events:
+                self._db.call("transact_write_items", TransactItems=[{"Update": update}, *events])
+            else:
+                self._db.call("update_item", **update)
+        except ConditionFailed:
+            return  # another walk is further
+        except Cancelled as lost:
+            if lost.codes[0] != "ConditionalCheckFailed":
+                raise
 
     def _raise(self, notifier: str, mark: str, until: int) -> None:
+        """Raise a mark; a notifier that was made before there were walks has its first one a day later."""
+        place = places.purge_place(notifier, until + DAY_MS)
         try:
             self._db.call(
                 "update_item",
                 TableName=self._table,
                 Key=keys.marks(notifier),
-                UpdateExpression="SET #mark = :until",
+                UpdateExpression="SET #mark = :until" + "".join(f", {x} = if_not_exists({x}, :{x})" for x in place),
                 ConditionExpression="attribute_not_exists(#mark) OR #mark < :until",
                 ExpressionAttributeNames={"#mark": mark},
-                ExpressionAttributeValues={":until": n(until)},
+                ExpressionAttributeValues={":until": n(until), **{f":{x}": value for x, value in place.items()}},
             )
         except ConditionFailed:
             return  # it is as far already
