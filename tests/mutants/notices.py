@@ -5,7 +5,6 @@ from typing import Final
 from tests.mutants.mutant import Mutant
 
 ACTIONS: Final = "shared/domain/notices/actions.py"
-TIMES: Final = "shared/domain/notices/times.py"
 STORE: Final = "shared/adapters/dynamo/notices/inboxes.py"
 TAKE: Final = "shared/engine/notices/take.py"
 AGREE: Final = "tests/domain/notices/test_agreement.py"
@@ -38,9 +37,9 @@ NOTICES: Final = (
     Mutant(
         "hours that summer time skips are hours before",
         6,
-        TIMES,
-        "return (_transition(zone, late, early) * 1000,)",
-        "return (late * 1000,)",
+        "shared/domain/notices/zones.py",
+        "return (change_of_offset(zone, late * SECOND_MS, early * SECOND_MS),)",
+        "return (late * SECOND_MS,)",
         "tests/domain/notices/test_times.py::test_summer_time_moves_what_does_not_exist_forward_and_takes_the_first_of_two",
     ),
     Mutant(

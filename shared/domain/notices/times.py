@@ -6,10 +6,12 @@ one that exists twice is its first. Source: docs/adr/0111.
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
+
+from shared.domain.notices.zones import change_of_offset, moments, same_offset
 
 MINUTE_MS: Final = 60_000
 HOUR_MS: Final = 60 * MINUTE_MS
@@ -136,29 +138,7 @@ def moment(timezone: str, day: date, minute: int = 0) -> int:
 
 def _moments(zone: ZoneInfo, day: date, minute: int) -> tuple[int, ...]:
     """Return every moment of a local time, the first one first."""
-    wall = datetime(day.year, day.month, day.day) + timedelta(minutes=minute)  # noqa: DTZ001 - the zone follows
-    early, late = (int(wall.replace(tzinfo=zone, fold=fold).timestamp()) for fold in (0, 1))
-    if early == late:
-        return (early * 1000,)
-    if early < late:
-        return early * 1000, late * 1000
-    return (_transition(zone, late, early) * 1000,)
-
-
-def _transition(zone: ZoneInfo, low: int, high: int) -> int:
-    """Return the first second, after `low` and at most `high`, at which the zone's offset is that of `high`."""
-    after = _offset(zone, high)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _offset(zone, middle) == after:
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-def _offset(zone: ZoneInfo, second: int) -> timedelta | None:
-    return datetime.fromtimestamp(second, UTC).astimezone(zone).utcoffset()
+    return moments(datetime(day.year, day.month, day.day) + timedelta(minutes=minute), zone)  # noqa: DTZ001 - of the zone
 
 
 def contains(timezone: str, window: DayWindow, at: int) -> bool:
@@ -207,8 +187,8 @@ def end_of(timezone: str, window: DayWindow, at: int) -> int:
     day = local_date(timezone, at)
     ends = [x for n in (0, 1) for x in _moments(zone, day + timedelta(days=n), window.end) if x > at]
     end = min(ends)
-    if _offset(zone, at // 1000) != _offset(zone, end // 1000):
-        change = _transition(zone, at // 1000, end // 1000) * 1000
+    if not same_offset(zone, at, end):
+        change = change_of_offset(zone, at, end)
         if not contains(timezone, window, change):
             return change
     return end

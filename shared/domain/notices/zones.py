@@ -1,6 +1,6 @@
-"""Local times of a notifier's zone."""
+"""Local times of a notifier's zone. Every moment is Unix milliseconds UTC."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -8,26 +8,49 @@ SECOND_MS: Final = 1000
 
 
 def instant(local: datetime, zone: ZoneInfo) -> int:
-    """Return a local time as Unix ms.
+    """Return the moment of a local time: its first if there are two, the first one after it if there is none."""
+    return moments(local, zone)[0]
 
-    A time that does not exist moves forward to the first that does; one that exists twice is its first.
+
+def moments(local: datetime, zone: ZoneInfo) -> tuple[int, ...]:
+    """Return every moment of a local time, the first one first. `local`: to the second, without a zone of its own."""
+    early, late = (int(local.replace(tzinfo=zone, fold=fold).timestamp()) for fold in (0, 1))
+    if early == late:
+        return (early * SECOND_MS,)
+    if early < late:
+        return early * SECOND_MS, late * SECOND_MS
+    return (change_of_offset(zone, late * SECOND_MS, early * SECOND_MS),)
+
+
+def change_of_offset(zone: ZoneInfo, low: int, high: int) -> int:
+    """Return the first second, after `low` and at most `high`, at which the zone's offset is that of `high`.
+
+    Args:
+        zone: a zone whose offset changes once between the two.
+        low: a moment.
+        high: a later one.
     """
-    aware = local.replace(tzinfo=zone, fold=0)
-    back = aware.astimezone(UTC).astimezone(zone).replace(tzinfo=None)
-    if back == local:
-        return round(aware.timestamp() * SECOND_MS)
-    # In a gap, fold=0 counts with the offset before it and lands behind the gap; what it skips is the gap's length.
-    before, after = aware.utcoffset(), aware.replace(fold=1).utcoffset()
-    if before is None or after is None:
-        raise ValueError("a zone without offsets")
-    low, high = (
-        round(aware.timestamp() * SECOND_MS) - int((after - before).total_seconds() * SECOND_MS),
-        round(aware.timestamp() * SECOND_MS),
-    )
-    while high - low > 1:  # the moment at which the offset changes
+    low, high = low // SECOND_MS, high // SECOND_MS
+    after = _offset(zone, high)
+    while high - low > 1:
         middle = (low + high) // 2
-        if datetime.fromtimestamp(middle / SECOND_MS, zone).utcoffset() == before:
-            low = middle
-        else:
+        if _offset(zone, middle) == after:
             high = middle
-    return high
+        else:
+            low = middle
+    return high * SECOND_MS
+
+
+def same_offset(zone: ZoneInfo, one: int, other: int) -> bool:
+    """Tell whether a zone has the same offset at two moments.
+
+    Args:
+        zone: of the notifier.
+        one: a moment.
+        other: another one.
+    """
+    return _offset(zone, one // SECOND_MS) == _offset(zone, other // SECOND_MS)
+
+
+def _offset(zone: ZoneInfo, second: int) -> timedelta | None:
+    return datetime.fromtimestamp(second, UTC).astimezone(zone).utcoffset()
