@@ -32,6 +32,9 @@ class Notices(Protocol):
 
         Returns:
             False: the notice has moved on, and nothing is written.
+
+        Raises:
+            Retriable: nothing is written; readers close the log faster than the entries are stamped.
         """
         ...
 
@@ -45,6 +48,9 @@ class Notices(Protocol):
 
         Returns:
             False: one of the notices has moved on, and nothing is written; or it is, and the answer was lost.
+
+        Raises:
+            Retriable: none is written; readers close the log faster than the entries are stamped.
         """
         ...
 

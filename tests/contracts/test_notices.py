@@ -1,13 +1,15 @@
 """Notices and inboxes, in memory and on DynamoDB."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
 from shared.adapters.dynamo.notices import notice_keys as keys
 from shared.adapters.dynamo.notices.inboxes import MAX_INLINE, DynamoInboxes
 from shared.adapters.dynamo.notices.keys import marks
+from shared.adapters.dynamo.notices.log import STAMPS
 from shared.adapters.dynamo.notices.notice_codec import notice_item
 from shared.adapters.dynamo.notices.notices import DynamoNotices
 from shared.adapters.dynamo.notices.updates import DynamoUpdates
@@ -26,7 +28,7 @@ from shared.domain.notices.notice import (
 )
 from shared.domain.notices.records import RejectedRecord
 from shared.domain.notices.updates import Span, UpdateEntry
-from shared.ports import Inboxes, InboxStep, Notices
+from shared.ports import Inboxes, InboxStep, Notices, Retriable
 from tests.domain.notices.examples import DATA, NOW, OTHER, OWNER, notice
 from tests.fakes.faults import Crash, When
 from tests.fakes.notices.notices import FakeInboxes, FakeNotices
@@ -318,3 +320,35 @@ def test_a_notice_stays_within_a_write_unit() -> None:
     item = notice_item(notice(data=replace(DATA, first_name="x" * 60, template="0" * 26), id="y" * 60))
     size = sum(len(k) + len(next(iter(v.values()))) for k, v in item.items())
     assert size < 1024
+
+
+@pytest.mark.parametrize("stores", ["dynamo"], indirect=True)
+@pytest.mark.parametrize("call", ["write", "write_all", "advance"])
+def test_entries_behind_every_mark_fail_clearly(shelf: Shelf, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """A log that is closed past each stamp ends the call after STAMPS transactions, and nothing is written."""
+    assert isinstance(shelf.stores, MotoStores)
+    old = notice()
+    shelf.put(old)
+    shelf.inboxes.add("clinic", BODY, NOW)
+    state = shelf.inboxes.state("clinic")
+    dynamo, calls = shelf.stores.dynamo, count(1)
+    made = dynamo.call
+
+    def closed_first(operation: str, **kwargs: object) -> object:
+        if operation == "transact_write_items":
+            shelf.close(NOW + 10_000 * next(calls))
+        return made(operation, **kwargs)
+
+    monkeypatch.setattr(dynamo, "call", closed_first)
+    change = moved(old, entry())
+    acts: dict[str, Callable[[], object]] = {
+        "write": lambda: shelf.notices.write(old, change),
+        "write_all": lambda: shelf.notices.write_all([(old, change)]),
+        "advance": lambda: shelf.inboxes.advance(state, state.advanced(2, 2), [(old, change)]),
+    }
+    with pytest.raises(Retriable):
+        acts[call]()
+    assert next(calls) == STAMPS + 1
+    assert shelf.one(old.uuid) == old
+    assert shelf.inboxes.state("clinic") == state
+    assert shelf.log() == []

@@ -8,7 +8,7 @@ from shared.adapters.dynamo import keys as every
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import binary, n, number, s, text
 from shared.adapters.dynamo.notices import notice_keys as keys
-from shared.adapters.dynamo.notices.log import closed_of, log_actions
+from shared.adapters.dynamo.notices.log import STAMPS, closed_of, log_actions, overtaken
 from shared.adapters.dynamo.notices.notices import notice_puts
 from shared.contracts import INBOX_PREFIX, INDEX_OPEN
 from shared.domain.notices.inbox import FIRST, KEPT_DAYS, InboxState
@@ -122,8 +122,11 @@ class DynamoInboxes:
             old: the inbox as read.
             new: the inbox to store.
             changes: notices as read, None for new ones, with their changes.
+
+        Raises:
+            Retriable: nothing is written; readers close the log faster than the entries are stamped.
         """
-        while True:
+        for _ in range(STAMPS):
             entries = [x for _, change in changes for x in change.entries]
             actions = [
                 {"Update": self._moved(old, new)},
@@ -141,6 +144,7 @@ class DynamoInboxes:
                 changes = [(notice, change.after(closed)) for notice, change in changes]
             else:
                 return InboxStep.TAKEN
+        raise overtaken()
 
     def _moved(self, old: InboxState, new: InboxState) -> Item:
         """Return the update of the checkpoint; an inbox that becomes empty leaves the index."""

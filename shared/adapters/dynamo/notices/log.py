@@ -1,12 +1,16 @@
 """Why a transaction with entries of the update log was cancelled."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import number
 from shared.adapters.dynamo.notices.updates import log_actions
+from shared.ports import Retriable
 
-__all__ = ["closed_of", "log_actions"]
+__all__ = ["STAMPS", "closed_of", "log_actions", "overtaken"]
+STAMPS: Final = 20
+"""How often a transaction's entries are stamped. Readers close the log at most once a second, 5 s behind the clock."""
 _LOG = "#UPDATES#"
 
 
@@ -28,3 +32,8 @@ def closed_of(actions: Sequence[Item], codes: Sequence[str], items: Sequence[Ite
         elif put and _LOG in put["pk"]["S"]:
             found.append(int(put["sk"]["S"].partition("#")[0]))
     return max(found, default=None)
+
+
+def overtaken() -> Retriable:
+    """Return the fault of a transaction whose entries were stamped STAMPS times, each time behind what is closed."""
+    return Retriable("the log is closed past every stamp")

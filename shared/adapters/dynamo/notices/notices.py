@@ -7,7 +7,7 @@ from shared.adapters.dynamo.codec import n, s
 from shared.adapters.dynamo.listing import newest
 from shared.adapters.dynamo.notices import notice_codec
 from shared.adapters.dynamo.notices import notice_keys as keys
-from shared.adapters.dynamo.notices.log import closed_of, log_actions
+from shared.adapters.dynamo.notices.log import STAMPS, closed_of, log_actions, overtaken
 from shared.contracts import INDEX_OPEN
 from shared.domain.notices.notice import Notice, NoticeChange
 
@@ -27,31 +27,44 @@ class DynamoNotices:
         return {x.uuid: x for x in map(notice_codec.notice, items)}
 
     def write(self, old: Notice | None, change: NoticeChange) -> bool:
-        """Write a change in one transaction with its entries; a put alone if there are none."""
-        while True:
-            put = notice_puts(self._table, [(old, change)])
-            actions = [*put, *log_actions(self._table, change.entries)]
+        """Write a change in one transaction with its entries; a put alone if there are none.
+
+        Raises:
+            Retriable: nothing is written; readers close the log faster than the entries are stamped.
+        """
+        if change.notice is not None and not change.entries:
+            return self._put(old, change)
+        for _ in range(STAMPS):
+            puts = notice_puts(self._table, [(old, change)])
+            actions = [*puts, *log_actions(self._table, change.entries)]
             try:
-                if len(actions) == 1 and put:
-                    self._db.call("put_item", **put[0]["Put"])
-                else:
-                    self._db.call("transact_write_items", TransactItems=actions)
-            except ConditionFailed as lost:
-                return lost.item is not None and notice_codec.notice(lost.item) == change.notice  # ours, answer lost
+                self._db.call("transact_write_items", TransactItems=actions)
             except Cancelled as lost:
-                stored = lost.items[0] if put and lost.codes[0] == "ConditionalCheckFailed" else None
-                if stored is not None and notice_codec.notice(stored) == change.notice:
-                    return True
+                if puts and lost.codes[0] == "ConditionalCheckFailed":
+                    return _is_ours(lost.items[0], change)
                 closed = closed_of(actions, lost.codes, lost.items)
-                if closed is None or (put and lost.codes[0] == "ConditionalCheckFailed"):
+                if closed is None:
                     return False
                 change = change.after(closed)
             else:
                 return True
+        raise overtaken()
+
+    def _put(self, old: Notice | None, change: NoticeChange) -> bool:
+        (action,) = notice_puts(self._table, [(old, change)])
+        try:
+            self._db.call("put_item", **action["Put"])
+        except ConditionFailed as lost:
+            return _is_ours(lost.item, change)
+        return True
 
     def write_all(self, changes: Sequence[tuple[Notice, NoticeChange]]) -> bool:
-        """Write changes of different notices, with their entries, in one transaction, or none; False: none."""
-        while True:
+        """Write changes of different notices, with their entries, in one transaction, or none; False: none.
+
+        Raises:
+            Retriable: none is written; readers close the log faster than the entries are stamped.
+        """
+        for _ in range(STAMPS):
             puts = notice_puts(self._table, changes)
             actions = [*puts, *log_actions(self._table, [x for _, change in changes for x in change.entries])]
             try:
@@ -64,6 +77,7 @@ class DynamoNotices:
                 changes = [(old, change.after(closed)) for old, change in changes]
             else:
                 return True
+        raise overtaken()
 
     def shorten(self, notice: Notice, until: int) -> None:
         """Keep a notice only until a moment (Unix seconds), if it is as read and was to be kept longer."""
@@ -115,6 +129,11 @@ def notice_puts(table: str, changes: Sequence[tuple[Notice | None, NoticeChange]
         for old, change in changes
         if change.notice is not None
     ]
+
+
+def _is_ours(stored: Item | None, change: NoticeChange) -> bool:
+    """Tell whether a notice was stored by the very write that was refused, whose first answer was lost."""
+    return stored is not None and notice_codec.notice(stored) == change.notice
 
 
 def _unchanged(old: Notice | None) -> Item:
