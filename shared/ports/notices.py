@@ -9,6 +9,7 @@ from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
     from shared.domain.audit import Event
+    from shared.domain.notices.days import NotifierDay
     from shared.domain.notices.notifier import Contact, Notifier
     from shared.domain.notices.programs import Program
     from shared.domain.notices.updates import Marks, Span, UpdateEntry
@@ -98,6 +99,14 @@ class UpdateLog(Protocol):
             again: Unix milliseconds of the next walk; None: there is none.
             event: for the audit log.
         """
+        ...
+
+    def days(self, notifier: str, days: Sequence[str]) -> Mapping[str, NotifierDay]:
+        """Return those of some UTC days, `YYYYMMDD`, that are stored, by day."""
+        ...
+
+    def keep_day(self, notifier: str, day: NotifierDay) -> None:
+        """Store what a UTC day counts, for as long as its entries; the log is closed up to its end."""
         ...
 
     def read(self, notifier: str, span: Span) -> Iterator[UpdateEntry]:

@@ -29,6 +29,7 @@ from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
 from shared.engine.intake.intake import Intake
+from shared.engine.notices.days import NotifierDays
 from shared.engine.notices.notifiers import NotifierDesk
 from shared.engine.notices.take import NoticeDesk
 from shared.engine.notices.updates import UpdateReader
@@ -297,7 +298,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         ),
         notices=DynamoNotices(functions, records=records),
         waiting=DynamoWaiting(functions, records=records),
-        log=DynamoUpdates(functions, records=records),
+        days=NotifierDays(log=DynamoUpdates(functions, records=records), clock=clock),
     )
     services = ApiServices(
         settings=world.settings,

@@ -8,10 +8,11 @@ from shared.adapters.dynamo.notices.programs import DynamoPrograms
 from shared.adapters.dynamo.notices.updates import DynamoUpdates
 from shared.adapters.dynamo.notices.waiting import DynamoWaiting
 from shared.bootstrap import Deployment
+from shared.engine.notices.days import NotifierDays
 from shared.engine.notices.notifiers import NotifierDesk
 from shared.engine.notices.take import NoticeDesk
 from shared.engine.notices.updates import UpdateReader
-from shared.ports import Notices, Notifiers, Programs, UpdateLog, WaitingNotices
+from shared.ports import Notices, Notifiers, Programs, WaitingNotices
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class NoticeServices:
     notifiers: Notifiers
     desk: NotifierDesk
     updates: UpdateReader
-    log: UpdateLog
+    days: NotifierDays
     programs: Programs
     intake: NoticeDesk
     """Takes payloads."""
@@ -40,7 +41,7 @@ def build(deployment: Deployment) -> NoticeServices:
         notices=DynamoNotices(deployment.dynamo, records=deployment.records_table),
         waiting=DynamoWaiting(deployment.dynamo, records=deployment.records_table),
         updates=UpdateReader(log=log, clock=deployment.clock),
-        log=log,
+        days=NotifierDays(log=log, clock=deployment.clock),
         programs=DynamoPrograms(deployment.dynamo, records=deployment.records_table),
         intake=deployment.notice_desk,
     )

@@ -20,7 +20,6 @@ from functions.api.requests import Paging
 from shared.domain.accounts import Scope
 from shared.domain.notices.notifier import Contact, Notifier, is_name
 from shared.engine.notices.notifiers import NotifierDraft
-from shared.engine.notices.updates import count_day
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.problems import Problem
@@ -76,7 +75,7 @@ def stats(call: Call[StatsDays, Nothing]) -> Answer:
     found, services = owned(call), call.services.notices()
     today = datetime.fromtimestamp(call.services.clock.now(), UTC).date()
     days = [today - timedelta(days=i) for i in range(call.query.days)]
-    items = [notifier_day_view(day, count_day(services.log, found.name, day)) for day in days]
+    items = [notifier_day_view(day, x) for day, x in zip(days, services.days.of(found, days), strict=True)]
     return NotifierStats(waiting=services.waiting.any(found.name), items=items).answer()
 
 

@@ -5,8 +5,8 @@ from datetime import date
 from pydantic import Field
 
 from functions.api.views import Time, View, at, moment
+from shared.domain.notices.days import NotifierDay
 from shared.domain.notices.notifier import Contact, Notifier
-from shared.engine.notices.updates import NotifierDay
 
 
 class HoursView(View):

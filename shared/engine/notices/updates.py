@@ -1,9 +1,6 @@
 """Read a notifier's updates: close what is read, read it, and note how far the log is collected."""
 
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from json import dumps
 
 from shared.domain.notices.notifier import Notifier
@@ -14,7 +11,6 @@ from shared.domain.notices.updates import (
     Span,
     collected_after,
     cut,
-    day_of,
     line,
     read_range,
     settled,
@@ -92,34 +88,3 @@ def _end(last: int, following: int) -> int:
     """Return where an answer ends: at a whole second between two stamps, or else at the one that follows."""
     second = following // SECOND_MS * SECOND_MS
     return second if last < second else following
-
-
-@dataclass(frozen=True, slots=True)
-class NotifierDay:
-    """What the updates of one UTC day count. `day`: `YYYYMMDD`; `statuses` and `errors`: entries by name."""
-
-    day: str
-    statuses: Mapping[str, int]
-    errors: Mapping[str, int]
-    rejected: int
-
-
-def count_day(log: UpdateLog, notifier: str, day: date) -> NotifierDay:
-    """Count the updates of a notifier on a UTC day; those of today so far. It closes nothing.
-
-    Args:
-        log: the updates.
-        notifier: its name.
-        day: in UTC.
-    """
-    start = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * SECOND_MS
-    statuses: Counter[str] = Counter()
-    errors: Counter[str] = Counter()
-    rejected = 0
-    for entry in log.read(notifier, Span(start, start + DAY_MS)):
-        rejected += bool(entry.action)
-        if not entry.action:
-            statuses[entry.status] += 1
-        if entry.error:
-            errors[entry.error] += 1
-    return NotifierDay(day_of(start), statuses, errors, rejected)

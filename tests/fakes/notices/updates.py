@@ -1,11 +1,12 @@
 """The updates of notifiers in memory."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from shared.domain.audit import Event
+from shared.domain.notices.days import NotifierDay
 from shared.domain.notices.updates import Marks, Span, UpdateEntry
 from shared.domain.times import DAY_MS
 from tests.fakes.faults import Atomic, Tap
@@ -18,6 +19,7 @@ class FakeUpdates:
     Attributes:
         items: entries by notifier, stamp and beginning of the notice's id.
         walks: notifier → when its log is walked next, Unix milliseconds.
+        kept: what days count, by notifier and day.
     """
 
     def __init__(
@@ -28,6 +30,7 @@ class FakeUpdates:
     ) -> None:
         self.items: dict[tuple[str, int, str], UpdateEntry] = {}
         self.walks: dict[str, int] = {}
+        self.kept: dict[tuple[str, str], NotifierDay] = {}
         self._marks: dict[str, Marks] = {}
         self._journal = journal or FakeJournal()
         self._atomic = Atomic("updates", lock or threading.RLock(), tap or Tap())
@@ -80,6 +83,12 @@ class FakeUpdates:
                 self.walks.setdefault(notifier, until + DAY_MS)
 
         self._atomic(call, put)
+
+    def days(self, notifier: str, days: Sequence[str]) -> Mapping[str, NotifierDay]:
+        return self._atomic("days", lambda: {x: self.kept[notifier, x] for x in days if (notifier, x) in self.kept})
+
+    def keep_day(self, notifier: str, day: NotifierDay) -> None:
+        self._atomic("keep_day", lambda: self.kept.update({(notifier, day.day): day}))
 
     def read(self, notifier: str, span: Span) -> Iterator[UpdateEntry]:
         def found() -> list[UpdateEntry]:

@@ -4,6 +4,7 @@
 |---|---|
 | a notifier; when it was last there; its request bucket | `Y#name / NOTIFIER`, `SEEN`, `BUCKET` |
 | how far a notifier's updates are read | `Y#name / UPDATES` |
+| what a notifier's updates of a UTC day count, once it is over | `Y#name / DAY#20261123` |
 | a notifier's updates of a UTC day, in order | `Y#name#UPDATES#20261123` / `stamp#uuid[:8]` |
 | an account's programs, by name | `G#account / PROGRAM#name` |
 | an account's notifiers, newest first (index `mine`) | `account#notifier` / `created_at#name` |
@@ -17,6 +18,7 @@ from shared.adapters.dynamo.keys import Key, key
 
 KIND: Final = "notifier"
 """Kind in the index `mine`."""
+DAY_PREFIX: Final = "DAY#"
 
 
 def notifier_pk(name: str) -> str:
@@ -47,6 +49,11 @@ def marks(name: str) -> Key:
 def updates_pk(name: str, day: str) -> str:
     """Partition of a notifier's updates of a UTC day, `YYYYMMDD`."""
     return f"{notifier_pk(name)}#UPDATES#{day}"
+
+
+def day(name: str, day: str) -> Key:
+    """What a notifier's updates of a UTC day, `YYYYMMDD`, count."""
+    return key(notifier_pk(name), f"{DAY_PREFIX}{day}")
 
 
 def programs_pk(namespace: str) -> str:

@@ -4,7 +4,9 @@ Writers put their entries in the transaction that changes the notice, with a che
 Readers raise the mark first, then read consistently. So no entry appears behind a reader.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from shared.adapters.dynamo import audit
@@ -14,6 +16,7 @@ from shared.adapters.dynamo.notices import keys
 from shared.adapters.dynamo.notices import notice_keys as places
 from shared.contracts import INDEX_OPEN
 from shared.domain.audit import Event
+from shared.domain.notices.days import NotifierDay
 from shared.domain.notices.notice import SHARDS
 from shared.domain.notices.updates import LOG_DAYS, Marks, Span, UpdateEntry, day_of, days_of
 from shared.domain.times import DAY_MS
@@ -126,6 +129,22 @@ class DynamoUpdates:
         except ConditionFailed:
             return  # it is as far already
 
+    def days(self, notifier: str, days: Sequence[str]) -> Mapping[str, NotifierDay]:
+        """Return those of some UTC days, `YYYYMMDD`, that are stored, by day; one read per 100."""
+        items = self._db.batch_get(self._table, [keys.day(notifier, x) for x in days], consistent=False)
+        return {x.day: x for x in map(_counts, items)}
+
+    def keep_day(self, notifier: str, day: NotifierDay) -> None:
+        """Store what a UTC day counts, for as long as its entries."""
+        start = int(datetime.strptime(day.day, "%Y%m%d").replace(tzinfo=UTC).timestamp())
+        counts = {"statuses": day.statuses, "errors": day.errors, "rejected": day.rejected}
+        item = {
+            **keys.day(notifier, day.day),
+            "counts": s(json.dumps(counts, separators=(",", ":"))),
+            "ttl": n(start + LOG_DAYS * DAY_S),
+        }
+        self._db.call("put_item", TableName=self._table, Item=item)
+
     def read(self, notifier: str, span: Span) -> Iterator[UpdateEntry]:
         """Walk the entries with stamps in a range, oldest first, consistently."""
         first, end = f"{span.start:015d}", f"{span.end:015d}"
@@ -154,6 +173,11 @@ def _item(x: UpdateEntry) -> Item:
     }
     out |= {name: s(getattr(x, name)) for name in _TEXTS if getattr(x, name)}
     return out | ({"ended": {"BOOL": True}} if x.ended else {})
+
+
+def _counts(item: Mapping[str, Any]) -> NotifierDay:
+    counts = json.loads(text(item, "counts"))
+    return NotifierDay(item["sk"]["S"].removeprefix(keys.DAY_PREFIX), **counts)
 
 
 def _entry(item: Mapping[str, Any]) -> UpdateEntry:
