@@ -1,0 +1,1 @@
+"""The use cases of digests: events are added to windows, and closed windows become jobs."""
