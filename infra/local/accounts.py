@@ -20,6 +20,7 @@ SENDER: Final = "example.com"
 PEOPLE: Final = ("POSTHASTE_API_KEY", "POSTHASTE_TEST_KEY", "POSTHASTE_NOTIFIER", "POSTHASTE_NOTIFIER_PASSWORD")
 NOTIFIER: Final = "demo"
 ZONE: Final = "Australia/Sydney"
+COUNTRY: Final = "AU"
 COMMAND_SECONDS: Final = 60
 
 
@@ -68,8 +69,8 @@ def people(known: Mapping[str, str], deployment: LocalDeployment, port: int) -> 
     with ThreadPoolExecutor() as pool:
         live = pool.submit(posthaste, deployment, port, "key", "create", account)
         test = pool.submit(posthaste, deployment, port, "key", "create", account, "--test")
-        zone = ("--account", account, "--timezone", ZONE)
-        notifier = pool.submit(posthaste, deployment, port, "notifier", "create", NOTIFIER, *zone)
+        place = ("--account", account, "--timezone", ZONE, "--country", COUNTRY)
+        notifier = pool.submit(posthaste, deployment, port, "notifier", "create", NOTIFIER, *place)
     return {
         "POSTHASTE_API_KEY": live.result()["key"],
         "POSTHASTE_TEST_KEY": test.result()["key"],

@@ -19,6 +19,7 @@ from functions.api.openapi import WEBHOOK_CODES
 from shared.adapters.dynamo.accounts.accounts import TEST_SHARE
 from shared.adapters.dynamo.accounts.buckets import BURST, RATE
 from shared.domain.accounts import Scope
+from shared.domain.notices.codes import SAYS
 from shared.providers.test.send import FATES, NUMBERS
 from shared.web.problems import CODES
 from tests.mutants.catalogue import MUTANTS
@@ -200,3 +201,8 @@ def test_the_page_of_errors_has_every_code_with_its_status_and_meaning() -> None
     for part, codes in ((api, CODES), (webhooks, WEBHOOK_CODES)):
         found = {code: (int(status), said) for status, code, said in row.findall(part)}
         assert found == dict(codes)
+
+
+def test_the_page_of_notices_has_every_code_of_their_updates_with_its_message() -> None:
+    row = re.compile(r"^\| `([A-Z_]+)` \| (.+) \|$", re.MULTILINE)
+    assert dict(row.findall(read(ROOT / "docs" / "notices.md"))) == {str(code): said for code, said in SAYS.items()}

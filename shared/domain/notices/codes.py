@@ -41,7 +41,7 @@ SAYS: Final[dict[str, str]] = {
     Rejection.INVALID_TEMPLATE: "There is no such template for text messages or calls.",
     Rejection.INVALID_DELIVERY_METHOD: "The delivery method is neither SMS nor IVR.",
     Rejection.INVALID_DELIVERY_DATE: "The delivery date is no date, or more than two years ahead.",
-    Rejection.INVALID_DELIVERY_EXPIRES: "The expiry is no date, too far ahead, or not after the delivery date.",
+    Rejection.INVALID_DELIVERY_EXPIRES: "The expiry is no date, not after the delivery date, or too far ahead.",
     Rejection.ALREADY_EXISTS: "Another message with this id exists; send an update to change it.",
     Rejection.ALREADY_DELIVERED: "The message has been delivered.",
     Rejection.MESSAGE_NOT_FOUND: "There is no message with this id.",
