@@ -4,7 +4,8 @@ from pydantic import Field
 
 from functions.api.views import Time, View, moment
 from shared.domain.jobs.states import MessageState, Status
-from shared.engine.reports.message_log import Attempt, LogLine
+from shared.engine.reports.attempts import Attempt
+from shared.engine.reports.message_log import LogLine
 
 
 class ProviderWord(View):

@@ -143,6 +143,8 @@ class JobState(StrEnum):
 
 ACTIVE: Final = frozenset({JobState.ENQUEUED, JobState.SENDING})
 """Only a job in one of these may be claimed from (not "not STOPPED": a stale pointer can find it READY or LOGGED)."""
+RESTING: Final = frozenset({JobState.READY, JobState.LOGGED})
+"""Nothing is to be done about the ledgers of a job in one of these."""
 
 
 class Change(StrEnum):

@@ -1,6 +1,6 @@
 """Addresses of a request, with the field that each came from."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from shared.domain.content.content import Mailbox
@@ -41,14 +41,18 @@ def entries(field: str, given: str | Sequence[str], most: int, code: str = INVAL
     return found
 
 
+def _needs_one_recipient(given: Iterable[tuple[str, object]]) -> Decline:
+    faults = (FieldFault(field, "Use this field only with exactly one recipient.") for field, _ in given)
+    return Decline("cc_needs_one_recipient", *faults)
+
+
 def copies_of(
     fields: Sequence[tuple[str, str | Sequence[str] | None]], recipients: Sequence[Address | Invalid]
 ) -> list[tuple[str, Address]]:
     """Return (field, address) of cc and bcc, each address once: a provider refuses one that a call has twice."""
     given = [(field, text) for field, text in fields if text is not None]
     if given and len(recipients) != 1:
-        faults = (FieldFault(field, "Use this field only with exactly one recipient.") for field, _ in given)
-        raise Decline("cc_needs_one_recipient", *faults)
+        raise _needs_one_recipient(given)
     seen = {r.key for r in recipients if isinstance(r, Address)}
     out: list[tuple[str, Address]] = []
     for field, text in given:

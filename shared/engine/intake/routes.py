@@ -72,6 +72,20 @@ def ordered(asked: SendRequest, channel: str, settings: Settings) -> bool:
     return (asked.routing or default) == Routing.ORDERED
 
 
+def _check_credential(wanted: str, channel: str, usable: Mapping[str, Credential]) -> None:
+    """Decline a credential that is not open to the account, or of another channel."""
+    if wanted not in usable:
+        raise Decline("credential_not_found", FieldFault("credential_id", "This account may not use the credential."))
+    if usable[wanted].channel != channel:
+        raise invalid("credential_id", f"The credential does not send {channel}.")
+
+
+def _first_of(channel: str, usable: Mapping[str, Credential], settings: Settings) -> str | None:
+    """Return the first usable credential of a channel: in the order of its route, then of the settings."""
+    mine = [c.id for c in usable.values() if c.channel == channel]
+    return next((c for c in (*settings.routes.get(channel, ()), *mine) if c in mine), None)
+
+
 def credential_of(account: str, channel: str, wanted: str | None, settings: Settings, *, test: bool) -> str:
     """Return the one credential of a campaign, by default the channel's first that is open to the account.
 
@@ -85,15 +99,11 @@ def credential_of(account: str, channel: str, wanted: str | None, settings: Sett
         test: made with a test key.
     """
     usable = {c.id: c for c in settings.credentials if c.open_to(account)}
-    mine = {c.id: c for c in usable.values() if c.channel == channel}
-    if wanted is not None and wanted not in mine:
-        if wanted in usable:
-            raise invalid("credential_id", f"The credential does not send {channel}.")
-        raise Decline("credential_not_found", FieldFault("credential_id", "This account may not use the credential."))
+    if wanted is not None:
+        _check_credential(wanted, channel, usable)
     if test:
         return TEST_CREDENTIAL
-    first = next((c for c in (*settings.routes.get(channel, ()), *mine) if c in mine), None)
-    found = wanted or first
+    found = wanted or _first_of(channel, usable, settings)
     if found is None:
         fault = FieldFault("credential_id", "This account may not use any credential of the channel.")
         raise Decline("no_route", fault)

@@ -90,11 +90,15 @@ class Schedules:
             limit: the most jobs to return.
         """
         now = self._now()
+
+        def listed(job: Job) -> bool:
+            return job.account == account and waits(job, now) and (job.test or not tests_only)
+
         found: list[Job] = []
         for turn in range(PAGES):
             size = max(limit, MORE if turn else LEAST)
             jobs, after = self._agenda.page(account, tests_only=tests_only, since=now, after=after, limit=size)
-            mine = [j for j in jobs if j.account == account and waits(j, now) and (j.test or not tests_only)]
+            mine = [job for job in jobs if listed(job)]
             room = limit - len(found)
             found += mine[:room]
             if len(found) == limit and (after or len(mine) > room):

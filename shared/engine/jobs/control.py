@@ -134,9 +134,7 @@ class JobControl:
         if not_now is not None:
             return not_now
         states = tuple(s for name in sorted(include) for s in INCLUDES[name])
-        told = {"include": " ".join(sorted(include))}
-        act = Act.JOB_RESUMED if include == UNSENT else Act.JOB_RETRIED
-        event = self._event(job, act, by, {} if include == UNSENT else told)
+        event = self._resumed(job, include, by)
         if states and job.chunks > AT_ONCE:
             return self._record(job, states, event)
         messages = 0
@@ -213,6 +211,12 @@ class JobControl:
     def _event(self, job: Job, act: Act, by: str, data: Mapping[str, str | int] | None = None) -> Event:
         campaign = {"campaign": job.campaign} if job.campaign else {}
         return audited(job.namespace, self._now(), job.id, act, by, {**campaign, **(data or {})})
+
+    def _resumed(self, job: Job, include: frozenset[str], by: str) -> Event:
+        """Return the audit entry of a resume, or of a retry with what it includes."""
+        if include == UNSENT:
+            return self._event(job, Act.JOB_RESUMED, by)
+        return self._event(job, Act.JOB_RETRIED, by, {"include": " ".join(sorted(include))})
 
     def _mine(self, job_id: str, account: str) -> Job | None:
         job = self._records.job(job_id)

@@ -83,9 +83,7 @@ class Planner:
             The jobs that this call started, oldest first.
         """
         now = self._now()
-        waiting = {(x.created_at, x.job): x.campaign for x in self._due(credential, now)}
-        if named is not None and named.state is JobState.READY:
-            waiting[named.created_at, named.id] = named.campaign
+        waiting = self._waiting(credential, named, now)
         started: list[Job] = []
         holder = ""
         for (_, job_id), campaign in sorted(waiting.items()):
@@ -96,6 +94,17 @@ class Planner:
             if changed.won and changed.job is not None:
                 started.append(changed.job)
         return started
+
+    def start(self, entry: OpenJob) -> list[Job]:
+        """Start a job of the index that is READY and due, or the next of those that wait for its credential."""
+        return self.next(entry.credential) if entry.credential else self.react(entry.job)
+
+    def _waiting(self, credential: str, named: Job | None, now: Millis) -> dict[tuple[int, str], str]:
+        """Return the campaigns of the jobs that wait for a credential, by the jobs' age and id."""
+        waiting = {(x.created_at, x.job): x.campaign for x in self._due(credential, now)}
+        if named is not None and named.state is JobState.READY:
+            waiting[named.created_at, named.id] = named.campaign
+        return waiting
 
     def _paused(self, job: Job) -> bool:
         """Tell whether a job's account is paused: it would keep others' campaigns from their credential."""
@@ -150,25 +159,31 @@ class Planner:
         return changed
 
     def _refused(self, job: Job, now: Millis) -> bool:
-        """Stop a job that is to start for the first time if it would not be accepted now; one read if it has waited.
-
-        A key that was replaced by another counts for as long as that one does. Of a job that names no key (a version
-        before keys were noted made it) only the sender is looked at.
-        """
+        """Stop a job that is to start for the first time if it would not be accepted now; one read if it has waited."""
         if job.planned_at or now - job.created_at < WAITED_MS:
             return False
         key = job.asked_by if is_key_id(job.asked_by) else ""
-        if not key and not job.sender:
+        reason = self._reason_to_stop(job, key)
+        if reason is None:
             return False
-        standing = self._standings.read(job.account, key, job.sender)
-        if standing.key and standing.sender:
-            return False
-        reason = StopReason.SENDER_REMOVED if standing.key else StopReason.KEY_REVOKED
         told = {"reason": reason.value, "key": key, "campaign": job.campaign}
         event = Event(job.namespace, now, job.id, Act.JOB_STOPPED, SYSTEM, {k: v for k, v in told.items() if v})
         if self._records.change(job, Change.STOP, now, reason=reason.value, strict=True, event=event).won:
             _LOG.warning("stopped at its start", extra={"job": job.id, "reason": reason.value})
         return True
+
+    def _reason_to_stop(self, job: Job, key: str) -> StopReason | None:
+        """Return why a job would not be accepted now, if it would not.
+
+        A key that was replaced by another counts for as long as that one does. Of a job that names no key (a version
+        before keys were noted made it) only the sender is looked at.
+        """
+        if not key and not job.sender:
+            return None
+        standing = self._standings.read(job.account, key, job.sender)
+        if standing.key and standing.sender:
+            return None
+        return StopReason.SENDER_REMOVED if standing.key else StopReason.KEY_REVOKED
 
     def _now(self) -> int:
         return int(self._clock.now() * 1000)

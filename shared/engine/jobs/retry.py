@@ -4,13 +4,15 @@ Any number of functions may carry out the same retry, and each may die at any po
 and job, and is not done again. Until its end the job stays LOGGED, so that nothing of it is sent.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import Final
 
 from shared.domain.jobs import retries
-from shared.domain.jobs.ledger import LedgerStatus
-from shared.domain.jobs.states import Change
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.states import Cell, Change
 from shared.domain.times import Seconds
 from shared.engine.lane.recovery import Recovery
 from shared.ports import Clock, LedgerStore, Records
@@ -57,13 +59,20 @@ class Retrier:
             return RetryStep.OVER if ended.won else RetryStep.MORE
         some = self._ledgers.read_some(job.id, job.retry.next, SLICE)
         for x in some:
-            if x.status is LedgerStatus.BUSY:  # by a pointer that came too late to see that the job had ended
-                return RetryStep.WAIT if self._recovery.take_over(job, x) is None else RetryStep.MORE
-            new = retries.reopen(x, job.retry.states, job.policy.max_attempts)
-            # Only as it was read, and only while this retry is at this place: so one who comes late queues nothing
-            # that became unknown since, and nothing under a job that runs.
-            if new is not None and not self._records.requeue(x, new, job):
-                return RetryStep.MORE
+            interrupted = self._queue(job, job.retry.states, x)
+            if interrupted is not None:
+                return interrupted
         reached = some[-1].chunk + 1 if some else job.chunks
         self._records.set_retry(job, replace(job.retry, next=reached))
         return RetryStep.MORE
+
+    def _queue(self, job: Job, states: Sequence[Cell], x: Ledger) -> RetryStep | None:
+        """Queue the cells of one chunk that are in some states; return what ends the step before the next chunk."""
+        if x.status is LedgerStatus.BUSY:  # by a pointer that came too late to see that the job had ended
+            return RetryStep.WAIT if self._recovery.take_over(job, x) is None else RetryStep.MORE
+        new = retries.reopen(x, tuple(states), job.policy.max_attempts)
+        # Only as it was read, and only while this retry is at this place: so one who comes late queues nothing
+        # that became unknown since, and nothing under a job that runs.
+        if new is not None and not self._records.requeue(x, new, job):
+            return RetryStep.MORE
+        return None

@@ -14,6 +14,7 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.switches import Switch
+from shared.engine.jobs.ledgers import only_ledgers
 from shared.engine.jobs.plan import Planner
 from shared.engine.pool import Pool
 from shared.ports import Clock, Lanes, LedgerStore, OpenJob, Queue, Records
@@ -117,7 +118,7 @@ class Waker:
                     yield from self._running(place, page)
                     continue
                 entry = page[0]
-                started = self._planner.next(entry.credential) if entry.credential else self._planner.react(entry.job)
+                started = self._planner.start(entry)
                 place = replace(place, after=entry.key)
                 yield place, sum(job.chunks for job in started)
                 if entry.credential:
@@ -148,8 +149,7 @@ class Waker:
     def _running(self, place: Waking, page: Sequence[OpenJob]) -> Iterator[tuple[Waking, int]]:
         """Send the pointers of a page of jobs under way; a job of many chunks is a step for each thousand of them."""
         jobs = self._wakeable(place, page)
-        small = [(x.id, 0) for x in jobs.values() if x.chunks == 1]
-        only = {x.job: x for x in self._ledgers.read_these(small)} if small else {}
+        only = only_ledgers(self._ledgers, jobs.values())
         waiting: list[tuple[Job, Ledger]] = []
         for entry in page:
             job = jobs.get(entry.job)

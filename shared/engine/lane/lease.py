@@ -144,6 +144,10 @@ class Lease:
             c = min(rate.per_call, self.ledger.per_call or rate.per_call)
             groups = [claimed[i : i + c] for i in range(0, len(claimed), c)]
             return [ProviderCall(group, shared.content, len(group)) for group in groups]
+        return self._single(claimed)
+
+    def _single(self, claimed: Sequence[int]) -> list[ProviderCall]:
+        """Return a call for each recipient, with a message of its own."""
         try:
             made = [(index, self._message(index)) for index in claimed]
         finally:
@@ -185,11 +189,7 @@ class Lease:
         if isinstance(outcome, Accepted):
             self.results.append(Entry(index, attempt, Kind.RELAYED if self.relayed else Kind.ACCEPTED, outcome.id))
         elif isinstance(outcome, Rejected):
-            kind = Kind.REFUSED if outcome.permanent else Kind.NOT_SENT
-            self.results.append(Entry(index, attempt, kind, "", outcome.code))
-            self.refused |= outcome.about_message and not outcome.permanent
-            if outcome.unwanted:
-                self.unwanted.append(index)
+            self._settle_refusal(index, attempt, outcome)
         elif isinstance(outcome, Unknown):
             risk = self.job.policy.on_ambiguous is OnAmbiguous.FAIL_OVER
             self.results.append(Entry(index, attempt, Kind.RISKED if risk else Kind.UNKNOWN, "", outcome.reason))
@@ -198,6 +198,13 @@ class Lease:
             self.throttled_until = max(self.throttled_until, int((now + outcome.retry_after) * 1000))
         elif isinstance(outcome, NotStarted):
             self.requeued.append(index)
+
+    def _settle_refusal(self, index: int, attempt: int, refusal: Rejected) -> None:
+        kind = Kind.REFUSED if refusal.permanent else Kind.NOT_SENT
+        self.results.append(Entry(index, attempt, kind, "", refusal.code))
+        self.refused |= refusal.about_message and not refusal.permanent
+        if refusal.unwanted:
+            self.unwanted.append(index)
 
     def divide(self, parcel: ProviderCall, outcomes: Sequence[Outcome], now: Seconds) -> list[ProviderCall]:
         """Record the outcomes of a call; return smaller calls for the recipients that it did not send to.

@@ -158,6 +158,15 @@ class Recovery:
 
         Who has been allowed again since stays without a reason.
         """
+        silent = self._unexplained(expired)
+        heeded = heeds(job, self._records.content(job.id) if silent and job.kind == DIGEST else None)
+        found = self._records.suppressed(job.namespace, set(silent.values()), heeded) if silent else {}
+        for i, key in silent.items():
+            if key in found:
+                yield Entry(i, expired.cells[i] >> 4, Kind.INVALID, code=found[key].code)
+
+    def _unexplained(self, expired: Ledger) -> dict[int, str]:
+        """Return the address, by recipient, of those skipped for a reason that neither chunk nor details give."""
         skipped = expired.having(Cell.SKIPPED)
         chunk = self._records.chunk(expired.job, expired.chunk) if skipped else None
         silent = {i: chunk.recipients[i].key for i in skipped if not chunk.recipients[i].skip} if chunk else {}
@@ -165,11 +174,7 @@ class Recovery:
             windows, _ = self._records.details(expired.job, expired.chunk)
             for entry in (e for w in windows for e in w.entries if e.kind is Kind.INVALID):
                 silent.pop(entry.index, None)
-        heeded = heeds(job, self._records.content(job.id) if silent and job.kind == DIGEST else None)
-        found = self._records.suppressed(job.namespace, set(silent.values()), heeded) if silent else {}
-        for i, key in silent.items():
-            if key in found:
-                yield Entry(i, expired.cells[i] >> 4, Kind.INVALID, code=found[key].code)
+        return silent
 
     def point(self, job: Job, ledger: Ledger) -> bool:
         """Send an idle ledger's pointer, delayed until it is due, if its job is active."""

@@ -5,7 +5,7 @@ ended before anything else is written. The crash of a worker leaves at most that
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -185,65 +185,97 @@ class Sender:
             full = self._pace(lease).widened(self._lag, LEASES * self._credential.workers)
             rate = self._admission.narrow(full)
             wanted = lease.wanted(rate)
-            until = min(lease.end, last - self._window_time(rate, wanted))
-            if rate.period:
-                until = min(until, began + OWN_LEASE)  # most of it would be waiting for its turns
-            late = self._clock.now() + HORIZON > until
-            if not wanted.count or late or lease.job.state not in ACTIVE or self._leaves(lease):
+            until = min(lease.end, self._latest_start(rate, wanted, began=began, last=last))
+            if self._clock.now() + HORIZON > until or self._ends(lease, wanted):
                 return True  # no slots are taken that nobody would use
-            ahead = self._prepare.seconds if rate.burns else 0.0
-            slots = self._slot_client.reserve(
-                wanted.slots, rate, ahead=ahead, until=until, job=lease.job.id, hint=lease.hint
-            )
+            slots = self._reserve(lease, rate, wanted, until)
             if slots.count < wanted.slots:
                 if self._refused(lease, slots, rate):
                     return True
                 continue
-            self._clock.sleep(slots.first - ahead - self._clock.now())
             woken = self._clock.now()
             if not self._may_claim(lease):
                 return True
             rate = self._admission.narrow(full)  # the breaker may have opened or closed since
-            k = min(wanted.count, rate.window)
             lease.end = min(deadline, slots.at(slots.count) + self._call_timeout + patience(full, self._leases))
-            claimed = self._ledgers.claim(
-                lease.ledger,
-                lease.results,
-                k,
-                route=lease.job.route,
-                suppressed=lease.suppressed or (),
-                expired=lease.expired(lease.end - self._call_timeout),
-                until=int((lease.end + self._lease_margin) * 1000),
-            )
-            if claimed is None:
+            indices = self._claim(lease, min(wanted.count, rate.window))
+            if indices is None:
                 return False
-            new, indices = claimed
-            lease.merged(new)
             self._prepare.learn(self._clock.now() - woken)
-            try:
-                parcels = lease.parcels(indices, rate)
-            except Exception:  # any fault, raised again
-                lease.requeued.extend(indices)  # none was begun
-                raise
-            window = Window(
-                lease,
-                lease_calls,
-                rate,
-                admission=self._admission,
-                slot_client=self._slot_client,
-                clock=self._clock,
-                deadline=min(last, lease.end),
-                call_timeout=self._call_timeout,
-            )
-            try:
-                window.call(parcels, slots)
-            finally:
-                self._admission.hand_on(lease.ledger.owner)
-            self._lag += LATEST * (window.lag - self._lag)
+            self._call(lease, lease_calls, indices, rate, slots, deadline=min(last, lease.end))
             self._note(lease)
             self._suppress(lease)
             if lease.requeued or not indices:
                 return True
+
+    def _latest_start(self, rate: Pace, wanted: Wanted, *, began: Seconds, last: Seconds) -> Seconds:
+        """Return the latest start of a window that ends by `last`, for a lease that works since `began`."""
+        slots = max(rate.window, min(wanted.slots, rate.room))
+        latest = last - self._call_timeout - max(slots - 1, wanted.lull) * rate.spacing
+        return min(latest, began + OWN_LEASE) if rate.period else latest  # most of it would be waiting for its turns
+
+    def _ends(self, lease: Lease, wanted: Wanted) -> bool:
+        """Check whether a lease has nothing more to send, or must not."""
+        return not wanted.count or lease.job.state not in ACTIVE or self._leaves(lease)
+
+    def _reserve(self, lease: Lease, rate: Pace, wanted: Wanted, until: Seconds) -> Slots:
+        """Reserve the slots of a window; if there are enough, sleep until just before the first one."""
+        ahead = self._prepare.seconds if rate.burns else 0.0
+        slots = self._slot_client.reserve(
+            wanted.slots, rate, ahead=ahead, until=until, job=lease.job.id, hint=lease.hint
+        )
+        if slots.count >= wanted.slots:
+            self._clock.sleep(slots.first - ahead - self._clock.now())
+        return slots
+
+    def _claim(self, lease: Lease, most: int) -> Sequence[int] | None:
+        """Merge the last window's results and claim up to `most` recipients; None if the lease was lost."""
+        claimed = self._ledgers.claim(
+            lease.ledger,
+            lease.results,
+            most,
+            route=lease.job.route,
+            suppressed=lease.suppressed or (),
+            expired=lease.expired(lease.end - self._call_timeout),
+            until=int((lease.end + self._lease_margin) * 1000),
+        )
+        if claimed is None:
+            return None
+        new, indices = claimed
+        lease.merged(new)
+        return indices
+
+    def _call(
+        self,
+        lease: Lease,
+        lease_calls: LeaseCalls,
+        indices: Sequence[int],
+        rate: Pace,
+        slots: Slots,
+        *,
+        deadline: Seconds,
+    ) -> None:
+        """Make the provider calls of a claimed window."""
+        try:
+            parcels = lease.parcels(indices, rate)
+        except Exception:  # any fault, raised again
+            lease.requeued.extend(indices)  # none was begun
+            raise
+        window = Window(
+            lease,
+            lease_calls,
+            rate,
+            admission=self._admission,
+            slot_client=self._slot_client,
+            clock=self._clock,
+            deadline=deadline,
+            call_timeout=self._call_timeout,
+        )
+        try:
+            window.call(parcels, slots)
+        finally:
+            self._admission.hand_on(lease.ledger.owner)
+        self._lag += LATEST * (window.lag - self._lag)
 
     def _note(self, lease: Lease) -> None:
         """Put the last window's detail, once: it comes before the compare-and-swap that merges its results."""
@@ -329,11 +361,6 @@ class Sender:
             now=self._clock.now(),
         )
         return found if lease.job.express else replace(found, yields=True)
-
-    def _window_time(self, rate: Pace, wanted: Wanted) -> float:
-        """Seconds that a window may take from its first slot on: to its last one, and the last call."""
-        last = max(rate.window, min(wanted.slots, rate.room)) - 1
-        return max(last, wanted.lull) * rate.spacing + self._call_timeout
 
     def _threads(self) -> int:
         """Return the most calls that a window may hold: of one recipient each, at whatever rate is set meanwhile."""

@@ -14,6 +14,8 @@ from shared.engine.lane.targets import target
 from shared.engine.pool import Pending
 from shared.ports import Clock
 
+_Begun = tuple[ProviderCall, Pending[list[Outcome] | None]]
+
 
 class Window:
     """One claimed window of a lease.
@@ -98,7 +100,7 @@ class Window:
         begins. `empty` counts the slots of this reservation that hold nothing: a message that counts as several needs
         some before it.
         """
-        begun: list[tuple[ProviderCall, Pending[list[Outcome] | None]]] = []
+        begun: list[_Begun] = []
         missed: list[ProviderCall] = []
         position = empty = 0
         last, late = slots.first, self._rate.late
@@ -131,15 +133,21 @@ class Window:
                 self._ended(ticket, ())
                 missed.extend(parcels[n + 1 :])  # its own fate is not known
                 break
+        missed += self._wait_for(begun)
+        self.lag = max(self.lag, self._clock.now() - last)
+        return missed
+
+    def _wait_for(self, begun: Sequence[_Begun]) -> list[ProviderCall]:
+        """Record what calls came to; return those that were not made, and smaller ones for those that were divided."""
+        left: list[ProviderCall] = []
         for parcel, call in begun:
             outcomes = call.result()
             if outcomes is None:
-                missed.append(parcel)
+                left.append(parcel)
             else:
                 self._lease.count.add(outcomes, parcel.slots)
-                missed.extend(self._lease.divide(parcel, outcomes, self._clock.now()))
-        self.lag = max(self.lag, self._clock.now() - last)
-        return missed
+                left += self._lease.divide(parcel, outcomes, self._clock.now())
+        return left
 
     def _begin(self, parcel: ProviderCall, ticket: int, latest: float) -> Pending[list[Outcome] | None]:
         lease = self._lease

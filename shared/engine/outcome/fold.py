@@ -10,7 +10,7 @@ from typing import Final
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
-from shared.domain.jobs.states import ACTIVE, COUNT_KEYS, Change, JobState
+from shared.domain.jobs.states import ACTIVE, COUNT_KEYS, RESTING, Change, JobState
 from shared.engine.lane.recovery import Recovery
 from shared.engine.outcome.bounce_guard import BounceGuard
 from shared.ports import FOLDS, Clock, LedgerStore, Lists, Records, Retriable
@@ -167,8 +167,7 @@ class Logger:
                 return None
             if self._guard.check(job):
                 continue
-            resting = job.state in (JobState.READY, JobState.LOGGED)
-            if resting or (hint and job.state in ACTIVE and not job.quiet):
+            if _stays(job, hint=hint):
                 return job
             verdict, unknown = self._settle(job)
             if verdict is _Verdict.WAIT:
@@ -222,3 +221,8 @@ class _Verdict(Enum):
     CLEAN = "clean"
     CHANGED = "changed"
     WAIT = "wait"
+
+
+def _stays(job: Job, *, hint: bool) -> bool:
+    """Check whether a job has no ledgers to close; with `hint` also by its folded counts."""
+    return job.state in RESTING or (hint and job.state in ACTIVE and not job.quiet)

@@ -101,12 +101,10 @@ class Resolution:
         asked = 0
         try:
             for index, finding in self._ask(provider, ledger, loaded, made, deadline):
-                ref, at = str(Ref(job_id, number, index, ledger.cells[index] >> 4)), int(made[index])
                 asked += 1
-                if isinstance(finding, Accepted):
-                    told.add(Word(ref, WordKind.ACCEPTED.value, at, finding.id))
-                elif isinstance(finding, Absent):
-                    told.add(Word(ref, WordKind.ABSENT.value, at))
+                word = _word(Ref(job_id, number, index, ledger.cells[index] >> 4), int(made[index]), finding)
+                if word is not None:
+                    told.add(word)
         except Exception:  # any fault, raised again
             told.flush()  # a fault of a store: what was found must not be asked for again
             raise
@@ -121,7 +119,6 @@ class Resolution:
         if content is None:
             return
         composition = Composition(job, content, self._links)
-        heeded = heeds(job, content)
         last = deadline - self._call_timeout - MARGIN
         for index, at in made.items():
             now = self._clock.now()
@@ -135,16 +132,25 @@ class Resolution:
             control = self._leave_to_ask(job, last, resends=provider.resends)
             if control is None:
                 return
-            if provider.resends and 0 < chunk.recipients[index].not_after < self._clock.now() * 1000:
-                continue  # the wait for a slot was too long
-            if provider.resends and self._suppressed.among(job, chunk, [index], control.suppressed_at, heeded):
+            if provider.resends and not self._may_send(loaded, index, control):
                 continue
             began = self._clock.now()
             until = min(began + self._call_timeout, deadline - MARGIN)
             finding = provider.resolve(sent, target(ledger, chunk, index), at=at, deadline=until)
             yield index, finding
-            if isinstance(finding, Unknown) and self._clock.now() - began >= PATIENCE * self._call_timeout:
-                return  # it does not answer; the next look is another chance
+            if self._is_silent(finding, began):
+                return  # the next look is another chance
+
+    def _may_send(self, loaded: Loaded, index: int, control: Control) -> bool:
+        """Check whether a message has not expired meanwhile, and its recipient is not suppressed."""
+        if 0 < loaded.chunk.recipients[index].not_after < self._clock.now() * 1000:
+            return False  # the wait for a slot was too long
+        heeded = heeds(loaded.job, loaded.content)
+        return not self._suppressed.among(loaded.job, loaded.chunk, [index], control.suppressed_at, heeded)
+
+    def _is_silent(self, finding: Finding, began: Seconds) -> bool:
+        """Check whether a provider, asked at `began`, took so long to say nothing that it does not answer."""
+        return isinstance(finding, Unknown) and self._clock.now() - began >= PATIENCE * self._call_timeout
 
     def _leave_to_ask(self, job: Job, last: float, *, resends: bool) -> Control | None:
         """Wait for a slot; None if no question may be asked, which is looked up where asking is sending (`resends`).
@@ -213,6 +219,16 @@ class _Told:
         if self._waiting:
             self._tracker.track(self._credential, self._waiting)
             self._waiting = []
+
+
+def _word(ref: Ref, at: int, finding: Finding) -> Word | None:
+    """Return a finding as a word about an attempt that was made at a time (Unix seconds); None if it tells nothing."""
+    match finding:
+        case Accepted():
+            return Word(str(ref), WordKind.ACCEPTED.value, at, finding.id)
+        case Absent():
+            return Word(str(ref), WordKind.ABSENT.value, at)
+    return None
 
 
 def _made(windows: Sequence[Detail], ledger: Ledger, doubts: Collection[int], credential: str) -> dict[int, float]:

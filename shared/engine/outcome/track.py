@@ -13,18 +13,31 @@ from typing import Final
 
 from shared.contracts import Word
 from shared.domain.ids import Ref
-from shared.domain.jobs import ledger as rules
 from shared.domain.jobs import passes
 from shared.domain.jobs.details import FeedbackDetail, FeedbackEntry
 from shared.domain.jobs.feedback import CHANNEL_WISHES, SUPPRESSES, WISHES, WordKind, state_of
 from shared.domain.jobs.job import DIGEST, Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import STOPPED, UNSUBSCRIBED
-from shared.domain.jobs.states import Cell, reopened
+from shared.domain.jobs.states import reopened
 from shared.domain.recipients.suppressions import BY_CHANNEL, AnyReach, DigestsOf, Reach
 from shared.domain.times import Seconds
 from shared.engine.lane.recovery import Recovery
-from shared.engine.outcome.words import FINAL, KINDS, Said, begun_at, is_early, is_overdue, is_wish, may_retry, names_id
+from shared.engine.outcome.words import (
+    FINAL,
+    KINDS,
+    Said,
+    State,
+    Try,
+    begun_at,
+    by_time,
+    is_overdue,
+    is_retried,
+    is_wish,
+    joined_with,
+    may_retry,
+    names_id,
+)
 from shared.engine.pool import Pool
 from shared.ports import Clock, LedgerStore, Records, Retriable
 
@@ -41,8 +54,6 @@ of the log look two minutes back."""
 
 Place = tuple[str, int]
 """A chunk: job and number."""
-State = tuple[int, int, Cell]
-"""A recipient, an attempt, and the state that a word gives it."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -215,12 +226,7 @@ class Tracker:
         `ledger` may be some seconds old: the words are older, so joining what it lacks is joining them when it was
         read, and every write to it is compared.
         """
-        later: list[Word] = []
-        now: list[Said] = list(about)
-        if ledger is not None:
-            known = [said for said in about if said[0].index < len(ledger.cells)]
-            later = [said[2] for said in known if is_early(ledger, said)]
-            now = [said for said in known if not is_early(ledger, said)]
+        now, later = by_time(ledger, about)
         if not now:
             return 0, later
         # Before the rest: a message that a provider drops for it is tried again, and must find who has unsubscribed.
@@ -260,17 +266,11 @@ class Tracker:
         absent = {(r.index, r.attempt) for r, k, _ in words if k is WordKind.ABSENT}
         for _ in range(RACES):
             again = self._again(job, ledger, words)
-            retries = [(i, a, Cell.RETRY) for i, a in sorted(again - absent)]
-            joined = _joined(ledger, [*retries, *states], again & absent, job.route, credential) if again else ledger
-            if not any(joined.cell(i) == (Cell.RETRY, a) for i, a in again):
+            joined = joined_with(ledger, states, again, absent, job.route, credential)
+            if not is_retried(joined, again):
                 self._store(job, ledger, credential, states, absent)
                 return
-            new = passes.reopen(joined, self._recovery.passing(job.route))
-            if self._records.reopen(ledger, new, job):
-                if ledger.status is LedgerStatus.DONE:
-                    self._recovery.point(replace(job, state=reopened(job.state)), new)
-                if absent - again:
-                    self._ledgers.disprove(job.id, ledger.chunk, absent - again)
+            if self._reopen(job, ledger, joined, absent - again):
                 return
             current, stored = self._records.job(job.id), self._ledgers.read(job.id, ledger.chunk)
             if current is None or stored is None:
@@ -279,7 +279,7 @@ class Tracker:
         raise Retriable("others write all the time")
 
     def _store(
-        self, job: Job, ledger: Ledger, credential: str, states: Sequence[State], absent: Collection[tuple[int, int]]
+        self, job: Job, ledger: Ledger, credential: str, states: Sequence[State], absent: Collection[Try]
     ) -> None:
         """Join words after which no message is tried again."""
         if states:
@@ -287,7 +287,25 @@ class Tracker:
         if absent:
             self._ledgers.disprove(job.id, ledger.chunk, absent)
 
-    def _again(self, job: Job, ledger: Ledger, words: Sequence[Said]) -> set[tuple[int, int]]:
+    def _reopen(self, job: Job, ledger: Ledger, joined: Ledger, disproved: Collection[Try]) -> bool:
+        """Write words after which messages are tried again, together with the job; False if others wrote meanwhile.
+
+        Args:
+            job: as read.
+            ledger: as read.
+            joined: the ledger with the words.
+            disproved: attempts that never arrived and that are not made again.
+        """
+        new = passes.reopen(joined, self._recovery.passing(job.route))
+        if not self._records.reopen(ledger, new, job):
+            return False
+        if ledger.status is LedgerStatus.DONE:
+            self._recovery.point(replace(job, state=reopened(job.state)), new)
+        if disproved:
+            self._ledgers.disprove(job.id, ledger.chunk, disproved)
+        return True
+
+    def _again(self, job: Job, ledger: Ledger, words: Sequence[Said]) -> set[Try]:
         """Return (recipient, attempt) of what goes to a provider that has not tried it: by policy, and if one is left.
 
         The details are read after the ledger, so that they name everybody who tried what it holds.
@@ -300,12 +318,13 @@ class Tracker:
         begun = begun_at(windows) if any(k is WordKind.DEFERRED for _, k, _ in asked) else {}
         route = set(job.route)
         untried = {ref.index for ref, _, _ in asked if known.get(ref.index, passes.NO_PAST).named < route}
-        return {
-            (ref.index, ref.attempt)
-            for ref, kind, word in asked
-            if kind is WordKind.ABSENT
-            or (ref.index in untried and (kind is not WordKind.DEFERRED or is_overdue(job, ref, word, begun)))
-        }
+
+        def goes_on(ref: Ref, kind: WordKind, word: Word) -> bool:
+            if kind is WordKind.DEFERRED and not is_overdue(job, ref, word, begun):
+                return False
+            return kind is WordKind.ABSENT or ref.index in untried
+
+        return {(said[0].index, said[0].attempt) for said in asked if goes_on(*said)}
 
     def _suppress(self, job: Job, number: int, words: Sequence[Said]) -> None:
         hard = {r.index: k for r, k, w in words if k in SUPPRESSES and not w.secondary}
@@ -366,11 +385,3 @@ class Tracker:
         if now - self._moment > MOMENT_MS:
             self._moment = now
         return self._moment
-
-
-def _joined(
-    ledger: Ledger, states: Sequence[State], absent: Collection[tuple[int, int]], route: Sequence[str], credential: str
-) -> Ledger:
-    """Return a ledger with words joined, and with attempts that were proved absent waiting for the next."""
-    joined = rules.join_words(ledger, states, route=route, credential=credential) or ledger
-    return rules.disprove(joined, absent, Cell.RETRY) or joined

@@ -1,10 +1,11 @@
 """What a provider's word about an attempt means for its message."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from shared.contracts import Word
 from shared.domain.ids import Ref
+from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.details import Detail
 from shared.domain.jobs.feedback import SOFT, WordKind, leaves
 from shared.domain.jobs.job import Job
@@ -12,6 +13,10 @@ from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import MAX_ATTEMPTS, RANK, Cell
 
 Said = tuple[Ref, WordKind, Word]
+Try = tuple[int, int]
+"""A recipient and an attempt."""
+State = tuple[int, int, Cell]
+"""A recipient, an attempt, and the state that a word gives it."""
 FINAL: Final = frozenset({WordKind.DELIVERED, WordKind.BOUNCED, *SOFT})
 _IDENTIFIED: Final = frozenset({Cell.SENT, Cell.RELAYED})
 KINDS: Final = {k.value: k for k in WordKind}
@@ -69,3 +74,42 @@ def is_overdue(job: Job, ref: Ref, word: Word, begun: Mapping[tuple[int, int], i
 def begun_at(windows: Sequence[Detail]) -> dict[tuple[int, int], int]:
     """Return (recipient, attempt) → Unix seconds when its window was over."""
     return {(e.index, e.attempt): w.at // 1000 for w in windows for e in w.entries}
+
+
+def by_time(ledger: Ledger | None, about: Sequence[Said]) -> tuple[list[Said], list[Word]]:
+    """Return the words of a chunk to be joined now, and those about calls under way; without those of no recipient."""
+    if ledger is None:
+        return list(about), []
+    known = [said for said in about if said[0].index < len(ledger.cells)]
+    later = [said[2] for said in known if is_early(ledger, said)]
+    return [said for said in known if not is_early(ledger, said)], later
+
+
+def is_retried(joined: Ledger, again: Collection[Try]) -> bool:
+    """Check whether one of some attempts is followed by another."""
+    return any(joined.cell(i) == (Cell.RETRY, a) for i, a in again)
+
+
+def joined_with(
+    ledger: Ledger,
+    states: Sequence[State],
+    again: set[Try],
+    absent: set[Try],
+    route: Sequence[str],
+    credential: str,
+) -> Ledger:
+    """Return a ledger with words joined, and with the attempts of `again` waiting for the next one.
+
+    Args:
+        ledger: as read.
+        states: what the words say.
+        again: attempts that are followed by another; if there are none, the ledger stays as it is.
+        absent: attempts that were proved absent.
+        route: the job's.
+        credential: that the words came by.
+    """
+    if not again:
+        return ledger
+    retries = [(i, a, Cell.RETRY) for i, a in sorted(again - absent)]
+    joined = rules.join_words(ledger, [*retries, *states], route=route, credential=credential) or ledger
+    return rules.disprove(joined, again & absent, Cell.RETRY) or joined

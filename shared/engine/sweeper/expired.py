@@ -91,13 +91,10 @@ class ExpiredLeases:
         for credential, hint in found:
             since = over.get((credential, hint))
             try:
-                if since is None:
-                    if self._end(credential, hint):
-                        taken.setdefault((hint.job, credential), set()).add(hint.chunk)
-                elif hints[credential] <= CROWDED and self._clock.now() - since < KEPT:
-                    self._over[credential, hint] = since
-                else:
-                    self._hints.forget(credential, hint)
+                if since is not None:
+                    self._keep_or_forget(credential, hint, since, crowded=hints[credential] > CROWDED)
+                elif self._end(credential, hint):
+                    taken.setdefault((hint.job, credential), set()).add(hint.chunk)
             except Exception as fault:  # noqa: BLE001 - raised at the end
                 _LOG.exception("lease not looked at", extra={"job": hint.job, "chunk": hint.chunk})
                 faults.append(fault)
@@ -130,6 +127,20 @@ class ExpiredLeases:
         if 0 < len(waiting) <= IN_HAND:
             send_pointers(self._lanes, job, waiting)
             self._records.note_pointed(job.id, now)
+
+    def _keep_or_forget(self, credential: str, hint: LeaseHint, since: float, *, crowded: bool) -> None:
+        """Forget the hint of a lease that has ended, if the credential has many of them or it ended long ago.
+
+        Args:
+            credential: that has the hint.
+            hint: of the lease.
+            since: when it was seen that the lease has ended, in Unix seconds.
+            crowded: whether the credential has many hints.
+        """
+        if crowded or self._clock.now() - since >= KEPT:
+            self._hints.forget(credential, hint)
+        else:
+            self._over[credential, hint] = since
 
     def _end(self, credential: str, hint: LeaseHint) -> bool:
         """Take a lease over if it ran out; notes if it has ended."""

@@ -13,9 +13,10 @@ from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.look_ups import due
-from shared.domain.jobs.states import ACTIVE, Cell, JobState
+from shared.domain.jobs.states import ACTIVE, RESTING, Cell, JobState
 from shared.domain.times import Millis
 from shared.engine.intake.accept import send_pointers
+from shared.engine.jobs.ledgers import only_ledgers
 from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier
 from shared.engine.lane.recovery import Recovery
@@ -91,6 +92,10 @@ class OpenJobs:
             self._stuck_jobs = StuckJobs(self._records, self._pointing.hold, run.now)
         for name, (chunk, since) in sorted(run.progress.left.items()):
             yield Look(name, "", partial(self._again, run, name, chunk, since))
+        yield from self._open_looks(run, after)
+
+    def _open_looks(self, run: Run, after: str) -> Iterator[Look]:
+        """Yield a look at each page of jobs under way, and one at each job or credential where something may start."""
         asked: set[str] = set()
         page: list[tuple[OpenJob, int]] = []
         reached = ""
@@ -120,7 +125,7 @@ class OpenJobs:
         first, _, key = after.partition("/")
         for slot in sorted(x for x in self._slots if x >= first):
             for entry in self._records.open_jobs([slot], after=key if slot == first else ""):
-                if run.now - entry.created_at < YOUNG_MS or (not entry.running and entry.not_before > run.now):
+                if _is_early(entry, run.now):
                     continue
                 if not entry.running and self._stuck_jobs is not None:
                     self._stuck_jobs.wait(entry)
@@ -133,7 +138,7 @@ class OpenJobs:
 
     def _ready(self, run: Run, entry: OpenJob) -> None:
         """Start a job, or the next of those that wait for its credential."""
-        started = self._planner.next(entry.credential) if entry.credential else self._planner.react(entry.job)
+        started = self._planner.start(entry)
         if entry.credential and not started:
             self._records.clear(entry.credential)
         run.tally.add("planned", len(started))
@@ -143,8 +148,7 @@ class OpenJobs:
         try:
             wanted = [entry.job for entry, _ in page if entry.job not in self._seen]
             jobs = self._records.read_jobs(wanted) if wanted else {}
-            small = [(job.id, 0) for job in jobs.values() if job.chunks == 1]
-            firsts = {x.job: x for x in self._ledgers.read_these(small)} if small else {}
+            firsts = only_ledgers(self._ledgers, jobs.values())
         except Exception:  # any fault, raised again
             for entry, since in page:
                 run.progress.leave(entry.job, 0, since)
@@ -232,9 +236,7 @@ class OpenJobs:
         if self._stuck_jobs is not None:
             last, waits = self._stuck_jobs.note(ledgers)
             sight.last, sight.waits = max(sight.last, last), sight.waits | waits
-        held = any(x.status is LedgerStatus.BUSY and x.until >= run.now for x in ledgers)
-        leased_at = run.now if held or (job.chunks > LEDGERS and job.state is JobState.SENDING) else 0
-        leased_at = max(leased_at, *(x.released_at for x in ledgers))
+        leased_at = _leased_at(job, ledgers, run.now)
         lost: list[Ledger] = []
         news: list[Ledger] = []
         for x in ledgers:
@@ -248,22 +250,39 @@ class OpenJobs:
 
     def _one(self, sight: "_Sight", x: Ledger) -> Ledger:
         """Do what is to be done about a ledger itself; return it as it is then."""
-        job, run = sight.job, sight.run
-        current = x = self._expired(x, run.now)
-        if x.status is LedgerStatus.BUSY:
-            taken = self._recovery.take_over(job, x)
-            if taken is not None:
-                run.tally.add("taken_over")  # and pointed to, if work is left
-                sight.changed, current = True, taken
-        elif x.status is LedgerStatus.DONE and due((run.now - x.released_at) / 1000, (run.now - sight.since) / 1000):
-            run.tally.add("asked", bool(x.having(Cell.UNKNOWN)) and self._asking.about(job, x))
-        elif x.status is LedgerStatus.IDLE and job.state in ACTIVE and x.lane not in self._lanes:
-            left = self._pointing.is_left(job, x) and self._recovery.leave(job, x)
-            run.tally.add("pointed", left)
+        x = self._expired(x, sight.run.now)
+        match x.status:
+            case LedgerStatus.BUSY:
+                x = self._taken_over(sight, x)
+            case LedgerStatus.DONE:
+                self._ask(sight, x)
+            case LedgerStatus.IDLE:
+                self._leave(sight, x)
+        busy = x.status is LedgerStatus.BUSY
+        sight.work_left |= busy or (x.status is LedgerStatus.IDLE and sight.job.state is not JobState.STOPPED)
+        return x
+
+    def _taken_over(self, sight: "_Sight", x: Ledger) -> Ledger:
+        """Take over a lease if it ran out; return the ledger as it is then."""
+        taken = self._recovery.take_over(sight.job, x)
+        if taken is None:
+            return x
+        sight.run.tally.add("taken_over")  # and pointed to, if work is left
+        sight.changed = True
+        return taken
+
+    def _ask(self, sight: "_Sight", x: Ledger) -> None:
+        """Have the provider asked about doubts, if a look at them is due."""
+        now = sight.run.now
+        if due((now - x.released_at) / 1000, (now - sight.since) / 1000):
+            sight.run.tally.add("asked", bool(x.having(Cell.UNKNOWN)) and self._asking.about(sight.job, x))
+
+    def _leave(self, sight: "_Sight", x: Ledger) -> None:
+        """Move what waits in a lane that is no longer deployed."""
+        if sight.job.state in ACTIVE and x.lane not in self._lanes:
+            left = self._pointing.is_left(sight.job, x) and self._recovery.leave(sight.job, x)
+            sight.run.tally.add("pointed", left)
             sight.changed |= left
-        busy = current.status is LedgerStatus.BUSY
-        sight.work_left |= busy or (current.status is LedgerStatus.IDLE and job.state is not JobState.STOPPED)
-        return current
 
     def _expired(self, x: Ledger, now: Millis) -> Ledger:
         """Take those out who wait and must not be sent to any more: a lane that is paused has no worker to do it."""
@@ -295,6 +314,18 @@ class OpenJobs:
             sight.run.tally.add("folded", folded.folded)
         else:
             sight.run.tally.add("folded", self._logger.add(sight.job, ledgers))
+
+
+def _is_early(entry: OpenJob, now: Millis) -> bool:
+    """Check whether an open job was just made, or is READY and not due."""
+    return now - entry.created_at < YOUNG_MS or (not entry.running and entry.not_before > now)
+
+
+def _leased_at(job: Job, ledgers: Sequence[Ledger], now: Millis) -> Millis:
+    """Return when one of a job's ledgers was last leased, as far as is known (Unix ms); now if one is."""
+    held = any(x.status is LedgerStatus.BUSY and x.until >= now for x in ledgers)
+    at_work = held or (job.chunks > LEDGERS and job.state is JobState.SENDING)
+    return max(now if at_work else 0, *(x.released_at for x in ledgers))
 
 
 @dataclass(slots=True)
@@ -331,4 +362,4 @@ class _Sight:
     @property
     def rests(self) -> bool:
         """Tell whether nothing is to be done about the job's ledgers."""
-        return self.job.state in (JobState.READY, JobState.LOGGED)
+        return self.job.state in RESTING

@@ -1,0 +1,174 @@
+"""The attempts of messages, put together from details, and the code that explains a message's state."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
+from shared.domain.jobs.feedback import HARD, SOFT, WordKind
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.outcomes import ERASED, Entry, Kind
+from shared.domain.jobs.states import MAX_ATTEMPTS, Cell
+from shared.domain.recipients.suppressions import CODES
+
+LOST: Final = "worker_lost"
+"""The code of an attempt whose worker was lost, so that nobody knows what came of it."""
+LEFT_OUT: Final = frozenset({*CODES.values(), ERASED})
+"""The codes of who was skipped before a claim."""
+_ERRORS: Final[Mapping[Cell, str | None]] = {
+    Cell.WITHDRAWN: "withdrawn",
+    Cell.EXPIRED: "expired",
+    **dict.fromkeys(
+        (Cell.DELIVERED, Cell.SENT, Cell.SENT_CLOSED, Cell.RELAYED, Cell.QUEUED, Cell.RETRY, Cell.CLAIMED), None
+    ),
+}
+"""States that are explained by themselves."""
+_OUTCOME: Final = {
+    Kind.ACCEPTED: "accepted",
+    Kind.RELAYED: "accepted",
+    Kind.REFUSED: "refused",
+    Kind.INVALID: "invalid",
+    Kind.NOT_SENT: "not_sent",
+    Kind.UNKNOWN: "unknown",
+    Kind.RISKED: "unknown",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try to deliver a message; `at_ms` in Unix milliseconds."""
+
+    n: int
+    credential_id: str
+    at_ms: int
+    outcome: str
+    code: str = ""
+    provider_message_id: str = ""
+    words: tuple[FeedbackEntry, ...] = ()
+
+
+def skipped_early(entry: Entry) -> bool:
+    """Tell whether an entry says why a recipient was skipped before a claim, and so is no attempt."""
+    return entry.kind is Kind.INVALID and entry.code in LEFT_OUT
+
+
+def attempts_of(
+    windows: Iterable[Detail], words: Iterable[FeedbackDetail], wanted: frozenset[int]
+) -> dict[int, dict[int, Attempt]]:
+    """Return index → attempt number → attempt. A later window's word about the same attempt replaces an earlier one.
+
+    Args:
+        windows: of a chunk, in the order of time.
+        words: what providers said later.
+        wanted: indices of recipients.
+    """
+    out: dict[int, dict[int, Attempt]] = {}
+    for w in windows:
+        for e in w.entries:
+            if e.index in wanted and not skipped_early(e):
+                out.setdefault(e.index, {})[e.attempt] = Attempt(
+                    e.attempt, w.credential, w.at, _OUTCOME[e.kind], e.code, e.id
+                )
+    said: dict[tuple[int, int], tuple[str, list[FeedbackEntry]]] = {}
+    for f in words:
+        for entry in f.entries:
+            if entry.index in wanted:
+                said.setdefault((entry.index, entry.attempt), (f.credential, []))[1].append(entry)
+    for (index, number), (credential, entries) in said.items():
+        ordered = tuple(sorted(set(entries), key=lambda e: (e.at, e.word)))
+        by_number = out.setdefault(index, {})
+        known = by_number.get(number)
+        if known is None:
+            at_ms = ordered[0].at * 1000
+            by_number[number] = Attempt(number, credential, at_ms, "unknown", "", _first_id(ordered), ordered)
+        else:
+            by_number[number] = _with_words(known, ordered)
+    return out
+
+
+def _with_words(known: Attempt, words: tuple[FeedbackEntry, ...]) -> Attempt:
+    """Return an attempt with what its provider said of it later, in order of time."""
+    absent = known.outcome == "unknown" and all(e.word == WordKind.ABSENT for e in words)
+    return replace(
+        known,
+        outcome="not_sent" if absent else known.outcome,
+        provider_message_id=known.provider_message_id or _first_id(words),
+        words=words,
+    )
+
+
+def _first_id(words: tuple[FeedbackEntry, ...]) -> str:
+    return next((e.id for e in words if e.id), "")
+
+
+def doubtful(attempt: Attempt) -> bool:
+    """Tell whether the attempt may have arrived, or yet arrive: no word says that it failed.
+
+    Its fate is not known, or it was accepted and only deferred for long, and its owner wanted it tried elsewhere then.
+
+    So is one that no detail names: its worker was lost, and so was the word of who took over, or the worker woke and
+    put a detail in its place that does not name those whom the provider asked to wait.
+    """
+    return attempt.outcome in ("unknown", "accepted") and not any(WordKind(w.word) in SOFT for w in attempt.words)
+
+
+def error_of(job: Job, ledger: Ledger, index: int, attempts: Sequence[Attempt], skip: str) -> str | None:
+    """Return the code that explains the state: the skip's, the provider's word's, the last attempt's, or why no more.
+
+    Args:
+        job: for its policy and route.
+        ledger: for the state and the limit of attempts.
+        index: the recipient.
+        attempts: those known.
+        skip: why it was skipped before a claim, or empty.
+    """
+    state, number = ledger.cell(index)
+    if state is Cell.SKIPPED:
+        return skip or _code_at_claim(attempts)
+    if state in _ERRORS:
+        return _ERRORS[state]
+    last = attempts[-1] if attempts and attempts[-1].n == number else None
+    if state in (Cell.UNKNOWN, Cell.UNKNOWN_CLOSED) and last is None:
+        return LOST
+    if state is Cell.DROPPED:
+        return _code_of_dropped(job, ledger, attempts, last)
+    return _last_code(attempts) or None
+
+
+def _code_at_claim(attempts: Sequence[Attempt]) -> str:
+    """Return why a claim skipped a message, as its window's detail says."""
+    return next((a.code for a in reversed(attempts) if a.outcome == "invalid" and a.code), "skipped")
+
+
+def _code_of_dropped(job: Job, ledger: Ledger, attempts: Sequence[Attempt], last: Attempt | None) -> str:
+    """Return why a message was given up."""
+    tried = {a.credential_id for a in attempts}
+    return _exhausted(job, ledger, last, tried) or _last_code(attempts) or "dropped"
+
+
+def _last_code(attempts: Sequence[Attempt]) -> str:
+    """Return the latest code of what a provider answered, or said later, of a message's attempts; empty if none is."""
+    for attempt in reversed(attempts):
+        for word in reversed(attempt.words):
+            if WordKind(word.word) in HARD | SOFT and not word.secondary:
+                return word.code or word.word
+        if attempt.code:
+            return attempt.code
+    return ""
+
+
+def _may_pass(word: FeedbackEntry) -> bool:
+    """Tell whether a word about our recipient is one that another attempt may change."""
+    return not word.secondary and WordKind(word.word) in SOFT | {WordKind.DEFERRED}
+
+
+def _exhausted(job: Job, ledger: Ledger, last: Attempt | None, tried: set[str]) -> str:
+    """Return what a message that was given up ran out of; empty if it was something else that ended it."""
+    if last is None:
+        return "" if tried else "providers_exhausted"  # never tried: no credential of its route took it
+    words = {w.word for w in last.words if _may_pass(w)}
+    if words:
+        return "providers_exhausted" if words & set(job.policy.retry_on) and tried >= set(job.route) else ""
+    spent = last.outcome == "not_sent" and last.n >= min(ledger.limit, MAX_ATTEMPTS)
+    return "attempts_exhausted" if spent else ""
