@@ -269,6 +269,17 @@ _GIVES: Final = {
 }
 
 
+def _given(result: Entry, limit: int, *, held: bool) -> Cell:
+    """Return the state that a result gives its cell. `held`: the writer holds the lease, and claimed this attempt."""
+    new = _GIVES[result.kind]
+    if new is not Cell.RETRY or (held and result.kind is not Kind.RISKED):
+        return new
+    if result.kind is not Kind.RISKED:
+        return Cell.DROPPED
+    # If no try is left that its doubt could be risked for, it stays a doubt: it did not surely fail.
+    return Cell.RETRY if held and result.attempt < limit else Cell.UNKNOWN
+
+
 def merge(
     ledger: Ledger,
     results: Sequence[Entry],
@@ -289,16 +300,12 @@ def merge(
         at_lane: the credential that was used.
         requeued: indices that the holder claimed, that were surely not sent and whose attempt is used again.
     """
-    cells = bytearray(ledger.cells)
+    cells, limit = bytearray(ledger.cells), min(ledger.limit, MAX_ATTEMPTS)
     accepted = failed = freed = 0
     for e in results:
         state, attempt = Cell(cells[e.index] & 15), cells[e.index] >> 4
         ours = state is Cell.CLAIMED and attempt == e.attempt
-        new = _GIVES[e.kind]
-        if e.kind is Kind.RISKED and not (ours and holder and attempt < min(ledger.limit, MAX_ATTEMPTS)):
-            new = Cell.UNKNOWN  # there is no try left that its doubt could be risked for, and it did not surely fail
-        elif new is Cell.RETRY and not (ours and holder):
-            new = Cell.DROPPED
+        new = _given(e, limit, held=ours and holder)
         new = new if ours else join(state, attempt, new, e.attempt)
         if new is not state:
             cells[e.index] = attempt << 4 | new

@@ -53,6 +53,14 @@ _FAILED_LATER: Final = SOFT | {WordKind.DEFERRED}
 """Words that can move a message on to another credential."""
 
 
+def _named(windows: Iterable[Detail]) -> dict[int, set[str]]:
+    """Return by recipient the credentials by which windows made attempts."""
+    named: dict[int, set[str]] = {}
+    for credential, index in ((w.credential, e.index) for w in windows for e in w.entries if e.attempt > 0):
+        named.setdefault(index, set()).add(credential)
+    return named
+
+
 def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDetail]) -> dict[int, Past]:
     """Return by recipient what a chunk's details tell of its attempts; who is left out was never tried.
 
@@ -61,11 +69,9 @@ def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDet
         windows: its window details.
         words: its feedback details.
     """
-    named: dict[int, set[str]] = {}
+    named = _named(windows)
     spent: dict[int, set[str]] = {}
     last: set[int] = set()
-    for credential, index in ((w.credential, e.index) for w in windows for e in w.entries if e.attempt > 0):
-        named.setdefault(index, set()).add(credential)
     about = [(f.credential, e) for f in words for e in f.entries if e.index < len(ledger.cells) and not e.secondary]
     for credential, entry in about:
         named.setdefault(entry.index, set()).add(credential)
@@ -164,8 +170,8 @@ def next_pass(ledger: Ledger, passing: Passing) -> Ledger:
     not tried this round gets those recipients; the others keep waiting (RETRY) for a later pass. When there is none
     the route starts again after a delay.
     """
-    waiting = ledger.having(Cell.RETRY, Cell.QUEUED) if passing.leave else ledger.having(Cell.RETRY)
-    if not waiting or (ledger.having(Cell.QUEUED) and not passing.leave):
+    waiting = _waiting(ledger, leave=passing.leave)
+    if not waiting:
         return ledger
     plan = _Plan(ledger, passing, waiting)
     if not plan.open:
@@ -175,10 +181,17 @@ def next_pass(ledger: Ledger, passing: Passing) -> Ledger:
     for place in plan.order(here + 1):
         if place == here and passing.leave:
             continue  # its breaker may not be written as open yet; to come back at once would be to come back for ever
-        fresh = [i for i in plan.open if plan.may(i, place, tried)]
+        fresh = plan.fresh(place, tried)
         if fresh and passing.usable(passing.route[place]):
             return replace(plan.result(passing.route[place], fresh), tried=tried, not_before=passing.now)
     return plan.new_round()
+
+
+def _waiting(ledger: Ledger, *, leave: bool) -> list[int]:
+    """Return who waits for the next pass; none while the lane has work, unless its work is to leave it."""
+    if leave:
+        return ledger.having(Cell.RETRY, Cell.QUEUED)
+    return [] if ledger.having(Cell.QUEUED) else ledger.having(Cell.RETRY)
 
 
 class _Plan:
@@ -217,9 +230,13 @@ class _Plan:
         n = len(self._passing.route)
         return [(start + k) % n for k in range(n)]
 
-    def may(self, index: int, place: int, tried: Sequence[int]) -> bool:
-        """Tell whether a recipient may go to a place now. What failed later ignores the round that others are in."""
-        return place in self.open[index] and (self._later[index] or place not in tried)
+    def fresh(self, place: int, tried: Sequence[int]) -> list[int]:
+        """Return who may go to a place now: all that it is open to, but for those who have tried it in this round.
+
+        What failed later ignores the round that others are in.
+        """
+        out = place in tried
+        return [i for i, places in self.open.items() if place in places and (self._later[i] or not out)]
 
     def new_round(self) -> Ledger:
         """Start the route again after a delay: at the first usable credential, or the first."""

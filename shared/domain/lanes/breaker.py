@@ -201,6 +201,15 @@ class Verdict(Enum):
     NOTHING = "nothing"
 
 
+_WORSE_THAN: Final = {
+    Verdict.NOTHING: frozenset({Verdict.FAILED, Verdict.SAID, Verdict.FATAL}),
+    Verdict.FAILED: frozenset({Verdict.SAID, Verdict.FATAL}),
+    Verdict.SAID: frozenset({Verdict.SAID, Verdict.FATAL}),
+    Verdict.FATAL: frozenset[Verdict](),
+}
+"""Which verdicts of further outcomes take the place of one."""
+
+
 def verdict(outcomes: Sequence[Outcome]) -> tuple[Verdict, str]:
     """Return what the outcomes of one call say, and the code of a failure.
 
@@ -211,11 +220,18 @@ def verdict(outcomes: Sequence[Outcome]) -> tuple[Verdict, str]:
     for o in outcomes:
         if isinstance(o, Accepted) or (isinstance(o, Rejected) and o.permanent):
             return Verdict.ALIVE, ""
-        if isinstance(o, Rejected) and o.about_message:
-            continue
-        if isinstance(o, Rejected) and o.provider_down:
-            if found is not Verdict.FATAL:
-                found, code = (Verdict.SAID if o.by_text else Verdict.FATAL), o.code
-        elif isinstance(o, Rejected | Unknown) and found is Verdict.NOTHING:
-            found, code = Verdict.FAILED, o.code if isinstance(o, Rejected) else o.reason
+        its, its_code = _failure(o)
+        if its in _WORSE_THAN[found]:
+            found, code = its, its_code
     return found, code
+
+
+def _failure(o: Outcome) -> tuple[Verdict, str]:
+    """Return what an outcome that is no success says of the provider, and its code."""
+    if isinstance(o, Unknown):
+        return Verdict.FAILED, o.reason
+    if not isinstance(o, Rejected) or o.about_message:
+        return Verdict.NOTHING, ""
+    if not o.provider_down:
+        return Verdict.FAILED, o.code
+    return (Verdict.SAID if o.by_text else Verdict.FATAL), o.code
