@@ -114,7 +114,8 @@ class DynamoJournal:
             found += wanted
             if len(found) == limit:
                 more = wanted[-1] is not items[-1] or after
-                return [_event(account, x) for x in found], _place(wanted[-1]) if more else ""
+                after = _place(wanted[-1]) if more else ""
+                break
             if not after:
                 break
         return [_event(account, x) for x in found], after

@@ -92,17 +92,10 @@ class Dynamo:
         for n in range(TRIES):
             try:
                 return operation(**kwargs)
-            except ClientError as e:
-                code = e.response["Error"]["Code"]
-                if code == "ConditionalCheckFailedException":
-                    raise ConditionFailed(e.response.get("Item"), e.response) from None  # type: ignore[arg-type]
-                if code == "TransactionCanceledException":
-                    reasons: Any = e.response.get("CancellationReasons", [])
-                    codes = [r.get("Code", "None") for r in reasons]
-                    if "ConditionalCheckFailed" in codes or not _conflict(codes):
-                        raise Cancelled(codes, [r.get("Item") for r in reasons]) from None
-                elif code not in _BUSY:
-                    raise
+            except ClientError as error:
+                failure = _failure(error)
+                if failure is not None:
+                    raise failure from None
             except (sdk.ConnectionError, sdk.HTTPClientError):
                 if n == TRIES - 1:
                     raise Retriable(f"{method}: no connection") from None
@@ -230,6 +223,20 @@ def answered_at(answer: Mapping[str, Any]) -> float | None:
         return parsedate_to_datetime(date).timestamp() if date else None
     except ValueError:
         return None
+
+
+def _failure(error: ClientError) -> Exception | None:
+    """Return what a call has failed with; None if it met others', or was refused for the moment: it may be repeated."""
+    code = error.response["Error"]["Code"]
+    if code == "ConditionalCheckFailedException":
+        return ConditionFailed(error.response.get("Item"), error.response)  # type: ignore[arg-type]
+    if code == "TransactionCanceledException":
+        reasons: Any = error.response.get("CancellationReasons", [])
+        codes = [r.get("Code", "None") for r in reasons]
+        if "ConditionalCheckFailed" in codes or not _conflict(codes):
+            return Cancelled(codes, [r.get("Item") for r in reasons])
+        return None
+    return None if code in _BUSY else error
 
 
 def _conflict(codes: Sequence[str]) -> bool:

@@ -214,6 +214,11 @@ def job_item(x: Job) -> Item:
         "mine_pk": s(indices.jobs_pk(x.account, x.kind, test=x.test)),
         "mine_sk": s(keys.aged(x.created_at, x.id)),
     }
+    return out | _optional_of_job(x)
+
+
+def _optional_of_job(x: Job) -> Item:
+    out: Item = {}
     for names, typed in _OPTIONAL_OF_JOB:
         out |= {name: typed(value) for name in names if (value := getattr(x, name))}
     if x.policy.deferred_after != DEFERRED_AFTER:

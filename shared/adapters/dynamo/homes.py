@@ -72,6 +72,16 @@ class Places:
         tables[self._records] = [*tables.get(self._records, []), *([] if self._moved else part), *more]
         return {name: {"Keys": of, "ConsistentRead": consistent} for name, of in tables.items() if of}
 
+    def _read(
+        self, wanted: Sequence[keys.Key], beside: Sequence[keys.Key], *, consistent: bool
+    ) -> Iterator[tuple[str, "Item"]]:
+        """Yield each item that exists, with the name of its table."""
+        for start in range(0, max(len(wanted), 1), READ):
+            part, more = wanted[start : start + READ], beside if start == 0 else ()
+            asked = self._asked(part, more, consistent=consistent)
+            for name, items in self._db.batch_read(asked).items():
+                yield from ((name, item) for item in items)
+
     def find(
         self, wanted: Sequence[keys.Key], beside: Sequence[keys.Key] = (), *, consistent: bool = True
     ) -> tuple[list["Item"], list["Item"]]:
@@ -88,17 +98,13 @@ class Places:
         old: list[Item] = []
         others: list[Item] = []
         away = {_name(k) for k in beside}
-        for start in range(0, max(len(wanted), 1), READ):
-            part, more = wanted[start : start + READ], beside if start == 0 else ()
-            asked = self._asked(part, more, consistent=consistent)
-            for name, items in self._db.batch_read(asked).items():
-                for item in items:
-                    if name == self._records and _name(item) in away:
-                        others.append(item)
-                    elif name == self.home:
-                        found[_name(item)] = item
-                    else:
-                        old.append(item)
+        for name, item in self._read(wanted, beside, consistent=consistent):
+            if name == self._records and _name(item) in away:
+                others.append(item)
+            elif name == self.home:
+                found[_name(item)] = item
+            else:
+                old.append(item)
         left = [x for x in old if _name(x) not in found]
         return [*found.values(), *(() if not left or self.moved() else left)], others
 

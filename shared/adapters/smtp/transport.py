@@ -312,23 +312,38 @@ def _envelope(session: Session, commands: list[Command], until: float) -> Reply 
         _Stale: a connection that was used before is lost, or about to be closed.
         Lost: a new connection is lost, or one is lost later.
     """
-    lines = [encode(line) for _, _, line in commands]
-    group = b"".join(lines)
-    together = "PIPELINING" in session.extensions and len(group) <= MAX_GROUP
+    together, writes = _writes(session, commands)
     refused: Reply | None = None
     for n, (step, recipient, line) in enumerate(commands):
-        first = n == 0 and session.used > 0
-        try:
-            if n == 0 or not together:
-                session.write(group if together else lines[n], until)
-            code, texts = session.reply(until)
-        except Lost:
-            if first:
-                raise _Stale from None
-            raise
-        if first and (code == _CLOSING or (line == RSET and code >= _FAILURE)):
-            raise _Stale
+        exchange = _first_exchange if n == 0 and session.used > 0 else _exchange
+        code, texts = exchange(session, writes[n], line, until)
         refused = refused or _refusal(step, code, texts, recipient)
         if refused and (not together or code == _CLOSING):
             return refused
     return refused
+
+
+def _writes(session: Session, commands: list[Command]) -> tuple[bool, list[bytes]]:
+    """Return whether all commands are written before the first reply is read, and what is written before each reply."""
+    lines = [encode(line) for _, _, line in commands]
+    group = b"".join(lines)
+    if "PIPELINING" in session.extensions and len(group) <= MAX_GROUP:
+        return True, [group] + [b""] * (len(lines) - 1)
+    return False, lines
+
+
+def _exchange(session: Session, data: bytes, _line: str, until: float) -> tuple[int, list[str]]:
+    if data:
+        session.write(data, until)
+    return session.reply(until)
+
+
+def _first_exchange(session: Session, data: bytes, line: str, until: float) -> tuple[int, list[str]]:
+    """Exchange the first command on a connection that was used before; _Stale if it is lost or about to be closed."""
+    try:
+        code, texts = _exchange(session, data, line, until)
+    except Lost:
+        raise _Stale from None
+    if code == _CLOSING or (line == RSET and code >= _FAILURE):
+        raise _Stale
+    return code, texts

@@ -265,11 +265,15 @@ class DynamoPacer:
         self._check_clock(answer)
         attributes: Item = answer["Attributes"]
         self._notes.learn(wish.credential, attributes)
+        self._note_stale(wish, attributes)
+        return attributes
+
+    def _note_stale(self, wish: _Wish, attributes: Item) -> None:
+        """Note a job's own slots that are long over: the next write removes them."""
         past = wish.now - round(STALE * _MICRO)
         old = next((x for x in attributes if x.startswith(_OWN) and number(attributes, x) < past), "")
         if old:
             self._stale[wish.credential] = old
-        return attributes
 
     # Clocks
 
@@ -290,16 +294,11 @@ class DynamoPacer:
 
         All slots that this worker may still use are over before the first that is given out again.
         """
-        pace, now = wish.pace, wish.asked
+        now = wish.asked
         # Whatever was written by hand and is no time is wrong, too: no reservation would ever agree with it.
         hold = round((rate_of(item["hold_until"]) or _NEVER) * 1000) if "hold_until" in item else 0
-        latest = max(now, min(hold, now + round(MAX_HOLD * _MICRO))) + round(pace.furthest * _MICRO)
-        known = pace.agrees(switches(item))  # at a slower rate than is known here they may be further ahead
-        bounds = {"tat": latest} if known else {}
-        if known and wish.own:
-            bounds[wish.own] = latest + round(pace.turn(LONGEST) * _MICRO)
-        ahead = {x: number(item, x) for x, most in bounds.items() if number(item, x) > most}
-        names, values = {}, {":new": n(now + round(pace.guard * _MICRO))}
+        ahead = _ahead(wish, item, hold)
+        names, values = {}, {":new": n(now + round(wish.pace.guard * _MICRO))}
         sets, removes, conditions = [], "", []
         for i, (name, seen) in enumerate(ahead.items()):
             names[f"#x{i}"], values[f":x{i}"] = name, n(seen)
@@ -330,3 +329,15 @@ class DynamoPacer:
     def _note(self, seconds: float) -> None:
         with self._lock:
             self._skew = max(self._skew, seconds)
+
+
+def _ahead(wish: _Wish, item: Item, hold: int) -> dict[str, int]:
+    """Return by attribute the slots that are further ahead than the rules allow. `hold`: Unix microseconds, or 0."""
+    pace, now = wish.pace, wish.asked
+    if not pace.agrees(switches(item)):
+        return {}  # at a slower rate than is known here they may be further ahead
+    latest = max(now, min(hold, now + round(MAX_HOLD * _MICRO))) + round(pace.furthest * _MICRO)
+    bounds = {"tat": latest}
+    if wish.own:
+        bounds[wish.own] = latest + round(pace.turn(LONGEST) * _MICRO)
+    return {x: number(item, x) for x, most in bounds.items() if number(item, x) > most}

@@ -28,6 +28,7 @@ from shared.domain.content import content as content_codec
 from shared.domain.content.content import Content
 from shared.domain.erasure import blank, uncopied, without
 from shared.domain.jobs import chunks as chunk_codec
+from shared.domain.jobs.chunks import Recipient
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.addresses import address_hash
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
@@ -212,10 +213,7 @@ class Eraser:
     def _chunk(self, item: Item) -> None:
         """Blank a chunk's rows of the person; last, so that whoever dies before finds them again."""
         for _ in range(TRIES):
-            left, found = chunk_codec.unpack(codec.binary(item, "recipients")), 0
-            for name in self._names:
-                left, n = without(left, name)
-                found += n
+            left, found = self._without(chunk_codec.unpack(codec.binary(item, "recipients")))
             if not found:
                 if "data" in item:
                     self._content(item)
@@ -252,6 +250,14 @@ class Eraser:
             return
         self.report.erased["records of notifiers blanked"] += found
         self.report.accounts.add(account)
+
+    def _without(self, recipients: Sequence[Recipient]) -> tuple[Sequence[Recipient], int]:
+        """Return recipients with the person's rows blanked, and how many they were."""
+        left, found = recipients, 0
+        for name in self._names:
+            left, n = without(left, name)
+            found += n
+        return left, found
 
     def _alone(self, job_id: str, item: Item) -> None:
         """Blank the content of a message that had no other recipient, and what its job shows: subject and name."""
@@ -336,25 +342,31 @@ class Eraser:
         A list that was not sent has no job, and its file is looked for by its name.
         """
         account, campaign = (codec.text(job, x) if job is not None else "" for x in ("account", "campaign"))
-        prefix = f"uploads/{account}/{campaign}/{job_id}" if campaign else "uploads/"
         if campaign or job is None:
-            names = versions.names(self._s3(), self._bucket, prefix, lambda name: _is_list(name, job_id))
-            for name in names:
-                _, account, campaign, _ = name.split("/", 3)
-            upload = self._db.get(self._table, keys.upload(campaign, job_id)) if names else None
-            if upload is not None and codec.text(upload, "phase") in UNREAD:
-                self.report.kept.append(f"The list {job_id} is being read and keeps its file: erase again afterwards.")
-            else:
-                self._remove(prefix, "files of lists deleted", lambda name: _is_list(name, job_id))
+            account = self._list(job_id, account, campaign)
         if account:
             self.report.accounts.add(account)
-        if not self._dry:  # an archive that is being made begins anew
-            self._db.call("delete_item", TableName=self._table, Key=keys.export(archive.export_id(job_id)))
-        for owner in (job_id, campaign) if job is not None else ():
-            if owner:
-                if not self._dry:
-                    self._db.call("delete_item", TableName=self._table, Key=keys.export(owner))
-                self._remove(f"exports/{account}/{owner}/", "exports deleted", lambda _name: True)
+        self._drop_export(archive.export_id(job_id))  # an archive that is being made begins anew
+        for owner in filter(None, (job_id, campaign) if job is not None else ()):
+            self._drop_export(owner)
+            self._remove(f"exports/{account}/{owner}/", "exports deleted", lambda _name: True)
+
+    def _list(self, job_id: str, account: str, campaign: str) -> str:
+        """Remove the files of a list; return its account, which the files' names give if there is no job."""
+        prefix = f"uploads/{account}/{campaign}/{job_id}" if campaign else "uploads/"
+        names = versions.names(self._s3(), self._bucket, prefix, lambda name: _is_list(name, job_id))
+        for name in names:
+            _, account, campaign, _ = name.split("/", 3)
+        upload = self._db.get(self._table, keys.upload(campaign, job_id)) if names else None
+        if upload is not None and codec.text(upload, "phase") in UNREAD:
+            self.report.kept.append(f"The list {job_id} is being read and keeps its file: erase again afterwards.")
+        else:
+            self._remove(prefix, "files of lists deleted", lambda name: _is_list(name, job_id))
+        return account
+
+    def _drop_export(self, name: str) -> None:
+        if not self._dry:
+            self._db.call("delete_item", TableName=self._table, Key=keys.export(name))
 
     def _remove(self, prefix: str, kind: str, wanted: Callable[[str], bool]) -> None:
         act = versions.names if self._dry else versions.erase

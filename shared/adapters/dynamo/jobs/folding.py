@@ -28,10 +28,8 @@ def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job:
     changes = [(x, *folded) for x in ledgers if (folded := rules.fold(x)) is not None]
     if not changes:
         return {}
-    delta = tuple(map(sum, zip(*(d for _, _, d in changes), strict=True)))
-    actions = [*(mark_folded(ops, old, new) for old, new, _ in changes), *_added(records, job, delta)]
     try:
-        db.call("transact_write_items", TransactItems=actions)
+        db.call("transact_write_items", TransactItems=_folds(records, ops, job, changes))
     except Cancelled as lost:
         moved = [i for i, code in enumerate(lost.codes) if code == "ConditionalCheckFailed"]
         if not moved:
@@ -40,6 +38,12 @@ def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job:
             return dict.fromkeys(x.chunk for x in ledgers)  # the job has gone
         return {changes[i][0].chunk: _ledger(lost.items[i]) for i in moved}
     return {}
+
+
+def _folds(records: str, ops: str, job: Job, changes: Sequence[tuple[Ledger, Ledger, Sequence[int]]]) -> list[Item]:
+    """Return the actions that fold ledgers. `changes`: each ledger as read and as folded, and its new figures."""
+    delta = tuple(map(sum, zip(*(d for _, _, d in changes), strict=True)))
+    return [*(mark_folded(ops, old, new) for old, new, _ in changes), *_added(records, job, delta)]
 
 
 def _added(records: str, job: Job, delta: Sequence[int]) -> list[Item]:

@@ -3,6 +3,8 @@
 Each function returns the parameters of a call, or of an action in a transaction.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from shared.adapters.dynamo import codec, indices, keys
@@ -45,45 +47,87 @@ def make(
         by: the actor who resumes the job; empty for none.
     """
     sources, target = TRANSITIONS[change]
-    values: Item = {":one": n(1), ":to": s(target.value)}
-    sets = ["#state = :to", "version = version + :one"]
-    removes: list[str] = []
-    condition = f"#state IN ({', '.join(f':f{i}' for i in range(len(sources)))})"
-    values |= {f":f{i}": s(state.value) for i, state in enumerate(sorted(sources))}
+    made = _Transition(
+        condition=f"#state IN ({', '.join(f':f{i}' for i in range(len(sources)))})",
+        values={
+            ":one": n(1),
+            ":to": s(target.value),
+            **{f":f{i}": s(state.value) for i, state in enumerate(sorted(sources))},
+        },
+    )
     if strict:
-        condition += " AND version = :version"
-        values[":version"] = n(job.version)
-    if change is Change.PLAN:
-        condition += " AND (attribute_not_exists(not_before) OR not_before <= :now)"
-        values[":now"] = n(now)
-        sets.append("planned_at = :now")
-        removes += ["stopped", "freed"]
-    elif change is Change.LOG:
-        sets += ["finished_at = :now", *(["freed = :one"] if job.exclusive else [])]
-        values[":now"] = n(now)
+        made.require("version = :version", {":version": n(job.version)})
+    match change:
+        case Change.PLAN:
+            made.plan(now)
+        case Change.LOG:
+            made.log(job, now, archive)
+        case Change.STOP:
+            made.stop(now, reason)
+        case Change.RESUME:
+            made.resume(job, by)
+    if change in (Change.PLAN, Change.STOP, Change.RESUME, Change.REOPEN, Change.GIVE_WAY):
+        made.index(job, running=target is not JobState.READY)
+    return {**_update(table, job, made.expression, made.condition, made.values), **RETURNING}
+
+
+@dataclass(slots=True)
+class _Transition:
+    """The parts of a transition's update, as they are put together."""
+
+    condition: str
+    values: Item
+    sets: list[str] = field(default_factory=lambda: ["#state = :to", "version = version + :one"])
+    removes: list[str] = field(default_factory=list)
+
+    @property
+    def expression(self) -> str:
+        return "SET " + ", ".join(self.sets) + (" REMOVE " + ", ".join(self.removes) if self.removes else "")
+
+    def require(self, condition: str, values: Item | None = None) -> None:
+        self.condition += " AND " + condition
+        self.values |= values or {}
+
+    def assign(self, assignments: Sequence[str], values: Item) -> None:
+        self.sets += assignments
+        self.values |= values
+
+    def plan(self, now: int) -> None:
+        """Start a job that is due; one that starts again is stopped no more."""
+        self.require("(attribute_not_exists(not_before) OR not_before <= :now)")
+        self.assign(["planned_at = :now"], {":now": n(now)})
+        self.removes += ["stopped", "freed"]
+
+    def log(self, job: Job, now: int, archive: int | None) -> None:
+        """End a job, and put it into the index `open` if it is to be looked at later."""
+        self.assign(["finished_at = :now", *(["freed = :one"] if job.exclusive else [])], {":now": n(now)})
         placed = place(job, job.counts["unknown"], now, archive)
         if placed:
-            sets += PLACED
-            values |= placed
+            self.assign(PLACED, placed)
         else:
-            removes += ["open_pk", "open_sk"]
-    elif change is Change.STOP:
+            self.removes += ["open_pk", "open_sk"]
+
+    def stop(self, now: int, reason: str) -> None:
+        """Stop a job, with the reason; the bounce guard only where it was not switched off."""
         if reason == StopReason.BOUNCE_GUARD:
-            condition += " AND attribute_not_exists(guard_off)"
-        sets += ["stopped = :true", "stopped_at = :now", "stop_reason = :reason"]
-        values |= {":true": {"BOOL": True}, ":now": n(now), ":reason": s(reason)}
-    elif change is Change.RESUME:
-        condition += " AND " + same_retry(job, values)
-        removes.append("retry")
+            self.require("attribute_not_exists(guard_off)")
+        values: Item = {":true": {"BOOL": True}, ":now": n(now), ":reason": s(reason)}
+        self.assign(["stopped = :true", "stopped_at = :now", "stop_reason = :reason"], values)
+
+    def resume(self, job: Job, by: str) -> None:
+        """Let a job begin again, with the actor, if its retry is the one that was read."""
+        self.require(same_retry(job, self.values))
+        self.removes.append("retry")
         if by:
-            sets.append("resumed_by = :by")
-            values[":by"] = s(by)
-    if change in (Change.PLAN, Change.STOP, Change.RESUME, Change.REOPEN, Change.GIVE_WAY):
-        sets += ["open_pk = :open_pk", "open_sk = :open_sk"]
-        values[":open_pk"] = s(codec.open_slot(job, running=target is not JobState.READY))
-        values[":open_sk"] = s(keys.aged(job.created_at, job.id))
-    expression = "SET " + ", ".join(sets) + (" REMOVE " + ", ".join(removes) if removes else "")
-    return {**_update(table, job, expression, condition, values), **RETURNING}
+            self.assign(["resumed_by = :by"], {":by": s(by)})
+
+    def index(self, job: Job, *, running: bool) -> None:
+        """Put a job into the index `open`."""
+        values = {
+            ":open_pk": s(codec.open_slot(job, running=running)),
+            ":open_sk": s(keys.aged(job.created_at, job.id)),
+        }
+        self.assign(PLACED, values)
 
 
 def record_retry(
