@@ -67,9 +67,9 @@ def search(
             if page is None:
                 return Unknown("malformed_answer")
             items, following = page
-            for item in items:
-                if _variables(item).get(REF_ARG) == ref:
-                    return Accepted(_message_id(item))
+            found = _of_attempt(items, ref)
+            if found is not None:
+                return Accepted(_message_id(found))
             if not items or not following or following == token:
                 break
             token = following
@@ -101,6 +101,11 @@ def _read(body: bytes) -> tuple[list[Mapping[str, Any]], str] | None:
     paging = answer.get("pagination")
     following = paging.get("next") if isinstance(paging, dict) else None
     return items, following if isinstance(following, str) else ""
+
+
+def _of_attempt(items: Iterable[Mapping[str, Any]], ref: str) -> Mapping[str, Any] | None:
+    """Return the item about an attempt; None if there is none."""
+    return next((item for item in items if _variables(item).get(REF_ARG) == ref), None)
 
 
 def _variables(item: Mapping[str, Any]) -> Mapping[str, Any]:

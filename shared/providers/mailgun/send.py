@@ -209,8 +209,7 @@ class Mailgun:
         if status == _ACCEPTED:
             return [_accepted(answer, response.body)] * n
         own = isinstance(answer.get("message"), str)
-        said = answer["message"] if own else ""
-        said = own_words(said or response.body[:1000].decode("utf-8", "replace"), content, targets)
+        said = own_words(_said(answer, response.body), content, targets)
         refusal = UNAVAILABLE if status == _UNAVAILABLE and own else REFUSALS.get(status)
         if status in SPECIAL:
             refusal = _special(status, said, refusal)
@@ -313,6 +312,12 @@ def _escaped(text: str) -> str:
 
 
 # The answer
+
+
+def _said(answer: Mapping[str, Any], body: bytes) -> str:
+    """Return the text of an answer: Mailgun's message, or the body's beginning if it has none."""
+    text = answer.get("message")
+    return text if text and isinstance(text, str) else body[:1000].decode("utf-8", "replace")
 
 
 def _special(status: int, said: str, refusal: ErrorRule | None) -> ErrorRule | None:

@@ -112,11 +112,10 @@ def _pair(text: str) -> bool:
 def _word(event: Mapping[str, Any], posted: int) -> Word | None:
     """Normalise one event; None if it is not ours or changes nothing."""
     metadata = event.get("Metadata")
-    ref = metadata.get(REF_ARG) if isinstance(metadata, dict) else None
-    if not isinstance(metadata, dict) or not isinstance(ref, str) or Ref.parse(ref) is None:
+    if not isinstance(metadata, dict):
         return None
-    kind = _kind(event)
-    if kind is None:
+    ref, kind = metadata.get(REF_ARG), _kind(event)
+    if not isinstance(ref, str) or Ref.parse(ref) is None or kind is None:
         return None
     at = next((moment for name in TIMES if (moment := iso_seconds(event.get(name)))), posted)
     code = clean(event.get("Type"), MAX_ID)

@@ -185,8 +185,7 @@ class Resend:
             return Unknown(error.name or "http_500")
         if status == _THROTTLED and error.name not in REFUSALS:
             return Throttled(self._wait(response.headers))
-        named = REFUSALS.get(error.name) if 400 <= status < 500 else None  # noqa: PLR2004 - the table is of 4xx
-        refusal = named or STATUSES.get(status)
+        refusal = _refusal(status, error.name)
         if refusal is None:
             return fault(status)
         if error.name != "validation_error":
@@ -257,6 +256,12 @@ def _accepted(body: bytes) -> Outcome:
     answer = own_answer(body)
     message = clean(answer.get("id"), MAX_ID)
     return Accepted(message) if message else Unknown("malformed_answer")
+
+
+def _refusal(status: int, name: str) -> ErrorRule | None:
+    """Return what the name of an error means, else its status; None if neither says."""
+    named = REFUSALS.get(name) if 400 <= status < 500 else None  # noqa: PLR2004 - the table is of 4xx
+    return named or STATUSES.get(status)
 
 
 def _error(body: bytes) -> _Error:

@@ -153,6 +153,19 @@ def _bounce(how: object, code: str) -> WordKind:
     return WordKind.FAILED_TEMPORARILY if how == "expired" or code.startswith("4") else WordKind.BLOCKED
 
 
+def _moment(event: Mapping[str, Any], sent_at: int) -> int:
+    """Return an event's time, else that of the post; in Unix seconds."""
+    at = event.get("timestamp")
+    return int(at) if isinstance(at, int) and 0 < at <= MAX_AT else sent_at
+
+
+def _drop(reason: str, code: str) -> tuple[WordKind, str]:
+    """Return what SendGrid means by a message that it did not send, and its code."""
+    if reason == LEFT:
+        return DROPS.get(reason, WordKind.DROPPED), UNSUBSCRIBED
+    return DROPS.get(reason, WordKind.DROPPED), code or reason.replace(" ", "_")[:MAX_ID]
+
+
 def _word(event: Mapping[str, Any], sent_at: int) -> Word | None:
     """Normalise one event; None if it is not ours or changes nothing."""
     ref = event.get(REF_ARG)
@@ -162,16 +175,12 @@ def _word(event: Mapping[str, Any], sent_at: int) -> Word | None:
     kind = EVENTS.get(name)
     if kind is None or Ref.parse(ref) is None:
         return None
-    at = event.get("timestamp")
-    if not isinstance(at, int) or not 0 < at <= MAX_AT:
-        at = sent_at
     detail = clean(event.get("reason") or event.get("response"), MAX_TEXT)
     code = clean(event.get("status"), MAX_ID)
     if kind is WordKind.DROPPED:
-        kind = DROPS.get(detail.lower(), kind)
-        code = UNSUBSCRIBED if detail.lower() == LEFT else code or detail.lower().replace(" ", "_")[:MAX_ID]
+        kind, code = _drop(detail.lower(), code)
     elif kind is WordKind.BOUNCED:
         kind = _bounce(event.get("type", "bounce"), code)
     message = clean(event.get("sg_message_id"), MAX_ID).partition(".")[0]
     secondary = TO_ARG in event and event[TO_ARG] != digest(ref, str(event.get("email", "")))
-    return Word(ref, kind.value, int(at), message, code, redacted(detail), secondary)
+    return Word(ref, kind.value, _moment(event, sent_at), message, code, redacted(detail), secondary)

@@ -117,9 +117,9 @@ def _people(part: Mapping[str, Any], listed: str) -> list[object]:
     return recipients[:MAX_RECIPIENTS] if isinstance(recipients, list) and recipients else [None]
 
 
-def _unsubscribed(name: str, part: Mapping[str, Any]) -> str:
-    """Return the code of a bounce that says that the recipient has left SES's list; empty for others."""
-    return UNSUBSCRIBED if name == "Bounce" and _left(part) else ""
+def _moment(part: Mapping[str, Any], mail: Mapping[str, Any]) -> int:
+    """Return the time of an event, else that of its message; 0 if it has neither."""
+    return seconds(part.get("timestamp")) or seconds(mail.get("timestamp"))
 
 
 def _words(event: Mapping[str, Any], published: int) -> list[Word]:
@@ -136,7 +136,7 @@ def _words(event: Mapping[str, Any], published: int) -> list[Word]:
     kind = _kind(EVENTS[name], part)
     if kind is None:
         return []
-    at = seconds(part.get("timestamp")) or seconds(mail.get("timestamp")) or published
+    at = _moment(part, mail) or published
     message = clean(mail.get("messageId"), MAX_ID)
     people = _people(part, listed)
     ours = _tag(event, TO_ARG)
@@ -146,7 +146,7 @@ def _words(event: Mapping[str, Any], published: int) -> list[Word]:
         secondary = bool(ours and address) and ours != digest(ref, address)
         status = clean(said.get("status"), MAX_ID)
         found = _bounce(part, status) if kind is WordKind.BOUNCED else kind
-        code = _unsubscribed(name, part) or status or _code(name, part)
+        code = _code(name, part, status)
         detail = redacted(clean(_detail(part, said), MAX_TEXT))
         words.append(Word(ref, found.value, at, message, code, detail, secondary))
     return words
@@ -200,8 +200,18 @@ def _detail(part: Mapping[str, Any], said: Mapping[str, Any]) -> str:
     return text(part, "complaintFeedbackType")
 
 
-def _code(name: str, part: Mapping[str, Any]) -> str:
-    """Return a code for an event without one: its type and subtype, where it has them."""
+def _code(name: str, part: Mapping[str, Any], status: str) -> str:
+    """Return an event's code: the one of its report, else its type and subtype, where it has them.
+
+    Args:
+        name: of the event.
+        part: what it says.
+        status: the code of the receiver's report, or empty.
+    """
+    if name == "Bounce" and _left(part):
+        return UNSUBSCRIBED
+    if status:
+        return status
     if name == "Rendering Failure":
         return "rendering_failure"
     names = ("bounceType", "bounceSubType", "complaintSubType", "delayType")

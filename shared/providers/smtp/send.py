@@ -159,12 +159,8 @@ class SmtpRelay:
             return mail
         try:
             reply = self._smtp.submit(relay, mail, deadline=deadline)
-        except NoTime:
-            return NotStarted()
-        except Unfit as error:
-            return UNFIT.get(str(error), ErrorRule("not_sent")).rejected()
         except NotSent as error:
-            return Rejected(str(error) or "not_sent", permanent=False, provider_down=str(error) in MISFITS)
+            return _not_sent(error)
         except AnswerLost as error:
             return Unknown(str(error) or "answer_lost")
         if reply.code < _SUCCESS:
@@ -186,6 +182,17 @@ class SmtpRelay:
         written = "".join([sender, to, *(box.address for box in others)])
         utf8 = not (written.isascii() and (content.reply_to is None or content.reply_to.address.isascii()))
         return Mail(sender, (to, *(box.address for box in others)), (head, shared), utf8)
+
+
+def _not_sent(error: NotSent) -> Outcome:
+    """Judge a transaction that surely was not made."""
+    match error:
+        case NoTime():
+            return NotStarted()
+        case Unfit():
+            return UNFIT.get(str(error), ErrorRule("not_sent")).rejected()
+        case _:
+            return Rejected(str(error) or "not_sent", permanent=False, provider_down=str(error) in MISFITS)
 
 
 def _relay(base_url: str, secret: Mapping[str, str]) -> Relay | str:

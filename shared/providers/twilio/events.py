@@ -123,6 +123,10 @@ class TwilioWebhooks:
             from shared.providers.twilio.inbound import wishes  # noqa: PLC0415 - most posts are about our own texts
 
             return wishes(fields, at)
+        return self._text(ref, fields, at)
+
+    def _text(self, ref: str, fields: Mapping[str, str], at: int) -> Reading:
+        """Read a post about a text that was sent."""
         sid, status = fields.get("MessageSid", ""), fields.get("MessageStatus", "")
         if not sid or not status:
             raise BadEvents("no_status")

@@ -88,13 +88,17 @@ def unpack(text: str) -> Script | None:
     return _script(raw) if reader.eof and isinstance(raw, dict) else None
 
 
+def _are_pairs(found: object) -> bool:
+    """Check whether something is a list of lists of two texts."""
+    return isinstance(found, list) and all(
+        isinstance(pair, list) and [isinstance(x, str) for x in pair] == [True, True] for pair in found
+    )
+
+
 def _script(raw: dict[str, Any]) -> Script | None:
     texts = {name: raw.get(name, "") for name in ("say", "home", "ref", "language", "voice", "audio_url")}
     again, keys = raw.get("again", 0), raw.get("keys", [])
-    pairs = isinstance(keys, list) and all(
-        isinstance(pair, list) and [isinstance(x, str) for x in pair] == [True, True] for pair in keys
-    )
-    if not pairs or type(again) is not int or not all(isinstance(x, str) for x in texts.values()):
+    if not _are_pairs(keys) or type(again) is not int or not all(isinstance(x, str) for x in texts.values()):
         return None
     return Script(**texts, keys=tuple((key, meaning) for key, meaning in keys), again=again)
 
