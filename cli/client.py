@@ -110,31 +110,9 @@ class ApiClient:
         return self._call("POST", path, body, headers, again=bool(key) if again is None else again)
 
     def _call(self, method: str, path: str, body: bytes, headers: Mapping[str, str], *, again: bool) -> dict[str, Any]:
-        url = self._target.url
         answer: urllib3.BaseHTTPResponse | None = None
         for n in range(TRIES):
-            lost = True
-            try:
-                answer = self._pool.request(
-                    method,
-                    url + path,
-                    body=body if method != "GET" else None,
-                    headers={**self._headers, **headers},
-                    timeout=TIMEOUT,
-                    retries=False,
-                    redirect=False,
-                )
-                self._met = True
-            except (LocationValueError, UnicodeError):
-                raise Misused("POSTHASTE_URL must look like https://api.example.com") from None
-            except SSLError:
-                raise Unreachable(f"no secure connection to {url}: check its certificate and the system's") from None
-            except HTTPError as error:
-                answer = None
-                lost = not isinstance(error, NewConnectionError | ConnectTimeoutError)
-                if not lost and not self._met:
-                    raise self._unreachable() from None
-                self._met = True
+            answer, lost = self._request(method, path, body, headers)
             pause = self._pause(answer, n, repeatable=again or not lost) if n < TRIES - 1 else None
             if pause is None:
                 break
@@ -143,22 +121,57 @@ class ApiClient:
             raise self._lost(method)
         return self._read(answer)
 
+    def _request(
+        self, method: str, path: str, body: bytes, headers: Mapping[str, str]
+    ) -> tuple[urllib3.BaseHTTPResponse | None, bool]:
+        """Make a request once; return the answer, and whether the server may have taken it.
+
+        Raises:
+            Misused: the address is none.
+            Unreachable: the server was never reached by this client, or its certificate is refused.
+        """
+        url = self._target.url
+        answer = None
+        try:
+            answer = self._pool.request(
+                method,
+                url + path,
+                body=body if method != "GET" else None,
+                headers={**self._headers, **headers},
+                timeout=TIMEOUT,
+                retries=False,
+                redirect=False,
+            )
+            lost = True
+        except (LocationValueError, UnicodeError):
+            raise Misused("POSTHASTE_URL must look like https://api.example.com") from None
+        except SSLError:
+            raise Unreachable(f"no secure connection to {url}: check its certificate and the system's") from None
+        except HTTPError as error:
+            lost = not isinstance(error, NewConnectionError | ConnectTimeoutError)
+            if not lost and not self._met:
+                raise self._unreachable() from None
+        self._met = True
+        return answer, lost
+
     def _pause(self, answer: urllib3.BaseHTTPResponse | None, n: int, *, repeatable: bool) -> float | None:
         """Return the seconds until the next try, None if there is to be none."""
         plain = PAUSES[n]
         if answer is None:
-            if repeatable:
-                self._tell(f"connection lost; trying again in {plain:g} s")
-            return plain if repeatable else None
-        if answer.status == 429 or (answer.status >= 500 and repeatable):  # noqa: PLR2004 - HTTP's own numbers
-            wait = retry_after(answer, self._clock.now())
-            if wait is not None and wait > LONGEST_WAIT:
+            if not repeatable:
                 return None
-            pause = plain if wait is None else wait
-            why = "too many requests" if answer.status == 429 else f"the server answered {answer.status}"  # noqa: PLR2004
-            self._tell(f"{why}; trying again in {pause:g} s")
-            return pause
-        return None
+            self._tell(f"connection lost; trying again in {plain:g} s")
+            return plain
+        busy = answer.status == 429  # noqa: PLR2004 - HTTP's own numbers
+        if not busy and not (answer.status >= 500 and repeatable):  # noqa: PLR2004
+            return None
+        wait = retry_after(answer, self._clock.now())
+        if wait is not None and wait > LONGEST_WAIT:
+            return None
+        pause = plain if wait is None else wait
+        why = "too many requests" if busy else f"the server answered {answer.status}"
+        self._tell(f"{why}; trying again in {pause:g} s")
+        return pause
 
     def _read(self, answer: urllib3.BaseHTTPResponse) -> dict[str, Any]:
         try:
@@ -176,9 +189,8 @@ class ApiClient:
 
         Its text has a line for the problem, one for each invalid field, one for the remedy, and one for the code.
         """
-        what = problem.get("detail") or problem.get("title") or problem.get("message") or f"HTTP {answer.status}"
         code = str(problem.get("code") or "")
-        lines = [str(what), *_fields(problem.get("errors"))]
+        lines = [_title(problem, answer.status), *_fields(problem.get("errors"))]
         wait = retry_after(answer, self._clock.now())
 
         def text(advice: str) -> str:
@@ -213,6 +225,11 @@ class ApiClient:
     def _lost(self, method: str) -> Unreachable:
         done = "" if method == "GET" else "; the call may or may not have taken effect"
         return Unreachable(f"the connection to {self._target.url} was lost{done}: try again later")
+
+
+def _title(problem: Mapping[str, Any], status: int) -> str:
+    """Return what a problem says first, or its status."""
+    return str(problem.get("detail") or problem.get("title") or problem.get("message") or f"HTTP {status}")
 
 
 def _fields(faults: object) -> list[str]:

@@ -331,8 +331,7 @@ def deployment(stage: str, *, aws: bool) -> OperatedDeployment:
         aws: pass a local cloud by.
     """
     local = None if aws else local_cloud()
-    its = local.values.get(AWS_ENDPOINT) if local is not None else None
-    if local is not None and its and os.environ.get(AWS_ENDPOINT) in (None, "", its):
+    if local is not None and local.keeps(AWS_ENDPOINT):
         return _local(stage or local.values.get(ENV_STAGE, "") or DEFAULT_STAGE, local)
     if aws and os.environ.get(AWS_ENDPOINT):
         raise Misused(f"--aws, but {AWS_ENDPOINT} is set: unset it")

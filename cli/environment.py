@@ -7,7 +7,7 @@ may be anybody's who has put a folder here, so it names addresses of this machin
 
 import ipaddress
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -29,6 +29,11 @@ class LocalCloud:
 
     file: Path
     values: Mapping[str, str]
+
+    def keeps(self, name: str) -> bool:
+        """Check whether it has a setting for which the environment has no other value."""
+        its = self.values.get(name)
+        return bool(its) and os.environ.get(name) in (None, "", its)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +67,16 @@ def local_cloud(environ: Mapping[str, str] | None = None, folder: Path | None = 
     named = environ.get(ENV_LOCAL)
     candidates = [start / named / "env"] if named else [f / ".local" / "env" for f in (start, *start.parents)]
     found = next((x for x in map(_settings_in, candidates) if x is not None), None)
-    if found is None:
-        return None
-    for name, value in found.values.items():
-        if ("_URL" in name or "://" in value) and not _is_here(value):
-            raise Misused(f"{found.file}: {name} is not on this machine: no local cloud wrote this file. Remove it")
+    if found is not None:
+        _check_is_here(found)
     return found
+
+
+def _check_is_here(cloud: LocalCloud) -> None:
+    """Refuse a file that names another machine's address."""
+    for name, value in cloud.values.items():
+        if ("_URL" in name or "://" in value) and not _is_here(value):
+            raise Misused(f"{cloud.file}: {name} is not on this machine: no local cloud wrote this file. Remove it")
 
 
 def api_target(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> Destination:
@@ -103,9 +112,7 @@ def notifier_login(
     """
     environ = {**(os.environ if environ is None else environ), **(given or {})}
     names = (URL, NOTIFIER, NOTIFIER_PASSWORD)
-    found = [environ.get(name, "") for name in names]
-    if not any(found) and (local := local_cloud(environ, folder)):
-        found = [local.values.get(name, "") for name in names]
+    found = _values(names, environ, folder)
     missing = [name for name, value in zip(names, found, strict=True) if not value]
     if missing:
         raise Misused(f"set {URL}, {NOTIFIER} and {NOTIFIER_PASSWORD}: {' and '.join(missing)} missing")
@@ -114,6 +121,14 @@ def notifier_login(
         raise Misused(f"{NOTIFIER} or {NOTIFIER_PASSWORD} holds characters that neither has")
     _check(url.rstrip("/"), "password")
     return HubLogin(url.rstrip("/"), user, password)
+
+
+def _values(names: Sequence[str], environ: Mapping[str, str], folder: Path | None) -> list[str]:
+    """Return settings of the environment; if it has none of them, those of the local cloud."""
+    found = [environ.get(name, "") for name in names]
+    if not any(found) and (local := local_cloud(environ, folder)):
+        return [local.values.get(name, "") for name in names]
+    return found
 
 
 def _is_plain(text: str) -> bool:

@@ -115,6 +115,16 @@ def switches(
     return found or [Finding("switches", Level.OK, "nothing is paused or slowed")]
 
 
+def _unheard(subscriptions: Sequence[Mapping[str, Any]]) -> Finding:
+    """Return what is wrong with a topic's subscriptions, none of which is confirmed."""
+    if not subscriptions:
+        do = "set alarm_email in cdk.json and deploy, or subscribe to the topic"
+        return Finding("alarms", Level.ERROR, "the alarm topic has no subscriber: alarms reach no one", do)
+    says = "the subscription is not confirmed, or its owner ended it: alarms reach no one"
+    do = "let its owner follow the link in the mail of AWS Notifications, or subscribe again"
+    return Finding("alarms", Level.ERROR, says, do)
+
+
 def alarms(
     alarms: Sequence[Mapping[str, Any]], topic: str, subscriptions: Sequence[Mapping[str, Any]]
 ) -> list[Finding]:
@@ -135,13 +145,8 @@ def alarms(
             Finding("alarms", Level.ERROR, says, "aws cloudwatch enable-alarm-actions, or .venv/bin/npx cdk deploy")
         )
     told = sum(map(confirmed, subscriptions))
-    if not subscriptions:
-        do = "set alarm_email in cdk.json and deploy, or subscribe to the topic"
-        found.append(Finding("alarms", Level.ERROR, "the alarm topic has no subscriber: alarms reach no one", do))
-    elif not told:
-        says = "the subscription is not confirmed, or its owner ended it: alarms reach no one"
-        do = "let its owner follow the link in the mail of AWS Notifications, or subscribe again"
-        found.append(Finding("alarms", Level.ERROR, says, do))
+    if not told:
+        found.append(_unheard(subscriptions))
     found += [
         Finding("alarms", Level.WARNING, f"{x['AlarmName']} fires: {x.get('StateReason', '')}", "docs/operations.md")
         for x in alarms

@@ -149,7 +149,7 @@ def _patient(
 ) -> tuple[OperatedDeployment, Callable[[], Patient]]:
     """Return the deployment, and what finds out its settings; a local cloud's are those that it was deployed with."""
     found = deployment(stage, aws=aws)
-    path = file or next((p for f in (Path.cwd(), *Path.cwd().parents) if (p := f / "cdk.json").is_file()), None)
+    path = file or _nearest()
     declared = None if path is None or (found.local and file is None) else _declared(path)
     if declared is not None and not stage and file is None:
         found = deployment(declared[0].stage, aws=aws)
@@ -167,6 +167,11 @@ def _patient(
         return Patient(found, Settings.loads(variables[ENV_SETTINGS]), reserved=True, from_file=False, clock=clock)
 
     return found, patient
+
+
+def _nearest() -> Path | None:
+    """Return the cdk.json of the current folder, or of the nearest folder above that has one."""
+    return next((p for f in (Path.cwd(), *Path.cwd().parents) if (p := f / "cdk.json").is_file()), None)
 
 
 def _declared(path: Path) -> tuple[Settings, bool]:

@@ -98,13 +98,7 @@ def logs(
     json: Json = False,
 ) -> None:
     """Show what the functions logged, oldest first: time, function, level, message, fields. --json: a line each."""
-    terms = [x for x in (job, request, match) if x]
-    if any('"' in x for x in (*terms, *(service or ()))):
-        raise Misused("a text to search for must not contain quotation marks")
-    level = level.upper()
-    if level and level not in LEVELS:
-        raise Misused(f"--level takes {', '.join(LEVELS)}")
-    wanted = LogFilter(terms, service or (), level, [_test(x) for x in where or ()])
+    wanted = _wanted((job, request, match), service or (), level.upper(), where or ())
     clock = surroundings(ctx).clock
     show = emit if json else _show
     found = deployment(stage, aws=aws)
@@ -118,10 +112,30 @@ def logs(
             tell(f"{len(lines) - limit:,} older lines are not shown: --limit shows more")
         if not lines and not follow:
             tell(f"no such lines within {since}")
-        while follow:
-            clock.sleep(POLL)
-            for line in sorted(reader.read(_from(reader, begin, clock)), key=lambda line: line["@at"]):
-                show(line)
+        if follow:
+            _follow(reader, begin, clock, show)
+
+
+def _wanted(terms: Sequence[str], services: Sequence[str], level: str, tests: Sequence[str]) -> LogFilter:
+    """Return the filter that options describe.
+
+    Raises:
+        Misused: they describe none.
+    """
+    named = [x for x in terms if x]
+    if any('"' in x for x in (*named, *services)):
+        raise Misused("a text to search for must not contain quotation marks")
+    if level and level not in LEVELS:
+        raise Misused(f"--level takes {', '.join(LEVELS)}")
+    return LogFilter(named, services, level, [_test(x) for x in tests])
+
+
+def _follow(reader: "_Reader", begin: int, clock: Clock, show: Callable[[Line], None]) -> None:
+    """Show new lines until the command is interrupted."""
+    while True:
+        clock.sleep(POLL)
+        for line in sorted(reader.read(_from(reader, begin, clock)), key=lambda line: line["@at"]):
+            show(line)
 
 
 def _from(reader: "_Reader", begin: int, clock: Clock) -> int:

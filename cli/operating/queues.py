@@ -96,17 +96,25 @@ def redrive(
         reader = Reader.of(found)
         counts = _counts(found.client("sqs"), place.dead)
         count, held = counts["waiting"], counts["in_flight"]
-        letters = _look(found, place, show) if dry_run or not (json and count) else []
-        if not json or dry_run:
-            known = [_row(place, reader, x, e) for x, e in _errors(found, place, letters)]
-            _show(known, max(count, len(letters)), held, json=json)
+        if dry_run or not json:
+            letters = _look(found, place, show)
+            _show(_rows(found, place, reader, letters), max(count, len(letters)), held, json=json)
+            empty = not (count or letters)
+        else:
+            empty = not (count or _look(found, place, show))
         if dry_run:
             return
-        if not (count or letters):
+        if empty:
             raise _nothing(place, held=held, json=json)
-        if around.terminal and not (yes or json) and not typer.confirm(f"Redrive {place.name}?", err=True):
-            raise typer.Exit(ExitCode.FAILED)
+        if around.terminal and not (yes or json):
+            _confirm(place)
         _move(ctx, found, place, reader, limit=limit, discard=discard, expected=min(limit, count), json=json)
+
+
+def _confirm(place: QueuePlace) -> None:
+    """Ask whether a queue is to be redriven; end the command if it is not."""
+    if not typer.confirm(f"Redrive {place.name}?", err=True):
+        raise typer.Exit(ExitCode.FAILED)
 
 
 def _nothing(place: QueuePlace, *, held: int, json: bool) -> typer.Exit:
@@ -233,6 +241,13 @@ def _allowed() -> Iterator[_May]:
         if error.response.get("Error", {}).get("Code") not in FORBIDDEN:
             raise
         may.denied = error.operation_name
+
+
+def _rows(
+    found: OperatedDeployment, place: QueuePlace, reader: Reader, letters: Sequence[Letter]
+) -> list[dict[str, Any]]:
+    """Return dead messages with their errors, as they are shown."""
+    return [_row(place, reader, x, e) for x, e in _errors(found, place, letters)]
 
 
 def _row(place: QueuePlace, reader: Reader, letter: Letter, error: str) -> dict[str, Any]:

@@ -114,8 +114,7 @@ class Redrive:
             give_back(self._sqs, self._place.dead, self._held)
 
     def _one(self, letters: Sequence[Letter]) -> None:
-        why = {x.id: UNREADABLE for x in letters if self._about(x.body) is None}
-        why |= {x.id: BACK_AGAIN for x in letters if x.run == self._run}
+        why = self._unfit(letters)
         good = [x for x in letters if x.id not in why]
         if good:
             why |= self._deliver(good)
@@ -123,6 +122,12 @@ class Redrive:
         self._delete(done)
         self.tally.moved += len(done)
         self._leave([(x, why[x.id]) for x in letters if x.id in why])
+
+    def _unfit(self, letters: Sequence[Letter]) -> dict[str, str]:
+        """Return the letters that are not to be delivered, by id, with the reason of each."""
+        why = {x.id: UNREADABLE for x in letters if self._about(x.body) is None}
+        why |= {x.id: BACK_AGAIN for x in letters if x.run == self._run}
+        return why
 
     def _leave(self, letters: Sequence[tuple[Letter, str]]) -> None:
         """Leave letters, each for a reason; delete the hopeless ones if that is asked for."""

@@ -64,8 +64,8 @@ def send(
         "--text": text,
         "--name": name,
     }
-    if file and any(given.values()):
-        raise Misused("give a FILE or " + ", ".join(option for option, value in given.items() if value) + ", not both")
+    if file:
+        _check_none(given)
     by = channel_of(channel)
     if file:
         body = _body_of_file(file)
@@ -119,6 +119,12 @@ def _follow(ctx: typer.Context, api: ApiClient, batch_id: str, *, json: bool) ->
 
 
 jobs.add_to(app, "batch", "batches", log="/logs")
+
+
+def _check_none(given: Mapping[str, object]) -> None:
+    """Refuse options that a FILE takes the place of."""
+    if any(given.values()):
+        raise Misused("give a FILE or " + ", ".join(option for option, value in given.items() if value) + ", not both")
 
 
 def _body_of_file(name: str) -> dict[str, Any]:

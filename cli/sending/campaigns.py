@@ -1,5 +1,6 @@
 """`posthaste campaign …`: one message with placeholders to a list of any size, through one credential."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -79,15 +80,27 @@ def _message(
             raise Misused("use either --stored-template or " + ", ".join(given))
         return {"template_id": stored}
     rich = channel_of(channel).rich
+    if rich:
+        _check_rich(subject, sender)
+    else:
+        _check_plain(subject, reply_to, parts=(template, text))
     file = template if rich else template or text
-    if rich and not (subject and sender):
-        raise Misused("an e-mail needs --from and --subject")
-    if not rich and (subject or reply_to or (template and text)):
-        raise Misused("an SMS has only a body: leave out --text, --subject and --reply-to")
     if file is None:
         raise Misused("add the message: --template FILE")
     part = text if rich else None
     return {"template": saying(text_of(file), subject=subject, sender=sender, reply_to=reply_to, text=part)}
+
+
+def _check_rich(subject: str, sender: str) -> None:
+    """Refuse an e-mail that lacks an option."""
+    if not (subject and sender):
+        raise Misused("an e-mail needs --from and --subject")
+
+
+def _check_plain(subject: str, reply_to: str, *, parts: Sequence[Path | None]) -> None:
+    """Refuse what only an e-mail has."""
+    if subject or reply_to or all(parts):
+        raise Misused("an SMS has only a body: leave out --text, --subject and --reply-to")
 
 
 def _end(code: ExitCode) -> None:

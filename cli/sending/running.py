@@ -6,7 +6,7 @@ Ctrl-C on a terminal asks what to do, and elsewhere ends the watching alone.
 
 import json as codec
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,14 +166,7 @@ class Runner:
         if not self._json:
             figures = ", ".join(f"{n:,} {state}" for state, n in counts.items() if n)
             say(f"campaign {campaign} is {last.state}: {figures or 'no messages'}")
-            if left and last.stop_reason == StopReason.BOUNCE_GUARD:
-                say(f"{left:,} are not sent: too many bounced. To send them anyway:")
-                say(f"  posthaste campaign override-bounce-guard {campaign}")
-                say(f"  posthaste campaign resume {campaign}")
-            elif left:
-                say(f"{left:,} are not sent. To send them:  posthaste campaign resume {campaign}")
-            elif bad:
-                say(f"what went wrong:  posthaste campaign logs {campaign} --state {next(iter(bad))}")
+            _advise(campaign, left, bad, guarded=last.stop_reason == StopReason.BOUNCE_GUARD)
         return ExitCode.FAILED if left or bad else ExitCode.OK
 
     def _meter(self, title: str) -> AbstractContextManager[Meter]:
@@ -242,3 +235,22 @@ def _key() -> str:
 
 def _json(body: Mapping[str, Any]) -> bytes:
     return codec.dumps(body, separators=(",", ":")).encode()
+
+
+def _advise(campaign: str, left: int, bad: Iterable[str], *, guarded: bool) -> None:
+    """Print what to do about messages that were not sent.
+
+    Args:
+        campaign: the campaign's id.
+        left: messages that can still be sent.
+        bad: states of messages that went wrong.
+        guarded: whether the bounce guard has stopped the campaign.
+    """
+    if left and guarded:
+        say(f"{left:,} are not sent: too many bounced. To send them anyway:")
+        say(f"  posthaste campaign override-bounce-guard {campaign}")
+        say(f"  posthaste campaign resume {campaign}")
+    elif left:
+        say(f"{left:,} are not sent. To send them:  posthaste campaign resume {campaign}")
+    elif state := next(iter(bad), ""):
+        say(f"what went wrong:  posthaste campaign logs {campaign} --state {state}")

@@ -2,6 +2,7 @@
 
 import json as codec
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -45,9 +46,7 @@ def show(
             say(f"  {name.replace('_', ' ')}: {found[name]}")
     if found.get("delivery_methods"):
         say(f"  for notices by: {', '.join(map(str, found['delivery_methods']))}")
-    for part in ("body", "text"):
-        for line in str(found.get(part) or "").splitlines():
-            say(f"  {part} | {line}")
+    _say_parts(found)
     say(f"  variables: {', '.join(map(str, found.get('variables') or ())) or 'none'}")
 
 
@@ -100,3 +99,9 @@ def _variants(sms: Path | None, speech: Path | None, language: str) -> dict[str,
         call = {"say": text_of(speech).strip(), **({"language": language} if language else {})}
     found = dict(sms={"text": text_of(sms).strip()} if sms is not None else None, voice=call)  # noqa: C408 - options
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _say_parts(template: Mapping[str, Any]) -> None:
+    for part in ("body", "text"):
+        for line in str(template.get(part) or "").splitlines():
+            say(f"  {part} | {line}")
