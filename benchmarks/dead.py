@@ -10,6 +10,7 @@ import logging
 import random
 import threading
 import time
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 from uuid import uuid4
 
@@ -115,22 +116,31 @@ def left_alone(faults: dict[str, Any]) -> tuple[int, int]:
                 )
                 serve = (sender, lanes[credential.id], done)
                 threads += [threading.Thread(target=_serve, args=serve) for _ in range(LEASES)]
-        for t in threads:
-            t.start()
-        _wait(ledgers, jobs)
-        done.set()
-        for t in threads:
-            t.join()
+        _run(threads, ledgers, jobs, done)
         http.close()
         if breakers.of(DEAD).closed:
             raise RuntimeError("the dead provider was not left alone")
         failed = sum(len(w.entries) for w in records.windows.values() if w.credential == DEAD)  # one entry a call
         taken = simulator.control.log("sendgrid")
+    _check_all_settled(ledgers, jobs)
+    return failed, len(taken) - len({line["ref"].rpartition("-")[0] for line in taken})
+
+
+def _check_all_settled(ledgers: FakeLedgers, jobs: Iterable[str]) -> None:
     cells = b"".join(x.cells for job in jobs for x in ledgers.read_all(job))
     settled = sum(cells.translate(_STATES).count(s) for s in (Cell.SENT, Cell.UNKNOWN))
     if settled < JOBS * PEOPLE:
         raise RuntimeError(f"{JOBS * PEOPLE - settled} messages were lost")
-    return failed, len(taken) - len({line["ref"].rpartition("-")[0] for line in taken})
+
+
+def _run(threads: Sequence[threading.Thread], ledgers: FakeLedgers, jobs: list[str], done: threading.Event) -> None:
+    """Run senders until all messages of some jobs have their end."""
+    for t in threads:
+        t.start()
+    _wait(ledgers, jobs)
+    done.set()
+    for t in threads:
+        t.join()
 
 
 _STATES: Final = bytes(b & 15 for b in range(256))

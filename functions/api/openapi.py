@@ -151,13 +151,18 @@ def _operation(
     return operation
 
 
+def _takes_input(route: AnyRoute) -> bool:
+    """Check whether a request may hold something that is not valid."""
+    return bool(route.query is not Nothing or route.body is not Nothing or route.parameters or route.method == "GET")
+
+
 def _codes(route: AnyRoute) -> Iterable[str]:
     yield from (code for code in COMMON if code != "missing_scope" or Scheme.KEY in route.schemes)
     yield from route.problems
     if route.refusal:
         yield from ("too_large", "unsupported_media_type")
         return
-    if route.query is not Nothing or route.body is not Nothing or route.parameters or route.method == "GET":
+    if _takes_input(route):
         yield "validation_failed"
     if route.method in {"POST", "PUT", "PATCH"}:
         yield from ("malformed_json", "invalid_utf8", "too_large", "unsupported_media_type", "validation_failed")

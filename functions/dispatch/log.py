@@ -4,7 +4,7 @@ What a run of notices says reaches its notices here, as soon as it is known.
 """
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ from functions.dispatch import services
 from functions.early import early
 from shared.adapters import logs, metrics
 from shared.adapters.dynamo import codec
+from shared.domain.jobs.ledger import Ledger
 from shared.metrics import Metric, Service
 
 logger = logs.lines()
@@ -29,14 +30,9 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
     gives up.
     """
     logs.begin(logger, logs.invocation(context))
-    newest: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for record in event["Records"]:
-        image = record["dynamodb"].get("NewImage")
-        if image is not None and "cells" in image:
-            newest[image["pk"]["S"], image["sk"]["S"]] = image
     d = services.deployment()
     age = metrics.age_ms(event["Records"], d.clock.now())
-    ledgers = [codec.ledger(codec.from_stream(image, base64.b64decode)) for image in newest.values()]
+    ledgers = _ledgers(event["Records"])
     states = {}
     count = 0
     faults: list[Exception] = []
@@ -59,8 +55,18 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
     metrics.tell(d.settings.stage, Service.LOG, {Metric.FOLDED: count, Metric.RECORD_AGE: age})
     if faults:
         raise faults[0]
-    logger.info("folded", ledgers=len(newest), jobs=states)
+    logger.info("folded", ledgers=len(ledgers), jobs=states)
     return {"batchItemFailures": []}
+
+
+def _ledgers(records: Iterable[Mapping[str, Any]]) -> list[Ledger]:
+    """Return the ledgers of a batch of the stream, each as it is in its newest record."""
+    newest: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for record in records:
+        image = record["dynamodb"].get("NewImage")
+        if image is not None and "cells" in image:
+            newest[image["pk"]["S"], image["sk"]["S"]] = image
+    return [codec.ledger(codec.from_stream(image, base64.b64decode)) for image in newest.values()]
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from functions.early import early
 from shared.adapters import logs, metrics
 from shared.bootstrap import Deployment
 from shared.contracts import Settings, Word, dump_feedback, load_feedback
+from shared.domain.times import Seconds
 from shared.engine.outcome.inbound import from_number, heed
 from shared.engine.outcome.track import LATER, Tracked
 from shared.metrics import Metric, Service
@@ -37,12 +38,8 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     messages, failed = _messages(d.settings, event["Records"])
     joined = foreign = later = 0
     for credential, posts in messages.items():
-        words = [word for _, some in posts for word in some if not from_number(word)]
         try:
-            _heed(d, credential, [word for _, some in posts for word in some if from_number(word)])
-            tracked = d.tracker.join_all(credential, words, deadline=deadline)
-            if tracked.later:
-                d.feedback.send([dump_feedback(credential, list(tracked.later))], delay=LATER)
+            tracked = _join(d, credential, [word for _, some in posts for word in some], deadline)
         except Exception:  # reported, logged and delivered again
             logger.exception("feedback failed", credential=credential, messages=len(posts))
             failed += [message for message, _ in posts]
@@ -52,6 +49,15 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
         joined, foreign, later = joined + tracked.joined, foreign + tracked.foreign, later + len(tracked.later)
     logger.info("tracked", joined=joined, foreign=foreign, later=later, failed=len(failed))
     return {"batchItemFailures": [{"itemIdentifier": message} for message in failed]}
+
+
+def _join(d: Deployment, credential: str, words: Sequence[Word], deadline: Seconds) -> Tracked:
+    """Join a credential's words; those about calls under way come again later."""
+    _heed(d, credential, [word for word in words if from_number(word)])
+    tracked = d.tracker.join_all(credential, [word for word in words if not from_number(word)], deadline=deadline)
+    if tracked.later:
+        d.feedback.send([dump_feedback(credential, list(tracked.later))], delay=LATER)
+    return tracked
 
 
 def _heed(d: Deployment, credential: str, words: Sequence[Word]) -> None:

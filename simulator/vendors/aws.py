@@ -40,19 +40,28 @@ def refused(request: Request, context: Context, *, provider: str, service: str) 
     access, day, region, _, names, signature = found.groups()
     if access not in context.keys:
         return "UnrecognizedClientException", "The security token included in the request is invalid."
-    try:
-        sent = datetime.strptime(stamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        sent = 0.0
-    if abs(time.time() - sent) > SKEW or stamp[:8] != day:
+    if abs(time.time() - _moment(stamp)) > SKEW or stamp[:8] != day:
         return "InvalidSignatureException", f"Signature expired: {stamp}"
-    paths = (f"/{provider}/{context.credential}{request.path}", f"/{provider}{request.path}", request.path)
-    ways = [*paths, *(path.rstrip("/") for path in paths if path.endswith("/") and path != "/")]
+    ways = _paths(request.path, provider, context.credential)
     made = [_signature(request, path, access, region, service, names.split(";"), stamp) for path in ways]
     if not any(hmac.compare_digest(signature, one) for one in made):
         text = "The request signature we calculated does not match the signature you provided."
         return "InvalidSignatureException", text
     return None
+
+
+def _moment(stamp: str) -> float:
+    """Return a call's time in Unix seconds; 0 if it has none."""
+    try:
+        return datetime.strptime(stamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def _paths(path: str, provider: str, credential: str) -> list[str]:
+    """Return the paths that a client may have signed: with or without the simulator's own beginning, or a last `/`."""
+    paths = (f"/{provider}/{credential}{path}", f"/{provider}{path}", path)
+    return [*paths, *(x.rstrip("/") for x in paths if x.endswith("/") and x != "/")]
 
 
 def _signature(

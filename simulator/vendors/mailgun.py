@@ -309,6 +309,16 @@ def _named(form: Form, prefix: str) -> dict[str, str]:
     return {name[2:]: values[-1] for name, values in form.fields.items() if name.startswith(prefix)}
 
 
+def _content(form: Form, sender: str, size: int) -> Content:
+    files = tuple(f.filename for f in form.files if f.name in ("attachment", "inline"))
+    return Content(sender, form.first("html"), form.first("text"), files, size)
+
+
+def _ref(variables: Mapping[str, str]) -> str:
+    """Return the attempt's ref, by the first name that has one; empty if none has."""
+    return next((variables[name] for name in REF_VARIABLES if name in variables), "")
+
+
 def _messages(form: Form, size: int, message_id: str, domain: str) -> list[Message]:
     """Return the recipients of a request; raise `Wrong`."""
     _check_options(form)
@@ -318,8 +328,7 @@ def _messages(form: Form, size: int, message_id: str, domain: str) -> list[Messa
     if sum(map(len, people.values())) > MAX_RECIPIENTS:
         raise Wrong("Too many recipients; max is 1000")
     variables = _variables(form)
-    files = tuple(f.filename for f in form.files if f.name in ("attachment", "inline"))
-    content = Content(sender, form.first("html"), form.first("text"), files, size)
+    content = _content(form, sender, size)
     args, headers = _named(form, "v:"), _named(form, "h:")
     subject, everybody = form.first("subject"), ", ".join(form.fields["to"])
     messages: list[Message] = []
@@ -331,7 +340,7 @@ def _messages(form: Form, size: int, message_id: str, domain: str) -> list[Messa
                 Mail(
                     to=address,
                     role=role,
-                    ref=next((own[name] for name in REF_VARIABLES if name in own), ""),
+                    ref=_ref(own),
                     subject=render(subject, values),
                     id=message_id,
                     index=index,

@@ -36,11 +36,7 @@ def logs(request: Request, context: Context) -> Reply:
         limit, first, rising = _paging(pages)
     except (ValueError, TypeError, KeyError, AttributeError):
         return Reply(400, list(_JSON), json.dumps({"message": "invalid request"}).encode())
-    named = [values for name, values in wanted if name == "recipient"]
-    lines = context.accepted.to(named[0]) if named else context.accepted.all()
-    latest = min(end + 1, context.at - context.events_late)
-    items = [_item(line) for line in lines if start <= line["at"] <= latest]
-    found = [item for item in items if _takes(wanted, item)]
+    found = _found(wanted, context, start, min(end + 1, context.at - context.events_late))
     shown = (found if rising else found[::-1])[first : first + limit]
     following = {"next": str(first + limit)} if shown else {}
     answer = {
@@ -50,6 +46,16 @@ def logs(request: Request, context: Context) -> Reply:
         "pagination": {"first": "0", "last": "0", "previous": "0", "total": len(found), **following},
     }
     return Reply(200, list(_JSON), json.dumps(answer, separators=(",", ":")).encode())
+
+
+def _found(
+    wanted: list[tuple[str, frozenset[str]]], context: Context, start: float, latest: float
+) -> list[dict[str, Any]]:
+    """Return the items of a span (Unix seconds) for which all terms hold, the oldest first."""
+    named = [values for name, values in wanted if name == "recipient"]
+    lines = context.accepted.to(named[0]) if named else context.accepted.all()
+    items = [_item(line) for line in lines if start <= line["at"] <= latest]
+    return [item for item in items if _takes(wanted, item)]
 
 
 def _body(raw: bytes) -> dict[str, Any]:

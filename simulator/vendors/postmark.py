@@ -237,20 +237,29 @@ def _json(body: bytes) -> Any:
         raise Wrong(402, "Received invalid JSON input.") from None
 
 
+def _check_sender(mail: Mapping[str, Any]) -> None:
+    """Raise `Wrong` for a sender that the account may not use."""
+    (sender,) = _addresses(mail, "From") or ("",)
+    if sender.rpartition("@")[2].startswith("unknown."):
+        raise Wrong(400, f"The 'From' address you supplied ({mail['From']}) is not a Sender Signature on your account.")
+
+
+def _content(mail: Mapping[str, Any], size: int) -> Content:
+    files = tuple(a["Name"] for a in _objects(mail, "Attachments", "Name", "Content", "ContentType"))
+    return Content(str(mail["From"]), mail.get("HtmlBody", ""), mail.get("TextBody", ""), files, size)
+
+
 def _taken(
     mail: Mapping[str, Any], request: Request, context: Context, index: int
 ) -> tuple[dict[str, Any], list[Message]]:
     """Return the result of a message that is in order, with its recipients; raise `Wrong`."""
     mail = {name: value for name, value in mail.items() if value is not None}  # null is as good as left out
     _check(mail)
-    (sender,) = _addresses(mail, "From") or ("",)
-    if sender.rpartition("@")[2].startswith("unknown."):
-        raise Wrong(400, f"The 'From' address you supplied ({mail['From']}) is not a Sender Signature on your account.")
+    _check_sender(mail)
     people, inactive = _people(mail)
     metadata = _metadata(mail.get("Metadata") or {})
     headers = {h["Name"]: h["Value"] for h in _objects(mail, "Headers", "Name", "Value")}
-    files = tuple(a["Name"] for a in _objects(mail, "Attachments", "Name", "Content", "ContentType"))
-    content = Content(str(mail["From"]), mail.get("HtmlBody", ""), mail.get("TextBody", ""), files, request.size)
+    content = _content(mail, request.size)
     name = str(UUID(bytes=hashlib.sha256(f"{context.id}-{index}".encode()).digest()[:16], version=4))
     messages = [
         Message(

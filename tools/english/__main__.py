@@ -21,25 +21,30 @@ def main(arguments: list[str], *, root: Path = ROOT, file: Path = ALLOWED) -> in
         root: The checkout whose pages are checked.
         file: The allowed counts.
     """
-    parser = argparse.ArgumentParser(prog="python -m tools.english")
-    parser.add_argument("--all", action="store_true", help="print every finding, also those that are allowed")
-    parser.add_argument("--lower", action="store_true", help="lower the allowed counts to what the pages reach")
-    parser.add_argument("pages", nargs="*", help="with --all: only these pages")
-    asked = parser.parse_args(arguments)
+    asked = _parser().parse_args(arguments)
     found = {page: check(root, page) for page in pages(root)}
     if asked.all:
-        _print({page: broken for page, broken in found.items() if not asked.pages or page in asked.pages})
+        _print({page: found[page] for page in found if page in (asked.pages or found)})
         return 0
     now, allowed = counted(found), load(file)
     if asked.lower:
         allowed = lowered(now, allowed)
         store(file, allowed)
-    for page, rule, count, most in exceeded(now, allowed):
+    over, under = exceeded(now, allowed), slack(now, allowed)
+    for page, rule, count, most in over:
         _print({page: [finding for finding in found[page] if finding.rule == rule]})
         sys.stdout.write(f"{page}: {rule}: {count} findings, {most} allowed\n")
-    for page, rule, count, most in slack(now, allowed):
+    for page, rule, count, most in under:
         sys.stdout.write(f"{page}: {rule}: {count} findings, {most} allowed: run `make english` to lower the count\n")
-    return 1 if exceeded(now, allowed) or slack(now, allowed) else 0
+    return 1 if over or under else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.english")
+    parser.add_argument("--all", action="store_true", help="print every finding, also those that are allowed")
+    parser.add_argument("--lower", action="store_true", help="lower the allowed counts to what the pages reach")
+    parser.add_argument("pages", nargs="*", help="with --all: only these pages")
+    return parser
 
 
 def _print(found: Mapping[str, list[Finding]]) -> None:

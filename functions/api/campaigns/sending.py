@@ -1,6 +1,6 @@
 """Campaigns that are sent: send, stop, retry, resume, stats, messages."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from functions.api.call import Call
@@ -99,15 +99,19 @@ def _restarted(call: Call[Any, Any], campaign: Campaign, found: Sequence[tuple[s
     left = [(job, x) for job, x in found if isinstance(x, NotNow)]
     if left and not done:
         raise not_now(left[0][1])
-    jobs = [Restarted(job_id=job, state=x.job.state, messages=x.messages) for job, x in done]
     view = RestartedCampaign(
         campaign_id=campaign.id,
         state=state(call, campaign),
-        messages=sum(x.messages for x in jobs),
-        jobs=jobs,
+        messages=sum(x.messages for _, x in done),
+        jobs=[Restarted(job_id=job, state=x.job.state, messages=x.messages) for job, x in done],
         left_out=[LeftOut(job_id=job, code=x.code) for job, x in left],
     )
-    return view.answer(202 if any(x.recorded for _, x in done) else 200)
+    return view.answer(202 if _recorded(done) else 200)
+
+
+def _recorded(done: Iterable[tuple[str, Resumed]]) -> bool:
+    """Check whether a job is sent again only when all of its chunks have been made ready."""
+    return any(x.recorded for _, x in done)
 
 
 def override(call: Call[Nothing, Nothing]) -> Answer:
@@ -138,7 +142,7 @@ def messages(call: Call[LogQuery, Nothing]) -> Answer:
     """Return a page of messages, list after list."""
     campaign = owned(call)
     query = call.query
-    wanted = Filter(frozenset(query.state or ()), frozenset(query.status or ()), _key(campaign, query.recipient))
+    wanted = _wanted(campaign, query)
     at, *start = cursors.messages(query.cursor)
     place = (start[0], start[1])
     items: list[MessageView] = []
@@ -155,6 +159,11 @@ def messages(call: Call[LogQuery, Nothing]) -> Answer:
         if len(items) == query.limit or (wanted.narrow and more):
             return _page(items, (at, 0, 0) if more else None)
     return _page(items, None)
+
+
+def _wanted(campaign: Campaign, query: LogQuery) -> Filter:
+    """Return which messages a query asks for."""
+    return Filter(frozenset(query.state or ()), frozenset(query.status or ()), _key(campaign, query.recipient))
 
 
 def _page(items: list[MessageView], after: tuple[int, int, int] | None) -> Answer:
