@@ -14,7 +14,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 	--no-emit-index-url --no-emit-find-links
 
 .PHONY: help setup run demo up down status test test-unit test-browser test-deployed lint lint-infra english check bench mutants crash chaos kill recovery \
-	campaign-proof ingest-proof pace model soak browser screenshots docs openapi lock clean
+	campaign-proof link-proof ingest-proof pace model soak browser screenshots docs openapi lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -110,6 +110,9 @@ recovery: setup ## kill senders at 20, 200 and 2,000/s, KILLS times each (defaul
 
 campaign-proof: setup ## a campaign of ROWS (default 100000) on a local cloud: ingest and senders killed, stopped and resumed; prints figures
 	POSTHASTE_LOCAL=.local/campaign $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.proof --rows $(or $(ROWS),100000)
+
+link-proof: setup ## a notifier's spool of NOTICES (default 2000) over a bad link, sync and the hub's functions killed; prints figures
+	POSTHASTE_LOCAL=.local/link $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.clinic --notices $(or $(NOTICES),2000)
 
 ingest-proof: setup ## a list of ROWS (default 1000000) whose reader is stopped every two seconds, by kill -9 or its time; prints figures
 	$(PY) -m tests.lists --rows $(or $(ROWS),1000000)

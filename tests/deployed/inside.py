@@ -31,6 +31,7 @@ class Inside:
     cloud: Cloud
     port: int
     deployment: accounts.LocalDeployment
+    dynamo: Dynamo
     records: DynamoRecords
     ledgers: DynamoLedgers
     sqs: Any
@@ -57,6 +58,7 @@ class Inside:
             cloud=cloud,
             port=port,
             deployment=deployment,
+            dynamo=dynamo,
             records=DynamoRecords(dynamo, records=environment[contracts.ENV_RECORDS_TABLE], ops=ops, blobs=blobs),
             ledgers=DynamoLedgers(dynamo, ops),
             sqs=deploy.client("sqs", port),
