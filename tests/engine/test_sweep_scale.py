@@ -1,21 +1,21 @@
 """The sweeper with much to do: by calls and by time, with fairness, and with little noise in slow lanes."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from shared.domain.jobs.job import SHARDS
 from shared.domain.jobs.states import Cell
 from shared.engine.sweeper.sweep import Sweeper
-from shared.engine.walks import Look, Run, Walk
+from shared.engine.walks import Look, Run, Walk, timed
 from shared.engine.walks.jobs import YOUNG_MS
 from shared.engine.walks.pointing import UNLEASED_MS
 from shared.engine.walks.progress import Progress
 from shared.ports import Retriable
 from tests.fakes.bookmarks import FakeBookmarks
 from tests.fakes.clock import FakeClock, FakePool
-from tests.fakes.faults import Crash, When
+from tests.fakes.faults import Crash, Tap, When
 from tests.fakes.provider import ResolvingProvider, Swallowed
 from tests.fakes.world import ACCOUNT, World, credential
 
@@ -105,6 +105,24 @@ def test_a_walk_that_fails_takes_nothing_from_the_others_and_goes_on_where_it_wa
     clock.advance(60)
     assert sweeper.sweep(clock.now() + 60).complete
     assert made == [*(f"a{i}" for i in range(16, 20)), *(f"b{i}" for i in range(20))]
+
+
+def test_a_walk_of_things_without_places_notes_nothing() -> None:
+    clock, tap = FakeClock(), Tap()
+    bookmarks = FakeBookmarks(tap)
+    untils: list[float] = []
+    made: list[str] = []
+
+    def found(until: float) -> Iterator[tuple[str, Callable[[], None]]]:
+        untils.append(until)
+        clock.advance(20)  # longer than after which progress is noted
+        yield "a", lambda: made.append("a")
+
+    sweeper = Sweeper(walks=[timed("things", 1, found)], bookmarks=bookmarks, clock=clock, pool=FakePool)
+    began = clock.now()
+    assert sweeper.sweep(began + 60).complete
+    assert (made, untils, bookmarks.notes) == (["a"], [began + 60], {})
+    assert "bookmarks.save" not in tap.calls
 
 
 def test_progress_says_when_each_place_was_last_looked_at() -> None:

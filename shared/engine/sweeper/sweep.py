@@ -87,9 +87,11 @@ class Sweeper:
             run = Run(now, began + (deadline - began) * share, progress, tally, faults)
             if not self._go(walk, run):
                 unfinished.append(walk.name)
-            notes[walk.name] = progress.dumps()
+            if walk.noted:
+                notes[walk.name] = progress.dumps()
             stuck = run.stuck if run.stuck is not None else stuck
-        self._bookmarks.save(notes)
+        if notes:
+            self._bookmarks.save(notes)
         if faults:
             raise faults[0]
         names = ("planned", "taken_over", "folded", "pointed", "logged", "asked", "prolonged", "given_up")
@@ -121,6 +123,6 @@ class Sweeper:
         run.attempt(look.name, look.act)
 
     def _note(self, walk: Walk, run: Run) -> None:
-        if self._clock.now() - self._noted_at >= NOTE_EVERY:
+        if walk.noted and self._clock.now() - self._noted_at >= NOTE_EVERY:
             self._noted_at = self._clock.now()
             self._bookmarks.save({walk.name: run.progress.dumps()})

@@ -93,12 +93,14 @@ class Walk:
         share: of a run's time, in proportion to those of the walks that come after it. What it does not use is theirs.
         looks: yields the looks from a place (exclusive) on, from the start if that is empty.
         ended: called when the last look of a round is over.
+        noted: whether its progress is kept; False for things that have no places, which costs no write a minute.
     """
 
     name: str
     share: float
     looks: Callable[[Run, str], Iterator[Look]]
     ended: Callable[[Run], None] = lambda _run: None
+    noted: bool = True
 
 
 def simple(name: str, share: float, found: Callable[[], Iterable[tuple[str, Callable[[], None]]]]) -> Walk:
@@ -109,7 +111,7 @@ def simple(name: str, share: float, found: Callable[[], Iterable[tuple[str, Call
         share: the share of a run's time, 0 to 1.
         found: yields each thing's name and the action for it.
     """
-    return Walk(name, share, lambda _run, _after: (Look(x, "", act) for x, act in found()))
+    return timed(name, share, lambda _until: found())
 
 
 def timed(name: str, share: float, found: Callable[[Seconds], Iterable[tuple[str, Callable[[], None]]]]) -> Walk:
@@ -120,4 +122,8 @@ def timed(name: str, share: float, found: Callable[[Seconds], Iterable[tuple[str
         share: the share of a run's time, 0 to 1.
         found: yields each thing's name and the action for it, given the walk's deadline in Unix seconds.
     """
-    return Walk(name, share, lambda run, _after: (Look(x, "", act) for x, act in found(run.deadline)))
+
+    def looks(run: Run, _after: str) -> Iterator[Look]:
+        return (Look(x, "", act) for x, act in found(run.deadline))
+
+    return Walk(name, share, looks, noted=False)

@@ -64,7 +64,8 @@ def test_a_run_takes_no_more_text_than_its_only_chunk_holds() -> None:
     hub.texts["long"] = {DeliveryMethod.SMS: NoticeText("漢" * 1500)}
     for n in range(MOST):
         hub.new(n, template="long")
-    hub.minute()
+    assert hub.due.begin([hub.notice(n).uuid for n in range(MOST)]) == []
+    hub.engine()
     assert [hub.world.job(j).chunks for j in jobs(hub)] == [1, 1]
     for n in range(MOST):
         run = hub.notice(n).runs[-1]
