@@ -119,6 +119,29 @@ def load_inbox(body: str) -> str:
     return name
 
 
+def digest_hint(window: str) -> str:
+    """Return the body of a message that has a window of a digest looked at; a hint, like a pointer."""
+    return json.dumps({"window": window}, separators=(",", ":"))
+
+
+def load_digest_hint(body: str) -> str:
+    """Read what `digest_hint` wrote: the window's id.
+
+    Returns:
+        Empty for the report of a run that failed, which is among the dead letters of hints: there is nothing to do.
+
+    Raises:
+        ValueError, KeyError, TypeError: it is none of ours.
+    """
+    raw = json.loads(body)
+    if "requestContext" in raw or "detail-type" in raw:
+        return ""
+    window = raw["window"]
+    if not isinstance(window, str):
+        raise TypeError("not the id of a window")
+    return window
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """A provider's word about one attempt, normalised; feedback messages carry lists of these.

@@ -69,11 +69,13 @@ HANDLERS: Final = {
     "export": "functions.dispatch.export.handler",
     "notices": "functions.dispatch.notices.handler",
     "take": "functions.dispatch.take.handler",
+    "digest": "functions.digest.handler.handler",
 }
 """Function → handler string.
 
 plan: `records` stream; log: `ops` stream; track: feedback queue; sweep: every minute; due: jobs whose time has come;
-ingest: uploaded lists; export: exports; notices: every minute; take: records of notifiers.
+ingest: uploaded lists; export: exports; notices: every minute; take: records of notifiers;
+digest: windows of events, by hints and every minute.
 """
 
 RESUMED: Final = ("credential.resumed", "account.resumed", "account.unsuspended", "deployment.resumed")
@@ -130,6 +132,20 @@ def inbox_queue_url(lanes: str) -> str:
         lanes: the value of `ENV_LANE_URL_PREFIX`.
     """
     return f"{lanes.removesuffix('lane-')}inbox"
+
+
+def digest_queue_name(stage: str) -> str:
+    """Return the name of the queue of hints about windows; its dead-letter queue is this name + `-dlq`."""
+    return f"{prefix(stage)}-digest"
+
+
+def digest_queue_url(lanes: str) -> str:
+    """Return the URL of that queue, which needs no room in a function's environment.
+
+    Args:
+        lanes: the value of `ENV_LANE_URL_PREFIX`.
+    """
+    return f"{lanes.removesuffix('lane-')}digest"
 
 
 def secret_name(stage: str, credential_id: str) -> str:

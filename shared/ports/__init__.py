@@ -23,6 +23,7 @@ from shared.ports.common import (
 )
 from shared.ports.digests import (
     DigestHints,
+    DigestJobs,
     DigestPolicies,
     WindowKeeping,
     WindowPages,
@@ -118,6 +119,7 @@ __all__ = [
     "Clock",
     "Control",
     "DigestHints",
+    "DigestJobs",
     "DigestPolicies",
     "Exports",
     "Fetching",

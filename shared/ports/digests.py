@@ -9,8 +9,10 @@ from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
     from shared.domain.audit import Event
+    from shared.domain.content.content import Content
     from shared.domain.digests.policy import DigestPolicy
     from shared.domain.digests.window import DigestWindow, EventPart, Join
+    from shared.domain.jobs.prepared import PreparedJob
     from shared.domain.times import Millis
 
 
@@ -203,6 +205,24 @@ class DigestPolicies(Protocol):
             namespace: of an account's live or test keys.
             after: what the page before returned, or empty.
             limit: at least 1.
+        """
+        ...
+
+
+class DigestJobs(Protocol):
+    """The one transaction that accepts a window's job and makes the window PROCESSED."""
+
+    def accept(self, made: PreparedJob | None, content: Content | None, old: DigestWindow, new: DigestWindow) -> bool:
+        """Store chunks, ledgers and content, then accept the job and move its window on in one transaction.
+
+        Args:
+            made: the job, under a new id; None if no recipient is left, so that there is none.
+            content: what its messages are made of; None without a job.
+            old: the window as read.
+            new: the window as it is then.
+
+        Returns:
+            False: the window is no longer CLOSED. Nothing is accepted, and what was stored expires.
         """
         ...
 

@@ -15,7 +15,7 @@ from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Outcome, Unknown
 from shared.domain.times import Seconds
 from shared.engine.pool import Pending, Pool
-from shared.ports import Clock, Provider, Response, Steps, Stepwise, Target, Wire
+from shared.ports import Clock, Provider, Response, Sized, Steps, Stepwise, Target, Wire
 
 Ended = Callable[[Sequence[Outcome]], None]
 """Told once when a call has ended: what the provider said, nothing if it was not asked or its adapter has a fault."""
@@ -51,6 +51,10 @@ class Calls:
         """Make the calls that begin from now on with another provider: the same service under another key."""
         self.provider = provider
         self.stepwise = provider if self._wire is not None and isinstance(provider, Stepwise) else None
+
+    def per_call_of(self, content: Content) -> int:
+        """Return the most recipients that the provider takes in one call with a content."""
+        return self.provider.per_call_of(content) if isinstance(self.provider, Sized) else self.provider.per_call
 
     def lease(self, size: int) -> "LeaseCalls":
         """Return the calls of one lease, at most `size` at once, for a `with`: leaving it waits for all of them."""

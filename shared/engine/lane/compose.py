@@ -1,17 +1,19 @@
 """What one recipient gets: a job's content with the recipient's values and link, compiled once a job.
 
-A content without placeholders and without an unsubscription is the same for all, so calls may carry several. Any other
-is made for each recipient just before the call, and again, to the very same bytes, when a provider is asked about it.
+A content without placeholders and without an unsubscription is the same for all, so calls may carry several. The same
+holds for the recipients of a group of a digest. Any other content is made for each recipient just before the call, and
+again, to the very same bytes, when a provider is asked about it.
 What cannot be made is a value: a row that nobody could be sent concerns its recipient alone.
 """
 
 import re
+import threading
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shared.domain.channels.channel import Channel
 from shared.domain.channels.lookup import channel_of
-from shared.domain.content.content import Content
+from shared.domain.content.content import GROUP, Content
 from shared.domain.content.plain_text import text_template
 from shared.domain.content.templates import (
     RECIPIENT,
@@ -26,10 +28,17 @@ from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
 from shared.ports import Links
 
+if TYPE_CHECKING:
+    from shared.domain.digests.rendering import Groups
+
 MAX_SUBJECT: Final = 998
 """Characters: a header line's (RFC 5322 2.1.1), and SendGrid's, Resend's and SES's limit or more."""
 MAX_MESSAGE: Final = 10 * 1024 * 1024
 """Bytes of both bodies in UTF-8. Templates of 1 MB and cells of 8 KB can make more; no provider takes it."""
+KEPT: Final = 4 * 1024 * 1024
+"""Characters of the messages of groups that a job keeps in memory. The latest ones are kept whatever their size."""
+KEPT_GROUPS: Final = 4
+"""Messages of groups that are kept whatever their size: a process may serve so many chunks of a job at once."""
 _UNSENDABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 """NUL and lone surrogates: no mail carries the first, no UTF-8 the second. Lists in CSV cannot hold them."""
 
@@ -66,7 +75,8 @@ class Composition:
 
     Attributes:
         content: as it is stored.
-        shared: what every recipient gets alike; None: each has their own.
+        shared: what every recipient gets alike; None: each has their own, or that of their group.
+        together: calls may carry several recipients.
     """
 
     def __init__(self, job: Job, content: Content, links: Links | None = None) -> None:
@@ -78,14 +88,21 @@ class Composition:
         self._links = links if content.unsubscribe else None
         self._files = sum(len(a.data) for a in content.attachments)
         self._texts: _Texts | None = None
+        self._groups: Groups | None = None
+        self._kept = _KeptGroups()
         self.shared: Made | None = None
+        self.together = self._links is None and content.digest is not None
         try:
+            if content.digest is not None:
+                self._groups = _groups(content)
+                return
             self._texts = _Texts.of(self._channel, content) if content.merge else None
         except InvalidTemplateError:  # what was stored was checked; its derived text may have become too long
             self.shared = Made(CannotCompose("invalid_template"), 0, 0)
             return
         if self._links is None and not (self._texts and self._texts.variables):
             self.shared = self._made(content if self._texts is None else self._texts.render(content, {}))
+            self.together = True
 
     def of(self, recipient: Recipient) -> Made:
         """Return a recipient's message; the same whenever it is asked.
@@ -95,6 +112,8 @@ class Composition:
         """
         if self.shared is not None:
             return self.shared
+        if self._groups is not None:
+            return self._of_group(self._groups, recipient)
         values = {**recipient.values, RECIPIENT: recipient.address}
         added: tuple[tuple[str, str], ...] = ()
         if self._links is not None:
@@ -106,6 +125,28 @@ class Composition:
         if self._texts is None:
             return self._made(replace(self.content, headers=(*self.content.headers, *added)))
         return self._made(self._texts.render(self.content, values, added))
+
+    def _of_group(self, groups: "Groups", recipient: Recipient) -> Made:
+        """Return the message of a recipient's group: the very same object for all of them, unless each has a link."""
+        named = recipient.values.get(GROUP, "")
+        number = int(named) if named.isdecimal() else len(groups)
+        if number >= len(groups):
+            return self._made(CannotCompose("invalid_recipient"))
+        if self._links is None:
+            return self._kept.get(number) or self._kept.keep(number, self._made(self._checked(groups.of(number))))
+        try:
+            link = self._link(self._links, recipient)
+        except ValueError:  # no address that was checked
+            return self._made(CannotCompose("invalid_recipient"))
+        made = self._checked(groups.of(number, link))
+        headers = (*self.content.headers, *one_click(link))
+        return self._made(made if isinstance(made, CannotCompose) else replace(made, headers=headers))
+
+    def _checked(self, content: Content) -> Content | CannotCompose:
+        if _UNSENDABLE.search(content.html) or _UNSENDABLE.search(content.text):
+            return CannotCompose("control_character")
+        fault = _fault(self._channel, content.subject, content.html, content.text)
+        return CannotCompose(fault) if fault else content
 
     def _link(self, links: Links, recipient: Recipient) -> str:
         job, digest = self._job, self.content.digest
@@ -154,16 +195,9 @@ class _Texts:
             if _UNSENDABLE.search(values.get(name, "")):
                 return CannotCompose("control_character")
         subject, html, text = self.subject.render(values), self.html.render(values), self.text.render(values)
-        if self.channel.needs_subject and not subject.strip():
-            return CannotCompose("subject_missing")  # SendGrid refuses it, spam filters mark it
-        if len(subject) > MAX_SUBJECT:
-            return CannotCompose("subject_too_long")
-        if not html.strip() and not text.strip():
-            return CannotCompose("empty_message")
-        if 0 < self.channel.max_text < len(text):
-            return CannotCompose(self.channel.too_long)
-        if _bytes(html, text) > MAX_MESSAGE:
-            return CannotCompose("message_too_large")
+        fault = _fault(self.channel, subject, html, text)
+        if fault:
+            return CannotCompose(fault)
         c = content  # `dataclasses.replace` takes three times as long
         headers = (*c.headers, *added) if added else c.headers
         return Content(
@@ -179,6 +213,55 @@ class _Texts:
             unsubscribe=c.unsubscribe,
             speech=c.speech,
         )
+
+
+def _groups(content: Content) -> "Groups":
+    from shared.domain.digests.rendering import Groups  # noqa: PLC0415 - most senders never meet a digest
+
+    return Groups(content)
+
+
+class _KeptGroups:
+    """The latest messages of a digest's groups; safe for threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: dict[int, Made] = {}
+        self._size = 0
+
+    def get(self, number: int) -> Made | None:
+        """Return a group's message if it is kept."""
+        return self._made.get(number)
+
+    def keep(self, number: int, made: Made) -> Made:
+        """Keep a group's message in place of the oldest ones; return the one that is kept."""
+        with self._lock:
+            known = self._made.setdefault(number, made)
+            if known is made:
+                self._size += made.size
+            while self._size > KEPT and len(self._made) > KEPT_GROUPS:
+                self._size -= self._made.pop(next(iter(self._made))).size
+            return known
+
+
+def _fault(channel: Channel, subject: str, html: str, text: str) -> str:
+    """Return the code of what keeps a rendered message from being sent; empty if nothing does.
+
+    Args:
+        channel: that it goes by.
+        subject: its subject.
+        html: its HTML body.
+        text: its text.
+    """
+    if channel.needs_subject and not subject.strip():
+        return "subject_missing"  # SendGrid refuses it, spam filters mark it
+    if len(subject) > MAX_SUBJECT:
+        return "subject_too_long"
+    if not html.strip() and not text.strip():
+        return "empty_message"
+    if 0 < channel.max_text < len(text):
+        return channel.too_long
+    return "message_too_large" if _bytes(html, text) > MAX_MESSAGE else ""
 
 
 def _bytes(*texts: str) -> int:

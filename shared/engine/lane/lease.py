@@ -1,8 +1,9 @@
 """A lease in progress: its chunk, what its next window takes, and what came of the last one (L2, L3)."""
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Final
 
 from shared.domain.content.content import Content
@@ -122,17 +123,24 @@ class Lease:
             count = min(len(waiting), rate.window)
             return Wanted(count, count)
         count = slots = lull = size = 0
+        before: Made | None = None
         for index in waiting[: rate.window]:
             made = self._message(index)
             pause = max(lull, rate.lull(made.slots))
-            size += made.size
+            size += made.size if made is not before else 0  # a group has one message
+            before = made
             if (slots and slots + made.slots + pause > rate.room) or (count and size > MAX_SIZE):
                 break
             count, slots, lull = count + 1, slots + made.slots, pause
         return Wanted(count, slots + lull, lull)
 
-    def parcels(self, claimed: Sequence[int], rate: Pace) -> list[ProviderCall]:
+    def parcels(self, claimed: Sequence[int], rate: Pace, most: Callable[[Content], int]) -> list[ProviderCall]:
         """Return the calls that a claimed window takes; who cannot be sent anything is settled at once, without one.
+
+        Args:
+            claimed: indices of recipients.
+            rate: the pace of the calls.
+            most: returns how many recipients the provider takes in one call with a content.
 
         Raises:
             Retriable: a message could not be made now; all that was claimed is to be queued again.
@@ -140,25 +148,49 @@ class Lease:
         first = self.ledger.throttled % len(claimed) if claimed else 0
         claimed = [*claimed[first:], *claimed[:first]]  # whom the provider refused to take now is not always the first
         shared = self.composition.shared
+        c = min(rate.per_call, self.ledger.per_call or rate.per_call)
         if shared is not None and shared.slots == 1 and isinstance(shared.content, Content):
-            c = min(rate.per_call, self.ledger.per_call or rate.per_call)
             groups = [claimed[i : i + c] for i in range(0, len(claimed), c)]
             return [ProviderCall(group, shared.content, len(group)) for group in groups]
-        return self._single(claimed)
+        return self._by_message(claimed, c, most)
 
-    def _single(self, claimed: Sequence[int]) -> list[ProviderCall]:
-        """Return a call for each recipient, with a message of its own."""
+    def _by_message(self, claimed: Sequence[int], per_call: int, most: Callable[[Content], int]) -> list[ProviderCall]:
+        """Return calls for recipients of different messages: those of one message that are side by side go together.
+
+        Args:
+            claimed: indices of recipients.
+            per_call: the most recipients of a call by its pace.
+            most: returns how many the provider takes in one call with a content.
+        """
         try:
             made = [(index, self._message(index)) for index in claimed]
         finally:
             self._made.clear()
-        out = []
-        for index, message in made:
-            if isinstance(message.content, CannotCompose):
-                self.settle(index, Rejected(message.content.code, permanent=True), 0.0)
-            else:
-                out.append(ProviderCall((index,), message.content, message.slots))
+        out: list[ProviderCall] = []
+        for _, alike in groupby(made, key=lambda one: id(one[1])):
+            indices, messages = zip(*alike, strict=True)
+            out += self._calls(indices, messages[0], per_call, most)
         return out
+
+    def _calls(
+        self, indices: Sequence[int], made: Made, per_call: int, most: Callable[[Content], int]
+    ) -> Iterator[ProviderCall]:
+        """Yield the calls for recipients of one message; settle them if it cannot be made.
+
+        Args:
+            indices: the recipients.
+            made: their message.
+            per_call: the most recipients of a call by its pace.
+            most: returns how many the provider takes in one call with a content.
+        """
+        if isinstance(made.content, CannotCompose):
+            for index in indices:
+                self.settle(index, Rejected(made.content.code, permanent=True), 0.0)
+            return
+        size = min(per_call, most(made.content)) if made.slots == 1 and len(indices) > 1 else 1
+        for i in range(0, len(indices), size):
+            part = indices[i : i + size]
+            yield ProviderCall(part, made.content, made.slots + len(part) - 1)
 
     def _message(self, index: int) -> Made:
         made = self._made.get(index)

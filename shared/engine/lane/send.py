@@ -31,7 +31,7 @@ from shared.engine.lane.start import PointerResult, Starter
 from shared.engine.lane.window import Window
 from shared.engine.pool import Pool, ThreadPool
 from shared.engine.suppression.suppressed import SLACK_MS, Suppressed, heeds
-from shared.ports import Clock, Links, Loaded, Provider, Sized
+from shared.ports import Clock, Links, Loaded, Provider
 
 MARGIN: Final = 3.0
 """Seconds kept for the writes after the last call."""
@@ -257,7 +257,7 @@ class Sender:
     ) -> None:
         """Make the provider calls of a claimed window."""
         try:
-            parcels = lease.parcels(indices, rate)
+            parcels = lease.parcels(indices, rate, self._calls.per_call_of)
         except Exception:  # any fault, raised again
             lease.requeued.extend(indices)  # none was begun
             raise
@@ -345,10 +345,10 @@ class Sender:
 
         Those of one recipient each keep the room that others' calls of many need: workers share the slots.
         """
-        c, provider, shared = self._credential, self._provider, lease.composition.shared
-        most, per_call = provider.per_call, c.per_call if shared is not None else 1
-        if shared is not None and isinstance(provider, Sized):
-            most = provider.per_call_of(lease.composition.content)
+        c, provider, composition = self._credential, self._provider, lease.composition
+        most, per_call = provider.per_call, c.per_call if composition.together else 1
+        if composition.shared is not None:
+            most = self._calls.per_call_of(composition.content)
         known = self._slot_client.switches
         found = pace(
             c.rate,

@@ -1,0 +1,60 @@
+"""The one transaction that accepts a digest's job and moves its window on, on DynamoDB."""
+
+from shared.adapters.dynamo import codec
+from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.digests.window_codec import window_update
+from shared.adapters.dynamo.jobs import contents, folding
+from shared.domain.content.content import Content
+from shared.domain.digests.window import DigestWindow
+from shared.domain.jobs.prepared import PreparedJob
+
+
+class DynamoDigestJobs:
+    """`ports.DigestJobs` over the two tables and the bucket.
+
+    Args:
+        dynamo: the database.
+        records: the name of the table `records`.
+        ops: the name of the table `ops`.
+        blobs: large contents.
+    """
+
+    def __init__(self, dynamo: Dynamo, *, records: str, ops: str, blobs: contents.Blobs) -> None:
+        self._db = dynamo
+        self._records = records
+        self._ops = ops
+        self._blobs = blobs
+
+    def accept(self, made: PreparedJob | None, content: Content | None, old: DigestWindow, new: DigestWindow) -> bool:
+        """Store chunks, ledgers and content, then accept the job and move its window on in one transaction.
+
+        Args:
+            made: the job, under a new id; None if no recipient is left.
+            content: what its messages are made of.
+            old: the window as read, CLOSED.
+            new: the window with the job.
+        """
+        moved = window_update(self._records, old, new, versioned=False)
+        if made is None or content is None:
+            return self._move(moved)
+        parts = [(self._records, x) for x in contents.items(made.job, made.chunks, content, self._blobs)]
+        self._db.batch_put([*parts, *((self._ops, codec.ledger_item(x)) for x in made.ledgers)])
+        accepted = [folding.put_job(self._records, made.job)]
+        if not made.job.test:
+            accepted.append(folding.first_stats(self._records, made.job))
+        try:
+            self._db.call("transact_write_items", TransactItems=[*accepted, {"Update": moved}])
+        except Cancelled as lost:
+            if lost.codes[0] == "ConditionalCheckFailed":
+                return True  # the job's id is random: it is our own write, whose answer was lost
+            if lost.codes[-1] == "ConditionalCheckFailed":
+                return False
+            raise
+        return True
+
+    def _move(self, moved: Item) -> bool:
+        try:
+            self._db.call("update_item", **moved)
+        except ConditionFailed:
+            return False
+        return True
