@@ -4,6 +4,8 @@ from dataclasses import replace
 from typing import Final
 
 from tests.model.breaker import BROKEN, CIRCUITS, Circuit
+from tests.model.digests import configurations as digests
+from tests.model.digests.windows import Digests
 from tests.model.notices.configurations import LEFT_OUT, NOTICES, NoticeWorld, left_out
 from tests.model.notices.configurations import SMALL as SMALL_NOTICES
 from tests.model.state import Budget
@@ -242,20 +244,23 @@ SABOTAGED: Final = {
 """A rule to the world in which leaving it out breaks something."""
 
 
-AnyWorld = World | Circuit | NoticeWorld
+AnyWorld = World | Circuit | NoticeWorld | Digests
 TASKS: Final[dict[str, AnyWorld]] = {
     **WORLDS,
     **{f"breaker: {k}": v for k, v in CIRCUITS.items()},
     **{f"notices: {k}": v for k, v in NOTICES.items()},
+    **{f"digests: {k}": v for k, v in digests.DIGESTS.items()},
 }
 """All that is searched whole."""
-RULES: Final = (*SABOTAGED, *BROKEN, *LEFT_OUT)
+RULES: Final = (*SABOTAGED, *BROKEN, *LEFT_OUT, *digests.LEFT_OUT)
 
 
 def sabotaged(rule: str) -> AnyWorld:
     """Return the world in which a rule is left out."""
     if rule in LEFT_OUT:
         return left_out(rule)
+    if rule in digests.LEFT_OUT:
+        return digests.left_out(rule)
     if rule in BROKEN:
         return replace(BROKEN[rule], without=frozenset({rule}))
     world = SABOTAGED[rule]
@@ -274,7 +279,8 @@ SMALL: Final = (
     "runs of notices: two messages in a window",
     "breaker: one credential, messages alone",
     *(f"notices: {name}" for name in SMALL_NOTICES),
+    *(f"digests: {name}" for name in digests.SMALL),
 )
 """Worlds that are searched with every run of the tests."""
-DEAR: Final = frozenset({"the_finaliser_reads_ledgers", "the_limit_never_shrinks"})
+DEAR: Final = frozenset({"the_finaliser_reads_ledgers", "the_limit_never_shrinks"}) | digests.DEAR
 """Rules whose worlds take seconds until something breaks."""

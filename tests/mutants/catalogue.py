@@ -4,6 +4,7 @@ from typing import Final
 
 from tests.mutants.accounts import ACCOUNTS
 from tests.mutants.campaigns import CAMPAIGNS
+from tests.mutants.digests import DIGESTS
 from tests.mutants.lists import LISTS
 from tests.mutants.losses import LOSSES
 from tests.mutants.mutant import Mutant
@@ -197,6 +198,7 @@ MUTANTS: Final = (
     *PROVIDERS,
     *RECIPIENTS,
     *RUNS,
+    *DIGESTS,
     *LISTS,
     *OPERATORS,
     *CAMPAIGNS,
