@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from shared.domain.content.content import Content
+from shared.domain.digests.events import DigestEvent
 from shared.domain.exports import COLUMNS
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import ERASED
@@ -28,12 +29,46 @@ def without(recipients: Sequence[Recipient], key: str) -> tuple[tuple[Recipient,
         key: the normalised address or number; a recipient whose address is that very text counts, too, and one that
             was no address and has it in its text.
     """
-    inside = re.compile(rf"(?<![\w.+-]){re.escape(key)}(?![\w-]|\.\w)", re.IGNORECASE)
+    inside = _mention(key)
     out = tuple(
         BLANK if key in (r.key, r.address) or (r.skip == INVALID and inside.search(r.address)) else r
         for r in recipients
     )
     return out, sum(1 for old, new in zip(recipients, out, strict=True) if old is not new)
+
+
+def _mention(*keys: str) -> re.Pattern[str]:
+    """Return what finds addresses or numbers in a text, but not in longer ones."""
+    names = "|".join(map(re.escape, keys))
+    return re.compile(rf"(?<![\w.+-])(?:{names})(?![\w-]|\.\w)", re.IGNORECASE)
+
+
+def uninformed(events: Sequence[DigestEvent], names: Collection[str]) -> tuple[tuple[DigestEvent, ...], int]:
+    """Return events of a digest without a person, and of how many they were a recipient, or named.
+
+    An event that had no other recipient keeps its type and time. What else names the person is replaced.
+
+    Args:
+        events: of a part, whose order stays.
+        names: the normalised address or number, and the text that it was given as.
+    """
+    inside = _mention(*names)
+    known = {name.lower() for name in names}
+    out = tuple(_uninformed(x, known, inside) for x in events)
+    return out, sum(1 for old, new in zip(events, out, strict=True) if old != new)
+
+
+def _uninformed(event: DigestEvent, names: Collection[str], inside: re.Pattern[str]) -> DigestEvent:
+    left = tuple(x for x in event.recipients if _compact(x) not in names and not inside.search(x))
+    if event.recipients and not left:
+        return DigestEvent(event.type, (), event.at, id=event.id)
+    data = {name: inside.sub(ERASED, value) for name, value in event.data.items()}
+    return replace(event, recipients=left, data=data)
+
+
+def _compact(number: str) -> str:
+    """Return a number without what people write between its digits; other texts in lower case."""
+    return re.sub(r"[\s()./-]", "", number).lower() if number.strip().startswith("+") else number.strip().lower()
 
 
 def erased_row(row: list[str], names: Collection[str]) -> list[str]:
@@ -53,10 +88,21 @@ def blank(content: Content) -> Content:
 
 
 def uncopied(content: Content, keys: Iterable[str]) -> Content:
-    """Return a content without copies to some addresses, as they are written in it, in lower case."""
+    """Return a content without copies to some addresses, and a digest's lines without these addresses.
+
+    Args:
+        content: a job's.
+        keys: the addresses as they are written in it, in lower case.
+    """
     gone = set(keys)
+    lines = content.digest
+    if lines is not None:
+        inside = _mention(*gone)
+        html, text = (tuple(inside.sub(ERASED, line) for line in column) for column in (lines.html, lines.text))
+        lines = replace(lines, html=html, text=text)
     return replace(
         content,
+        digest=lines,
         cc=tuple(m for m in content.cc if m.address.lower() not in gone),
         bcc=tuple(m for m in content.bcc if m.address.lower() not in gone),
     )

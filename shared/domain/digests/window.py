@@ -111,6 +111,7 @@ class EventPart:
         events: how many there are.
         size: their bytes before the compression.
         ttl: Unix seconds from which on the stored part may be deleted.
+        account: whose they are.
     """
 
     id: str
@@ -118,6 +119,7 @@ class EventPart:
     events: int
     size: int
     ttl: int
+    account: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,14 +182,14 @@ class DigestAdder:
     def _batch(
         self, place: _Place, policy: DigestPolicy, events: Sequence[DigestEvent], *, urgent: bool = False
     ) -> _Batch:
-        return _Batch(place, policy, events, self._part(events, policy.max_events, policy), urgent)
+        return _Batch(place, policy, events, self._part(place, events, policy.max_events, policy), urgent)
 
-    def _part(self, events: Sequence[DigestEvent], most: int, policy: DigestPolicy) -> EventPart:
+    def _part(self, place: _Place, events: Sequence[DigestEvent], most: int, policy: DigestPolicy) -> EventPart:
         """Return the first events, at most so many, as a part that is not stored yet."""
         piece = next(cut(events, most))
         name = urlsafe_b64encode(secrets.token_bytes(_PART_BYTES)).decode()
         ttl = int(self._clock.now() + policy.kept_for)
-        return EventPart(name, piece.data, len(piece.events), piece.size, ttl)
+        return EventPart(name, piece.data, len(piece.events), piece.size, ttl, place.account)
 
     # Windows
 
@@ -208,7 +208,7 @@ class DigestAdder:
                     return out
             else:
                 most = found
-            part = self._part(rest, most, batch.policy)
+            part = self._part(place, rest, most, batch.policy)
             self._windows.put_parts([part])
 
     def _add_urgent(self, batch: _Batch) -> AddedEvents:

@@ -130,7 +130,7 @@ class FakeWindows:
     def keep_parts(self, ids: Collection[str], ttl: int) -> None:
         def kept() -> None:
             for x in [self.stored[name] for name in ids if name in self.stored]:
-                self.stored[x.id] = EventPart(x.id, x.data, x.events, x.size, max(x.ttl, ttl))
+                self.stored[x.id] = replace(x, ttl=max(x.ttl, ttl))
 
         self._atomic("keep_parts", kept)
 

@@ -10,7 +10,7 @@
 | windows that are not processed, by when they are due (index `open`) | `digest#0-15` / `due_at#id` |
 | windows that may be removed, by when (index `open`) | `digestend#0-15` / `due_at#id` |
 | an account's windows, newest first (index `mine`) | `account#digest` / `opened_at#id` |
-| the policy with the longest prefix of a batch key | `B#account / P#prefix` |
+| the policy with the longest prefix of a batch key | `B#account / POLICY#prefix` |
 | a version of a policy | `B#account / V#prefix#00003` |
 
 A place is a hash of account and batch key, and the first part of a window's id. What is of test keys is under
@@ -26,7 +26,7 @@ KIND: Final = "digest"
 """Kind in the index `mine`."""
 WINDOW_PREFIX: Final = "W#"
 URGENT_PREFIX: Final = "U#"
-POLICY_PREFIX: Final = "P#"
+POLICY_PREFIX: Final = "POLICY#"
 PART: Final = "PART"
 _URGENT: Final = "u"
 

@@ -39,7 +39,7 @@ class DynamoWindows:
 
     def put_parts(self, parts: Sequence[EventPart]) -> None:
         """Store parts; one by itself by a put, which is answered sooner."""
-        items = [{**keys.part(x.id), "data": {"B": x.data}, "ttl": n(x.ttl)} for x in parts]
+        items = [_part_item(x) for x in parts]
         if len(items) == 1:
             self._db.call("put_item", TableName=self._table, Item=items[0])
         else:
@@ -205,6 +205,10 @@ class DynamoWindows:
             **more,
         )
         return answer
+
+
+def _part_item(x: EventPart) -> Item:
+    return {**keys.part(x.id), "data": {"B": x.data}, "account": s(x.account), "ttl": n(x.ttl)}
 
 
 def _put(table: str, item: Item, condition: str) -> Item:

@@ -7,16 +7,16 @@ nothing. Source: docs/adr/0046.
 
 import base64
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import number, s
+from shared.adapters.dynamo.digests.keys import PART
 from shared.adapters.dynamo.erasure.notices import UploadedRecords, erase_notices
+from shared.adapters.dynamo.erasure.report import ErasureReport
 from shared.adapters.dynamo.jobs import contents
 from shared.adapters.dynamo.notices.notice_keys import PAYLOAD_PREFIX
 from shared.adapters.s3 import versions
@@ -26,7 +26,8 @@ from shared.domain import archive
 from shared.domain.campaigns.campaign import UNREAD
 from shared.domain.content import content as content_codec
 from shared.domain.content.content import Content
-from shared.domain.erasure import blank, uncopied, without
+from shared.domain.digests import events
+from shared.domain.erasure import blank, uncopied, uninformed, without
 from shared.domain.jobs import chunks as chunk_codec
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.namespaces import namespace
@@ -38,33 +39,17 @@ UNIT_BYTES: Final = 8192
 RATE_BYTES: Final = 8_000_000
 """Bytes that one scan reads in a second, about."""
 _SCAN: Final = {
-    "FilterExpression": "begins_with(sk, :chunk) OR sk = :content OR begins_with(sk, :payload)",
-    "ProjectionExpression": "pk, sk, recipients, #data, #blob, #body",
+    "FilterExpression": "begins_with(sk, :chunk) OR sk IN (:content, :part) OR begins_with(sk, :payload)",
+    "ProjectionExpression": "pk, sk, recipients, account, #data, #blob, #body",
     "ExpressionAttributeNames": {"#data": "data", "#blob": "blob", "#body": "body"},
     "ExpressionAttributeValues": {
         ":chunk": s(keys.CHUNK_PREFIX),
         ":content": s("CONTENT"),
+        ":part": s(PART),
         ":payload": s(PAYLOAD_PREFIX),
     },
 }
 TRIES: Final = 5
-
-
-@dataclass(slots=True)
-class ErasureReport:
-    """What was found, by kind, and what was done with it.
-
-    Attributes:
-        erased: recipients' rows, contents, copies, suppressions, unsubscriptions, files of lists and exports.
-        accounts: of whom something was found.
-        jobs: in which the person was a recipient or a copy.
-        kept: what stays for now, and why: one sentence each.
-    """
-
-    erased: Counter[str] = field(default_factory=Counter)
-    accounts: set[str] = field(default_factory=set)
-    jobs: set[str] = field(default_factory=set)
-    kept: list[str] = field(default_factory=list)
 
 
 class Eraser:
@@ -194,6 +179,8 @@ class Eraser:
                 place = item["sk"]["S"]
                 if place == "CONTENT":
                     self._content(item)
+                elif place == PART:
+                    self._part(item)
                 elif place.startswith(PAYLOAD_PREFIX):
                     self._payload(item)
                 else:
@@ -250,6 +237,17 @@ class Eraser:
             return
         self.report.erased["records of notifiers blanked"] += found
         self.report.accounts.add(account)
+
+    def _part(self, item: Item) -> None:
+        """Blank the person in posted events, whether their digest is made or not."""
+        left, found = uninformed(events.unpack(codec.binary(item, "data")), self._names)
+        if not found:
+            return
+        if not self._write(item, {"data": {"B": events.pack(left)}}, "data"):
+            self.report.kept.append("A part of a digest changed meanwhile: erase again.")
+            return
+        self.report.erased["events blanked"] += found
+        self.report.accounts.add(codec.text(item, "account"))
 
     def _without(self, recipients: Sequence[Recipient]) -> tuple[Sequence[Recipient], int]:
         """Return recipients with the person's rows blanked, and how many they were."""
