@@ -28,7 +28,6 @@ MAX_SETTINGS: Final = 2600
 MESSAGES_PER_WORKER: Final = 1000
 """What a worker is sure to send per second; it is measured to send three times as many."""
 LOOPBACK: Final = ("127.0.0.1", "localhost")
-RELAY_SCHEMES: Final = ("smtp", "smtps", "smtp+plain")
 """STARTTLS, TLS from the first byte, and neither."""
 
 
@@ -216,7 +215,8 @@ def _credential(
     """Return one declared credential. `where`: its place in the settings, for messages."""
     if c.provider not in known:
         raise SettingsError(f"{where}.provider: {c.provider!r} is unknown; there are {', '.join(known) or 'none'}")
-    relay = needs_of(c.provider).transport is Transport.SMTP
+    needs = needs_of(c.provider)
+    relay = needs.transport is Transport.SMTP
     simulated = simulator_url and not relay
     base = f"{simulator_url.rstrip('/')}/{c.provider}/{c.id}" if simulated else c.base_url
     return contracts.Credential(
@@ -224,7 +224,7 @@ def _credential(
         provider=c.provider,
         channel=c.channel,
         rate=c.rate,
-        base_url=(_relay_url if relay else _url)(f"{where}.base_url", base, place),
+        base_url=_address(f"{where}.base_url", base, place, needs.schemes),
         accounts=("*",) if c.accounts == "*" else tuple(c.accounts),
         workers=c.workers or workers(c.rate),
         per_call=c.per_call,
@@ -305,11 +305,16 @@ def _url(where: str, value: str, target: DeployTarget) -> str:
     return value.rstrip("/")
 
 
-def _relay_url(where: str, value: str, target: DeployTarget) -> str:
+def _address(where: str, value: str, target: DeployTarget, schemes: Sequence[str]) -> str:
+    """Check a provider's address. `schemes`: of its own, if it is not one of the web."""
+    return _relay_url(where, value, target, schemes) if schemes else _url(where, value, target)
+
+
+def _relay_url(where: str, value: str, target: DeployTarget, schemes: Sequence[str]) -> str:
     """Check an SMTP relay's address; one on another machine is spoken to in plain only if that is a private address."""
     parts = urlsplit(value)
     try:
-        known = parts.scheme in RELAY_SCHEMES and bool(parts.hostname) and parts.port != 0
+        known = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
     except ValueError:  # the port
         known = False
     if not known:

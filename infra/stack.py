@@ -1,6 +1,7 @@
 """The stack: composes the parts."""
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Final
 
 from aws_cdk import (
@@ -30,13 +31,10 @@ from infra.functions.webhooks import Webhooks
 from infra.grants import Grants
 from infra.monitoring.dashboard import Monitoring
 from infra.resources.queue import ExpressQueue
-from infra.resources.ses import PUBLISHER as SES_PUBLISHER
-from infra.resources.ses import SesEvents
-from infra.resources.sms import SmsEvents
 from infra.resources.storage import ARCHIVE, Storage
 from infra.settings import DeploymentSettings, SettingsError
 from shared import contracts
-from shared.providers.needs import needs_of
+from shared.providers.needs import needs_of, topic_output
 
 MAX_RESOURCES: Final = 500
 """CloudFormation's limit for one stack."""
@@ -137,13 +135,16 @@ class PosthasteStack(Stack):
 
     def _events(self, deployment: DeploymentSettings, feedback: Feedback) -> None:
         """Create what brings events of AWS services in this region to the feedback queue."""
-        here = [c for c in deployment.settings.credentials if not c.region]
-        if ses := [c for c in here if needs_of(c.provider).topic == SES_PUBLISHER]:
-            events = SesEvents(self, "SesEvents", deployment=deployment, credentials=ses, feedback=feedback)
-            CfnOutput(self, "SesTopicArn", value=events.topic.topic_arn)
-        if phones := [c for c in here if needs_of(c.provider).topic == contracts.SMS_PUBLISHER]:
-            heard = SmsEvents(self, "SmsEvents", deployment=deployment, credentials=phones, feedback=feedback)
-            CfnOutput(self, "SmsTopicArn", value=heard.topic.topic_arn)
+        publishing: dict[str, list[contracts.Credential]] = {}
+        for credential in deployment.settings.credentials:
+            topic = needs_of(credential.provider).topic_name
+            if topic and not credential.region:
+                publishing.setdefault(topic, []).append(credential)
+        for topic, mine in sorted(publishing.items()):
+            made = import_module(f"infra.resources.{topic}").Events(
+                self, f"{topic.capitalize()}Events", deployment=deployment, credentials=mine, feedback=feedback
+            )
+            CfnOutput(self, topic_output(topic), value=made.topic.topic_arn)
 
     def _advise(self, deployment: DeploymentSettings) -> None:
         """Say what the lanes reserve, and check the templates by the rules of cdk-nag."""

@@ -6,30 +6,29 @@ and never called ok.
 """
 
 import json as codec
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
-from cli.checks import Finding, Level, account, ses, stack
+from cli.checks import Finding, Level, account, stack
 from cli.client import connections
 from cli.deployment import FUNCTION, OPS_OUTPUT, Aws, OperatedDeployment, Stage, aws_errors, deployment
-from cli.doctor import stacks
+from cli.doctor import providers, stacks
 from cli.doctor.context import Patient, environment
-from cli.doctor.secrets import identities, look, own_keys
+from cli.doctor.secrets import identities, look
 from cli.doctor.stacks import NOT_DEPLOYED
 from cli.errors import ExitCode, Misused, NotFound
 from cli.operating.queues import rows as queue_rows
 from cli.output import Json, clean, counted, emit, say, surroundings
 from shared.contracts import (
-    ENV_FEEDBACK_QUEUE_URL,
     ENV_SETTINGS,
     TEST_CREDENTIAL,
-    Credential,
     Settings,
     express_queue_name,
     lane_queue_name,
@@ -42,8 +41,6 @@ WORKERS: Final = 8
 TIMEOUT: Final = 10.0
 """Seconds that the API may take to answer."""
 LOCAL_ONLY: Final = "cannot be known on the local cloud"
-ATTEMPTS: Final = 10
-"""Of a call of SES, which takes one a second and account besides those that send; the doctor asks about each sender."""
 MARKS: Final = {Level.OK: "ok", Level.WARNING: "warning", Level.ERROR: "ERROR", Level.SKIPPED: "-"}
 
 
@@ -248,68 +245,6 @@ def _writes(patient: Patient) -> list[Finding]:
     return [account.writes(quota, patient.settings)]
 
 
-def _ses(patient: Patient) -> Iterator[Finding]:
-    here = str(patient.found.session.region_name)
-    by_region: dict[str, list[Credential]] = {}
-    for c in (c for c in patient.settings.credentials if c.provider == "ses"):
-        if patient.environment and own_keys(patient, c):
-            yield Finding(f"ses {c.id}", Level.SKIPPED, "its secret has keys of another AWS account: check there")
-        else:
-            by_region.setdefault(c.region or here, []).append(c)
-    for region, credentials in sorted(by_region.items()):
-        yield from _ses_region(patient, region, credentials)
-
-
-def _ses_region(patient: Patient, region: str, credentials: Sequence[Credential]) -> Iterator[Finding]:
-    client = patient.found.client("sesv2", region, attempts=ATTEMPTS)
-    yield from ses.account(client.get_account(), credentials, region)
-    senders = _senders(patient, credentials) if patient.environment else set()
-    known = _all_identities(client)
-    covering = {x for s in senders for x in ses.cover(s, {k["IdentityName"].lower() for k in known})}
-    details = {name: client.get_email_identity(EmailIdentity=name) for name in sorted(covering)}
-    yield from ses.identities(known, details, senders, region)
-
-
-def _senders(patient: Patient, credentials: Sequence[Credential]) -> set[str]:
-    """Return what may be sent from through some of these credentials."""
-    accounts = patient.found.accounts(patient.clock)
-    mine = [a.id for a in accounts.list_accounts() if any(c.open_to(a.id) for c in credentials)]
-    return {s.lower() for name in mine for s in accounts.list_senders(name)}
-
-
-def _all_identities(client: Any) -> list[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = []
-    more: dict[str, str] = {}
-    while True:
-        page = client.list_email_identities(PageSize=1000, **more)
-        found += page["EmailIdentities"]
-        if not page.get("NextToken"):
-            return found
-        more = {"NextToken": page["NextToken"]}
-
-
-def _events(patient: Patient) -> list[Finding]:
-    mine = [c for c in patient.settings.credentials if c.provider == "ses" and not c.region]
-    if not mine:
-        return []
-    client = patient.found.client("sesv2", attempts=ATTEMPTS)
-    sets: dict[str, Any] = {}
-    for c in mine:
-        try:
-            sets[c.id] = client.get_configuration_set_event_destinations(ConfigurationSetName=c.configuration_set)
-        except client.exceptions.NotFoundException:
-            sets[c.id] = None
-    url = patient.environment[ENV_FEEDBACK_QUEUE_URL]
-    queue = patient.found.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
-    topic = patient.found.output("SesTopicArn")
-    return ses.events(sets, topic, _subscriptions(patient, topic), queue["Attributes"]["QueueArn"])
-
-
-def _subscriptions(patient: Patient, topic: str) -> list[Any]:
-    pages = patient.found.client("sns").get_paginator("list_subscriptions_by_topic").paginate(TopicArn=topic)
-    return [x for page in pages for x in page["Subscriptions"]]
-
-
 def _address(patient: Patient) -> list[Finding]:
     import urllib3  # noqa: PLC0415 - loads when needed
 
@@ -350,7 +285,16 @@ def _alarms(patient: Patient) -> list[Finding]:
     topic = patient.found.output("AlarmTopicArn")
     pages = patient.found.client("cloudwatch").get_paginator("describe_alarms")
     alarms = [x for p in pages.paginate(AlarmNamePrefix=f"{prefix(patient.found.stage)}-") for x in p["MetricAlarms"]]
-    return stack.alarms(alarms, topic, _subscriptions(patient, topic))
+    return stack.alarms(alarms, topic, providers.subscriptions(patient, topic))
+
+
+def _of_providers(*, deployed: bool) -> list[Check]:
+    """Return the checks that providers declare, of those that need a deployment or those that do not."""
+    return [
+        Check(check.name, partial(providers.look, provider, check.name), deployed=deployed)
+        for provider, check in providers.declared()
+        if check.deployed is deployed
+    ]
 
 
 CHECKS: Final = (
@@ -359,13 +303,13 @@ CHECKS: Final = (
     Check("bootstrap", _bootstrap),
     Check("concurrency", _concurrency),
     Check("tables", _writes),
-    Check("ses", _ses),
+    *_of_providers(deployed=False),
     Check("secrets", look, local=True),
     Check("identities", identities, local=True),
     Check("names", stacks.names),
     Check("stack", stacks.look, local=True),
     Check("address", _address, local=True),
-    Check("ses events", _events, deployed=True),
+    *_of_providers(deployed=True),
     Check("dead letters", _dead, local=True, deployed=True),
     Check("breakers", _breakers, local=True, deployed=True),
     Check("switches", _switches, local=True, deployed=True),

@@ -272,7 +272,7 @@ def _webhook() -> Schema:
     }
     taken = {"type": "object", "title": "Taken", "required": list(counts), "properties": counts}
     fault = {"application/problem+json": {"schema": {"$ref": _REF.format(model=ProblemDetails.__name__)}}}
-    names = {"provider": "Its name in the settings, e.g. `sendgrid`.", "credential_id": "The credential's id."}
+    names = {"provider": "Its name, as in the settings.", "credential_id": "The credential's id."}
     return {
         "operationId": "postProviderEvents",
         "tags": ["Webhooks"],

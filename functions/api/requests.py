@@ -29,6 +29,7 @@ from shared.domain.jobs.job import OnAmbiguous
 from shared.domain.jobs.states import MessageState, Status
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
 from shared.engine.intake.addresses import MAX_RECIPIENTS
+from shared.providers.instructing import INSTRUCTING
 
 """Addresses in cc or bcc: one message with more is a list, and a list is what `to` is for."""
 MAX_LINE: Final = 998
@@ -37,12 +38,8 @@ MAX_TEXT: Final = 2_000_000
 """Characters of an HTML or text body; mailbox providers cut HTML at about 100 KB already."""
 LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
 """One line: no control character, so that no header can be injected."""
-RESERVED: Final = (
-    *("x-posthaste", "x-smtpapi", "x-sg-", "x-mailgun-", "x-ses-", "x-pm-", "x-mc-"),
-    *("x-msys-", "x-mj-", "x-mailin-", "x-sib-", "x-elasticemail-", "x-virtual-mta"),
-)
-"""Beginnings of header names that instruct the engine, a provider or a relay instead of the reader: of SparkPost,
-Mailjet, Brevo, Elastic Email and PowerMTA in the second line, which may stand behind `smtp`."""
+RESERVED: Final = ("x-posthaste", *INSTRUCTING)
+"""Beginnings of header names that instruct the engine, a provider or a relay instead of the reader."""
 UNSUBSCRIPTION: Final = frozenset({"list-unsubscribe", "list-unsubscribe-post"})
 """Headers that hold each recipient's own link."""
 _HEADER: Final = re.compile(r"[Xx]-[A-Za-z0-9-]{1,74}")

@@ -10,7 +10,7 @@ from infra.local.console import LocalCloudError
 from infra.local.deploy import client
 from infra.local.paths import Paths
 from infra.local.processes import LOOPBACK, Process
-from shared.contracts import SMS_PUBLISHER, WEBHOOK_PATH, secret_name, ses_topic_name, sms_topic_name
+from shared.contracts import WEBHOOK_PATH, secret_name, topic_name
 from shared.providers.needs import Transport, needs_of
 from simulator.client import ControlClient, ControlError
 
@@ -70,7 +70,8 @@ def introduce(deployment: LocalDeployment, cloud_port: int, simulator_port: int)
         secret = {"api_key": keys.pop("keys")[0], **keys}
         name = secret_name(deployment.settings.stage, credential.id)
         path = WEBHOOK_PATH.format(provider=credential.provider, credential_id=credential.id)
-        target = _topic(deployment.settings.stage, needs.topic, cloud_port) if needs.topic else deployment.api + path
+        topic = needs.topic_name
+        target = _topic(deployment.settings.stage, topic, cloud_port) if topic else deployment.api + path
         if needs.calls_back:
             secret["webhook_url"] = target
         secrets.put_secret_value(SecretId=name, SecretString=json.dumps(secret))
@@ -81,8 +82,7 @@ def introduce(deployment: LocalDeployment, cloud_port: int, simulator_port: int)
     posthaste(deployment, cloud_port, "credential", "split")
 
 
-def _topic(stage: str, publisher: str, cloud_port: int) -> str:
+def _topic(stage: str, name: str, cloud_port: int) -> str:
     """Return the topic that a service of AWS publishes to, as the simulator wants it: with endpoint and keys."""
-    name = sms_topic_name(stage) if publisher == SMS_PUBLISHER else ses_topic_name(stage)
-    arn = f"arn:aws:sns:{emulator.REGION}:{emulator.ACCOUNT}:{name}"
+    arn = f"arn:aws:sns:{emulator.REGION}:{emulator.ACCOUNT}:{topic_name(stage, name)}"
     return f"http://{emulator.KEY}:{emulator.KEY}@{LOOPBACK}:{cloud_port}/#{arn}"

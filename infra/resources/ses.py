@@ -13,8 +13,8 @@ from constructs import Construct
 from infra.functions.dispatch import Feedback
 from infra.settings import DeploymentSettings
 from shared import contracts
+from shared.providers.needs import needs_of
 
-PUBLISHER: Final = "ses.amazonaws.com"
 EVENTS: Final = (
     "send",
     "reject",
@@ -28,7 +28,7 @@ EVENTS: Final = (
 """Not open and click: they change no state, and make SES rewrite what is sent."""
 
 
-class SesEvents(Construct):
+class Events(Construct):
     """The events of all SES credentials of the stack's own account and region.
 
     A configuration set named in the settings is its owner's: it may publish here, but gets no event destination.
@@ -44,16 +44,16 @@ class SesEvents(Construct):
         feedback: Feedback,
     ) -> None:
         super().__init__(scope, construct_id)
-        self.topic = Topic(
-            self, "Topic", topic_name=contracts.ses_topic_name(deployment.stage), enforce_ssl=not deployment.local
-        )
+        needs = needs_of(credentials[0].provider)
+        topic_name = contracts.topic_name(deployment.stage, needs.topic_name)
+        self.topic = Topic(self, "Topic", topic_name=topic_name, enforce_ssl=not deployment.local)
         stack = Stack.of(self)
         names = [c.configuration_set for c in credentials]
         sets = [stack.format_arn(service="ses", resource="configuration-set", resource_name=name) for name in names]
         self.topic.add_to_resource_policy(
             PolicyStatement(
                 sid="Ses",
-                principals=[ServicePrincipal(PUBLISHER)],
+                principals=[ServicePrincipal(needs.topic)],
                 actions=["sns:Publish"],
                 resources=[self.topic.topic_arn],
                 conditions={"StringEquals": {"aws:SourceAccount": stack.account, "aws:SourceArn": sets}},

@@ -13,11 +13,12 @@ from constructs import Construct
 from infra.functions.dispatch import Feedback
 from infra.settings import DeploymentSettings
 from shared import contracts
+from shared.providers.needs import needs_of
 
 EVENTS: Final = ("TEXT_ALL", "VOICE_ALL")
 
 
-class SmsEvents(Construct):
+class Events(Construct):
     """The events of all credentials for SMS and calls of the stack's own account and region.
 
     A configuration set named in the settings is its owner's: the stack does not make it.
@@ -33,13 +34,13 @@ class SmsEvents(Construct):
         feedback: Feedback,
     ) -> None:
         super().__init__(scope, construct_id)
-        self.topic = Topic(
-            self, "Topic", topic_name=contracts.sms_topic_name(deployment.stage), enforce_ssl=not deployment.local
-        )
+        needs = needs_of(credentials[0].provider)
+        topic_name = contracts.topic_name(deployment.stage, needs.topic_name)
+        self.topic = Topic(self, "Topic", topic_name=topic_name, enforce_ssl=not deployment.local)
         self.topic.add_to_resource_policy(
             PolicyStatement(
                 sid="Sms",
-                principals=[ServicePrincipal(contracts.SMS_PUBLISHER)],
+                principals=[ServicePrincipal(needs.topic)],
                 actions=["sns:Publish"],
                 resources=[self.topic.topic_arn],
                 conditions={"StringEquals": {"aws:SourceAccount": Stack.of(self).account}},

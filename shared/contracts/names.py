@@ -164,19 +164,15 @@ def unsubscribe_secret_name(stage: str) -> str:
 
 
 def configuration_set_name(stage: str, credential_id: str) -> str:
-    """Return the name of the SES configuration set that the stack makes for a credential."""
+    """Return the name of the configuration set that the stack makes for a credential of an AWS service."""
     return f"{prefix(stage)}-{credential_id}"
 
 
-SMS_PUBLISHER: Final = "sms-voice.amazonaws.com"
-"""The service that publishes events of SMS and calls."""
+def topic_name(stage: str, name: str) -> str:
+    """Return the name of an SNS topic to which a service of AWS publishes its events.
 
-
-def sms_topic_name(stage: str) -> str:
-    """Return the name of the SNS topic to which AWS publishes the events of SMS and calls."""
-    return f"{prefix(stage)}-sms"
-
-
-def ses_topic_name(stage: str) -> str:
-    """Return the name of the SNS topic to which those configuration sets publish their events."""
-    return f"{prefix(stage)}-ses"
+    Args:
+        stage: the deployment's.
+        name: `ProviderNeeds.topic_name`.
+    """
+    return f"{prefix(stage)}-{name}"

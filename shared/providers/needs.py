@@ -42,6 +42,19 @@ class Right:
     conditions: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class NeededCheck:
+    """A check that the doctor makes of a provider's credentials; `shared.providers.checks` has its function.
+
+    Attributes:
+        name: of its findings, if it cannot be made.
+        deployed: whether there must be a deployment.
+    """
+
+    name: str
+    deployed: bool = False
+
+
 def _no_rights(credential: Credential) -> tuple[Right, ...]:
     del credential
     return ()
@@ -59,6 +72,10 @@ class ProviderNeeds:
             secret is complete.
         topic: the AWS service that publishes its events to an SNS topic of the stack, in the stack's own region;
             `events.from_topic` reads them. Empty: its events come otherwise.
+        topic_name: the end of that topic's name, as it is deployed; also the name of the module of `infra.resources`
+            that makes it.
+        schemes: those that its base URL may have; empty: those of the web.
+        checks: that the doctor makes.
         calls_back: each message names the URL for its events, so the sender needs the API's address.
         has_feedback: it reports later what became of a message.
         unbound: its webhooks' signatures cover no body, so each is remembered with the body that it came with.
@@ -70,6 +87,9 @@ class ProviderNeeds:
     rights: Callable[[Credential], tuple[Right, ...]] = field(default=_no_rights)
     role_signs: bool = False
     topic: str = ""
+    topic_name: str = ""
+    schemes: tuple[str, ...] = ()
+    checks: tuple[NeededCheck, ...] = ()
     calls_back: bool = False
     has_feedback: bool = True
     unbound: bool = False
@@ -80,6 +100,11 @@ OWN_SETTINGS: Final = ("headers", "region", "configuration_set", "domains")
 """Fields of a credential that only some providers have."""
 
 
+def package_of(name: str) -> str:
+    """Return the package of a provider by its name in the settings."""
+    return f"{__package__}.{name.replace('-', '_')}"
+
+
 @cache
 def needs_of(name: str) -> ProviderNeeds:
     """Return what a provider declares by its name in the settings; the defaults for a name that no package has.
@@ -87,7 +112,7 @@ def needs_of(name: str) -> ProviderNeeds:
     Args:
         name: as in the settings.
     """
-    package = f"{__package__}.{name.replace('-', '_')}"
+    package = package_of(name)
     path = f"{package}.needs"
     try:
         found: ProviderNeeds = import_module(path).NEEDS
@@ -99,10 +124,20 @@ def needs_of(name: str) -> ProviderNeeds:
 
 
 @cache
-def with_topic() -> tuple[str, ...]:
-    """Return the names of the providers whose events come by an SNS topic of the stack."""
-    import pkgutil  # noqa: PLC0415 - the tracker alone asks, and seldom
+def names() -> tuple[str, ...]:
+    """Return the names of all providers, as in the settings."""
+    import pkgutil  # noqa: PLC0415 - the tracker and the command alone ask, and seldom
 
     packages = import_module(str(__package__)).__path__
-    names = [module.name.replace("_", "-") for module in pkgutil.iter_modules(packages) if module.ispkg]
-    return tuple(name for name in names if needs_of(name).topic)
+    return tuple(module.name.replace("_", "-") for module in pkgutil.iter_modules(packages) if module.ispkg)
+
+
+@cache
+def with_topic() -> tuple[str, ...]:
+    """Return the names of the providers whose events come by an SNS topic of the stack."""
+    return tuple(name for name in names() if needs_of(name).topic)
+
+
+def topic_output(topic_name: str) -> str:
+    """Return the stack's output that holds a topic's ARN. `topic_name`: as `ProviderNeeds` has it."""
+    return f"{topic_name.capitalize()}TopicArn"

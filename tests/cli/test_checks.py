@@ -8,11 +8,12 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from cli.checks import Finding, Level, account, first, secrets, ses, stack
+from cli.checks import Finding, Level, account, first, secrets, stack
 from infra.settings import providers
 from shared.contracts import Credential, Settings
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.lanes.switches import Switches
+from shared.providers.ses import checks as ses
 from tests.cli.fakes import FakeClock
 
 OK, WARNING, ERROR = Level.OK, Level.WARNING, Level.ERROR

@@ -65,7 +65,7 @@ def test_the_stack_makes_a_configuration_set_where_none_is_named(stack: Template
 
 def test_events_reach_the_feedback_queue_in_their_envelope(stack: Template) -> None:
     ((topic_id, topic),) = stack.of("SNS::Topic").items()
-    assert topic["TopicName"] == contracts.ses_topic_name("dev")
+    assert topic["TopicName"] == contracts.topic_name("dev", "ses")
     (subscription,) = stack.of("SNS::Subscription").values()
     assert (subscription["Protocol"], subscription["TopicArn"]) == ("sqs", {"Ref": topic_id})
     assert not subscription.get("RawMessageDelivery")

@@ -48,19 +48,19 @@ def test_the_stack_makes_a_configuration_set_where_none_is_named(files: dict[Dep
     assert destination["Enabled"] is True
     assert set(destination["MatchingEventTypes"]) == {"TEXT_ALL", "VOICE_ALL"}
     topic = stack.of("SNS::Topic")[target(destination["SnsDestination"]["TopicArn"])]
-    assert topic["TopicName"] == contracts.sms_topic_name("dev")
+    assert topic["TopicName"] == contracts.topic_name("dev", "sms")
 
 
 @pytest.mark.promise(9)
 def test_only_the_service_publishes_and_the_feedback_queue_hears_it(stack: Template) -> None:
     ((topic_id, topic),) = stack.of("SNS::Topic").items()
-    assert topic["TopicName"] == contracts.sms_topic_name("dev")
+    assert topic["TopicName"] == contracts.topic_name("dev", "sms")
     (subscription,) = stack.of("SNS::Subscription").values()
     assert (subscription["Protocol"], subscription["TopicArn"]) == ("sqs", {"Ref": topic_id})
     assert not subscription.get("RawMessageDelivery")
     (policy,) = stack.of("SNS::TopicPolicy").values()
     (publishing,) = [s for s in listed(policy["PolicyDocument"]["Statement"]) if s["Effect"] == "Allow"]
-    assert publishing["Principal"] == {"Service": contracts.SMS_PUBLISHER}
+    assert publishing["Principal"] == {"Service": "sms-voice.amazonaws.com"}
     assert publishing["Action"] == "sns:Publish"
     assert publishing["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
 

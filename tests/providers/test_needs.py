@@ -13,6 +13,7 @@ from infra.settings import providers
 from shared.contracts import TEST_CREDENTIAL, Credential
 from shared.ports import BadEvents
 from shared.providers import registry
+from shared.providers.checks import look_of
 from shared.providers.needs import OWN_SETTINGS, ProviderNeeds, needs_of, with_topic
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,21 +21,8 @@ NAMES = (*providers(), TEST_CREDENTIAL)
 VENDORS = re.compile(rf"(?<![a-z])({'|'.join(sorted({*providers()} - {'smtp'}))})(?![a-z])", re.IGNORECASE)
 """`smtp` is a protocol, too: as a provider it is a text of its own."""
 ALLOWED = {
-    "cli/checks/ses.py": "judges what the AWS service answers, by the names of its API",
-    "cli/doctor/doctor.py": "calls the AWS service's API, by its name",
-    "cli/operating/dead_letters.py": "an example of a queue's name",
-    "cli/operating/erasing.py": "a text for people: where events wait that name a person",
-    "functions/api/openapi.py": "an example in the API document",
-    "functions/api/requests.py": "prefixes of headers that instruct vendors' servers, also behind a relay",
-    "infra/lint.py": "says what an example's settings cover",
     "infra/local/newsletter.py": "the demonstration switches one of its own credentials off",
-    "infra/nag.py": "names a resource of the AWS service",
     "infra/resources/ses.py": "resources that exist in this AWS service only",
-    "infra/stack.py": "makes these resources, under the names that are deployed",
-    "infra/local/providers.py": "publishes to their topic, under the name that is deployed",
-    "infra/settings.py": "schemes of a relay's URL",
-    "shared/contracts/__init__.py": "the topic's name, as it is deployed",
-    "shared/contracts/names.py": "the topic's name, as it is deployed",
 }
 
 
@@ -64,6 +52,19 @@ def test_no_code_outside_the_providers_names_one() -> None:
                 if named and not (where.startswith("shared/bootstrap") and named == ["smtp"] * len(named)):
                     found[where] = named
     assert found == {}
+
+
+def test_what_may_name_a_provider_does() -> None:
+    assert [where for where in ALLOWED if not any(map(VENDORS.search, texts(ROOT / where)))] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_declared_check_has_its_function(name: str) -> None:
+    for check in needs_of(name).checks:
+        assert callable(look_of(name, check.name))
+    if not needs_of(name).checks:
+        with pytest.raises(ModuleNotFoundError):
+            look_of(name, "any")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -27,4 +27,5 @@ NEEDS: Final = ProviderNeeds(
     rights=_rights,
     role_signs=True,
     topic="sms-voice.amazonaws.com",
+    topic_name="sms",
 )

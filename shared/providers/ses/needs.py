@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from shared.contracts import Credential
-from shared.providers.needs import ProviderNeeds, Right
+from shared.providers.needs import NeededCheck, ProviderNeeds, Right
 
 SEND: Final = ("ses:SendEmail", "ses:SendRawEmail", "ses:SendBulkTemplatedEmail")
 """SES checks the second for a mail with attachments, and the last for each entry of a SendBulkEmail."""
@@ -47,4 +47,6 @@ NEEDS: Final = ProviderNeeds(
     rights=_rights,
     role_signs=True,
     topic="ses.amazonaws.com",
+    topic_name="ses",
+    checks=(NeededCheck("ses"), NeededCheck("ses events", deployed=True)),
 )

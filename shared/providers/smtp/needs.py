@@ -4,4 +4,9 @@ from typing import Final
 
 from shared.providers.needs import ProviderNeeds, Transport
 
-NEEDS: Final = ProviderNeeds(transport=Transport.SMTP, settings=frozenset({"headers"}), has_feedback=False)
+NEEDS: Final = ProviderNeeds(
+    transport=Transport.SMTP,
+    settings=frozenset({"headers"}),
+    schemes=("smtp", "smtps", "smtp+plain"),
+    has_feedback=False,
+)

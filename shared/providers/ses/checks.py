@@ -1,10 +1,10 @@
 """Checks of Amazon SES: the account, the identities that mail leaves from, and what brings back its events."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from cli.checks import Finding, Level, confirmed
 from shared.contracts import Credential
+from shared.providers.checks import Examined, Finding, Level, Look, confirmed
 
 DAY: Final = 86_400
 USED_UP: Final = 0.8
@@ -12,6 +12,8 @@ USED_UP: Final = 0.8
 WANTED: Final = frozenset({"BOUNCE", "COMPLAINT", "DELIVERY", "REJECT"})
 """Events without which the engine does not learn what became of a message."""
 CONSOLE: Final = "in the SES console"
+ATTEMPTS: Final = 10
+"""Of a call of SES, which takes one a second and account besides those that send; each sender is asked about."""
 
 
 def _standing(answer: Mapping[str, Any], name: str) -> list[Finding]:
@@ -137,3 +139,58 @@ def events(
     if not any(map(confirmed, mine)):
         found.append(Finding(name, Level.ERROR, "the feedback queue is not subscribed to SES's events", redeploy))
     return found or [Finding(name, Level.OK, f"events of {', '.join(sorted(sets))} reach the feedback queue")]
+
+
+# What asks AWS
+
+
+def _accounts(seen: Examined, credentials: Sequence[Credential]) -> Iterator[Finding]:
+    """Look at the account and its identities in each region that credentials send through."""
+    by_region: dict[str, list[Credential]] = {}
+    for c in credentials:
+        if seen.is_deployed and seen.has_own_keys(c):
+            yield Finding(f"ses {c.id}", Level.SKIPPED, "its secret has keys of another AWS account: check there")
+        else:
+            by_region.setdefault(c.region or seen.region, []).append(c)
+    for region, mine in sorted(by_region.items()):
+        yield from _region(seen, region, mine)
+
+
+def _region(seen: Examined, region: str, credentials: Sequence[Credential]) -> Iterator[Finding]:
+    client = seen.client("sesv2", region, attempts=ATTEMPTS)
+    yield from account(client.get_account(), credentials, region)
+    senders = seen.senders(credentials) if seen.is_deployed else set()
+    known = _all_identities(client)
+    covering = {x for s in senders for x in cover(s, {k["IdentityName"].lower() for k in known})}
+    details = {name: client.get_email_identity(EmailIdentity=name) for name in sorted(covering)}
+    yield from identities(known, details, senders, region)
+
+
+def _all_identities(client: Any) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = []
+    more: dict[str, str] = {}
+    while True:
+        page = client.list_email_identities(PageSize=1000, **more)
+        found += page["EmailIdentities"]
+        if not page.get("NextToken"):
+            return found
+        more = {"NextToken": page["NextToken"]}
+
+
+def _events(seen: Examined, credentials: Sequence[Credential]) -> Iterable[Finding]:
+    """Look at the configuration sets and the topic of the credentials in the stack's own region."""
+    mine = [c for c in credentials if not c.region]
+    if not mine:
+        return []
+    client = seen.client("sesv2", attempts=ATTEMPTS)
+    sets: dict[str, Any] = {}
+    for c in mine:
+        try:
+            sets[c.id] = client.get_configuration_set_event_destinations(ConfigurationSetName=c.configuration_set)
+        except client.exceptions.NotFoundException:
+            sets[c.id] = None
+    queue, topic = seen.feedback_queue(), seen.topic(mine[0].provider)
+    return events(sets, topic, seen.subscriptions(topic), queue)
+
+
+LOOKS: Final[Mapping[str, Look]] = {"ses": _accounts, "ses events": _events}
