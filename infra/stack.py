@@ -141,7 +141,7 @@ class PosthasteStack(Stack):
             if topic and not credential.region:
                 publishing.setdefault(topic, []).append(credential)
         for topic, mine in sorted(publishing.items()):
-            made = import_module(f"infra.resources.{topic}").Events(
+            made = import_module(f"infra.resources.{topic}").CONSTRUCT(
                 self, f"{topic.capitalize()}Events", deployment=deployment, credentials=mine, feedback=feedback
             )
             CfnOutput(self, topic_output(topic), value=made.topic.topic_arn)

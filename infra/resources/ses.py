@@ -28,7 +28,7 @@ EVENTS: Final = (
 """Not open and click: they change no state, and make SES rewrite what is sent."""
 
 
-class Events(Construct):
+class SesEvents(Construct):
     """The events of all SES credentials of the stack's own account and region.
 
     A configuration set named in the settings is its owner's: it may publish here, but gets no event destination.
@@ -82,3 +82,7 @@ class Events(Construct):
             ),
         )
         destination.node.add_dependency(self.topic)  # with its policy: SES publishes a message at once, to try it
+
+
+CONSTRUCT: Final = SesEvents
+"""Found by this module's name, which providers declare as `topic_name`."""

@@ -18,7 +18,7 @@ from shared.providers.needs import needs_of
 EVENTS: Final = ("TEXT_ALL", "VOICE_ALL")
 
 
-class Events(Construct):
+class SmsEvents(Construct):
     """The events of all credentials for SMS and calls of the stack's own account and region.
 
     A configuration set named in the settings is its owner's: the stack does not make it.
@@ -69,3 +69,7 @@ class Events(Construct):
             ],
         )
         made.node.add_dependency(self.topic)  # with its policy, without which nothing can be published
+
+
+CONSTRUCT: Final = SmsEvents
+"""Found by this module's name, which providers declare as `topic_name`."""

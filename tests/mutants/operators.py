@@ -51,7 +51,7 @@ OPERATORS: Final = (
     Mutant(
         "a subscription that its owner has ended hears of alarms",
         3,
-        "cli/checks/__init__.py",
+        "shared/providers/checks.py",
         '.startswith("arn:")',
         ' != "PendingConfirmation"',
         "tests/cli/test_checks.py::test_alarms_must_reach_somebody",
