@@ -269,15 +269,14 @@ _GIVES: Final = {
 }
 
 
-def _given(result: Entry, limit: int, *, held: bool) -> Cell:
-    """Return the state that a result gives its cell. `held`: the writer holds the lease, and claimed this attempt."""
-    new = _GIVES[result.kind]
-    if new is not Cell.RETRY or (held and result.kind is not Kind.RISKED):
-        return new
-    if result.kind is not Kind.RISKED:
-        return Cell.DROPPED
-    # If no try is left that its doubt could be risked for, it stays a doubt: it did not surely fail.
-    return Cell.RETRY if held and result.attempt < limit else Cell.UNKNOWN
+def _retried(result: Entry, limit: int, *, held: bool) -> Cell:
+    """Return the state of a recipient who was not sent to. `held`: the writer has the lease and claimed this attempt.
+
+    A doubt for which no try is left that it could be risked for stays a doubt: it did not surely fail.
+    """
+    if result.kind is Kind.RISKED:
+        return Cell.RETRY if held and result.attempt < limit else Cell.UNKNOWN
+    return Cell.RETRY if held else Cell.DROPPED
 
 
 def merge(
@@ -305,7 +304,9 @@ def merge(
     for e in results:
         state, attempt = Cell(cells[e.index] & 15), cells[e.index] >> 4
         ours = state is Cell.CLAIMED and attempt == e.attempt
-        new = _given(e, limit, held=ours and holder)
+        new = _GIVES[e.kind]
+        if new is Cell.RETRY:
+            new = _retried(e, limit, held=ours and holder)
         new = new if ours else join(state, attempt, new, e.attempt)
         if new is not state:
             cells[e.index] = attempt << 4 | new
