@@ -13,7 +13,7 @@ from cli.operating.accounts import Desk, opened, reason_of, resolve
 from cli.output import Json, counted, emit, moment, say, surroundings, table, tell
 from shared.contracts import TEST_CREDENTIAL
 from shared.domain.ids import is_id
-from shared.domain.jobs.job import Job, StopReason
+from shared.domain.jobs.job import DIGEST, Job, StopReason
 from shared.domain.jobs.states import JobState
 from shared.ports import Clock
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 job_app = typer.Typer(help="Jobs of all accounts: find and stop them, without an API key.", no_args_is_help=True)
 
 COLUMNS: Final = ("job_id", "account_id", "kind", "state", "created_at", "scheduled_at", "total", "key", "from")
-KINDS: Final = ("batch", "campaign")
+KINDS: Final = ("batch", "campaign", DIGEST)
 PAGE: Final = 100
 SETTLED_S: Final = 40.0
 """Seconds after a revocation from which no process takes the key any more (30), and the index shows what it made."""

@@ -33,12 +33,19 @@ _IF_NONE_MATCH: Final = {
     "description": "The `ETag` of the answer that the client has.",
     "schema": {"type": "string"},
 }
+_KEY_USE: Final = "Same key and same body: the first answer again. Kept 24 h past the scheduled send."
 _REF: Final = "#/components/schemas/{model}"
 _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "id": {"type": "string", "description": "Of the resource: 26 lower-case characters.", "maxLength": 100},
     "upload_id": {"type": "string", "description": "The upload's id, from the call that created it.", "maxLength": 100},
     "message": {"type": "string", "description": "`chunk.index`, as in the log's lines.", "maxLength": 100},
     "message_id": {"type": "string", "description": "The notifier's own id of a notice.", "maxLength": 200},
+    "prefix": {
+        "type": "string",
+        "description": "What batch keys begin with. It is the rest of the path, so it may hold `/`, also at its end.",
+        "maxLength": 200,
+    },
+    "window_id": {"type": "string", "description": "A window's id.", "maxLength": 100},
     "program": {"type": "string", "description": "A program's name.", "maxLength": 64},
     "range": {
         "type": "string",
@@ -138,14 +145,13 @@ def _operation(
     if route.tagged:
         operation["parameters"].append(_IF_NONE_MATCH)
         operation["responses"]["304"] = {"description": "Not Modified: the client has the same answer already."}
-    if route.idempotent:
-        schema = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"}
+    if route.idempotent or route.key_use:
         operation["parameters"].append(
             {
                 "name": "Idempotency-Key",
                 "in": "header",
-                "description": "Same key and same body: the first answer again. Kept 24 h past the scheduled send.",
-                "schema": schema,
+                "description": route.key_use or _KEY_USE,
+                "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
             }
         )
     return operation
@@ -166,8 +172,10 @@ def _codes(route: AnyRoute) -> Iterable[str]:
         yield "validation_failed"
     if route.method in {"POST", "PUT", "PATCH"}:
         yield from ("malformed_json", "invalid_utf8", "too_large", "unsupported_media_type", "validation_failed")
+    if route.idempotent or route.key_use:
+        yield "bad_idempotency_key"
     if route.idempotent:
-        yield from ("bad_idempotency_key", "idempotency_mismatch")
+        yield "idempotency_mismatch"
 
 
 def _headers(route: AnyRoute, status: int) -> Schema:

@@ -7,6 +7,9 @@ from functions.api.account import audit, credentials, stats
 from functions.api.batches import routes as batches
 from functions.api.campaigns import routes as campaigns
 from functions.api.campaigns import sending, trials
+from functions.api.digests import policies as digest_policies
+from functions.api.digests import routes as digests
+from functions.api.events import routes as events
 from functions.api.jobs import exports, logs, schedules
 from functions.api.jobs import routes as jobs
 from functions.api.notices import messages
@@ -29,6 +32,9 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *jobs.ROUTES,
     *exports.ROUTES,
     *schedules.ROUTES,
+    *events.ROUTES,
+    *digests.ROUTES,
+    *digest_policies.ROUTES,
     *messages.ROUTES,
     *notifiers.ROUTES,
     *notices.ROUTES,

@@ -29,6 +29,7 @@ from shared.ports import Clock, Files, Journal, Links, Records
 
 if TYPE_CHECKING:
     from functions.api.campaigns.services import CampaignServices
+    from functions.api.digests.services import DigestServices
     from functions.api.notices.services import NoticeServices
 
 
@@ -74,6 +75,8 @@ class ApiServices:
     campaigns: Callable[[], "CampaignServices"]
     """Built by the first call: other requests need not wait for it."""
     notices: Callable[[], "NoticeServices"]
+    """As `campaigns`."""
+    digests: Callable[[], "DigestServices"]
     """As `campaigns`."""
 
 
@@ -138,6 +141,7 @@ def build(deployment: Deployment) -> ApiServices:
         logins=Logins(deployment.dynamo, table, clock),
         campaigns=cache(lambda: _campaigns(deployment, control)),
         notices=cache(lambda: _notices(deployment)),
+        digests=cache(lambda: _digests(deployment, accounts)),
     )
 
 
@@ -163,6 +167,12 @@ def _notices(deployment: Deployment) -> "NoticeServices":
     from functions.api.notices.services import build as build_notices  # noqa: PLC0415
 
     return build_notices(deployment)
+
+
+def _digests(deployment: Deployment, accounts: Accounts) -> "DigestServices":
+    from functions.api.digests.services import build as build_digests  # noqa: PLC0415
+
+    return build_digests(deployment, accounts)
 
 
 def _limits(settings: Settings) -> dict[str, int]:

@@ -16,6 +16,7 @@ _JOBS: Final = re.compile(r"\d{15}#[0-9a-z]{26}")
 _SUPPRESSIONS: Final = re.compile(r"\d{15}#[0-9a-f]{64}")
 _EVENTS: Final = re.compile(r"\d{15}#[^#\s]{1,80}#[a-z_]{1,40}\.[a-z_]{1,40}")
 _NOTIFIERS: Final = re.compile(r"\d{15}#[a-z0-9-]{1,63}")
+_PLACE: Final = re.compile(r"[^\x00-\x1f]{1,400}")
 _NUMBER: Final = re.compile(r"[1-9]\d{0,6}", re.ASCII)
 _MESSAGES: Final = re.compile(r"(\d{1,3})\.(\d{1,5})\.(\d{1,3})", re.ASCII)
 _LINES: Final = re.compile(r"(\d{1,5})\.(\d{1,3})")
@@ -34,6 +35,11 @@ def notifiers(call: Call[Any, Any, Any]) -> str:
 def suppressions(call: Call[Any, Any, Any]) -> str:
     """Return the place in a list of suppressions; empty at its beginning."""
     return _unsealed(call, _SUPPRESSIONS)
+
+
+def digests(call: Call[Any, Any, Any]) -> str:
+    """Return the place in a list of windows or of digest policies; empty at its beginning."""
+    return _unsealed(call, _PLACE)
 
 
 def events(call: Call[Any, Any, Any]) -> str:

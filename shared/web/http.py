@@ -27,7 +27,14 @@ FAULT: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request. `segments`: the path, decoded; `headers`: names in lower case; `query`: repeats joined by commas."""
+    """One request.
+
+    Attributes:
+        segments: the path, decoded, without slashes at its ends.
+        headers: names in lower case.
+        query: repeats joined by commas.
+        slash: the path ends with a slash.
+    """
 
     id: str
     method: str
@@ -35,6 +42,7 @@ class Request:
     headers: Mapping[str, str]
     query: Mapping[str, str]
     body: bytes
+    slash: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,7 @@ def read(event: Mapping[str, Any], request_id: str) -> Request:
         headers=headers,
         query=_query(event.get("rawQueryString") or ""),
         body=_body(event, headers),
+        slash=path.endswith("/"),
     )
 
 

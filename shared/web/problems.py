@@ -40,6 +40,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "etag_mismatch": (409, "The uploaded file changed. Upload it again."),
     "already_sent": (409, "The list has been sent already."),
     "too_many_lists": (409, "A campaign sends at most 100 lists."),
+    "closed": (409, "The window is no longer open. Only an open window can be cancelled, and no cancelled one closed."),
     "notifier_exists": (409, "The name is taken. A deleted notifier's name is not given again."),
     "notices_waiting": (409, "Notices of the notifier still wait. Cancel them, or wait until they end."),
     "program_exists": (409, "A program has this name already. Replace it with PUT, or choose another name."),
@@ -72,6 +73,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
         "At this rate, sending takes longer than the list is kept (see `errors`). Raise the rate or split the list.",
     ),
     "no_route": (422, "No credential for this channel is open to the account."),
+    "no_policy": (422, "No digest policy has a prefix of this batch key. Create one: PUT /digest-policies/{prefix}."),
     "idempotency_mismatch": (422, "Another request used this Idempotency-Key. Use a new key for a new request."),
     "rate_limited": (429, "Too many requests. Wait for the time in Retry-After."),
     "too_many_tests": (429, "Too many tests. You can send 20 at once, then one a minute."),
@@ -91,6 +93,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "rate_too_high": "rate",
     "takes_too_long": "rate",
     "no_route": "route",
+    "no_policy": "batch_key",
     "idempotency_mismatch": "Idempotency-Key",
 }
 """Each code of a 422 → the field that it is about where the place of the error names none: every 422 has `errors`."""

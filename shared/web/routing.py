@@ -38,8 +38,8 @@ def parameters(path: str) -> list[str]:
 S = TypeVar("S")
 Q = TypeVar("Q", bound=BaseModel)
 B = TypeVar("B", bound=BaseModel)
-GREEDY: Final = frozenset({"address", "message_id"})
-"""Path parameters that take the rest of the path: addresses and ids of notices may have slashes."""
+GREEDY: Final = frozenset({"address", "message_id", "prefix"})
+"""Path parameters that take the rest of the path, or all but its literal end: they may have slashes."""
 
 
 _OF_BODIES: Final = frozenset({"malformed_json", "invalid_utf8", "validation_failed"})
@@ -97,6 +97,7 @@ class Route(Generic[Q, B]):
         schemes: how a caller may prove who it is; a notifier needs no scope.
         status: a notifier asks for what became of its notices.
         tagged: the answer has an ETag, and `If-None-Match` is heeded.
+        key_use: what an Idempotency-Key does where it does not bring back the first answer; empty: nothing.
         refusal: the code of every body that is not valid; empty: each kind of fault has its own.
     """
 
@@ -119,6 +120,7 @@ class Route(Generic[Q, B]):
     status: bool = False
     tagged: bool = False
     refusal: str = ""
+    key_use: str = ""
 
     @property
     def parameters(self) -> list[str]:
@@ -279,8 +281,9 @@ def _match(template: str, segments: Sequence[str]) -> dict[str, str] | None:
             if segments[i] != part:
                 return None
         elif part[1:-1] in GREEDY:
-            found[part[1:-1]] = "/".join(segments[i:])
-            return found if found[part[1:-1]] else None
+            end = len(segments) - len(parts) + i + 1
+            found[part[1:-1]] = "/".join(segments[i:end])
+            return found if found[part[1:-1]] and [*segments[end:]] == parts[i + 1 :] else None
         elif segments[i]:
             found[part[1:-1]] = segments[i]
         else:

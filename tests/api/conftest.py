@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlencode
 
 import pytest
 
+from functions.api.digests.services import DigestServices
 from functions.api.handler import respond
 from functions.api.notices.services import NoticeServices
 from functions.api.services import ApiServices, visits
@@ -16,6 +17,9 @@ from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.accounts.stats import Stats
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.credentials import CredentialStates
+from shared.adapters.dynamo.digests.pages import DynamoWindowPages
+from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
+from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.adapters.dynamo.idempotent_replies import IdempotentReplies
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.notices.inboxes import DynamoInboxes
@@ -28,13 +32,17 @@ from shared.adapters.dynamo.notices.waiting import DynamoWaiting
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
+from shared.engine.digests.add import DigestAdder
+from shared.engine.digests.desk import WindowDesk
+from shared.engine.digests.policies import PolicyDesk
 from shared.engine.intake.intake import Intake
 from shared.engine.notices.days import NotifierDays
 from shared.engine.notices.notifiers import NotifierDesk
 from shared.engine.notices.take import NoticeDesk
 from shared.engine.notices.updates import UpdateReader
 from tests.api.lists import Lists, as_body, build_lists
-from tests.fakes.clock import FakeClock
+from tests.fakes.clock import FakeClock, FakePool
+from tests.fakes.digests.windows import FakeDigestHints
 from tests.fakes.links import FakeLinks
 from tests.fakes.queues import FakeQueue
 from tests.fakes.tables import MotoStores, Tables, create_tables
@@ -157,6 +165,8 @@ class Api:
     lists: Lists
     inbox_queue: FakeQueue
     """Hints to inboxes that hold payloads."""
+    digest_hints: FakeDigestHints
+    """Hints to the function that makes digests."""
     keys: dict[str, str] = field(default_factory=dict)
 
     def handle(self, what: Mapping[str, Any]) -> Reply:
@@ -300,6 +310,16 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         waiting=DynamoWaiting(functions, records=records),
         days=NotifierDays(log=DynamoUpdates(functions, records=records), clock=clock),
     )
+    hints = FakeDigestHints()
+    windows = DynamoWindows(functions, records=records)
+    policies = DynamoDigestPolicies(functions, records=records)
+    digests = DigestServices(
+        adder=DigestAdder(windows=windows, policies=policies, hints=hints, clock=clock, pool=FakePool),
+        desk=WindowDesk(windows=windows, hints=hints, clock=clock),
+        pages=DynamoWindowPages(functions, records=records),
+        policies=policies,
+        policy_desk=PolicyDesk(policies=policies, senders=accounts, settings=world.settings, clock=clock),
+    )
     services = ApiServices(
         settings=world.settings,
         clock=clock,
@@ -323,12 +343,13 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         logins=Logins(functions, records, clock),
         campaigns=lambda: lists.services,
         notices=lambda: notices,
+        digests=lambda: digests,
         exports=lists.desk,
         files=lists.files,
     )
     account = services.accounts.create_account("Mine", ["example.com"])
     key, _ = services.accounts.create_key(account)
-    return Api(world, services, client, tables, account, key, lists, inbox_queue)
+    return Api(world, services, client, tables, account, key, lists, inbox_queue, hints)
 
 
 @pytest.fixture(scope="module")

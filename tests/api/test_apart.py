@@ -30,9 +30,13 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/notifiers"): {"name": "theirs", "timezone": "UTC"},
     ("POST", "/programs"): {"name": "course", "steps": [{"template_id": "0" * 26, "offset_days": 1}]},
     ("PUT", "/programs/{program}"): {"steps": [{"template_id": "0" * 26, "offset_days": 1}]},
+    ("PUT", "/digest-policies/{prefix}"): {"from": "news@example.com"},
+    ("POST", "/events"): {"event_type": "x", "batch_key": "acme/x", "recipients": ["a@example.org"]},
     ("PATCH", "/notifiers/{name}"): {"disabled": True},
     ("POST", "/batches"): {"from": "news@example.com", "to": "a@example.org", "subject": "x", "text": "x"},
 }
+ELSEWHERE = {("/programs", 422), ("/events", 422), ("/digest-policies/{prefix}", 404)}
+"""What another account may lack: a template, a policy."""
 NAMES = [f"{method} {path}" for method, path, _ in OPERATIONS]
 each = pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS, ids=NAMES)
 
@@ -47,11 +51,13 @@ class Owned:
     upload: str
     sent: str
     sent_job: str
+    window: str
 
     def urls(self, path: str) -> list[str]:
         """Return a path with what the account has."""
         path = path.replace("{message}", "0.0").replace("{address}", "sup@example.org")
         path = path.replace("{upload_id}", self.upload).replace("{name}", "clinic").replace("{program}", "x")
+        path = path.replace("{prefix}", "acme").replace("{window_id}", self.window)
         kind = path.split("/")[1]
         names = {"campaigns": [self.campaign, self.sent], "templates": [self.template]}.get(
             kind, [self.job, self.sent_job]
@@ -69,7 +75,9 @@ def owned(calm: Api) -> Owned:
     campaign, sent = calm.campaign(), calm.campaign()
     upload = calm.listed(campaign)
     calm.listed(sent)
-    return Owned(job, template, campaign, upload, sent, calm.sent(sent))
+    calm.call("PUT", "/digest-policies/acme", BODIES["PUT", "/digest-policies/{prefix}"])
+    window = calm.call("POST", "/events", BODIES["POST", "/events"]).json["items"][0]["window_id"]
+    return Owned(job, template, campaign, upload, sent, calm.sent(sent), window)
 
 
 @pytest.fixture(scope="module")
@@ -96,10 +104,11 @@ def test_another_account_s_resources_do_not_exist(
     before = [x for x in api.stored() if api.account in str(x)]
     for url in owned.urls(path):
         got = api.call(method, url, BODIES.get((method, path)), key=stranger)
-        if any(x in path for x in ("{id}", "{name}", "{program}")) or (path.endswith("{address}") and method == "GET"):
+        own = "{address}" in path or "{prefix}" in path
+        if any(x in path for x in ("{id}", "{name}", "{program}", "{window_id}")) or (own and method == "GET"):
             assert (got.status, got.code) == (404, "not_found")
         else:
-            assert got.status in {200, 201, 202} or (path, got.status) == ("/programs", 422)
+            assert got.status in {200, 201, 202} or (path, got.status) in ELSEWHERE
             assert api.account not in got.text
             assert "items" not in got.json or got.json["items"] == [] or path in {"/credentials", "/audit"}
     assert [x for x in api.stored() if api.account in str(x)] == before

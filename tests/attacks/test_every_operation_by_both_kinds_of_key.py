@@ -57,13 +57,16 @@ TABLE: Final[Mapping[str, Kind]] = {
     ),
     **dict.fromkeys(("createProgram", "listPrograms"), Kind.OWN),
     **dict.fromkeys(("getProgram", "putProgram", "deleteProgram"), Kind.NAMED),
+    **dict.fromkeys(("postEvents", "listDigests", "listDigestPolicies"), Kind.OWN),
+    **dict.fromkeys(("getDigest", "closeDigest", "cancelDigest"), Kind.NAMED),
+    **dict.fromkeys(("getDigestPolicy", "previewDigestPolicy", "putDigestPolicy", "deleteDigestPolicy"), Kind.OWN),
     **dict.fromkeys(("createBatch", "createCampaign", "createTemplate"), Kind.OWN),
     **dict.fromkeys(("listCampaigns", "listTemplates", "getStats", "listAudit"), Kind.OWN),
     **dict.fromkeys(("listSuppressions", "getSuppression", "putSuppression", "deleteSuppression"), Kind.OWN),
     **dict.fromkeys(("listBatches", "listJobs", "listSchedules"), Kind.JOBS),
     **dict.fromkeys(("getBatch", "stopBatch", "retryBatch", "resumeBatch", "exportBatch"), Kind.JOB),
     **dict.fromkeys(("listBatchLogs", "getBatchLog", "deleteSchedule"), Kind.JOB),
-    **dict.fromkeys(("getJob", "stopJob", "retryJob", "resumeJob", "exportJob"), Kind.JOB),
+    **dict.fromkeys(("getJob", "stopJob", "retryJob", "resumeJob", "exportJob", "listJobLogs", "getJobLog"), Kind.JOB),
     **dict.fromkeys(("getCampaign", "changeCampaign", "deleteCampaign", "putCampaignTemplate"), Kind.NAMED),
     **dict.fromkeys(("createUpload", "completeUpload", "getUpload", "deleteUpload", "putRecipients"), Kind.NAMED),
     **dict.fromkeys(("previewCampaign", "testCampaign", "sendCampaign", "getCampaignStats"), Kind.NAMED),
@@ -87,22 +90,29 @@ class Things:
         upload: a list of the first campaign.
         address: suppressed, unsubscribed and a recipient.
         notifier: its name.
+        window: of events.
     """
 
     names: Mapping[str, tuple[str, ...]]
     upload: str
     address: str
     notifier: str
+    window: str
 
     def urls(self, path: str) -> list[str]:
         """Return a path of the document with each of the things that it may name."""
         path = path.replace("{message}", "0.0").replace("{address}", self.address).replace("{upload_id}", self.upload)
+        path = path.replace("{prefix}", "acme").replace("{window_id}", self.window)
         path = path.replace("{name}", self.notifier).replace("{program}", self.notifier)
         return [path.replace("{id}", x) for x in self.names[path.split("/")[1]]] if "{id}" in path else [path]
 
     def in_text(self, text: str) -> set[str]:
         """Return the ids that stand in a text."""
-        return {x for x in (*(x for of in self.names.values() for x in of), self.upload, self.notifier) if x in text}
+        return {
+            x
+            for x in (*(x for of in self.names.values() for x in of), self.upload, self.notifier, self.window)
+            if x in text
+        }
 
 
 @dataclass(frozen=True)
@@ -136,8 +146,11 @@ def made(api: Api, key: str, address: str) -> Things:
     notifier = f"clinic-of-{address.partition('@')[0]}"
     made = api.call("POST", "/notifiers", {"name": notifier, "timezone": "UTC"}, key=key)
     assert made.status == 201
+    assert api.call("PUT", "/digest-policies/acme", BODIES["PUT", "/digest-policies/{prefix}"], key=key).status == 200
+    body = BODIES["POST", "/events"]
+    window = api.call("POST", "/events", {**body, "recipients": [address]}, key=key).json["items"][0]["window_id"]
     names = {"batches": (job, waiting), "jobs": (job, of_list), "schedules": (waiting,)}
-    return Things({**names, "campaigns": (campaign, sent), "templates": (template,)}, upload, address, notifier)
+    return Things({**names, "campaigns": (campaign, sent), "templates": (template,)}, upload, address, notifier, window)
 
 
 @pytest.fixture(scope="module")

@@ -65,11 +65,12 @@ def preview_view(x: Preview, channel: str) -> PreviewView:
         html=content.html,
         text=content.text,
         headers=dict(content.headers),
-        sms=_sms(content.text, channel) if isinstance(made, Content) else None,
+        sms=sms_view(content.text, channel) if isinstance(made, Content) else None,
     )
 
 
-def _sms(text: str, channel: str) -> SmsView | None:
+def sms_view(text: str, channel: str) -> SmsView | None:
+    """Return the cost of a rendered text; None if the channel divides none."""
     found = channel_of(channel).segments(text)
     if found is None:
         return None

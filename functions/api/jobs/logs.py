@@ -1,10 +1,10 @@
-"""Logs of a batch: a line per recipient from the first moment."""
+"""Logs of a batch, or of any job: a line per recipient from the first moment."""
 
 from typing import Final
 
 from functions.api.call import Call
 from functions.api.jobs.log_views import LogLineView, LogPage, log_line
-from functions.api.jobs.routes import owned
+from functions.api.jobs.routes import Handler, owned
 from functions.api.requests import LogQuery
 from shared.domain.accounts import Scope
 from shared.domain.ids import parse_message_id
@@ -16,16 +16,20 @@ from shared.web.problems import Problem
 from shared.web.routing import AnyRoute, Nothing, Route
 
 
-def lines(call: Call[LogQuery, Nothing]) -> Answer:
-    """Return a page of lines, in list order."""
-    job, _ = owned(call, "batch")
-    query = call.query
-    wanted = Filter(
-        states=frozenset(query.state or ()), statuses=frozenset(query.status or ()), recipient=_key(query.recipient)
-    )
-    start = cursors.lines(query.cursor)
-    found, after = call.services.logs.lines(job, wanted, start=start, limit=query.limit)
-    return LogPage(items=[log_line(x) for x in found], next_cursor=cursors.write_line(after)).answer()
+def lines(kind: str | None) -> Handler:
+    """Return the handler of a page of lines, in list order, of a job of that kind or any."""
+
+    def answer(call: Call[LogQuery, Nothing]) -> Answer:
+        job, _ = owned(call, kind)
+        query = call.query
+        wanted = Filter(
+            states=frozenset(query.state or ()), statuses=frozenset(query.status or ()), recipient=_key(query.recipient)
+        )
+        start = cursors.lines(query.cursor)
+        found, after = call.services.logs.lines(job, wanted, start=start, limit=query.limit)
+        return LogPage(items=[log_line(x) for x in found], next_cursor=cursors.write_line(after)).answer()
+
+    return answer
 
 
 def _key(recipient: str | None) -> str:
@@ -36,42 +40,61 @@ def _key(recipient: str | None) -> str:
     return parsed.key if isinstance(parsed, addresses.Address) else parsed.text
 
 
-def line(call: Call[Nothing, Nothing]) -> Answer:
-    """Return one message's line."""
-    job, _ = owned(call, "batch")
-    place = parse_message_id(call.path["message"])
-    found = call.services.logs.line(job, *place) if place else None
-    if found is None:
-        raise Problem("not_found")
-    return log_line(found).answer()
+def line(kind: str | None) -> Handler:
+    """Return the handler of one message's line."""
+
+    def answer(call: Call[Nothing, Nothing]) -> Answer:
+        job, _ = owned(call, kind)
+        place = parse_message_id(call.path["message"])
+        found = call.services.logs.line(job, *place) if place else None
+        if found is None:
+            raise Problem("not_found")
+        return log_line(found).answer()
+
+    return answer
+
+
+def _routes(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRoute, ...]:
+    """Return the operations on the log of one job.
+
+    Args:
+        path: the resource's path, as in `/batches/{id}`.
+        name: the middle of each operation's id, as in `Batch`.
+        tag: the section of the API's description.
+        kind: the job's kind that the path is for; None for any.
+    """
+    return (
+        Route(
+            method="GET",
+            path=f"{path}/logs",
+            name=f"list{name}Logs",
+            tag=tag,
+            summary="The outcome for each recipient",
+            description="In list order. With a filter a page may be short, even empty, and still carry a cursor.",
+            scope=Scope.READ,
+            handler=lines(kind),
+            query=LogQuery,
+            body=Nothing,
+            answers={200: LogPage},
+            problems=("not_found", "bad_cursor"),
+        ),
+        Route(
+            method="GET",
+            path=f"{path}/logs/{{message}}",
+            name=f"get{name}Log",
+            tag=tag,
+            summary="One message and its attempts",
+            scope=Scope.READ,
+            handler=line(kind),
+            query=Nothing,
+            body=Nothing,
+            answers={200: LogLineView},
+            problems=("not_found",),
+        ),
+    )
 
 
 ROUTES: Final[tuple[AnyRoute, ...]] = (
-    Route(
-        method="GET",
-        path="/batches/{id}/logs",
-        name="listBatchLogs",
-        tag="Batches",
-        summary="The outcome for each recipient",
-        description="In list order. With a filter a page may be short, even empty, and still carry a cursor.",
-        scope=Scope.READ,
-        handler=lines,
-        query=LogQuery,
-        body=Nothing,
-        answers={200: LogPage},
-        problems=("not_found", "bad_cursor"),
-    ),
-    Route(
-        method="GET",
-        path="/batches/{id}/logs/{message}",
-        name="getBatchLog",
-        tag="Batches",
-        summary="One message and its attempts",
-        scope=Scope.READ,
-        handler=line,
-        query=Nothing,
-        body=Nothing,
-        answers={200: LogLineView},
-        problems=("not_found",),
-    ),
+    *_routes("/batches/{id}", "Batch", "Batches", "batch"),
+    *_routes("/jobs/{id}", "Job", "Jobs", None),
 )

@@ -9,7 +9,7 @@ from functions.api.requests import Paging, Retry
 from functions.api.views import JobPage, JobView, Restarted, job_view
 from shared.domain.accounts import Scope
 from shared.domain.ids import is_id
-from shared.domain.jobs.job import Job
+from shared.domain.jobs.job import DIGEST, Job
 from shared.domain.jobs.states import ACTIVE, JobState
 from shared.engine.jobs.control import NotNow, Resumed
 from shared.ports import Control
@@ -18,7 +18,7 @@ from shared.web.http import Answer
 from shared.web.problems import Problem
 from shared.web.routing import AnyRoute, Nothing, Route
 
-KINDS: Final = ("batch", "campaign")
+KINDS: Final = ("batch", "campaign", DIGEST)
 """Kinds of jobs that there are; each has its own place in the index."""
 
 SEEN: Final = "A test key sees only the jobs of test keys, a live key all."

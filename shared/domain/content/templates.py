@@ -173,6 +173,10 @@ class Template:
         slots = tuple((i, name) for i, name in enumerate(reader.names) if name)
         return cls(text, kind, tuple(reader.variables), tuple(reader.frame), slots)
 
+    def count(self, name: str) -> int:
+        """Return how often the template names a variable."""
+        return sum(1 for _, found in self._slots if found == name)
+
     def render(self, values: Mapping[str, str]) -> str:
         """Return the text with its values; a missing or empty one is nothing.
 

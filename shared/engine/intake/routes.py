@@ -47,13 +47,28 @@ def route_of(asked: SendRequest, channel: str, settings: Settings) -> tuple[str,
         channel: of the message.
         settings: the deployment's credentials and routes.
     """
-    declared = {c.id: c for c in settings.credentials if c.open_to(asked.account)}
-    if asked.route is None:
+    return credentials_for(asked.account, asked.route, channel, settings, test=asked.test)
+
+
+def credentials_for(
+    account: str, wanted: Sequence[str] | None, channel: str, settings: Settings, *, test: bool
+) -> tuple[str, ...]:
+    """Return the credentials to use; with a test key it is the built-in one, and those named must be open all the same.
+
+    Args:
+        account: decides what is open to it.
+        wanted: ids of credentials; None: the deployment's route of the channel.
+        channel: of the message.
+        settings: the deployment's credentials and routes.
+        test: made with a test key.
+    """
+    declared = {c.id: c for c in settings.credentials if c.open_to(account)}
+    if wanted is None:
         route = tuple(c for c in settings.routes.get(channel, ()) if c in declared)
     else:
-        _check_route(asked.route, channel, declared)
-        route = tuple(asked.route)
-    if asked.test:
+        _check_route(wanted, channel, declared)
+        route = tuple(wanted)
+    if test:
         return (TEST_CREDENTIAL,)
     if not route:
         raise Decline("no_route", FieldFault("route", "This account may not use any credential of the channel."))

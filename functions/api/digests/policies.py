@@ -1,0 +1,160 @@
+"""Digest policies: how the events of batch keys with a prefix are collected, and how their digests look."""
+
+from typing import Any, Final
+
+from functions.api.call import Call
+from functions.api.campaigns.views import Deleted
+from functions.api.declined import accepted
+from functions.api.digests.requests import DigestPolicyBody
+from functions.api.digests.views import DigestPolicyPage, DigestPolicyView, DigestPreview, policy_view, preview_of
+from functions.api.requests import Paging
+from shared.domain.accounts import Scope
+from shared.domain.digests.policy import DigestPolicy
+from shared.domain.digests.samples import preview as sample
+from shared.engine.digests.policies import PolicyDraft
+from shared.ports import Idempotency, Mismatch, Replay
+from shared.web import cursors
+from shared.web.http import Answer
+from shared.web.idempotency import earlier, record_of, repeated
+from shared.web.problems import Problem
+from shared.web.routing import AnyRoute, Nothing, Route
+
+
+def put(call: Call[Nothing, DigestPolicyBody]) -> Answer:
+    """Store a policy as a whole."""
+    before = earlier(call, 200)
+    if before is not None:
+        return before
+    body = call.body
+    draft = PolicyDraft(
+        account=call.key.account,
+        test=call.key.test,
+        prefix=_prefix(call),
+        sender=body.from_,
+        route=body.route,
+        settings=body.settings,
+    )
+
+    def record(made: DigestPolicy) -> Idempotency | None:
+        return record_of(call, policy_view(made).model_dump_json())
+
+    desk = call.services.digests().policy_desk
+    saved = desk.save(draft, by=call.key.id, record=record)
+    if isinstance(saved, Replay | Mismatch):
+        return repeated(saved, 200)
+    return policy_view(accepted(saved)).answer()
+
+
+def pages(call: Call[Paging, Nothing]) -> Answer:
+    """Return a page of policies, by prefix."""
+    store = call.services.digests().policies
+    found, after = store.page(call.key.namespace, after=cursors.digests(call), limit=call.query.limit)
+    items = [policy_view(x) for x in found if not x.deleted]
+    return DigestPolicyPage(items=items, next_cursor=cursors.seal(call, after)).answer()
+
+
+def read(call: Call[Nothing, Nothing]) -> Answer:
+    """Return a policy."""
+    return policy_view(_owned(call)).answer()
+
+
+def preview(call: Call[Nothing, Nothing]) -> Answer:
+    """Return the message that a policy makes of made-up events."""
+    policy = _owned(call)
+    return preview_of(sample(policy, int(call.services.clock.now() * 1000)), policy.channel).answer()
+
+
+def delete(call: Call[Nothing, Nothing]) -> Answer:
+    """Delete a policy."""
+    accepted(call.services.digests().policy_desk.delete(call.key.namespace, _prefix(call), by=call.key.id))
+    return Deleted(deleted=True).answer()
+
+
+def _owned(call: Call[Any, Any]) -> DigestPolicy:
+    found = call.services.digests().policies.get(call.key.namespace, _prefix(call))
+    if found is None or found.deleted:
+        raise Problem("not_found")
+    return found
+
+
+def _prefix(call: Call[Any, Any]) -> str:
+    """Return the prefix that the path names; a slash at the path's end is its own."""
+    ends = call.request.slash and call.request.segments[-1] != "preview"
+    return call.path["prefix"] + ("/" if ends else "")
+
+
+_TAG: Final = "Digest policies"
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="GET",
+        path="/digest-policies",
+        name="listDigestPolicies",
+        tag=_TAG,
+        summary="Digest policies, sorted by prefix",
+        scope=Scope.READ,
+        handler=pages,
+        query=Paging,
+        body=Nothing,
+        answers={200: DigestPolicyPage},
+        problems=("bad_cursor",),
+    ),
+    Route(
+        method="GET",
+        path="/digest-policies/{prefix}/preview",
+        name="previewDigestPolicy",
+        tag=_TAG,
+        summary="The message about five made-up events",
+        scope=Scope.READ,
+        handler=preview,
+        query=Nothing,
+        body=Nothing,
+        answers={200: DigestPreview},
+        problems=("not_found",),
+    ),
+    Route(
+        method="GET",
+        path="/digest-policies/{prefix}",
+        name="getDigestPolicy",
+        tag=_TAG,
+        summary="A digest policy",
+        scope=Scope.READ,
+        handler=read,
+        query=Nothing,
+        body=Nothing,
+        answers={200: DigestPolicyView},
+        problems=("not_found",),
+    ),
+    Route(
+        method="PUT",
+        path="/digest-policies/{prefix}",
+        name="putDigestPolicy",
+        tag=_TAG,
+        summary="Create or replace a digest policy",
+        description="It replaces the policy as a whole. Open windows keep the version that they were opened with. The "
+        "policy of a batch key is the one with the longest prefix of the key, as text. A prefix does not end in "
+        "`/preview`.",
+        scope=Scope.ADMIN,
+        handler=put,
+        query=Nothing,
+        body=DigestPolicyBody,
+        answers={200: DigestPolicyView},
+        problems=("account_suspended", "credential_not_found", "from_not_allowed", "invalid_template", "no_route"),
+        body_required=True,
+        idempotent=True,
+    ),
+    Route(
+        method="DELETE",
+        path="/digest-policies/{prefix}",
+        name="deleteDigestPolicy",
+        tag=_TAG,
+        summary="Delete a digest policy",
+        description="Open windows keep its last version. New events of its batch keys need another policy.",
+        scope=Scope.ADMIN,
+        handler=delete,
+        query=Nothing,
+        body=Nothing,
+        answers={200: Deleted},
+        problems=("not_found",),
+    ),
+)

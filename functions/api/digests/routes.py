@@ -1,0 +1,103 @@
+"""Windows of digests: listed, read, closed now, cancelled."""
+
+from typing import Any, Final
+
+from functions.api.call import Call
+from functions.api.declined import accepted
+from functions.api.digests.requests import DigestQuery
+from functions.api.digests.views import WindowPage, WindowView, window_view
+from shared.domain.accounts import Scope
+from shared.web import cursors
+from shared.web.http import Answer
+from shared.web.routing import AnyRoute, Nothing, Route
+
+
+def pages(call: Call[DigestQuery, Nothing]) -> Answer:
+    """Return a page of windows, newest first."""
+    query, store = call.query, call.services.digests().pages
+    place = cursors.digests(call)
+    if query.batch_key is None:
+        found, after = store.page(call.key.namespace, after=place, limit=query.limit)
+    else:
+        found, after = store.of_key(call.key.namespace, query.batch_key, after=place, limit=query.limit)
+    wanted = [x for x in found if query.state in (None, x.state)]
+    return WindowPage(items=[window_view(x) for x in wanted], next_cursor=cursors.seal(call, after)).answer()
+
+
+def read(call: Call[Nothing, Nothing]) -> Answer:
+    """Return a window."""
+    return window_view(accepted(call.services.digests().desk.read(*_named(call)))).answer()
+
+
+def close(call: Call[Nothing, Nothing]) -> Answer:
+    """Close a window now."""
+    return window_view(accepted(call.services.digests().desk.close(*_named(call)))).answer()
+
+
+def cancel(call: Call[Nothing, Nothing]) -> Answer:
+    """Cancel an open window."""
+    return window_view(accepted(call.services.digests().desk.cancel(*_named(call)))).answer()
+
+
+def _named(call: Call[Any, Any]) -> tuple[str, str]:
+    return call.key.namespace, call.path["window_id"]
+
+
+_TAG: Final = "Events"
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="GET",
+        path="/digests",
+        name="listDigests",
+        tag=_TAG,
+        summary="Windows of events, newest first",
+        scope=Scope.READ,
+        handler=pages,
+        query=DigestQuery,
+        body=Nothing,
+        answers={200: WindowPage},
+        problems=("bad_cursor",),
+    ),
+    Route(
+        method="GET",
+        path="/digests/{window_id}",
+        name="getDigest",
+        tag=_TAG,
+        summary="A window, and the job that it became",
+        scope=Scope.READ,
+        handler=read,
+        query=Nothing,
+        body=Nothing,
+        answers={200: WindowView},
+        problems=("not_found",),
+    ),
+    Route(
+        method="POST",
+        path="/digests/{window_id}/close",
+        name="closeDigest",
+        tag=_TAG,
+        summary="Close a window now",
+        description="Its digest is made at once. A window that has closed stays as it is.",
+        scope=Scope.SEND,
+        handler=close,
+        query=Nothing,
+        body=Nothing,
+        answers={200: WindowView},
+        problems=("not_found", "closed"),
+    ),
+    Route(
+        method="DELETE",
+        path="/digests/{window_id}",
+        name="cancelDigest",
+        tag=_TAG,
+        summary="Cancel an open window",
+        description="None of its events is sent. The next event of the key opens another window.",
+        scope=Scope.SEND,
+        handler=cancel,
+        query=Nothing,
+        body=Nothing,
+        answers={200: WindowView},
+        problems=("not_found", "closed"),
+    ),
+)

@@ -1,0 +1,44 @@
+"""What routes of events and digests work with, built when the first of them is called."""
+
+from dataclasses import dataclass
+
+from shared import contracts
+from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.digests.pages import DynamoWindowPages
+from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
+from shared.adapters.dynamo.digests.windows import DynamoWindows
+from shared.adapters.sqs import SqsQueue
+from shared.bootstrap import Deployment
+from shared.engine.digests.add import DigestAdder
+from shared.engine.digests.desk import WindowDesk
+from shared.engine.digests.hints import QueuedHints
+from shared.engine.digests.policies import PolicyDesk
+from shared.engine.pool import ThreadPool
+from shared.ports.digests import DigestPolicies, WindowPages
+
+
+@dataclass(frozen=True, slots=True)
+class DigestServices:
+    """Use cases and reads."""
+
+    adder: DigestAdder
+    desk: WindowDesk
+    pages: WindowPages
+    policies: DigestPolicies
+    policy_desk: PolicyDesk
+
+
+def build(deployment: Deployment, accounts: Accounts) -> DigestServices:
+    """Build the services of a deployment. `accounts`: with their senders."""
+    records, clock = deployment.records_table, deployment.clock
+    windows = DynamoWindows(deployment.dynamo, records=records)
+    policies = DynamoDigestPolicies(deployment.dynamo, records=records)
+    url = contracts.digest_queue_url(deployment.env[contracts.ENV_LANE_URL_PREFIX])
+    hints = QueuedHints(SqsQueue(deployment.sqs, url, clock), clock)
+    return DigestServices(
+        adder=DigestAdder(windows=windows, policies=policies, hints=hints, clock=clock, pool=ThreadPool()),
+        desk=WindowDesk(windows=windows, hints=hints, clock=clock),
+        pages=DynamoWindowPages(deployment.dynamo, records=records),
+        policies=policies,
+        policy_desk=PolicyDesk(policies=policies, senders=accounts, settings=deployment.settings, clock=clock),
+    )

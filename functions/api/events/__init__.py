@@ -1,0 +1,1 @@
+"""Events, which are collected for digests."""

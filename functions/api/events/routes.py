@@ -1,0 +1,100 @@
+"""Events, which are collected in windows and sent as digests."""
+
+from typing import Final
+
+from functions.api.call import Call
+from functions.api.declined import accepted
+from functions.api.events.requests import NewEvent, NewEvents
+from functions.api.events.views import AcceptedEvents, AcceptedPiece
+from functions.api.views import moment
+from shared.domain.accounts import Scope
+from shared.domain.digests.events import MAX_EVENT_BYTES, MAX_KEYS, DigestEvent, event_id, flatten, raw_size
+from shared.engine.digests.add import NoPolicy, PostedEvent
+from shared.web.http import Answer
+from shared.web.idempotency import idempotency_key
+from shared.web.problems import Problem, invalid
+from shared.web.routing import AnyRoute, Nothing, Route
+
+_MOST_ERRORS: Final = 20
+
+
+def post(call: Call[Nothing, NewEvents]) -> Answer:
+    """Add events to the windows of their batch keys: all of them, or an error that a repeat makes good."""
+    key = idempotency_key(call)
+    accepted(call.services.intake.active(call.key.account))
+    posted = [_posted(call, i, event, key) for i, event in enumerate(call.body.events)]
+    _check_keys(call.body)
+    added = call.services.digests().adder.add(call.key.account, posted, test=call.key.test)
+    if isinstance(added, NoPolicy):
+        raise _no_policy(call.body, added)
+    pieces = [
+        AcceptedPiece(
+            batch_key=piece.key,
+            window_id=piece.window_id,
+            closes_at=moment(piece.closes_at),
+            accepted=piece.accepted,
+        )
+        for piece in added
+    ]
+    return AcceptedEvents(items=pieces).answer(202)
+
+
+def _posted(call: Call[Nothing, NewEvents], index: int, event: NewEvent, key: str) -> PostedEvent:
+    try:
+        data = flatten(event.data or {})
+    except ValueError as found:
+        raise invalid(call.body.field(index, "data"), f"{str(found)[:1].upper()}{str(found)[1:]}.") from None
+    at = event.timestamp.timestamp() if event.timestamp is not None else call.services.clock.now()
+    made = DigestEvent(
+        type=event.event_type,
+        recipients=tuple(event.recipients),
+        at=int(at * 1000),
+        data=data,
+        id=event_id(event.event_id or "", key, index),
+    )
+    if raw_size(made) > MAX_EVENT_BYTES:
+        raise invalid(call.body.field(index, "data"), f"An event has at most {MAX_EVENT_BYTES:,} bytes.")
+    return PostedEvent(key=event.batch_key, event=made, urgent=event.urgent)
+
+
+def _check_keys(body: NewEvents) -> None:
+    """Refuse a request with too many batch keys, at the first event that has one too many."""
+    seen: set[str] = set()
+    for index, event in enumerate(body.events):
+        seen.add(event.batch_key)
+        if len(seen) > MAX_KEYS:
+            raise invalid(body.field(index, "batch_key"), f"A request has at most {MAX_KEYS} different batch keys.")
+
+
+def _no_policy(body: NewEvents, found: NoPolicy) -> Problem:
+    """Return the problem of keys without a policy; it names the first event of each."""
+    errors: dict[str, tuple[str, str]] = {}
+    for index, event in enumerate(body.events):
+        if event.batch_key in found.keys and event.batch_key not in errors:
+            field = body.field(index, "batch_key")
+            errors[event.batch_key] = (field, "No digest policy has a prefix of this batch key.")
+    return Problem("no_policy", errors=list(errors.values())[:_MOST_ERRORS])
+
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="POST",
+        path="/events",
+        name="postEvents",
+        tag="Events",
+        summary="Add events to digests",
+        description="One event, or an array of at most 5,000 with at most 200 batch keys. The events of a batch key "
+        "are collected in a window. When it closes, each recipient gets one message about all of theirs. The longest "
+        "policy prefix of the key decides how. After a lost answer or a 5xx, repeat the request as it is: with "
+        "`event_id` or an `Idempotency-Key` no event is in two digests.",
+        scope=Scope.SEND,
+        handler=post,
+        query=Nothing,
+        body=NewEvents,
+        answers={202: AcceptedEvents},
+        problems=("account_suspended", "no_policy"),
+        body_required=True,
+        key_use="Names the events that have no `event_id`, by their position. A repeat within an hour is accepted, and "
+        "its events are left out of the digest.",
+    ),
+)

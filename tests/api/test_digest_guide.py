@@ -1,0 +1,116 @@
+"""The guide to digests, followed call by call, and the EventBridge rules of its example."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from infra.settings import ROOT
+from tests.api.conftest import Api, Reply
+
+GUIDE = (ROOT / "docs" / "digests-guide.md").read_text("utf-8")
+CALL = re.compile(r"curl -sX? ?(PUT|POST|) ?\"\$POSTHASTE_URL(/[^\"]+)\"((?:.|\n)*?)\n(?=```|curl|[A-Z]+=|sleep)")
+BODY = re.compile(r"-d '((?:.|\n)*?)'")
+VALUES = {"BatchKey": "acme/production", "Recipients": '"ann@example.org", "ben@example.org"'}
+ALARM: dict[str, Any] = {
+    "version": "0",
+    "id": "c4c1c1c9-6542-e61b-6ef0-8c4d36933a92",
+    "detail-type": "CloudWatch Alarm State Change",
+    "source": "aws.cloudwatch",
+    "account": "123456789012",
+    "time": "2026-11-20T09:00:00Z",
+    "region": "eu-central-1",
+    "resources": ["arn:aws:cloudwatch:eu-central-1:123456789012:alarm:CPU"],
+    "detail": {
+        "alarmName": "CPU",
+        "state": {"value": "ALARM", "reason": 'Threshold "90" crossed: 1 datapoint [99.5].'},
+        "previousState": {"value": "OK"},
+    },
+}
+FAILURE: dict[str, Any] = {
+    "version": "0",
+    "id": "315c1398-40ff-a850-213b-158f73e60175",
+    "detail-type": "Step Functions Execution Status Change",
+    "source": "aws.states",
+    "account": "123456789012",
+    "time": "2026-11-20T09:00:01Z",
+    "region": "eu-central-1",
+    "resources": ["arn:aws:states:eu-central-1:123456789012:execution:nightly:run-7"],
+    "detail": {
+        "executionArn": "arn:aws:states:eu-central-1:123456789012:execution:nightly:run-7",
+        "stateMachineArn": "arn:aws:states:eu-central-1:123456789012:stateMachine:nightly",
+        "name": "run-7",
+        "status": "FAILED",
+    },
+}
+
+
+class Loader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
+    """Reads CloudFormation's own tags as what they are applied to."""
+
+
+def _plain(loader: yaml.SafeLoader, _suffix: str, node: yaml.Node) -> Any:
+    return loader.construct_scalar(node) if isinstance(node, yaml.ScalarNode) else None
+
+
+Loader.add_multi_constructor("!", _plain)
+RESOURCES = yaml.load((ROOT / "examples/eventbridge/template.yaml").read_text("utf-8"), Loader)["Resources"]  # noqa: S506
+
+
+def transformed(rule: dict[str, Any], happened: dict[str, Any]) -> str:
+    """Return what an input transformer makes of an event: a name in quotes is text in a text, any other is JSON."""
+    transformer = rule["Targets"][0]["InputTransformer"]
+    template: str = re.sub(r"\$\{(\w+)\}", lambda m: VALUES[m[1]], transformer["InputTemplate"])
+    for name, path in transformer["InputPathsMap"].items():
+        value: Any = happened
+        for part in path.removeprefix("$.").split("."):
+            value = value[part]
+        template = template.replace(f": <{name}>", f": {json.dumps(value)}")
+        template = template.replace(f"<{name}>", value)
+    return template
+
+
+@pytest.mark.parametrize(
+    ("rule", "happened", "named"),
+    [("Alarms", ALARM, "CloudWatch ALARM"), ("Failures", FAILURE, "Step Functions FAILED")],
+)
+def test_a_rule_s_posts_are_accepted_and_repeats_recognised(api: Api, rule: str, happened: Any, named: str) -> None:
+    api.call("PUT", "/digest-policies/acme/", {"from": "news@example.com"})
+    properties = RESOURCES[rule]["Properties"]
+    pattern = properties["EventPattern"]
+    assert (happened["source"], happened["detail-type"]) == (pattern["source"][0], pattern["detail-type"][0])
+    body = transformed(properties, happened)
+    assert json.loads(body)["event_type"] == named
+    assert json.loads(body)["event_id"] == happened["id"]
+    for _ in range(2):
+        got = api.call("POST", "/events", body)
+        assert (got.status, got.json["items"][0]["accepted"]) == (202, 1)
+
+
+def test_what_cannot_be_delivered_is_kept() -> None:
+    for rule in ("Alarms", "Failures"):
+        (target,) = RESOURCES[rule]["Properties"]["Targets"]
+        assert target["DeadLetterConfig"] == {"Arn": "Undelivered.Arn"}
+
+
+def test_the_guide_leads_from_the_policy_to_the_window(api: Api) -> None:
+    calls = [(m[1] or "GET", m[2], m[3]) for m in CALL.finditer(GUIDE)]
+    methods = [f"{method} {path.partition('?')[0]}" for method, path, _ in calls]
+    assert methods == [
+        *("PUT /digest-policies/acme/", "GET /digest-policies/acme//preview", "POST /events", "GET /digests"),
+        *("POST /digests/$WINDOW/close", "GET /digests/$WINDOW", "GET /jobs/$JOB/logs"),
+    ]
+    window = ""
+    got: list[Reply] = []
+    for method, path, rest in calls[:-1]:
+        body = BODY.search(rest)
+        at, _, query = path.replace("$WINDOW", window).partition("?")
+        given = json.loads(body[1].replace("jobs@", "news@")) if body else {} if method == "POST" else None
+        got.append(api.call(method, at, given, query=query))
+        assert got[-1].status in {200, 202}, got[-1].text
+        window = got[-1].json["items"][0]["window_id"] if at == "/digests" else window
+    assert "3 tasks failed" in got[1].json["text"]
+    assert got[2].json["items"][0]["accepted"] == 3
+    assert (got[-1].json["state"], got[-1].json["events"]) == ("closed", 3)
