@@ -5,6 +5,7 @@ from typing import Final
 from aws_cdk import ArnFormat, Stack
 from aws_cdk.aws_dynamodb import Table
 
+from infra.functions.digest import DigestConstruct
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.exports import ExportsConstruct
 from infra.functions.function import Function
@@ -214,6 +215,27 @@ class Grants:
         take.allow(*READ, *CHANGE, on=[self._storage.records.table_arn])
         take.allow("s3:GetObject", on=self._storage.objects(contracts.INBOX_PREFIX))
         take.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
+
+    def digest(self, digest: DigestConstruct, serve: Function, make: Function) -> None:
+        """Let windows of events become jobs.
+
+        Args:
+            digest: the construct with the queue of hints.
+            serve: the API's function.
+            make: the function that makes digests.
+        """
+        queue = digest.work.queue.queue_arn
+        for function in (serve, make):
+            function.allow("sqs:SendMessage", on=[queue])
+        make.allow(*CONSUME, on=[queue])
+        tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
+        make.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=tables)
+        make.allow("dynamodb:DeleteItem", on=[self._storage.records.table_arn])
+        make.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
+        make.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
+        make.allow("s3:PutObject", on=self._storage.objects(contracts.CONTENTS))
+        make.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
+        make.allow("sqs:SendMessage", on=[digest.work.dead.queue.queue_arn])
 
     def refuse_old_places(self, receive: Function) -> None:
         """Let no function write where identities and audit logs were before they had tables of their own.

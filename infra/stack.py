@@ -18,6 +18,7 @@ from constructs import Construct
 
 from infra.functions import bundling
 from infra.functions.api import Api
+from infra.functions.digest import DigestConstruct
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.exports import ExportsConstruct
 from infra.functions.function import Function
@@ -59,6 +60,7 @@ class PosthasteStack(Stack):
         exports = ExportsConstruct(self, "Exports", deployment=deployment)
         lists = ListsConstruct(self, "Lists", deployment=deployment)
         inbox = InboxConstruct(self, "Inbox", deployment=deployment)
+        digest = DigestConstruct(self, "Digest", deployment=deployment)
         LinkKeys(self, "LinkKeys", deployment=deployment)
         self._homes: dict[str, tuple[Construct, Code]] = {"": (self, code)}
         lanes = [self._lane(deployment, c) for c in deployment.credentials]
@@ -108,6 +110,7 @@ class PosthasteStack(Stack):
         grants.schedules(schedules, api.serve, due, dispatch)
         notices = NoticesConstruct(self, "Notices", deployment=deployment, code=code, environment=environment)
         grants.notices(notices)
+        grants.digest(digest, api.serve, digest.serve(code, told))
         grants.inbox(inbox, api.serve, dispatch.sweep, inbox.serve(code, environment))
         make = exports.serve(code, environment)
         grants.exports(exports, api.serve, make)

@@ -23,6 +23,7 @@ class Service(StrEnum):
     WEBHOOKS = "webhooks"
     INGEST = "ingest"
     NOTICES = "notices"
+    DIGEST = "digest"
 
 
 class Metric(StrEnum):
@@ -72,10 +73,14 @@ class Metric(StrEnum):
     """sweep: lost pointers that were sent again."""
     NOTICED = "NoticeRuns"
     """notices: 1 after each run without a fault that saw all that was due, else 0."""
+    DIGESTED = "DigestRuns"
+    """digest: 1 after each run of every minute that saw all windows that were due, else 0."""
+    DIGESTS_LATE = "DigestsLate"
+    """digest: windows that should have become digests ten minutes before; told each time that they are tried again."""
     INGEST_FAILED = "IngestFailed"
     """ingest: times that a list could not be read for a fault that is not its own."""
 
 
-GAUGES: Final = frozenset({Metric.SWEPT, Metric.SWEEP_INCOMPLETE, Metric.STUCK, Metric.NOTICED})
+GAUGES: Final = frozenset({Metric.SWEPT, Metric.SWEEP_INCOMPLETE, Metric.STUCK, Metric.NOTICED, Metric.DIGESTED})
 """Told even where they are 0: others are left out then, since a series is paid for only in the hours it has a value."""
 MILLISECONDS: Final = frozenset({Metric.RECORD_AGE, Metric.CLOCK_SKEW})

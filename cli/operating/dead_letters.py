@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.deployment import OPS_OUTPUT, OperatedDeployment
 from shared import contracts
+from shared.domain.digests.window import is_window_id
 from shared.domain.ids import Ref
 from shared.domain.jobs.states import Cell
 from shared.domain.notices.notifier import is_name
@@ -218,6 +219,7 @@ class Reader:
             "ingest": self._upload,
             "export": self._export,
             "inbox": _inbox,
+            "digest": _window,
         }
         try:
             return read.get(kind, _report)(body)
@@ -290,6 +292,16 @@ def _inbox(body: str) -> About:
     if not is_name(name):
         raise ValueError("not the name of a notifier")
     return About(f"inbox of notifier {name}", "taken by the next hint")
+
+
+def _window(body: str) -> About:
+    """Read a hint about a window, or the report of a run that failed; whatever became of it, each minute is a run."""
+    name = contracts.load_digest_hint(body)
+    if not name:
+        return _report(body)
+    if not is_window_id(name):
+        raise ValueError("not the id of a window")
+    return About(f"window {name}", "made by the next run")
 
 
 def _report(body: str) -> About:

@@ -252,6 +252,27 @@ def notices(stage: str) -> Iterable[Watch]:
     )
 
 
+def digests(stage: str) -> Iterable[Watch]:
+    """Watch what makes digests."""
+    yield Watch(
+        "digests-silent",
+        "digests-silent",
+        "For ten minutes no run has looked at all windows that were due: digests come late.",
+        figures.together("SUM", [figures.ours(stage, metrics.Service.DIGEST, metrics.Metric.DIGESTED, MINUTE)], MINUTE),
+        1,
+        comparison=ComparisonOperator.LESS_THAN_THRESHOLD,
+        periods=10,
+        missing=TreatMissingData.BREACHING,
+    )
+    yield Watch(
+        "digests-late",
+        "digests-late",
+        "A window closed more than ten minutes ago and is no digest yet: its events are kept, and not sent.",
+        figures.ours(stage, metrics.Service.DIGEST, metrics.Metric.DIGESTS_LATE, FIVE_MINUTES),
+        0,
+    )
+
+
 def lists(stage: str) -> Iterable[Watch]:
     """Watch the reading of uploaded lists."""
     yield Watch(

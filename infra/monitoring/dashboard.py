@@ -76,6 +76,7 @@ class Monitoring(Construct):
             *alarms.webhooks(self._pairs),
             *alarms.sweeper(deployment.stage),
             *alarms.notices(deployment.stage),
+            *alarms.digests(deployment.stage),
             *alarms.lists(deployment.stage),
             *alarms.functions(senders, [f for f in functions if f not in senders]),
             *alarms.streams([dispatch.plan, dispatch.log]),

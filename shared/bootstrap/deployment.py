@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shared.adapters.reports import StreamReports
     from shared.adapters.s3.files import S3Files
     from shared.adapters.sqs import SqsQueue
+    from shared.bootstrap.digesting import Digesting
     from shared.bootstrap.noticing import Noticing
     from shared.engine.intake.schedules import Schedules
     from shared.engine.jobs.due import Due
@@ -363,16 +364,24 @@ class Deployment(Core):
         return Noticing(self)
 
     @cached_property
+    def digesting(self) -> "Digesting":
+        """What collects events and makes digests."""
+        from shared.bootstrap.digesting import Digesting  # noqa: PLC0415
+
+        return Digesting(self)
+
+    @cached_property
     def sweeper(self) -> "Sweeper":
         """Walks whatever somebody may have left."""
-        return self._sweeper(self.walks)
+        return self.sweeper_of(self.walks)
 
     @cached_property
     def notice_sweeper(self) -> "Sweeper":
         """Walks notices that are due, and their finished runs."""
-        return self._sweeper(self.noticing.walks)
+        return self.sweeper_of(self.noticing.walks)
 
-    def _sweeper(self, walks: "Sequence[Walk]") -> "Sweeper":
+    def sweeper_of(self, walks: "Sequence[Walk]") -> "Sweeper":
+        """Return what goes on with walks."""
         from shared.adapters.dynamo.jobs.bookmarks import DynamoBookmarks  # noqa: PLC0415
         from shared.engine.pool import ThreadPool  # noqa: PLC0415
         from shared.engine.sweeper.sweep import Sweeper  # noqa: PLC0415

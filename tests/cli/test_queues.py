@@ -259,6 +259,7 @@ def test_bodies_of_every_queue_are_read_and_others_are_not() -> None:
         "ingest": [contracts.ingest("c", "u")],
         "export": [contracts.export("x")],
         "inbox": [contracts.inbox("clinic")],
+        "digest": [contracts.digest_hint("0" * 32 + "-1"), report()],
         "feedback": [dump_feedback("sendgrid-main", [Word(f"{job}-0-0-1", "delivered", 1)])],
         "log": [report()],
     }
@@ -272,8 +273,8 @@ def test_bodies_of_every_queue_are_read_and_others_are_not() -> None:
     assert "asks about doubts" in getattr(reader.about("lane", asked), "what", "")
 
 
-KINDS = ("lane", "feedback", "due", "ingest", "export", "inbox", "log")
-NAMES = ("job", "chunk", "resolve", "wake", "account", "campaign", "upload", "export", "inbox", "credential", "words")
+KINDS = ("lane", "feedback", "due", "ingest", "export", "inbox", "digest", "log")
+NAMES = ("job", "chunk", "resolve", "wake", "account", "campaign", "upload", "export", "inbox", "window", "words")
 REPORTED = ("requestContext", "condition", "DDBStreamBatchInfo", "responsePayload", "Type", "Message")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=30),

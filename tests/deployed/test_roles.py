@@ -174,7 +174,7 @@ def test_files_are_reached_by_folder_and_deleted_by_no_function(
     }
     writers = {f: may("s3", "put_object", {"Bucket": files, "Key": f"{f}/forged", "Body": b"x"}) for f in FOLDERS}
     assert writers == {
-        "contents": {"api", "sweep"},
+        "contents": {"api", "sweep", "digest"},
         "uploads": {"api", "ingest"},
         "exports": {"export"},
         "inbox": {"api"},

@@ -30,6 +30,8 @@ QUEUES = {
     "ExportsWorkDeadQueue56E15DB3": "posthaste-dev-export-dlq",
     "InboxWorkQueueD11F9CB0": "posthaste-dev-inbox",
     "InboxWorkDeadQueue903CFCD1": "posthaste-dev-inbox-dlq",
+    "DigestWorkQueue4C8C5716": "posthaste-dev-digest",
+    "DigestWorkDeadQueue441A9BA9": "posthaste-dev-digest-dlq",
     "SchedulesWorkQueue98D66C13": "posthaste-dev-due",
     "SchedulesWorkDeadQueue46AD2113": "posthaste-dev-due-dlq",
 }
@@ -134,7 +136,7 @@ def test_streams_are_bounded_and_what_they_drop_is_kept(template: Template) -> N
     assert filters == {"plan": list(contracts.PLAN_STREAM_FILTERS), "log": [contracts.LOG_STREAM_FILTER]}
 
 
-EVERY_MINUTE = ("sweep", "notices")
+EVERY_MINUTE = ("sweep", "notices", "digest")
 
 
 @pytest.mark.parametrize("service", EVERY_MINUTE)
@@ -166,7 +168,7 @@ def test_functions(template: Template) -> None:
 
 def test_time_limits(aws: Template, local: Template) -> None:
     expected = {"api": 29, "webhooks": 10, "plan": 60, "log": 60, "track": 60, "sweep": 60, "due": 60, "export": 900}
-    expected |= {"notices": 60, "take": 60}
+    expected |= {"notices": 60, "take": 60, "digest": 120}
     for template, sender, ingest, margin in ((aws, 120, 900, "30"), (local, 20, 12, "5")):
         own = {**dict.fromkeys(SENDERS, sender), "ingest": ingest}
         assert {s: f["Timeout"] for s, f in template.functions().items()} == expected | own
@@ -327,10 +329,13 @@ def _differences(here: Any, there: Any, path: str = "") -> list[tuple[str, Any, 
     return [] if here == there else [(path, here, there)]
 
 
-def test_the_inbox_queue_s_address_follows_from_the_prefix_of_the_lanes(template: Template) -> None:
-    """So it takes no room in the environments of functions."""
+def test_addresses_of_queues_follow_from_the_prefix_of_the_lanes(template: Template) -> None:
+    """So they take no room in the environments of functions."""
     names = [q["QueueName"] for q in template.of("SQS::Queue").values()]
     start = "https://sqs.eu-west-1.amazonaws.com/123456789012/"
     found = contracts.inbox_queue_url(start + contracts.lane_queue_name("dev", ""))
     assert found.removeprefix(start) in names
     assert found == start + contracts.inbox_queue_name("dev")
+    found = contracts.digest_queue_url(start + contracts.lane_queue_name("dev", ""))
+    assert found.removeprefix(start) in names
+    assert found == start + contracts.digest_queue_name("dev")

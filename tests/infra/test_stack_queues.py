@@ -25,7 +25,7 @@ def test_queues_are_encrypted_and_dead_letters_kept_for_14_days(template: Templa
 @pytest.mark.promise(3)
 def test_a_failed_message_never_vanishes_with_its_batch(template: Template) -> None:
     sources = [x for x in template.sources() if not x[1].startswith("Express")]
-    assert len(sources) == 11
+    assert len(sources) == 12
     sources = list(template.sources())
     for service, _, source in sources:
         assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"], service
@@ -40,7 +40,7 @@ def test_visibility_is_six_times_the_time_out(template: Template) -> None:
         seconds = template.functions()[service]["Timeout"] + source.get("MaximumBatchingWindowInSeconds", 0)
         assert template.resources[queue_id]["Properties"]["VisibilityTimeout"] >= 6 * seconds, service
         checked += not queue_id.startswith("Express")
-    assert checked == 9
+    assert checked == 10
 
 
 @pytest.mark.promise(3)

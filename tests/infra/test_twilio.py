@@ -42,7 +42,7 @@ def test_the_api_and_the_sms_sender_get_the_apis_address(template: Template) -> 
         if contracts.ENV_API_URL in function["Environment"]["Variables"]
     }
     address = text(template.raw["Outputs"]["ApiUrl"]["Value"])
-    assert told == {"send-twilio-main": address, "api": address}
+    assert told == {"send-twilio-main": address, "api": address, "digest": address}
     assert address
 
 

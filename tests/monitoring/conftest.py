@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from functions.digest import handler as digest
+from functions.digest import services as digest_services
 from functions.dispatch import ingest, log, notices, plan, send, services, sweep, track
 from functions.webhooks import receive
 from functions.webhooks.services import Services
 from infra.lint import synthesise
 from infra.settings import read
 from shared.adapters.dynamo import codec
+from shared.bootstrap.digesting import Digesting
 from shared.contracts import Credential, Word, dump_feedback
 from shared.contracts import ingest as list_message
 from shared.domain.jobs.states import JobState
@@ -115,6 +118,16 @@ class Functions:
         notices.handler({}, Context())
         return self.heard()
 
+    def digest(self) -> list[Document]:
+        """Let windows be looked at once."""
+        digest.handler({}, Context())
+        return self.heard()
+
+    def late(self) -> list[Document]:
+        """Come to a window that should have been made long before."""
+        Digesting(digest_services.deployment()).tell_late()
+        return self.heard()
+
     def ingest(self) -> list[Document]:
         """Read an uploaded list."""
         record = {"messageId": "1", "body": list_message("campaign", "upload")}
@@ -158,7 +171,9 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     world = World(*CREDENTIALS, clock=FakeClock(float(sendgrid.NOW)))
     world.settings = replace(world.settings, stage=STAGE)
     put_off: list[float] = []
-    notice_sweeper = Sweeper(walks=[], bookmarks=FakeBookmarks(), clock=world.clock, pool=FakePool)
+    notice_sweeper, idle = (
+        Sweeper(walks=[], bookmarks=FakeBookmarks(), clock=world.clock, pool=FakePool) for _ in range(2)
+    )
     deployment = SimpleNamespace(
         clock=world.clock,
         settings=world.settings,
@@ -171,6 +186,7 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         tracker=world.tracker,
         sweeper=world.sweeper,
         notice_sweeper=notice_sweeper,
+        digesting=SimpleNamespace(sweeper=idle),
         expired=SimpleNamespace(begin=lambda: None),
         ingestion=Reading(),
         feedback=FakeQueue(world.clock),
@@ -180,6 +196,7 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     )
     monkeypatch.setattr(services, "deployment", lambda: deployment)
     monkeypatch.setattr(services, "lane", lambda: lane)
+    monkeypatch.setattr(digest_services, "deployment", lambda: deployment)
     capsys.readouterr()
     return Functions(world, monkeypatch, lambda: documents(capsys.readouterr().out), put_off)
 
@@ -193,7 +210,8 @@ def healthy(functions: Functions) -> list[Document]:
     told += functions.track("acme-one", [world.word(job.id, i, "delivered") for i in range(500)]) + functions.log()
     later = world.accept(1, route=("acme-one",), not_before=world.clock.ms + 1000)
     world.clock.advance(1)
-    told += functions.plan(later.id) + functions.sweep() + functions.notices() + functions.webhook()
+    told += functions.plan(later.id) + functions.sweep() + functions.notices() + functions.digest()
+    told += functions.webhook()
     assert world.job(later.id).state is JobState.ENQUEUED
     functions.send()  # not told: the minute is about the 500, and the lane is left empty
     return told

@@ -21,7 +21,7 @@ from tests.monitoring.cloudwatch import Alarm, Key, Series
 from tests.monitoring.conftest import RATE, STAGE, Document, Functions, alarms_of, synthesised
 
 MINUTE = 60.0
-EVERY_MINUTE = ("sweep", "notices")
+EVERY_MINUTE = ("sweep", "notices", "digest")
 """Services that report each minute, whether anything is sent or not."""
 HOURS = 8
 """Looked at by the drill: the longest an alarm looks back are six hours, and two more for missing data."""
@@ -182,6 +182,20 @@ def _failing_notices(functions: Functions) -> dict[str, Any]:
     return {"told": lambda d: d["service"] != "notices"}
 
 
+def _failing_digests(functions: Functions) -> dict[str, Any]:
+    def fails(_deadline: float) -> None:
+        raise RuntimeError("the store is away")
+
+    services.deployment().digesting.sweeper.sweep = fails  # type: ignore[method-assign,assignment]
+    with pytest.raises(RuntimeError):
+        functions.digest()
+    return {"told": lambda d: d["service"] != "digest"}
+
+
+def _late_digest(functions: Functions) -> dict[str, Any]:
+    return {"more": functions.late()}
+
+
 def _too_much_to_sweep(functions: Functions) -> dict[str, Any]:
     world = functions.world
     world.tap.delay = lambda: world.clock.advance(MINUTE)
@@ -214,6 +228,8 @@ DRILL: dict[str, tuple[float, Wrong]] = {
     "bad-webhooks-1": (45, _forged),
     "sweeper-silent": (5, _failing_sweeper),
     "notices-silent": (10, _failing_notices),
+    "digests-silent": (10, _failing_digests),
+    "digests-late": (5, _late_digest),
     "sweep-incomplete": (5, _too_much_to_sweep),
     "jobs-stuck": (20, _stuck),
     "ingest-failures": (10, _unread),
@@ -311,6 +327,7 @@ def _all_that_is_told(functions: Functions, healthy: list[Document]) -> set[Key]
     told = healthy + functions.send()
     world.clock.advance(61)  # the provider asked all to wait
     told += _crashed(functions) + functions.webhook(signature=False) + functions.ingest()
+    told += functions.late()
     for wrong in (_lost_answers, _stuck, _dead_provider):
         for queue in world.lanes.values():
             queue.lose()  # each is about its own pointer: those of what was wrong before come in any order
@@ -340,7 +357,7 @@ def test_a_stage_that_is_down_is_heard_beside_one_that_runs(
     assert firing(alarms, hours.series) == set()
     other = alarms_of(synthesised("prod", tmp_path), "prod")
     assert other.keys() == alarms.keys()
-    assert firing(other, hours.series) == {"sweeper-silent", "notices-silent"}
+    assert firing(other, hours.series) == {"sweeper-silent", "notices-silent", "digests-silent"}
 
 
 def test_the_dashboard_shows_what_the_functions_tell(

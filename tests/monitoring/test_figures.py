@@ -52,6 +52,7 @@ def test_a_healthy_minute(functions: Functions, healthy: list[Document]) -> None
         ("plan", "", {"Planned": 1.0, "RecordAge": 2000.0}),
         ("sweep", "", {"Swept": 1.0, "SweepIncomplete": 0.0, "StuckJobs": 0.0}),
         ("notices", "", {"NoticeRuns": 1.0}),
+        ("digest", "", {"DigestRuns": 1.0}),
         ("webhooks", "sendgrid", {"Posts": 1.0}),
     ]
 
