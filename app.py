@@ -1,6 +1,7 @@
 """The CDK app: context → settings → stack.
 
 Context: `posthaste` (cdk.json; or a JSON object on the command line), `target` (aws | local), `simulator_url` (local),
+`notice_clock` (local: `SINCExSPEED`, from which Unix second on the time of notices is how many times as fast),
 `protect` (on | off: termination protection of production; off for its first deploy),
 `bytecode` (on | off: whether the functions are compiled).
 """
@@ -22,6 +23,7 @@ def main() -> int:
             app.node.try_get_context("posthaste"),
             target=app.node.try_get_context("target") or "aws",
             simulator_url=app.node.try_get_context("simulator_url") or "",
+            notice_clock=app.node.try_get_context("notice_clock") or "",
             protect=app.node.try_get_context("protect") or "on",
             bytecode=app.node.try_get_context("bytecode") or "on",
         )

@@ -5,7 +5,7 @@ import ipaddress
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +27,8 @@ MAX_SETTINGS: Final = 2600
 """Bytes. Lambda's 4 KB of environment hold 1.4 KB of names and addresses besides, where these are long."""
 MESSAGES_PER_WORKER: Final = 1000
 """What a worker is sure to send per second; it is measured to send three times as many."""
+MAX_SPEED: Final = 100_000
+"""Of the local cloud's time of notices."""
 LOOPBACK: Final = ("127.0.0.1", "localhost")
 """STARTTLS, TLS from the first byte, and neither."""
 
@@ -138,6 +140,7 @@ def read(
     *,
     target: str = "aws",
     simulator_url: str = "",
+    notice_clock: str = "",
     protect: str = "on",
     bytecode: str = "on",
     known: Sequence[str] | None = None,
@@ -148,6 +151,7 @@ def read(
         raw: the context `posthaste`: an object, or one as JSON text (as the command line passes it).
         target: `aws` or `local`.
         simulator_url: local only: the provider simulator's address, which replaces every credential's base URL.
+        notice_clock: local only: `SINCExSPEED`; from these Unix seconds on the time of notices is faster.
         protect: `off` for the first deploy of a production stage. A protected stack that failed cannot be deleted, and
             so not be deployed again.
         bytecode: `off` to deploy from a machine that can neither find nor fetch Lambda's Python.
@@ -159,6 +163,7 @@ def read(
     place = _place(target, simulator_url)
     parsed = _parse(raw)
     settings = _settings(parsed, place, simulator_url, providers() if known is None else known)
+    settings = replace(settings, notice_clock=_notice_clock(notice_clock, place))
     reserved = parsed.reserved == "auto"
     # The local cloud's CloudFormation cannot update nested stacks.
     stacks = {c.id: c.stack for c in parsed.credentials if c.stack and place is not DeployTarget.LOCAL}
@@ -189,6 +194,18 @@ def _place(target: str, simulator_url: str) -> DeployTarget:
     if simulator_url and place is not DeployTarget.LOCAL:
         raise SettingsError("context simulator_url: only the local target has a simulator")
     return place
+
+
+def _notice_clock(text: str, place: DeployTarget) -> tuple[int, int]:
+    """Return since when the time of notices is faster, and how many times."""
+    if not text:
+        return (0, 1)
+    if place is not DeployTarget.LOCAL:
+        raise SettingsError("context notice_clock: only the local target has a clock of its own")
+    since, _, speed = text.partition("x")
+    if not (since.isascii() and since.isdigit() and speed.isascii() and speed.isdigit() and 0 < int(speed) < MAX_SPEED):
+        raise SettingsError(f"context notice_clock: {text!r} is not SINCExSPEED, like 1790000000x3600")
+    return int(since), int(speed)
 
 
 def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known: Sequence[str]) -> contracts.Settings:

@@ -19,7 +19,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     """Take the records of each inbox of the batch; those of a name that never was are nothing."""
     logs.begin(logger, logs.invocation(context))
     d = services.deployment()
-    deadline = d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN
+    deadline = d.calendar.at(d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN)
     failures = []
     did = {}
     for record in event["Records"]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 
@@ -70,11 +71,11 @@ def _carried_out(options: argparse.Namespace, where: Paths) -> int:
 
 
 @contextlib.contextmanager
-def _lent(where: Paths, lanes: Path | None = None) -> Iterator[Cloud]:
+def _lent(where: Paths, lanes: Path | None = None, notice_clock: str = "") -> Iterator[Cloud]:
     """Bring the cloud up, and stop it afterwards if it did not run before."""
     ran_before = cloud.runs(where)
     try:
-        yield cloud.up(where, lanes)
+        yield cloud.up(where, lanes, notice_clock)
     finally:
         if not ran_before:
             cloud.down(where)
@@ -102,29 +103,34 @@ def _run(where: Paths) -> None:
 
 def _demo(where: Paths) -> None:
     where.demo.unlink(missing_ok=True)
-    with _lent(where) as running:
+    with _lent(where, notice_clock=notices.fast()) as running, ThreadPoolExecutor(1) as pool:
         with step(f"post the newsletter while {newsletter.OUTAGE[1]} is down"):
             newsletter.strike(running)
             sent = newsletter.send(running)
+        told = pool.submit(_notices, running)
         with step("every message has its final state"):
             newsletter.watch(running, sent)
         with step("compare fixture, providers' log and API logs"):
             found = newsletter.evidence(running, sent)
             where.demo.write_text(json.dumps(found, indent=1), encoding="utf-8")
             wrong = newsletter.faults(sent, found)
-        with step(f"{notices.NOTICES} notices of a notifier in Sydney have their final status"):
-            story = notices.begin(running)
-            updates = notices.watch(story)
         with step(f"{newsletter.OUTAGE[1]} is used again"):
             newsletter.recovered(running)
+        with step(f"{notices.NOTICES} notices of a notifier in Sydney have their final status"):
+            summary = told.result()
         if wrong:
             raise LocalCloudError("the demo failed:\n  " + "\n  ".join(wrong))
         say(
             f"{sent.answer['recipients']} recipients, {sent.answer['skipped']} skipped, "
             f"{len(found['accepted'])} accepted by a provider, each exactly once, and the logs agree: {where.demo}\n"
-            f"{newsletter.carried(found)}\n{newsletter.left_out(sent, found)}\n"
-            f"{notices.summary(story, updates)}"
+            f"{newsletter.carried(found)}\n{newsletter.left_out(sent, found)}\n{summary}"
         )
+
+
+def _notices(running: Cloud) -> str:
+    """Have the notices delivered while the newsletter is sent; return in words what came of them."""
+    story = notices.begin(running)
+    return notices.summary(story, notices.watch(story))
 
 
 def _with(where: Paths, words: Sequence[str], lanes: Path | None) -> int:

@@ -12,6 +12,8 @@ from infra.local.paths import EXPORT, Paths, read_env
 from infra.local.processes import Process
 
 HEALTH_SECONDS: Final = 60.0
+NOTICE_CLOCK: Final = "POSTHASTE_NOTICE_CLOCK"
+"""In the `env` file of a cloud whose notices have another time than the machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,13 @@ class Cloud:
         return processes.read(self.paths)[providers.NAME].port
 
 
-def up(paths: Paths, lanes: Path | None = None) -> Cloud:
+def up(paths: Paths, lanes: Path | None = None, notice_clock: str = "") -> Cloud:
     """Start what does not run, deploy what has changed, and write the `env` file.
 
     Args:
         paths: the cloud's files.
         lanes: a file with a JSON list of credentials that this cloud has beside those of `cdk.json`.
+        notice_clock: the context of that name; a cloud that is up keeps its own.
 
     Returns:
         The running cloud. Calling this again is cheap: nothing is deployed while the sources are those deployed last.
@@ -54,7 +57,10 @@ def up(paths: Paths, lanes: Path | None = None) -> Cloud:
             emulator.wait(paths, machines[0])
             providers.wait(paths, machines[1])
         cloud_port, simulator_port = (machine.port for machine in machines)
-        context = ("target=local", f"simulator_url={providers.url(simulator_port)}", *deploy.more_lanes(lanes))
+        known = read_env(paths.env) if not fresh else {}
+        notice_clock = notice_clock if fresh else known.get(NOTICE_CLOCK, "")
+        clock = (f"notice_clock={notice_clock}",) if notice_clock else ()
+        context = ("target=local", f"simulator_url={providers.url(simulator_port)}", *clock, *deploy.more_lanes(lanes))
         mark = deploy.fingerprint(context)
         if not deploy.up_to_date(paths, mark):
             with step("synthesise" + (" and bootstrap" if fresh else "")):
@@ -70,7 +76,6 @@ def up(paths: Paths, lanes: Path | None = None) -> Cloud:
             health = pool.submit(_healthy, f"{found.api}/health")
             with step("secrets, webhooks and the demo account"):
                 providers.introduce(found, cloud_port, simulator_port)
-                known = read_env(paths.env) if not fresh else {}
                 people = accounts.people(known, found, cloud_port)
             with step("the API answers"):
                 health.result()
@@ -80,6 +85,7 @@ def up(paths: Paths, lanes: Path | None = None) -> Cloud:
             **people,
             "SIMULATOR_URL": providers.url(simulator_port),
             **emulator.client_environment(cloud_port),
+            **({NOTICE_CLOCK: notice_clock} if notice_clock else {}),
         }
         write_env(paths, env)
         deploy.remember(paths, mark)

@@ -1,9 +1,12 @@
 """The second story of the demo: fifty notices of a clinic in Sydney, by text and by call, with their updates checked.
 
-The clinic's reasonable hours are the whole day, so that the demo works at any time. Some notices wait until tomorrow:
+The clinic's reasonable hours are the whole day, so that the demo works at any time. Some notices wait for two months:
 the clinic moves five of them to today and cancels five. Two have expired, and one has no valid number. One phone is
-busy twice, and the clinic asks for another call each time. The function that begins runs is invoked at once, where its
-schedule would take a minute.
+busy twice. The function that begins runs is invoked at once, where its schedule would take a minute.
+
+In the demo, the time of notices is compressed (`fast`): a day takes six seconds. So the busy phone is called again on
+the next day, and on the day after, and a notice to a phone that nobody answers expires. On a cloud with the machine's
+time, the clinic asks for each further call, and no such notice is there.
 """
 
 import base64
@@ -21,13 +24,15 @@ from zoneinfo import ZoneInfo
 
 from infra.local import deploy, newsletter
 from infra.local.accounts import ZONE
-from infra.local.cloud import Cloud
+from infra.local.cloud import NOTICE_CLOCK, Cloud
 from infra.local.console import LocalCloudError
 from infra.local.deploy import PHONES
 from infra.local.emulator import direct
 from shared import contracts
 from simulator.client import ControlClient
 
+SPEED: Final = 14_400
+"""Compressed time: a day in six seconds."""
 NOTICES: Final = 50
 MOVED: Final = 5
 CANCELED: Final = 5
@@ -35,8 +40,15 @@ EXPIRED: Final = 2
 INVALID: Final = 1
 WATCH_SECONDS: Final = 90.0
 PAUSE_SECONDS: Final = 0.5
+LATER: Final = 60
+"""Days from today: longer than the demo takes in compressed time."""
 BUSY: Final = "third"
 """The simulator's behaviour of a phone that answers at the third call."""
+NEVER: Final = "busy"
+"""That of a phone that nobody answers."""
+END: Final = "29991231235959"
+"""A range of updates ends by itself a few seconds ago."""
+HOUR: Final = 3_600
 FINAL: Final = ("SUCCESS", "PERM_FAIL", "CANCELED")
 Record = dict[str, Any]
 
@@ -87,9 +99,17 @@ class Clinic:
 
     def updates(self) -> list[Record]:
         """Return all updates that may be read by now; the last seconds are not among them."""
-        until = datetime.now(ZoneInfo(ZONE)) + timedelta(minutes=1)
-        found: list[Record] = self.call("GET", f"/message_updates/{self.since:%Y%m%d%H%M%S}-{until:%Y%m%d%H%M%S}")
+        found: list[Record] = self.call("GET", f"/message_updates/{self.since:%Y%m%d%H%M%S}-{END}")
         return found
+
+    def day(self, days: int) -> str:
+        """Return the clinic's date so many days from today."""
+        return f"{_now(self.cloud) + timedelta(days=days):%Y-%m-%d}"
+
+    @property
+    def hurries(self) -> bool:
+        """Whether days pass in seconds."""
+        return NOTICE_CLOCK in self.cloud.env
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +121,7 @@ class Story:
         records: what was uploaded first, by id.
         wanted: the last status of each, by id.
         busy: the id of the notice whose phone is busy twice.
+        unanswered: the id of the notice that expires after some calls; empty if there is none.
         started: Unix seconds.
     """
 
@@ -108,12 +129,13 @@ class Story:
     records: Mapping[str, Record]
     wanted: Mapping[str, str]
     busy: str
+    unanswered: str = ""
     started: float = field(default_factory=time.time)
 
 
 def clinic(cloud: Cloud, hours: tuple[int, int] = (0, 24)) -> Clinic:
     """Make a notifier in Sydney, and a template that it sends by text and by call."""
-    since = datetime.now(ZoneInfo(ZONE)) - timedelta(seconds=1)
+    since = _now(cloud) - timedelta(seconds=1)
     name = f"clinic-{uuid.uuid4().hex[:12]}"
     body = {"name": name, "timezone": ZONE, "country": "AU", "reasonable_hours": {"from": hours[0], "to": hours[1]}}
     made = newsletter.call(cloud, "POST", "/notifiers", body)
@@ -138,18 +160,21 @@ def begin(cloud: Cloud) -> Story:
     expired, rest = rest[:EXPIRED], rest[EXPIRED:]
     invalid, rest = rest[:INVALID], rest[INVALID:]
     for name in (*moved, *canceled):
-        records[name]["delivery_date"] = _day(1)
+        records[name] |= {"delivery_date": found.day(LATER), "delivery_expires": found.day(2 * LATER)}
     for name in expired:
-        records[name] |= {"delivery_date": _day(-2), "delivery_expires": _day(0)}
+        records[name] |= {"delivery_date": found.day(-2), "delivery_expires": found.day(0)}
     for name in invalid:
         records[name]["phone_number"] = "0491"
-    busy = next(name for name in rest if records[name]["delivery_method"] == "IVR")
-    wanted = dict.fromkeys(names, "SUCCESS")
-    wanted |= dict.fromkeys(canceled, "CANCELED") | dict.fromkeys((*expired, *invalid), "PERM_FAIL")
-    behave(cloud, "+61" + str(records[busy]["phone_number"])[1:], BUSY)
-    story = Story(found, records, wanted, busy)
+    busy, other = [name for name in rest if records[name]["delivery_method"] == "IVR"][:2]
+    unanswered = other if found.hurries else ""
+    if unanswered:
+        records[unanswered]["delivery_expires"] = found.day(4)
+    wanted = dict.fromkeys(names, "SUCCESS") | dict.fromkeys(canceled, "CANCELED")
+    wanted |= dict.fromkeys([x for x in (*expired, *invalid, unanswered) if x], "PERM_FAIL")
+    behave(cloud, {_number(records[x]): how for x, how in ((busy, BUSY), (unanswered, NEVER)) if x})
+    story = Story(found, records, wanted, busy, unanswered)
     found.put(list(records.values()))
-    found.put([{**records[name], "action": "MESSAGE_UPDATE", "delivery_date": _day(0)} for name in moved])
+    found.put([{**records[name], "action": "MESSAGE_UPDATE", "delivery_date": found.day(0)} for name in moved])
     found.put([{"id": name, "action": "MESSAGE_CANCEL"} for name in canceled])
     return story
 
@@ -169,14 +194,15 @@ def record(found: Clinic, n: int, number: int) -> Record:
         "phone_number": f"0{number}",
         "template_id": found.template_id,
         "delivery_method": "IVR" if n % 2 else "SMS",
-        "delivery_date": _day(0),
+        "delivery_date": found.day(0),
+        "delivery_expires": found.day(LATER),
     }
 
 
 def watch(story: Story) -> list[Record]:
     """Have runs begin until every notice has the status that it should have; return all updates.
 
-    A notice whose phone was busy is uploaded again as an update, which the clinic's staff would do.
+    Where a day takes a day, a notice whose phone was busy is uploaded again as an update: the staff asks for a call.
 
     Raises:
         LocalCloudError: that takes over `WATCH_SECONDS`.
@@ -188,7 +214,7 @@ def watch(story: Story) -> list[Record]:
         run()
         found = story.clinic.updates()
         failures = [x for x in found if x["id"] == story.busy and x["status"] == "TEMP_FAIL"]
-        if len(failures) > again:
+        if len(failures) > again and not story.clinic.hurries:
             again = len(failures)
             asked = {"action": "MESSAGE_UPDATE", "first_name": f"Ann, again {again}"}
             story.clinic.put([{**story.records[story.busy], **asked}])
@@ -212,16 +238,23 @@ def faults(story: Story, updates: Sequence[Record]) -> list[str]:
     ]
     reached = [x for x in story.wanted if story.wanted[x] == "SUCCESS"]
     times = handed_over(story)
-    expected = {"+61" + str(story.records[x]["phone_number"])[1:]: 3 if x == story.busy else 1 for x in reached}
-    if not wrong and times != expected:
+    expected = {_number(story.records[x]): 3 if x == story.busy else 1 for x in reached}
+    if story.unanswered:
+        expected[_number(story.records[story.unanswered])] = _failures(story.unanswered, updates)
+    if not wrong and times != Counter(expected):
         wrong.append(f"the providers were called for {sum(times.values())} messages, not {sum(expected.values())}")
     return wrong
+
+
+def _failures(name: str, updates: Sequence[Record]) -> int:
+    """Return how many calls for a notice have failed."""
+    return sum(1 for x in updates if (x["id"], x["status"]) == (name, "TEMP_FAIL"))
 
 
 def handed_over(story: Story) -> Counter[str]:
     """Return how often each number was handed to a provider."""
     cloud = story.clinic.cloud
-    mine = {"+61" + str(x["phone_number"])[1:] for x in story.records.values()}
+    mine = {_number(x) for x in story.records.values()}
     log = ControlClient(cloud.env["SIMULATOR_URL"]).log(since=story.started - 1)
     return Counter(row["recipient"] for row in log if row["recipient"] in mine)
 
@@ -231,25 +264,31 @@ def summary(story: Story, updates: Sequence[Record]) -> str:
     said = Counter((x["status"], x["error"] or "") for x in updates)
     counts = ", ".join(f"{n} {status}{f' {error}' if error else ''}" for (status, error), n in sorted(said.items()))
     by = Counter(x["delivery_method"] for x in story.records.values() if story.wanted[x["id"]] == "SUCCESS")
+    calls = _failures(story.unanswered, updates)
+    lost = f", one expired after {calls} calls that nobody answered" if story.unanswered else ""
     return (
         f"{NOTICES} notices of a notifier in Sydney: {by['SMS']} delivered by text, {by['IVR']} by call, one at "
-        f"its third call; {MOVED} moved to today, {CANCELED} canceled, {EXPIRED + INVALID} expired or invalid\n"
+        f"its third call{lost}; {MOVED} moved to today, {CANCELED} canceled, {EXPIRED + INVALID} expired or invalid\n"
         f"updates: {counts}"
     )
 
 
-def behave(cloud: Cloud, number: str, behaviour: str) -> None:
-    """Choose what a simulated phone does.
+def behave(cloud: Cloud, phones: Mapping[str, str]) -> None:
+    """Choose what simulated phones do.
 
     Args:
-        cloud: whose simulator has the phone.
-        number: the phone's, E.164.
-        behaviour: as the simulator names it.
+        cloud: whose simulator has the phones.
+        phones: number, E.164, to its behaviour as the simulator names it.
     """
     control = ControlClient(cloud.env["SIMULATOR_URL"])
-    for phone in json.loads(PHONES.read_text(encoding="utf-8")):
-        known = control.webhooks(phone["provider"], phone["id"])["behaviours"]
-        control.webhooks(phone["provider"], phone["id"], behaviours={**known, number: behaviour})
+    for credential in json.loads(PHONES.read_text(encoding="utf-8")):
+        known = control.webhooks(credential["provider"], credential["id"])["behaviours"]
+        control.webhooks(credential["provider"], credential["id"], behaviours={**known, **phones})
+
+
+def fast() -> str:
+    """Return the setting of a cloud whose notices have compressed time, from the last full hour on."""
+    return f"{int(time.time()) // HOUR * HOUR}x{SPEED}"
 
 
 def runner(cloud: Cloud, function: str) -> Callable[[], None]:
@@ -271,6 +310,12 @@ def runner(cloud: Cloud, function: str) -> Callable[[], None]:
     return run
 
 
-def _day(days: int) -> str:
-    """Return the clinic's date so many days from today."""
-    return f"{datetime.now(ZoneInfo(ZONE)) + timedelta(days=days):%Y-%m-%d}"
+def _number(record: Record) -> str:
+    """Return the number of a record, E.164."""
+    return "+61" + str(record["phone_number"])[1:]
+
+
+def _now(cloud: Cloud) -> datetime:
+    """Return the clinic's time."""
+    since, _, speed = cloud.env.get(NOTICE_CLOCK, "0x1").partition("x")
+    return datetime.fromtimestamp(contracts.compressed(time.time(), int(since), int(speed)), ZoneInfo(ZONE))

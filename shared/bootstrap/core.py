@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shared import contracts
 from shared.adapters.aws import Aws
-from shared.adapters.clock import SystemClock
+from shared.adapters.clock import Calendar, SystemClock
 from shared.adapters.dynamo.client import CONFIG, Dynamo
 from shared.adapters.dynamo.homes import Homes
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
@@ -43,6 +43,11 @@ class Core:
     def settings(self) -> Settings:
         """The deployment's settings."""
         return Settings.loads(self.env[contracts.ENV_SETTINGS])
+
+    @cached_property
+    def calendar(self) -> Calendar:
+        """The time that notices go by."""
+        return Calendar(self.clock, *self.settings.notice_clock)
 
     @property
     def records_table(self) -> str:

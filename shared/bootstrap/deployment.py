@@ -195,7 +195,7 @@ class Deployment(Core):
             notices=DynamoNotices(self.dynamo, records=self.records_table),
             templates=DynamoTemplates(self.dynamo, records=self.records_table),
             queue=self._inbox_queue,
-            clock=self.clock,
+            clock=self.calendar,
         )
 
     @cached_property

@@ -38,7 +38,7 @@ class Noticing:
         """Tells notices what became of their runs."""
         d = self.deployment
         return NoticeWords(
-            notices=self.notices, notifiers=self.notifiers, records=d.records, ledgers=d.ledgers, clock=d.clock
+            notices=self.notices, notifiers=self.notifiers, records=d.records, ledgers=d.ledgers, clock=d.calendar
         )
 
     @property
@@ -73,7 +73,7 @@ class Noticing:
             lanes=d.lanes,
             settings=d.settings,
             words=self.words,
-            clock=d.clock,
+            clock=d.calendar,
         )
         runs = NoticeRuns(
             records=d.records,
@@ -88,10 +88,10 @@ class Noticing:
             log=DynamoUpdates(d.dynamo, records=d.records_table),
             notices=self.notices,
             notifiers=self.notifiers,
-            clock=d.clock,
+            clock=d.calendar,
         )
         return [
-            timed("due notices", 65, due.walk),
+            timed("due notices", 65, lambda until: due.walk(d.calendar.at(until))),
             simple("runs of notices", 25, runs.walk),
-            timed("collected notices", 10, purge.walk),
+            timed("collected notices", 10, lambda until: purge.walk(d.calendar.at(until))),
         ]

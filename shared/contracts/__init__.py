@@ -81,6 +81,7 @@ from shared.contracts.settings import (
     Credential,
     Routing,
     Settings,
+    compressed,
 )
 
 __all__ = [
@@ -128,6 +129,7 @@ __all__ = [
     "Settings",
     "Waking",
     "Word",
+    "compressed",
     "configuration_set_name",
     "digest_hint",
     "digest_queue_name",

@@ -78,6 +78,17 @@ def _document(c: Credential) -> dict[str, Any]:
     }
 
 
+def compressed(moment: float, since: float, speed: int) -> float:
+    """Return what a clock shows that is so many times as fast from some moment on. All are Unix seconds.
+
+    Args:
+        moment: of the real clock.
+        since: from when on it is faster.
+        speed: how many times.
+    """
+    return moment + max(0.0, moment - since) * (speed - 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The deployment's settings as every function sees them."""
@@ -95,6 +106,8 @@ class Settings:
     """For how long the archive of a job is kept; 0: none is made."""
     routing: dict[str, str] = field(default_factory=dict)
     """How a channel's route is used, where that is not SPREAD."""
+    notice_clock: tuple[int, int] = (0, 1)
+    """Unix seconds from which on the time of notices is faster, and how many times; on AWS it never is."""
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -124,6 +137,7 @@ class Settings:
                 "feedback_timeout": self.feedback_timeout,
                 **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
                 **({"archive_days": self.archive_days} if self.archive_days else {}),
+                **({"notice_clock": self.notice_clock} if self.notice_clock != (0, 1) else {}),
                 "extra": self.extra,
             },
             separators=(",", ":"),
@@ -150,6 +164,7 @@ class Settings:
                     Credential(**{**c, **{name: tuple(c[name]) for name in listed if name in c}}) for c in credentials
                 ),
                 "routes": {k: tuple(v) for k, v in raw["routes"].items()},
+                **({"notice_clock": tuple(raw["notice_clock"])} if "notice_clock" in raw else {}),
             }
         )
 

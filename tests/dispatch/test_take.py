@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from functions.dispatch import services, take
+from shared.adapters.clock import Calendar
 from shared.contracts import inbox
 from tests.engine.notice_world import NOTIFIER, NoticeWorld, upload
 
@@ -19,7 +20,9 @@ class Context:
 def world(monkeypatch: pytest.MonkeyPatch) -> NoticeWorld:
     world = NoticeWorld()
     known = SimpleNamespace(get=lambda name: NOTIFIER if name == NOTIFIER.name else None)
-    parts = SimpleNamespace(notice_taker=world.taker, notifiers=known, clock=world.clock)
+    parts = SimpleNamespace(
+        notice_taker=world.taker, notifiers=known, clock=world.clock, calendar=Calendar(world.clock)
+    )
     monkeypatch.setattr(services, "deployment", lambda: parts)
     return world
 

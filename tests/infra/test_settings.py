@@ -149,6 +149,22 @@ def test_a_target_is_aws_or_local() -> None:
         read(SETTINGS, target="aws", simulator_url="http://127.0.0.1:1")
 
 
+def test_only_the_local_target_has_compressed_time() -> None:
+    with pytest.raises(SettingsError, match="only the local target has a clock of its own"):
+        read(SETTINGS, target="aws", notice_clock="1790000000x3600")
+    found = read(SETTINGS, target="local", notice_clock="1790000000x3600", known=["sendgrid"]).settings
+    assert contracts.Settings.loads(found.dumps()).notice_clock == (1_790_000_000, 3_600)
+    plain = read(SETTINGS, target="local", known=["sendgrid"]).settings
+    assert contracts.Settings.loads(plain.dumps()).notice_clock == (0, 1)
+    assert "notice_clock" not in plain.dumps()
+
+
+@pytest.mark.parametrize("text", ["x", "1", "1x", "x1", "1x0", "-1x2", "1x1e3", "1x999999", "1 x2"])
+def test_another_text_is_no_clock(text: str) -> None:
+    with pytest.raises(SettingsError, match="is not SINCExSPEED"):
+        read(SETTINGS, target="local", notice_clock=text)
+
+
 def test_the_app_says_it_in_one_line_without_a_traceback() -> None:
     raw = copy.deepcopy(SETTINGS)
     raw["credentials"][0]["rate"] = 0

@@ -40,8 +40,8 @@ def build(deployment: Deployment) -> NoticeServices:
         desk=NotifierDesk(store=notifiers, settings=deployment.settings, clock=deployment.clock),
         notices=DynamoNotices(deployment.dynamo, records=deployment.records_table),
         waiting=DynamoWaiting(deployment.dynamo, records=deployment.records_table),
-        updates=UpdateReader(log=log, clock=deployment.clock),
-        days=NotifierDays(log=log, clock=deployment.clock),
+        updates=UpdateReader(log=log, clock=deployment.calendar),
+        days=NotifierDays(log=log, clock=deployment.calendar),
         programs=DynamoPrograms(deployment.dynamo, records=deployment.records_table),
         intake=deployment.notice_desk,
     )
