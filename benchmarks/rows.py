@@ -35,6 +35,8 @@ UPLOAD: Final = "1,000,000-row upload: CPU time and peak memory"
 SWEEP: Final = "sweeper at 6 ms a call"
 NOTICES: Final = "records of a notifier, from the upload to their notices"
 NOTICE_RUNS: Final = "write units per notice of a run, from the upload to its word"
+DIGEST_WRITES: Final = "write units per event of a digest, ten recipients each, from the post to the job of its window"
+DIGEST_SPEED: Final = "single posts of one batch key a second, 6 ms a call, twenty functions"
 EXPORT: Final = "1,000,000-row export: CPU time and peak memory"
 SHORT: Final[Mapping[str, str]] = {
     WRITES: "write units per message of a batch",
@@ -65,6 +67,8 @@ SHORT: Final[Mapping[str, str]] = {
     SWEEP: "sweeper",
     NOTICES: "records of a notifier",
     NOTICE_RUNS: "write units per notice",
+    DIGEST_WRITES: "write units per event of a digest",
+    DIGEST_SPEED: "single posts of one batch key",
     EXPORT: "export of 1,000,000 rows",
 }
 """Metric → its name in the table."""
@@ -73,6 +77,7 @@ UNITS: Final[Mapping[str, str]] = {
     "us": "µs",
     "/s": "per second",
     "messages/s": "messages per second",
+    "posts/s": "posts per second",
 }
 """Unit → as the table shows it."""
 WIDTH: Final = 68
