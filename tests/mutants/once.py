@@ -42,8 +42,8 @@ ONCE: Final = (
         1,
         "shared/engine/jobs/retry.py",
         "if new is not None and not self._records.requeue(x, new, job):",
-        "again = lambda y: retries.reopen(y, job.retry.states, job.policy.max_attempts)\n"
-        "            if self._ledgers._change(x.job, x.chunk, again) is None:",
+        "again = lambda y: retries.reopen(y, tuple(states), job.policy.max_attempts)\n"
+        "        if self._ledgers._change(x.job, x.chunk, again) is None:",
         "tests/engine/test_retry.py::test_a_late_retry_queues_nothing_that_became_unknown[4]",
     ),
     Mutant(

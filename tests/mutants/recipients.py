@@ -16,8 +16,8 @@ RECIPIENTS: Final = (
         "a look at a link unsubscribes",
         11,
         PAGES,
-        "    who = quoted(wanted.address)\n",
-        "    leave(visit, wanted)\n    who = quoted(wanted.address)\n",
+        "    who, what = quoted(wanted.address), _mail(wanted)\n",
+        "    leave(visit, wanted)\n    who, what = quoted(wanted.address), _mail(wanted)\n",
         "tests/api/test_unsubscribe.py::test_to_look_changes_nothing",
     ),
     Mutant(
@@ -49,8 +49,8 @@ RECIPIENTS: Final = (
         "one account's unsubscriptions are everybody's",
         11,
         "shared/adapters/dynamo/keys.py",
-        'return key(f"{account_pk(namespace)}#{_LISTS[reach]}", digest)',
-        'return key(f"A##{_LISTS[reach]}", digest)',
+        'return key(f"{account_pk(namespace)}#{_LISTS[reach.kind]}", _entry(digest, reach))',
+        'return key(f"A##{_LISTS[reach.kind]}", _entry(digest, reach))',
         "tests/api/test_unsubscribe.py::test_a_link_is_of_one_account_and_one_address",
     ),
     Mutant(
@@ -162,8 +162,8 @@ RECIPIENTS: Final = (
         "a row that cannot be made is queued again",
         6,
         "shared/engine/lane/lease.py",
-        "                self.settle(index, Rejected(message.content.code, permanent=True), 0.0)\n",
-        "                self.settle(index, Rejected(message.content.code, permanent=False), 0.0)\n",
+        "                self.settle(index, Rejected(made.content.code, permanent=True), 0.0)\n",
+        "                self.settle(index, Rejected(made.content.code, permanent=False), 0.0)\n",
         "tests/engine/test_merge.py::test_a_row_that_cannot_be_sent_fails_alone_and_without_a_call",
     ),
     Mutant(
