@@ -95,6 +95,10 @@ class ApiClient:
         """
         return self._call("PUT", path, body, {"Content-Type": "application/json", "Idempotency-Key": key}, again=True)
 
+    def delete(self, path: str) -> dict[str, Any]:
+        """Delete a resource; a repeat after a lost answer is harmless."""
+        return self._call("DELETE", path, b"", {}, again=True)
+
     def post(
         self, path: str, body: bytes = b"{}", *, key: str | None = None, again: bool | None = None
     ) -> dict[str, Any]:

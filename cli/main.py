@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from cli import local
 from cli.client import installed_version
+from cli.digests import digests, events
 from cli.doctor import doctor
 from cli.errors import CommandError, ExitCode
 from cli.notifier import commands as spool
@@ -88,8 +89,8 @@ app = typer.Typer(
     name="posthaste",
     cls=Commands,
     help="Posthaste: deliver mail and texts, each message once. Commands for its clients (batch, campaign, template, "
-    "notifier spool, notifier sync), its operators (account, key, sender, notifier, job, credential, audit, erase, "
-    "pause, resume, rate, queue, redrive, doctor, logs) and a developer's machine (local).",
+    "event, digest, notifier spool, notifier sync), its operators (account, key, sender, notifier, job, credential, "
+    "audit, erase, pause, resume, rate, queue, redrive, doctor, logs) and a developer's machine (local).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -97,6 +98,8 @@ app = typer.Typer(
 app.add_typer(batches.app, name="batch")
 app.add_typer(campaigns.app, name="campaign")
 app.add_typer(templates.app, name="template")
+app.add_typer(events.app, name="event")
+app.add_typer(digests.app, name="digest")
 app.add_typer(accounts.account_app, name="account")
 app.add_typer(keys.key_app, name="key")
 app.add_typer(accounts.sender_app, name="sender")

@@ -75,6 +75,20 @@ class Case:
         name, _ = self.api.notifier()
         return name
 
+    def policy(self) -> str:
+        assert self.api.call("PUT", "/digest-policies/acme/", {"from": SENDER}).status == 200
+        return "acme/"
+
+    def event(self) -> tuple[str, ...]:
+        self.policy()
+        return "--type", "task.failed", "--key", "acme/production", "--to", "ann@example.org"
+
+    def window(self) -> str:
+        self.policy()
+        body = {"event_type": "task.failed", "batch_key": "acme/production", "recipients": ["ann@example.org"]}
+        found: str = self.api.call("POST", "/events", body).json["items"][0]["window_id"]
+        return found
+
     @staticmethod
     def there(_name: str) -> tuple[str, ...]:
         """Return no words: that it is there is all that the command needs."""
@@ -126,6 +140,16 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("template", "list"): lambda c: c.there(c.template()),
     ("template", "show"): lambda c: (c.template(),),
     ("template", "put"): lambda _: ("mail.html", *MESSAGE),
+    ("event", "send"): lambda c: c.event(),
+    ("digest", "list"): lambda c: c.there(c.window()),
+    ("digest", "show"): lambda c: (c.window(),),
+    ("digest", "close"): lambda c: (c.window(),),
+    ("digest", "cancel"): lambda c: (c.window(),),
+    ("digest", "policy", "list"): lambda c: c.there(c.policy()),
+    ("digest", "policy", "show"): lambda c: (c.policy(),),
+    ("digest", "policy", "set"): lambda _: ("acme/", "--from", SENDER),
+    ("digest", "policy", "preview"): lambda c: (c.policy(),),
+    ("digest", "policy", "delete"): lambda c: (c.policy(),),
     ("account", "create"): lambda _: ("Acme",),
     ("account", "list"): lambda _: (),
     ("account", "suspend"): lambda c: (c.account,),

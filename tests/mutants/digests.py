@@ -47,4 +47,20 @@ DIGESTS: Final = (
         '"attribute_not_exists(pk) OR #at > :since OR #at <= :since"',
         "tests/contracts/test_windows.py::test_an_urgent_event_is_stored_once_within_the_time[dynamo]",
     ),
+    Mutant(
+        "a digest goes to people who left its policy",
+        11,
+        "shared/engine/suppression/suppressed.py",
+        'policy = content.digest.policy if content is not None and content.digest is not None else ""',
+        'policy = "" if content is None or content.digest is None else ""',
+        "tests/engine/test_unsubscribed.py::test_news_of_a_policy_s_list_reach_a_digest_that_waits",
+    ),
+    Mutant(
+        "events that find no room in a message are not counted",
+        1,
+        "shared/domain/digests/rendering.py",
+        "more = len(numbers) - len(shown)",
+        "more = 0 * len(shown)",
+        "tests/domain/digests/test_rendering.py::test_each_message_lists_its_group_or_counts_it",
+    ),
 )
