@@ -43,6 +43,7 @@ CREDENTIAL_ID: Final = re.compile(r"[a-z0-9-]{1,32}")
 REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
 HEADER: Final = re.compile(r"[Xx]-[A-Za-z0-9-]{1,74}")
 DOMAIN: Final = re.compile(r"(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
+NUMBER: Final = re.compile(r"\+[1-9][0-9]{6,14}")
 CONFIGURATION_SET: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 STACK: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
 STAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
@@ -75,6 +76,7 @@ class CredentialFields(_Model):
     retired: bool = False
     headers: list[str] = []
     domains: list[str] = []
+    number: str = ""
     campaigns: Literal["exclusive", "shared"] = "exclusive"
 
     @field_validator("stack")
@@ -109,10 +111,16 @@ class CredentialFields(_Model):
         for name in OWN_SETTINGS:
             if getattr(self, name) and name not in needs_of(self.provider).settings:
                 raise ValueError(f"{name} is not a setting of provider {self.provider}")
+        return self
+
+    @model_validator(mode="after")
+    def _forms(self) -> Self:
         if wrong := [x for x in self.headers if not HEADER.fullmatch(x)]:
             raise ValueError(f"headers: {wrong[0]!r} is not X- and letters, digits and hyphens")
         if wrong := [x for x in self.domains if not DOMAIN.fullmatch(x)]:
             raise ValueError(f"domains: {wrong[0]!r} is no domain in lower case (an international one as xn--…)")
+        if self.number and not NUMBER.fullmatch(self.number):
+            raise ValueError(f"number {self.number!r} is not + and 7 to 15 digits")
         return self
 
     @model_validator(mode="after")

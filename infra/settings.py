@@ -250,6 +250,7 @@ def _credential(
         retired=c.retired,
         headers=tuple(c.headers),
         domains=tuple(c.domains),
+        number=c.number,
         shared=c.campaigns == "shared",
     )
 

@@ -62,6 +62,19 @@ class ControlClient:
         """Replace the API keys a credential accepts."""
         self.json("PUT", f"/_control/{provider}/{credential}/keys", {"keys": list(keys)})
 
+    def write(self, provider: str, credential: str, sender: str, text: str, to: str = "") -> str:
+        """Have a phone write a text to a number of a credential; return the provider's id of it.
+
+        Args:
+            provider: its name.
+            credential: its id.
+            sender: the phone's number, E.164.
+            text: what it writes.
+            to: the number that is written to; empty: the provider's usual one.
+        """
+        body = {"from": sender, "text": text, "to": to}
+        return str(self.json("POST", f"/_control/{provider}/{credential}/texts", body)["message_id"])
+
     def listen(self, provider: str, credential: str) -> str:
         """Give a credential a port of its own, on which it can refuse connections; return its base URL."""
         return str(self.json("POST", f"/_control/{provider}/{credential}/listener")["base_url"])

@@ -6,6 +6,7 @@
 | GET, PUT `/_control/{provider}/{credential}/faults` | see `faults.py` |
 | GET, PUT `/_control/{provider}/{credential}/webhooks` | see `webhooks.py`; PUT changes the fields it names |
 | GET, PUT `/_control/{provider}/{credential}/keys` | `{"keys": ["…"]}`: the API keys that are accepted |
+| POST `/_control/{provider}/{credential}/texts` | `{"from": "+1…", "text": "STOP", "to": ""}`: a phone writes a text |
 | POST `/_control/{provider}/{credential}/listener` | give it a port of its own → `{"base_url"}` |
 | GET `/_control/log` | accepted recipients as JSON lines; `provider, credential, since, cursor, limit` (≤ 10,000) |
 | GET `/_control/calls` | calls, likewise; the header `x-next-cursor` is the `cursor` of the next page |
@@ -28,11 +29,12 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from uvicorn import Config
 
+from simulator.dice import token
 from simulator.faults import Faults
 from simulator.listener import Listener
 from simulator.log import INBOX_MESSAGES, Filter
 from simulator.mail import render
-from simulator.model import BadRequest, Message, Reply
+from simulator.model import RECEIVED, BadRequest, Message, Reply, Writing
 from simulator.page import PAGE, POLICY
 from simulator.webhooks import Webhooks
 from simulator.world import Credential, World
@@ -54,6 +56,15 @@ class Flush(BaseModel):
     model_config = ConfigDict(extra="forbid")
     now: bool = False
     timeout_s: float = Field(default=30, ge=0, le=600)
+
+
+class Written(BaseModel):
+    """Body of POST texts. `to`: empty: the provider's usual number."""
+
+    model_config = ConfigDict(extra="forbid")
+    sender: str = Field(alias="from", pattern=r"^\+[1-9][0-9]{6,14}$")
+    text: str = Field(max_length=1600)
+    to: str = ""
 
 
 class Page(BaseModel):
@@ -134,6 +145,8 @@ class Control:
                 courier.configure(Webhooks.model_validate({**courier.settings.model_dump(), **changes}))
             case "PUT", "keys":
                 credential.keys = frozenset(Keys.model_validate_json(body).keys)
+            case "POST", "texts":
+                return _json(self._write(credential, Written.model_validate_json(body)))
             case "POST", "listener":
                 return _json({"base_url": await self.listen(credential)})
             case "GET", "faults" | "webhooks" | "keys":
@@ -141,6 +154,16 @@ class Control:
             case _:
                 return _json({"error": "no such control; see simulator/control.py"}, 404)
         return _json(self._describe(credential)[what])
+
+    def _write(self, credential: Credential, text: Written) -> dict[str, str]:
+        """Have a phone write a text to a number of a credential."""
+        provider, courier = credential.provider, credential.courier
+        if not isinstance(provider, Writing):
+            raise BadRequest(f"{provider.name} has no numbers that can be written to")
+        fresh = token(self._world.options.seed, provider.name, credential.id, "text", courier.counters.planned)
+        message = provider.wrote(text.sender, text.to, text.text, fresh)
+        courier.report(message, RECEIVED)
+        return {"message_id": message.id}
 
     async def listen(self, credential: Credential, port: int = 0) -> str:
         """Give a credential a port of its own, if it has none, and return its base URL there."""
@@ -194,7 +217,11 @@ class Control:
         html, text = render(message.content.html, message.values), render(message.content.text, message.values)
         headers = {name: render(value, message.values) for name, value in message.headers.items()}
         files = message.content.attachments
-        return _json({**_summary(message), "headers": headers, "html": html, "text": text, "attachments": files})
+        shown = {**_summary(message), "headers": headers, "html": html, "text": text, "attachments": files}
+        return _json({**shown, "writes": bool(message.call and self._writes(message.call.provider))})
+
+    def _writes(self, provider: str) -> bool:
+        return isinstance(self._world.providers[provider], Writing)
 
 
 def _known_behaviours(credential: Credential, behaviours: dict[str, str]) -> None:

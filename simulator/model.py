@@ -7,7 +7,10 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
+
+RECEIVED: Final = "received"
+"""The event of a text that somebody writes to a number of a credential."""
 
 
 class Clock:
@@ -228,6 +231,21 @@ class Provider(Protocol):
 
     def describe(self) -> dict[str, str]:
         """Return what a receiver needs to verify its webhooks."""
+
+
+@runtime_checkable
+class Writing(Protocol):
+    """A provider whose numbers can be written to."""
+
+    def wrote(self, sender: str, to: str, text: str, fresh: str) -> Message:
+        """Return a text that somebody writes; `event` with the word RECEIVED reports it.
+
+        Args:
+            sender: the number of the phone.
+            to: the number that is written to; empty: the provider's usual one.
+            text: what is written.
+            fresh: a fresh id.
+        """
 
 
 class BadRequest(Exception):

@@ -205,6 +205,15 @@ class Courier:
                 self._plan(Event(message, word, happened, 0), when, dice)
         self._wake()
 
+    def report(self, message: Message, word: str) -> None:
+        """Report one event of a message that was not sent by a call, now."""
+        if not self.settings.url:
+            self.counters.discarded += 1
+            return
+        now = self._clock.now()
+        self._push(now, Event(message, word, now, 0))
+        self._wake()
+
     def _plan(self, event: Event, when: float, dice: Dice) -> None:
         settings = self.settings
         if settings.loss and dice.roll() < settings.loss:

@@ -25,7 +25,7 @@ from shared.engine.jobs.control import JobControl
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.reports.export import ExportDesk
 from shared.engine.reports.message_log import MessageLog
-from shared.ports import Clock, Files, Journal, Links, Records
+from shared.ports import Clock, Files, Journal, Links, Records, Texts
 
 if TYPE_CHECKING:
     from functions.api.campaigns.services import CampaignServices
@@ -50,6 +50,7 @@ class ApiServices:
     clock: Clock
     accounts: Accounts
     suppressions: Suppressions
+    texts: Texts
     links: Links
     """Knows the links of unsubscriptions."""
     visits: Buckets
@@ -106,6 +107,7 @@ def build(deployment: Deployment) -> ApiServices:
         clock=clock,
         accounts=accounts,
         suppressions=suppressions,
+        texts=deployment.texts,
         links=deployment.links,
         visits=visits(deployment.dynamo, table, clock),
         address=deployment.address,

@@ -10,7 +10,7 @@ from shared.adapters import logs, metrics
 from shared.bootstrap import Deployment
 from shared.contracts import Settings, Word, dump_feedback, load_feedback
 from shared.domain.times import Seconds
-from shared.engine.outcome.inbound import from_number, heed
+from shared.engine.outcome.inbound import from_number, receive
 from shared.engine.outcome.track import LATER, Tracked
 from shared.metrics import Metric, Service
 from shared.ports import BadEvents
@@ -61,11 +61,11 @@ def _join(d: Deployment, credential: str, words: Sequence[Word], deadline: Secon
 
 
 def _heed(d: Deployment, credential: str, words: Sequence[Word]) -> None:
-    """Heed what numbers wrote to a credential; one that is declared no more has no lists."""
+    """Heed and store what numbers wrote to a credential; one that is declared no more has no accounts."""
     about = next((c for c in d.settings.credentials if c.id == credential), None)
     if words and about is not None:
-        heeded = heed(d.records, about, words, int(d.clock.now() * 1000))
-        logger.info("heeded", credential=credential, numbers=heeded)
+        heeded = receive(d.records, d.texts, about, words, int(d.clock.now() * 1000))
+        logger.info("heeded", credential=credential, numbers=heeded, texts=len(words))
 
 
 def _tell(settings: Settings, credential: str, tracked: Tracked) -> None:
@@ -83,19 +83,27 @@ def _tell(settings: Settings, credential: str, tracked: Tracked) -> None:
 
 
 def _read(settings: Settings, body: str) -> tuple[str, list[Word]]:
-    """Return the credential and words of a message: our own, or one of SNS about an event of a provider.
-
-    Such an event names its credential; one that names none, or none of ours, has no words for us.
-    """
+    """Return the credential and words of a message: our own, or one of SNS about an event of a provider."""
     try:
         return load_feedback(body)
     except KeyError:
-        from shared.providers import registry  # noqa: PLC0415 - only deployments with a topic need it
-        from shared.providers.needs import needs_of  # noqa: PLC0415
+        return _of_topic(settings, body)
 
-        credential, some = registry.from_topic(body)
-        known = any(c.id == credential and needs_of(c.provider).topic for c in settings.credentials)
-        return credential, some if known else []
+
+def _of_topic(settings: Settings, body: str) -> tuple[str, list[Word]]:
+    """Return the credential and words of an event that a provider published.
+
+    Such an event names its credential; one that names none, or none of ours, has no words for us. A text names the
+    number that it was written to, which the settings say is a credential's.
+    """
+    from shared.providers import registry  # noqa: PLC0415 - only deployments with a topic need it
+    from shared.providers.needs import needs_of  # noqa: PLC0415
+
+    named, some = registry.from_topic(body)
+    to = some[0].code if some and not named else ""
+    asked = (c for c in settings.credentials if (c.number == to if to else c.id == named))
+    found = next((c.id for c in asked if needs_of(c.provider).topic), "")
+    return found or named, some if found else []
 
 
 def _messages(settings: Settings, records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[Post]], list[str]]:

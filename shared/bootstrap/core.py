@@ -18,6 +18,7 @@ from shared.ports import Clock
 
 if TYPE_CHECKING:
     from shared.adapters.dynamo.credentials.pacer import DynamoPacer
+    from shared.adapters.dynamo.recipients.texts import DynamoTexts
     from shared.adapters.links import SecretLinks
     from shared.adapters.s3.blobs import S3Blobs
     from shared.adapters.secrets import Secrets
@@ -104,6 +105,13 @@ class Core:
             blobs=self.blobs,
             archive=self.archive_after,
         )
+
+    @cached_property
+    def texts(self) -> "DynamoTexts":
+        """Texts that recipients wrote."""
+        from shared.adapters.dynamo.recipients.texts import DynamoTexts  # noqa: PLC0415 - few invocations need it
+
+        return DynamoTexts(self.dynamo, records=self.records_table)
 
     @cached_property
     def sqs(self) -> Any:

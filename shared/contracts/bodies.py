@@ -147,13 +147,14 @@ class Word:
     """A provider's word about one attempt, normalised; feedback messages carry lists of these.
 
     Attributes:
-        ref: `job-chunk-index-attempt`.
+        ref: `job-chunk-index-attempt`; of a text that a recipient wrote the recipient's number, `+…`.
         word: a value of `shared.domain.jobs.feedback.WordKind`: accepted, deferred, delivered, bounced, complained,
-            dropped, blocked, failed_temporarily, unsubscribed, resubscribed, stopped, started, pressed, absent.
+            dropped, blocked, failed_temporarily, unsubscribed, resubscribed, stopped, started, pressed, written,
+            absent.
         at: Unix time in seconds, as the provider says.
         id: the provider's message id, or empty.
-        code: the provider's code or SMTP status, or empty.
-        detail: the provider's own text, at most 200 characters, addresses removed.
+        code: the provider's code or SMTP status, or empty; of a text the number that it was written to.
+        detail: the provider's own text, at most 200 characters, addresses removed; of a text what was written.
         secondary: true if the word is about a cc or bcc of the message, not about its recipient.
     """
 

@@ -33,6 +33,8 @@ class Credential:
     """SMTP: names of the headers that clients may set; other providers tell headers from orders."""
     domains: tuple[str, ...] = ()
     """SES: the domains that it may send from, their subdomains included; empty: any."""
+    number: str = ""
+    """AWS SMS: the own number to which recipients may write, E.164."""
     shared: bool = False
     """Campaigns run side by side, each at its own rate, instead of one after the other."""
 
@@ -63,6 +65,7 @@ def _document(c: Credential) -> dict[str, Any]:
         "retired": c.retired,
         "headers": list(c.headers),
         "domains": list(c.domains),
+        "number": c.number,
         "shared": c.shared,
     }
     return {

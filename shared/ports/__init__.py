@@ -90,7 +90,7 @@ from shared.ports.sending import (
     Reports,
 )
 from shared.ports.standings import Standings
-from shared.ports.suppressing import Recent, SuppressionRecords
+from shared.ports.suppressing import Recent, SuppressionRecords, Texts
 from shared.ports.transports import (
     AnswerLost,
     Http,
@@ -178,6 +178,7 @@ __all__ = [
     "SuppressionRecords",
     "Target",
     "Templates",
+    "Texts",
     "Unfit",
     "UpdateLog",
     "Uploads",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from shared.domain.recipients.suppressions import AnyReach, Reach
+from shared.domain.texts import ReceivedText
 from shared.domain.times import Millis
 
 
@@ -77,5 +78,24 @@ class SuppressionRecords(Protocol):
             namespace: the account, or its test keys' namespace.
             since: the earliest moment, Unix milliseconds.
             reach: the list to read.
+        """
+        ...
+
+
+class Texts(Protocol):
+    """Texts that recipients wrote to numbers of credentials, by account, for 30 days."""
+
+    def add(self, received: ReceivedText) -> None:
+        """Store a text with its event; one with the same id that is stored already stays as it is."""
+        ...
+
+    def page(self, account: str, *, after: str, limit: int, now: int) -> tuple[list[ReceivedText], str]:
+        """Return texts to an account, newest first, and the place to go on from, empty at the end.
+
+        Args:
+            account: whose.
+            after: what the page before returned, or empty.
+            limit: at least 1.
+            now: Unix milliseconds; texts whose time is over are left out, so a page may be short.
         """
         ...

@@ -96,7 +96,7 @@ class ProviderNeeds:
     built_in: bool = False
 
 
-OWN_SETTINGS: Final = ("headers", "region", "configuration_set", "domains")
+OWN_SETTINGS: Final = ("headers", "region", "configuration_set", "domains", "number")
 """Fields of a credential that only some providers have."""
 
 

@@ -17,6 +17,7 @@ _SUPPRESSIONS: Final = re.compile(r"\d{15}#[0-9a-f]{64}")
 _EVENTS: Final = re.compile(r"\d{15}#[^#\s]{1,80}#[a-z_]{1,40}\.[a-z_]{1,40}")
 _NOTIFIERS: Final = re.compile(r"\d{15}#[a-z0-9-]{1,63}")
 _PLACE: Final = re.compile(r"[^\x00-\x1f]{1,400}")
+_TEXTS: Final = re.compile(r"\d{15}#[0-9a-f]{32}")
 _NUMBER: Final = re.compile(r"[1-9]\d{0,6}", re.ASCII)
 _MESSAGES: Final = re.compile(r"(\d{1,3})\.(\d{1,5})\.(\d{1,3})", re.ASCII)
 _LINES: Final = re.compile(r"(\d{1,5})\.(\d{1,3})")
@@ -30,6 +31,11 @@ def jobs(call: Call[Any, Any, Any]) -> str:
 def notifiers(call: Call[Any, Any, Any]) -> str:
     """Return the place in a list of notifiers; empty at its beginning."""
     return _unsealed(call, _NOTIFIERS)
+
+
+def texts(call: Call[Any, Any, Any]) -> str:
+    """Return the place in a list of received texts; empty at its beginning."""
+    return _unsealed(call, _TEXTS)
 
 
 def suppressions(call: Call[Any, Any, Any]) -> str:

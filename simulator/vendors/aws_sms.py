@@ -14,12 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
 from simulator.keys import self_signed
-from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
+from simulator.model import RECEIVED, Answer, Content, Context, Message, Mode, Reply, Request
 from simulator.vendors.aws import SECRET_KEY, refused
 from simulator.vendors.sns import REGION, TOPIC, notification, publish
 
@@ -128,8 +129,16 @@ class AwsSms:
 
     def event(self, message: Message, word: str, at: float, event_id: str) -> dict[str, Any]:
         """Return one event, and the id of its notification."""
+        if word == RECEIVED:
+            return {"id": event_id, "event": _received(message)}
         before, then = THIRDS.get(word, (word, word))
         return {"id": event_id, "event": _event(message, then if message.args["times"] >= THIRD else before, at)}
+
+    def wrote(self, sender: str, to: str, text: str, fresh: str) -> Message:
+        """Return a text that somebody writes; see `Writing`."""
+        content = Content(sender, "", text, (), len(text))
+        message_id = str(UUID(hashlib.sha256(fresh.encode()).hexdigest()[:32]))
+        return Message(to or NUMBER, "to", "", "SMS", message_id, 0, content, {}, {})
 
     def post(self, events: list[dict[str, Any]], url: str, at: float) -> tuple[dict[str, str], bytes]:
         """Return headers and body of a signed post, or of a Publish if the target has a topic."""
@@ -219,6 +228,18 @@ def _message(operation: str, asked: Mapping[str, Any], message_id: str, size: in
         values={},
         family="call:" if calls else "",
     )
+
+
+def _received(message: Message) -> dict[str, Any]:
+    """Return a text that somebody wrote, as a number with two-way SMS publishes it."""
+    return {
+        "originationNumber": message.content.sender,
+        "destinationNumber": message.to,
+        "messageKeyword": message.content.text.strip().upper()[:30],
+        "messageBody": message.content.text,
+        "inboundMessageId": message.id,
+        "previousPublishedMessageId": "",
+    }
 
 
 def _event(message: Message, kind: str, at: float) -> dict[str, Any]:

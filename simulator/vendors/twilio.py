@@ -2,7 +2,8 @@
 
 `twilio_calls` has the Calls resource.
 
-Sources (twilio.com/docs): messaging/api/message-resource (fields, answer, limits), usage/twilios-response (errors),
+Sources (twilio.com/docs): messaging/api/message-resource (fields, answer, limits), messaging/guides/
+webhook-request (texts that somebody writes), usage/twilios-response (errors),
 iam/test-credentials (magic numbers), usage/security (signature), glossary/what-sms-character-limit (segments).
 
 Calls are made as the account with its auth token, or with an API key (`SK…:secret`), which is what `keys` holds. The
@@ -27,7 +28,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from simulator import forms
 from simulator.forms import Form
-from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
+from simulator.model import RECEIVED, Answer, Content, Context, Message, Mode, Reply, Request
 from simulator.vendors import twilio_calls as calls
 from simulator.vendors.twilio_api import ACCOUNT, API, E164, JSON_TYPE, REF_QUERY, Wrong, error
 
@@ -152,6 +153,8 @@ class Twilio:
         if isinstance(message, calls.PhoneCall):
             return calls.event(message, word)
         assert isinstance(message, Text)  # noqa: S101 - this provider makes no other
+        if word == RECEIVED:
+            return _received(message)
         status, _, code = word.partition("_")
         fields = {
             "AccountSid": ACCOUNT,
@@ -168,6 +171,11 @@ class Twilio:
         if code:
             fields |= {"ErrorCode": code, "ErrorMessage": ""}
         return fields
+
+    def wrote(self, sender: str, to: str, text: str, fresh: str) -> Message:
+        """Return a text that somebody writes; see `Writing`."""
+        content = Content(sender, "", text, (), len(text))
+        return Text(to or SENDER, "to", "", "Text", _sid(fresh), 0, content, {}, {})
 
     def post(self, events: list[dict[str, Any]], url: str, at: float) -> tuple[dict[str, str], bytes]:  # noqa: ARG002 - no time is signed
         """Return headers and body of one post, signed over the URL and its fields by name."""
@@ -228,7 +236,7 @@ def _text(form: Form, size: int, fresh: str) -> tuple[Text, str]:
         role="to",
         ref=dict(parse_qsl(urlsplit(callback).query)).get(REF_QUERY, ""),
         subject="",
-        id="SM" + hashlib.sha256(fresh.encode()).hexdigest()[:32],
+        id=_sid(fresh),
         index=0,
         content=Content(sender, "", body, (), size),
         args={},
@@ -237,6 +245,28 @@ def _text(form: Form, size: int, fresh: str) -> tuple[Text, str]:
         service=service,
     )
     return found, validity
+
+
+def _sid(fresh: str) -> str:
+    """Return the id of a message."""
+    return "SM" + hashlib.sha256(fresh.encode()).hexdigest()[:32]
+
+
+def _received(text: Text) -> dict[str, Any]:
+    """Return the fields by which a text that somebody wrote is reported."""
+    return {
+        "AccountSid": ACCOUNT,
+        "ApiVersion": API,
+        "Body": text.content.text,
+        "From": text.content.sender,
+        "MessageSid": text.id,
+        "NumMedia": "0",
+        "NumSegments": str(segments(text.content.text)),
+        "SmsMessageSid": text.id,
+        "SmsSid": text.id,
+        "SmsStatus": RECEIVED,
+        "To": text.to,
+    }
 
 
 def _check_recipient(to: str, sender: str) -> None:

@@ -30,6 +30,7 @@ from shared.adapters.dynamo.notices.programs import DynamoPrograms
 from shared.adapters.dynamo.notices.updates import DynamoUpdates
 from shared.adapters.dynamo.notices.waiting import DynamoWaiting
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
+from shared.adapters.dynamo.recipients.texts import DynamoTexts
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
 from shared.engine.digests.add import DigestAdder
@@ -325,6 +326,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         clock=clock,
         accounts=accounts,
         suppressions=suppressions,
+        texts=DynamoTexts(functions, records=records),
         links=FakeLinks(),
         visits=visits(Dynamo(client, sleep=clock.sleep), records, clock),
         address=ADDRESS,

@@ -63,6 +63,7 @@ TABLE: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("createBatch", "createCampaign", "createTemplate"), Kind.OWN),
     **dict.fromkeys(("listCampaigns", "listTemplates", "getStats", "listAudit"), Kind.OWN),
     **dict.fromkeys(("listSuppressions", "getSuppression", "putSuppression", "deleteSuppression"), Kind.OWN),
+    "listTexts": Kind.OWN,
     **dict.fromkeys(("listBatches", "listJobs", "listSchedules"), Kind.JOBS),
     **dict.fromkeys(("getBatch", "stopBatch", "retryBatch", "resumeBatch", "exportBatch"), Kind.JOB),
     **dict.fromkeys(("listBatchLogs", "getBatchLog", "deleteSchedule"), Kind.JOB),

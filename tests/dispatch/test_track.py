@@ -22,6 +22,7 @@ from shared.providers._common import REF_ARG
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 from tests.fakes.queues import FakeQueue
+from tests.fakes.texts import FakeTexts
 from tests.fakes.world import World, credential
 from tests.providers import test_sendgrid_events as sendgrid
 from tests.providers.ses_posts import REF, bounce, delivery, event, post
@@ -55,6 +56,7 @@ class Deployed:
     clock: FakeClock = field(default_factory=FakeClock)
     tap: Tap = field(default_factory=Tap)
     records: Any = None
+    texts: FakeTexts = field(default_factory=FakeTexts)
 
     @property
     def feedback(self) -> FakeQueue:
@@ -182,7 +184,43 @@ def test_a_number_s_stop_changes_the_lists_of_its_credential_alone(deployed: Dep
     texts = Credential("texts", "twilio", "sms", 1, accounts=("acc_clinic",))
     deployed.records = world.records
     deployed.settings = Settings("dev", (texts,), {})
-    stop = Word("+14155550100", "stopped", 100)
+    stop = Word("+14155550100", "stopped", 100, "SM1", "+15005550006", "Stop")
     assert run(dump_feedback("texts", [stop, OURS]), dump_feedback("gone", [stop])) == []
     assert deployed.tracker.tracked[0] == ("texts", [OURS])
     assert world.records.suppressed("acc_clinic", ["+14155550100"], (Reach.SMS,)) == {"+14155550100": Reach.SMS}
+    (text,) = deployed.texts.items.values()
+    assert (text.account, text.sender, text.text, text.wish) == ("acc_clinic", "+14155550100", "Stop", "stopped")
+
+
+def inbound(**changes: Any) -> str:
+    """Return a text that somebody wrote, as AWS End User Messaging publishes it."""
+    event = {
+        "originationNumber": "+14255550182",
+        "destinationNumber": "+12125550101",
+        "messageKeyword": "KEYWORD_000000000000",
+        "messageBody": "STOP",
+        "inboundMessageId": "cae173d2-66b9-564c-8309-21f858e9fb84",
+        "previousPublishedMessageId": "x",
+        **changes,
+    }
+    return sns(Message=json.dumps(event))
+
+
+@pytest.mark.promise(11)
+def test_a_text_of_a_topic_belongs_to_the_credential_with_its_number(deployed: Deployed) -> None:
+    world = World(credential("one", 10))
+    deployed.records = world.records
+    accounts: dict[str, Any] = {"accounts": ("acc_clinic",)}
+    deployed.settings = Settings(
+        "dev",
+        (
+            Credential("other", "aws-sms", "sms", 1, number="+12125550102", **accounts),
+            Credential("foreign", "twilio", "sms", 1, number="+12125550101", **accounts),
+            Credential("texts", "aws-sms", "sms", 1, number="+12125550101", **accounts),
+        ),
+        {},
+    )
+    assert run(inbound(), inbound(destinationNumber="+12125550199"), inbound(destinationNumber="")) == []
+    (text,) = deployed.texts.items.values()
+    assert (text.credential, text.to, text.wish) == ("texts", "+12125550101", "stopped")
+    assert world.records.suppressed("acc_clinic", ["+14255550182"], (Reach.SMS,)) == {"+14255550182": Reach.SMS}

@@ -87,6 +87,7 @@ def test_every_word_has_its_meaning() -> None:
         WordKind.STOPPED: None,
         WordKind.STARTED: None,
         WordKind.PRESSED: None,
+        WordKind.WRITTEN: None,
         WordKind.ABSENT: None,
     }
     assert not HARD & SOFT

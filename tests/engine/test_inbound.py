@@ -4,7 +4,8 @@ import pytest
 
 from shared.contracts import Credential, Word
 from shared.domain.recipients.suppressions import Reach
-from shared.engine.outcome.inbound import from_number, heed
+from shared.engine.outcome.inbound import from_number, heed, receive
+from tests.fakes.texts import FakeTexts
 from tests.fakes.world import ACCOUNT, World, credential
 
 NUMBER = "+14155550100"
@@ -47,8 +48,39 @@ def test_nothing_is_changed_where_nobody_is_known(world: World, channel: str, ac
     assert lists(world) == set()
 
 
-def test_only_a_number_s_wish_is_one() -> None:
+@pytest.mark.parametrize("order", [1, -1])
+def test_each_text_is_kept_for_each_account_of_the_credential(world: World, order: int) -> None:
+    texts, kept = Credential("texts", "twilio", "sms", 1, accounts=(ACCOUNT, "acc_other")), FakeTexts()
+    hello = Word(NUMBER, "written", 90, "SM1", "+15005550006", "x" * 2000)
+    stop = Word(NUMBER, "stopped", 100, "SM2", "+15005550006", "Stop")
+    for _ in range(2):
+        assert receive(world.records, kept, texts, [hello, stop][::order], world.clock.ms) == 1
+    assert lists(world) == lists(world, "acc_other") == {Reach.SMS}
+    for account in (ACCOUNT, "acc_other"):
+        found, _ = kept.page(account, after="", limit=9, now=0)
+        assert [(x.at, x.sender, x.to, len(x.text), x.wish) for x in found] == [
+            (100_000, NUMBER, "+15005550006", 4, "stopped"),
+            (90_000, NUMBER, "+15005550006", 1600, ""),
+        ]
+
+
+def test_a_text_that_wishes_nothing_changes_no_list(world: World) -> None:
+    texts = Credential("texts", "twilio", "sms", 1, accounts=(ACCOUNT,))
+    assert receive(world.records, FakeTexts(), texts, [wish("stopped")], world.clock.ms) == 1
+    assert receive(world.records, FakeTexts(), texts, [Word(NUMBER, "written", 200)], world.clock.ms) == 0
+    assert lists(world) == {Reach.SMS}
+
+
+def test_a_credential_of_all_accounts_keeps_no_text(world: World) -> None:
+    texts, kept = Credential("texts", "twilio", "sms", 1), FakeTexts()
+    assert receive(world.records, kept, texts, [wish("stopped")], world.clock.ms) == 0
+    assert kept.items == {}
+    assert lists(world) == set()
+
+
+def test_only_a_number_s_text_is_one() -> None:
     assert from_number(wish("stopped"))
     assert from_number(wish("started"))
+    assert from_number(wish("written"))
     assert not from_number(wish("delivered"))
     assert not from_number(Word("0123456789abcdefghjkmnpqrs-0-0-1", "stopped", 1))

@@ -1,19 +1,20 @@
 """A credential of AWS End User Messaging: what brings its events to the feedback queue, and what its sender may do."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from infra.lint import synthesise
-from infra.settings import DeployTarget, read
+from infra.settings import DeployTarget, SettingsError, read
 from shared import contracts
 from tests.infra.conftest import SETTINGS
 from tests.infra.template import Template, listed, target
 
 PHONES: list[dict[str, Any]] = [
-    {"id": "aws-texts", "provider": "aws-sms", "channel": "sms", "rate": 20},
+    {"id": "aws-texts", "provider": "aws-sms", "channel": "sms", "rate": 20, "number": "+12125550101"},
     {"id": "aws-calls", "provider": "aws-sms", "channel": "voice", "rate": 1, "configuration_set": "calls"},
     {
         "id": "aws-au",
@@ -79,3 +80,23 @@ def test_a_sender_may_send_by_its_own_channel_alone(stack: Template, credential:
     assert {a for s in found for a in s.actions} == {action}
     for other in ("send-sendgrid-main", "api", "webhooks", "track"):
         assert not any(a.startswith("sms-voice:") for s in stack.statements(other) for a in s.actions)
+
+
+def test_a_credential_has_the_number_to_which_recipients_write() -> None:
+    settings = {**SETTINGS, "credentials": [*SETTINGS["credentials"], *PHONES]}
+    found = read(settings, target=DeployTarget.AWS).settings
+    assert contracts.Settings.loads(found.dumps()).credential("aws-texts").number == "+12125550101"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"number": "12125550101"}, "number '12125550101' is not + and 7 to 15 digits"),
+        ({"number": "+1 212 555 0101"}, "is not + and 7 to 15 digits"),
+        ({"provider": "twilio", "number": "+12125550101"}, "number is not a setting of provider twilio"),
+    ],
+)
+def test_a_number_has_one_form_and_belongs_to_a_topic(changes: dict[str, str], message: str) -> None:
+    wrong = {"id": "texts", "provider": "aws-sms", "channel": "sms", "rate": 1, **changes}
+    with pytest.raises(SettingsError, match=re.escape(message)):
+        read({**SETTINGS, "credentials": [*SETTINGS["credentials"], wrong]}, target=DeployTarget.AWS)

@@ -109,6 +109,43 @@ def test_an_event_without_a_time_has_its_notification_s(at: Any) -> None:
     assert word.at == 1790000000
 
 
+def inbound(**changes: Any) -> dict[str, Any]:
+    """Return a text that somebody wrote, in the form that AWS documents."""
+    return {
+        "originationNumber": "+14255550182",
+        "destinationNumber": "+12125550101",
+        "messageKeyword": "JOIN",
+        "messageBody": "Hello",
+        "inboundMessageId": "cae173d2-66b9-564c-8309-21f858e9fb84",
+        "previousPublishedMessageId": "wJalrXUtnFEMI",
+        **changes,
+    }
+
+
+@pytest.mark.promise(11)
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        *(({"messageBody": x}, "stopped") for x in ("STOP", " stop\n", "Arret", "opt-out", "td", "Unsubscribe")),
+        *(({"messageBody": x}, "started") for x in ("START", "unstop ")),
+        ({"messageBody": "stop it", "messageKeyword": "STOP"}, "stopped"),
+        *(({"messageBody": x}, "written") for x in ("Hello", "HELP", "stop it", "")),
+        ({"messageBody": None}, "written"),
+    ],
+)
+def test_a_text_is_a_word_of_the_number_that_wrote_it(changes: dict[str, Any], word: str) -> None:
+    text = inbound(**changes)
+    body = (text["messageBody"] or "").rstrip("\n")
+    expected = [Word("+14255550182", word, 1790000000, text["inboundMessageId"], "+12125550101", body)]
+    assert registry.from_topic(posted(text)) == from_topic(posted(text)) == ("", expected)
+    assert AwsSmsWebhooks().words({}, posted(text).encode()).words == expected
+
+
+@pytest.mark.parametrize("sender", ["12345", "+1", "ann@example.com", "+1425555018x"])
+def test_what_no_number_wrote_has_no_word(sender: str) -> None:
+    assert from_topic(posted(inbound(originationNumber=sender))) == ("", [])
+
+
 @pytest.mark.parametrize(
     "body", ["", "[]", posted("x"), posted({}), posted({"eventType": "Send"}), posted(event("TEXT_SENT"), "Other")]
 )

@@ -18,6 +18,8 @@ from shared.ports import Provider, Target
 from shared.providers import registry
 from shared.providers.aws_sms.events import AwsSmsWebhooks
 from shared.providers.registry import Needs
+from shared.providers.twilio.inbound import SILENCE
+from simulator.client import ControlError
 from simulator.run import Simulator
 from tests.fakes.clock import FakeClock
 from tests.fakes.queues import FakeQueue
@@ -212,3 +214,35 @@ def test_numbers_that_aws_refuses(simulator: Simulator, http: HttpClient, number
     simulator.control.reset()
     assert send(provider(simulator, http, "aws-sms", "sms"), to(number)) == outcome
     assert simulator.control.log("aws-sms", "phones") == []
+
+
+@pytest.mark.promise(11)
+@pytest.mark.parametrize("name", ["twilio", "aws-sms"])
+def test_a_phone_writes_to_a_number(simulator: Simulator, hook: WebhookTarget, name: str) -> None:
+    simulator.control.webhooks(name, "phones", url=hook.url, delay={"ms": 1}, attempts=1, parallel=1, duplicate=1)
+    simulator.control.reset()
+    said = {
+        simulator.control.write(name, "phones", "+14155550100", text, to): (kind, to or "+15005550006", text)
+        for text, kind, to in (
+            ("STOP", "stopped", ""),
+            ("Start", "started", "+15005550007"),
+            ("Hello\nyou", "written", ""),
+        )
+    }
+    assert simulator.control.flush(now=True)["failed"] == 0
+    if name == "twilio":
+        words, given = answers(hook, simulator)
+        assert {x["body"] for x in given} == {SILENCE.body}
+    else:
+        words = Hook(hook, AwsSmsWebhooks(), simulator.control.keys(name), CLOCK).words
+    assert {w.id: (w.word, w.code, w.detail) for w in words} == said
+    assert {w.ref for w in words} == {"+14155550100"}
+    assert simulator.control.log(name, "phones") == []
+
+
+def test_a_phone_writes_to_no_provider_of_mails(simulator: Simulator) -> None:
+    with pytest.raises(ControlError, match="no numbers"):
+        simulator.control.write("sendgrid", "phones", "+14155550100", "STOP")
+    for sender in ("12345", "ann@example.com"):
+        with pytest.raises(ControlError, match="400"):
+            simulator.control.write("twilio", "phones", sender, "STOP")

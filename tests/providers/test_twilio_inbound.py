@@ -30,13 +30,19 @@ def read(body: str, sender: str = "+14155550100", **more: str) -> Reading:
     ],
 )
 def test_a_keyword_is_a_wish_of_the_number(body: str, more: dict[str, str], word: str) -> None:
-    assert read(body, **more) == Reading(1, [Word("+14155550100", word, NOW, SID)], SILENCE)
-    assert read(body, "whatsapp:+14155550100", **more).words == [Word("+14155550100", word, NOW, SID)]
+    said = Word("+14155550100", word, NOW, SID, "+15005550006", body.rstrip("\n"))
+    assert read(body, **more) == Reading(1, [said], SILENCE)
+    assert read(body, "whatsapp:+14155550100", **more, To="whatsapp:+15005550006").words == [said]
 
 
 @pytest.mark.parametrize("body", ["", "HELP", "please stop", "STOP!", "I said stop it"])
-def test_any_other_text_changes_nothing(body: str) -> None:
-    assert read(body) == Reading(1, [], SILENCE)
+def test_any_other_text_wishes_nothing(body: str) -> None:
+    assert read(body) == Reading(1, [Word("+14155550100", "written", NOW, SID, "+15005550006", body)], SILENCE)
+
+
+def test_a_text_keeps_its_lines_and_no_control_character() -> None:
+    assert read("a\r\nb\tc\x00é😀").words[0].detail == "a\nb c é😀"
+    assert len(read("x" * 3000).words[0].detail) == 1600
 
 
 @pytest.mark.parametrize("sender", ["", "12345", "ann@example.com", "sip:+14155550100", "+1415555010x"])

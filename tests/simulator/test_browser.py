@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -11,7 +12,8 @@ from tests.api.site import pages
 from tests.api.test_unsubscribe import ANN, link, off
 from tests.fakes.browser import ELEMENT, Browser, browsing
 from tests.fakes.clock import FakeClock
-from tests.simulator.conftest import Send, mail
+from tests.simulator.conftest import Send, listening, mail
+from tests.simulator.test_twilio_api import send as send_text
 
 pytestmark = pytest.mark.browser
 
@@ -45,3 +47,16 @@ def test_the_link_of_a_mail_in_the_inbox_unsubscribes(
         browser.shows("You are unsubscribed")
         assert list(off(api)) == [ANN]
         browser.do("POST", "/window", {"handle": inbox})
+
+
+def test_the_phone_that_got_a_text_answers_it(sim: Simulator, browser: Browser) -> None:
+    with listening() as hook:
+        sim.control.webhooks("twilio", "main", url=hook.url, delay={"ms": 1}, behaviours={"+15550100000": "silent"})
+        assert send_text(sim).status == 201
+        browser.do("POST", "/url", {"url": sim.url + "/"})
+        browser.do("POST", browser.find("li button") + "/click", {})
+        browser.do("POST", browser.find("form.answer button") + "/click", {})
+        assert browser.text("form.answer output:not(:empty)") == "sent"
+        assert sim.control.flush(now=True)["failed"] == 0
+        (fields,) = (dict(parse_qsl(post.body.decode())) for post in hook.posts)
+        assert (fields["From"], fields["Body"], fields["SmsStatus"]) == ("+15550100000", "STOP", "received")

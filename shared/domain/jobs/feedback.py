@@ -32,6 +32,8 @@ class WordKind(StrEnum):
     """The recipient has taken that back."""
     PRESSED = "pressed"
     """The recipient has pressed a key in a call. `code`: the key; it changes no state."""
+    WRITTEN = "written"
+    """A number has written a text that wishes nothing; it belongs to no attempt."""
     ABSENT = "absent"
     """Asked, the provider proved that it never took the attempt; counts for what is UNKNOWN, nothing else."""
 

@@ -1,42 +1,65 @@
 """What recipients write to a credential's own number: STOP ends a channel for them, START begins it again.
 
-Such a message belongs to no attempt. It comes as a word whose ref is the number that wrote (`from_number`).
+Such a text belongs to no attempt. It comes as a word whose ref is the number that wrote (`from_number`), with the text
+as its detail and the number that it was written to as its code. Source: docs/adr/0124.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from shared.contracts import Credential, Word
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import CHANNEL_WISHES, WordKind
 from shared.domain.jobs.outcomes import STOPPED
 from shared.domain.recipients.suppressions import BY_CHANNEL
-from shared.ports import Records
+from shared.domain.texts import MAX_TEXT, ReceivedText, text_id
+from shared.ports import Records, Texts
 
 ANY: Final = "*"
-_KINDS: Final = {WordKind.STOPPED.value, WordKind.STARTED.value}
+_WISHES: Final = {x.value for x in CHANNEL_WISHES}
+_KINDS: Final = {*_WISHES, WordKind.WRITTEN.value}
 
 
 def from_number(word: Word) -> bool:
-    """Tell whether a word is a number's wish: a ref of an attempt never begins with a plus sign."""
+    """Tell whether a word is a number's text: a ref of an attempt never begins with a plus sign."""
     return word.ref.startswith("+") and word.word in _KINDS
+
+
+def receive(records: Records, texts: Texts, credential: Credential, words: Sequence[Word], now: int) -> int:
+    """Heed what numbers wish, store what they wrote, and return how many numbers were heeded.
+
+    A credential of all accounts changes and stores nothing: it is not known whose message the number answers.
+
+    Args:
+        records: where suppressions are.
+        texts: where texts are kept.
+        credential: that the numbers wrote to.
+        words: of which `from_number` is true.
+        now: Unix milliseconds.
+    """
+    if ANY in credential.accounts:
+        return 0
+    heeded = heed(records, credential, words, now)
+    for text in received(credential, words):
+        texts.add(text)
+    return heeded
 
 
 def heed(records: Records, credential: Credential, words: Sequence[Word], now: int) -> int:
     """Change the lists of the credential's accounts, and return how many numbers were heeded.
 
-    A credential of all accounts changes none: it is not known whose message the number answers. The provider refuses
-    the next message to it, which suppresses the number for the account that sends that message.
+    A credential of all accounts changes none. The provider refuses the next message to the number, which suppresses it
+    for the account that sends that message.
 
     Args:
         records: where suppressions are.
         credential: that the numbers wrote to.
-        words: of which `from_number` is true; the latest of a number counts.
+        words: of which `from_number` is true; the latest wish of a number counts.
         now: Unix milliseconds.
     """
     reach = BY_CHANNEL.get(credential.channel)
     if reach is None or ANY in credential.accounts:
         return 0
-    latest = {w.ref: w.word for w in sorted(words, key=lambda w: w.at)}
+    latest = {w.ref: w.word for w in sorted(words, key=lambda w: w.at) if w.word in _WISHES}
     for number, wish in latest.items():
         for account in credential.accounts:
             if wish == WordKind.STARTED.value:
@@ -44,3 +67,26 @@ def heed(records: Records, credential: Credential, words: Sequence[Word], now: i
             else:
                 records.suppress(account, number, STOPPED, now, reach=reach, channel=credential.channel)
     return len(latest)
+
+
+def received(credential: Credential, words: Sequence[Word]) -> Iterator[ReceivedText]:
+    """Yield the texts of the credential's accounts.
+
+    Args:
+        credential: that the numbers wrote to.
+        words: of which `from_number` is true.
+    """
+    for word in words:
+        name = text_id(credential.id, word.id, word.ref, word.detail)
+        for account in credential.accounts:
+            yield ReceivedText(
+                account=account,
+                id=name,
+                credential=credential.id,
+                channel=credential.channel,
+                sender=word.ref,
+                to=word.code,
+                text=word.detail[:MAX_TEXT],
+                at=word.at * 1000,
+                wish=word.word if word.word in _WISHES else "",
+            )

@@ -14,6 +14,8 @@ from shared.domain.jobs.feedback import WordKind
 from shared.ports import BadEvents, Reading
 from shared.providers._common import MAX_ID, MAX_TEXT, REF_ARG, clean, redacted
 from shared.providers._sns import SnsWebhooks, event_of, inner, notification, seconds, text
+from shared.providers.aws_sms.inbound import is_inbound
+from shared.providers.aws_sms.inbound import words as texts
 
 CREDENTIAL_ARG: Final = "posthaste_credential"
 """Key of the credential's id in `Context`."""
@@ -65,25 +67,29 @@ def from_topic(body: str) -> tuple[str, list[Word]]:
     Nothing is verified: only our topic may send to the queue.
 
     Returns:
-        An empty credential if the event is none of ours.
+        An empty credential if the event is none of ours. A text that a recipient wrote names no credential either: its
+        word has the number that it was written to.
 
     Raises:
         BadEvents: it is no notification of SNS about an event of an SMS or a call.
     """
     message = notification(body)
     event = _event(message)
+    if is_inbound(event):
+        return "", texts(event, seconds(message.get("Timestamp")))
     credential = text(inner(event, "context"), CREDENTIAL_ARG)
     return credential, _words(event, seconds(message.get("Timestamp"))) if credential else []
 
 
 def _reading(message: Mapping[str, Any]) -> Reading:
     """Read a notification that is verified."""
-    return Reading(1, _words(_event(message), seconds(message.get("Timestamp"))))
+    event, published = _event(message), seconds(message.get("Timestamp"))
+    return Reading(1, texts(event, published) if is_inbound(event) else _words(event, published))
 
 
 def _event(message: Mapping[str, Any]) -> Mapping[str, Any]:
     event = event_of(message)
-    if not text(event, "eventType").startswith(KINDS):
+    if not text(event, "eventType").startswith(KINDS) and not is_inbound(event):
         raise BadEvents("not_an_event")
     return event
 

@@ -23,7 +23,7 @@ def _rights(credential: Credential) -> tuple[Right, ...]:
 
 
 NEEDS: Final = ProviderNeeds(
-    settings=frozenset({"region", "configuration_set"}),
+    settings=frozenset({"region", "configuration_set", "number"}),
     rights=_rights,
     role_signs=True,
     topic="sms-voice.amazonaws.com",

@@ -120,9 +120,9 @@ class TwilioWebhooks:
         if "CallSid" in fields and "MessageSid" not in fields:
             return self._call(ref, fields, headers, at)
         if fields.get("SmsStatus") == "received" and "MessageStatus" not in fields:
-            from shared.providers.twilio.inbound import wishes  # noqa: PLC0415 - most posts are about our own texts
+            from shared.providers.twilio.inbound import texts  # noqa: PLC0415 - most posts are about our own texts
 
-            return wishes(fields, at)
+            return texts(fields, at)
         return self._text(ref, fields, at)
 
     def _text(self, ref: str, fields: Mapping[str, str], at: int) -> Reading:

@@ -3,8 +3,8 @@
 Sources (twilio.com/docs): messaging/guides/webhook-request (fields of an inbound message), messaging/tutorials/
 advanced-opt-out (`OptOutType`), and the help centre's list of keywords.
 
-STOP and START are the recipient's wishes, and are heeded here as Twilio heeds them. HELP and all else change nothing.
-Twilio answers STOP, START and HELP itself, so its own answer is all that the sender gets.
+STOP and START are the recipient's wishes, and are heeded here as Twilio heeds them. HELP and all else wish nothing.
+Twilio answers STOP, START and HELP itself, so its own answer is all that the sender gets. Pictures are not taken.
 """
 
 import re
@@ -13,8 +13,9 @@ from typing import Final
 
 from shared.contracts import Word
 from shared.domain.jobs.feedback import WordKind
+from shared.domain.texts import MAX_TEXT
 from shared.ports import Reading, WebhookReply
-from shared.providers._common import MAX_ID, clean
+from shared.providers._common import MAX_ID, clean, lines
 
 STOP: Final = frozenset({"STOP", "STOPALL", "UNSUBSCRIBE", "CANCEL", "END", "QUIT", "OPTOUT", "REVOKE"})
 START: Final = frozenset({"START", "YES", "UNSTOP"})
@@ -23,16 +24,19 @@ SILENCE: Final = WebhookReply("text/xml", '<?xml version="1.0" encoding="UTF-8"?
 _NUMBER: Final = re.compile(r"(?:whatsapp:)?(\+[1-9][0-9]{6,14})")
 
 
-def wishes(fields: Mapping[str, str], at: int) -> Reading:
-    """Read an inbound message: the wish of the number that wrote it, if it is one.
+def texts(fields: Mapping[str, str], at: int) -> Reading:
+    """Read an inbound message: a word of the number that wrote it.
 
     Args:
         fields: of the form, each with its first value.
         at: Unix seconds when it came in.
     """
     number = _NUMBER.fullmatch(fields.get("From", ""))
-    said = (fields.get("OptOutType") or fields.get("Body", "")).strip().upper()
-    kind = WordKind.STOPPED if said in STOP else WordKind.STARTED if said in START else None
-    if number is None or kind is None:
+    if number is None:
         return Reading(1, [], SILENCE)
-    return Reading(1, [Word(number[1], kind.value, at, clean(fields.get("MessageSid", ""), MAX_ID))], SILENCE)
+    body = fields.get("Body", "")
+    said = (fields.get("OptOutType") or body).strip().upper()
+    kind = WordKind.STOPPED if said in STOP else WordKind.STARTED if said in START else WordKind.WRITTEN
+    to = clean(fields.get("To", ""), MAX_ID).removeprefix("whatsapp:")
+    sid = clean(fields.get("MessageSid", ""), MAX_ID)
+    return Reading(1, [Word(number[1], kind.value, at, sid, to, lines(body, MAX_TEXT))], SILENCE)

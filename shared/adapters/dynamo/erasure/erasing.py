@@ -19,6 +19,7 @@ from shared.adapters.dynamo.erasure.notices import UploadedRecords, erase_notice
 from shared.adapters.dynamo.erasure.report import ErasureReport
 from shared.adapters.dynamo.jobs import contents
 from shared.adapters.dynamo.notices.notice_keys import PAYLOAD_PREFIX
+from shared.adapters.dynamo.recipients.texts import DynamoTexts
 from shared.adapters.s3 import versions
 from shared.adapters.s3.archive_eraser import Archived
 from shared.adapters.s3.blobs import S3Blobs
@@ -130,18 +131,18 @@ class Eraser:
                 query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def notices(self, accounts: list[str], now: int) -> None:
-        """Blank notices to the number, and cancel those that have not ended. `now`: Unix milliseconds.
+        """Remove texts of the number, blank notices to it, and cancel those that have not ended. `now`: Unix ms.
 
         The message of a run that is under way is not sent if it still waits: its row is blanked at once.
         """
+        for account in DynamoTexts(self._db, records=self._table).erase(accounts, self._key, dry=self._dry):
+            self._note("texts removed", account)
         for notice in erase_notices(self._db, self._table, accounts, self._key, now=now, dry=self._dry):
             self._note("notices blanked", notice.account)
             if not notice.done:
                 self.report.kept.append("A notice kept changing: erase again.")
-            elif notice.run is not None and not self._dry:
-                chunk = self._db.get(self._table, keys.chunk(notice.run.job, 0))
-                if chunk is not None:
-                    self._chunk(chunk)
+            elif notice.run and not self._dry and (chunk := self._db.get(self._table, keys.chunk(notice.run.job, 0))):
+                self._chunk(chunk)
 
     def _hash(self, name: str, item: Item, digest: str, reach: AnyReach) -> None:
         update = {
