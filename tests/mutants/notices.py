@@ -87,15 +87,15 @@ NOTICES: Final = (
         3,
         "shared/adapters/dynamo/notices/notices.py",
         '"version = :version AND #ttl > :until"',
-        '"attribute_exists(version)"',
+        '"attribute_exists(version) OR version = :version AND #ttl > :until"',
         "tests/contracts/test_notices.py::test_an_ended_notice_is_kept_for_less_time_if_it_is_as_read[dynamo]",
     ),
     Mutant(
         "notices that nobody collected go unrecorded",
         3,
         "shared/engine/notices/purge.py",
-        "                unread += notice is None",
-        "                unread += notice is not None",
+        "unread += notice is None or notice",
+        "unread += notice is None and notice",
         "tests/engine/notices/test_purge.py::test_what_nobody_collected_is_recorded_when_it_goes",
     ),
 )
