@@ -13,6 +13,8 @@ from shared.domain.jobs import runs
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell, JobState
+from shared.domain.notices.notice import NoticeChange, Phase
+from tests.domain.notices.examples import NOW, notice
 
 
 def test_a_batch_of_one_is_logged_by_few_calls_and_keeps_its_content_in_its_chunk() -> None:
@@ -127,3 +129,13 @@ def test_a_lone_worker_pays_one_write_for_its_slots() -> None:
         w.accept(recipients(500), 10)
         w.finish()
         assert w.take().writes["ops PACER"] == 10
+
+
+def test_a_collected_notice_is_shortened_by_one_unit() -> None:
+    with world(rate=100) as w:
+        notices = w.deployment.noticing.notices
+        ended = notice(phase=Phase.ENDED, ttl=900, stamp=NOW)
+        assert notices.write(None, NoticeChange(ended))
+        w.take()
+        notices.shorten(ended, 800)
+        assert w.take().wru == 1
