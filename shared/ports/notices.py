@@ -152,3 +152,7 @@ class WaitingNotices(Protocol):
     def any(self, notifier: str) -> bool:
         """Return whether a payload waits to be taken, or a notice for its next run."""
         ...
+
+    def count(self, notifier: str, most: int) -> int:
+        """Return how many notices wait for their next run, at most `most`; a lower bound where very many wait."""
+        ...

@@ -88,7 +88,7 @@ def test_an_owner_sees_the_updates_by_day(api: Api, clock: FakeClock, login: tup
     clock.advance(86_400)
     add(api, clock, "A-3", action="MESSAGE_NEW", error="ALREADY_EXISTS")
     got = api.call("GET", "/notifiers/clinic/stats", query={"days": 2}).json
-    assert got["waiting"] is False
+    assert (got["waiting"], got["waiting_notices"]) == (False, 0)
     today, yesterday = got["items"]
     assert (yesterday["date"], yesterday["success"], yesterday["rejected"]) == ("2026-09-21", 2, 0)
     assert (today["success"], today["rejected"], today["errors"]) == (0, 1, {"ALREADY_EXISTS": 1})

@@ -80,3 +80,14 @@ def test_a_notifier_is_deleted_once_nothing_waits(api: Api, clock: FakeClock, lo
     assert api.call("POST", "/notifiers", body, key=api.other()).code == "notifier_exists"
     clock.advance(60)
     assert api.basic("GET", "/messages/A/1", login).status == 401
+
+
+def test_an_owner_sees_how_many_notices_wait(api: Api, clock: FakeClock, login: tuple[str, str]) -> None:
+    for n in range(3):
+        store(api, clock, f"n{n}")
+    store(api, clock, "ended", phase=Phase.ENDED, next_at=0, ttl=clock.ms)
+    got = api.call("GET", "/notifiers/clinic/stats", query={"days": 1}).json
+    assert (got["waiting"], got["waiting_notices"]) == (True, 3)
+    api.notifier("other")
+    got = api.call("GET", "/notifiers/other/stats", query={"days": 1}).json
+    assert (got["waiting"], got["waiting_notices"]) == (False, 0)

@@ -13,6 +13,7 @@ from shared.adapters.dynamo.notices.log import STAMPS
 from shared.adapters.dynamo.notices.notice_codec import notice_item
 from shared.adapters.dynamo.notices.notices import DynamoNotices
 from shared.adapters.dynamo.notices.updates import DynamoUpdates
+from shared.adapters.dynamo.notices.waiting import DynamoWaiting
 from shared.domain.notices.actions import rejected
 from shared.domain.notices.codes import Rejection
 from shared.domain.notices.inbox import MAX_ITEMS, InboxState, pack, unpack
@@ -352,3 +353,24 @@ def test_entries_behind_every_mark_fail_clearly(shelf: Shelf, monkeypatch: pytes
     assert shelf.one(old.uuid) == old
     assert shelf.inboxes.state("clinic") == state
     assert shelf.log() == []
+
+
+@pytest.mark.parametrize("stores", ["dynamo"], indirect=True)
+def test_what_waits_of_a_notifier_is_counted(shelf: Shelf) -> None:
+    assert isinstance(shelf.stores, MotoStores)
+    table = shelf.stores.tables.records
+    waiting = DynamoWaiting(shelf.stores.dynamo, records=table)
+    assert (waiting.count("clinic", 9), waiting.any("clinic")) == (0, False)
+    beside = next(x for x in map(str, count()) if keys.shard_of(x) == keys.shard_of("clinic"))
+    shelf.put(*(notice(uuid=uuid(i)) for i in range(4)), notice(uuid=uuid(8), phase=Phase.ENDED))
+    shelf.put(notice(uuid=uuid(5), notifier=beside, next_at=NOW - 9))
+    reads = shelf.stores.tap.calls.count("dynamo.batch_get_item")
+    assert (waiting.count("clinic", 9), waiting.count("clinic", 3), waiting.count(beside, 9)) == (4, 3, 1)
+    assert waiting.any("clinic")
+    assert shelf.stores.tap.calls.count("dynamo.batch_get_item") == reads, "the index says whose they are"
+    for i in (0, 5):  # as an older version has stored them
+        update = {"Key": keys.notice(uuid(i)), "UpdateExpression": "REMOVE campaign"}
+        shelf.stores.client.update_item(TableName=table, **update)
+    assert (waiting.count("clinic", 9), waiting.count(beside, 9), waiting.any(beside)) == (4, 1, True)
+    shelf.inboxes.add("new", BODY, NOW)
+    assert (waiting.count("new", 9), waiting.any("new")) == (0, True)

@@ -26,6 +26,8 @@ from shared.web.problems import Problem
 from shared.web.routing import AnyRoute, Nothing, Route
 
 HOUR_MS: Final = 3_600_000
+MAX_WAITING: Final = 10_000
+"""Notices that wait, as far as they are counted."""
 
 
 def create(call: Call[Nothing, NewNotifier]) -> Answer:
@@ -76,7 +78,9 @@ def stats(call: Call[StatsDays, Nothing]) -> Answer:
     today = datetime.fromtimestamp(call.services.clock.now(), UTC).date()
     days = [today - timedelta(days=i) for i in range(call.query.days)]
     items = [notifier_day_view(day, x) for day, x in zip(days, services.days.of(found, days), strict=True)]
-    return NotifierStats(waiting=services.waiting.any(found.name), items=items).answer()
+    count = services.waiting.count(found.name, MAX_WAITING)
+    waiting = count > 0 or services.waiting.any(found.name)
+    return NotifierStats(waiting=waiting, waiting_notices=count, items=items).answer()
 
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:

@@ -100,6 +100,7 @@ class NotifierStats(View):
     """Updates of a notifier by day, newest first."""
 
     waiting: bool = Field(description="Whether uploaded records or notices wait.")
+    waiting_notices: int = Field(description="How many notices wait for their next run, at most 10,000.")
     items: list[NotifierDayView]
 
 

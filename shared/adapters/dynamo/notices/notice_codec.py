@@ -58,10 +58,14 @@ def _runs(x: Notice) -> Item:
 
 
 def _due(x: Notice) -> Item:
-    """Return the attributes that place a notice in the index of what is due; none if nothing is."""
+    """Return the attributes that place a notice in the index of what is due; none if nothing is.
+
+    The index shows `campaign`, so that has the notifier's name: whose it is can be told without reading the notice.
+    """
     if x.due is None:
         return {}
-    return {"open_pk": s(keys.due_slot(keys.shard_of(x.notifier))), "open_sk": s(every.aged(x.due, x.uuid))}
+    place = {"open_pk": s(keys.due_slot(keys.shard_of(x.notifier))), "open_sk": s(every.aged(x.due, x.uuid))}
+    return {**place, "campaign": s(x.notifier)}
 
 
 def notice(item: Mapping[str, Any]) -> Notice:

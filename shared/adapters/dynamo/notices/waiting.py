@@ -1,15 +1,17 @@
-"""Whether notices of a notifier wait: in its inbox, or for their next run."""
+"""What waits of a notifier: payloads in its inbox, and notices for their next run."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from shared.adapters.dynamo.client import BATCH_READ, Dynamo
-from shared.adapters.dynamo.codec import text
+from shared.adapters.dynamo.codec import s, text
 from shared.adapters.dynamo.notices import notice_keys as keys
 from shared.adapters.dynamo.notices.notices import DynamoNotices
+from shared.contracts import INDEX_OPEN
 
-END_OF_TIME: Final = 10**15 - 2
-"""Unix milliseconds, later than any notice is due."""
+LOOKED: Final = 100_000
+"""Entries of the index that a count looks at: some ten pages. They are of all notifiers of the shard."""
 
 
 class DynamoWaiting:
@@ -25,8 +27,33 @@ class DynamoWaiting:
         inbox = self._db.get(self._table, keys.inbox(notifier))
         if inbox is not None and text(inbox, "open_pk"):
             return True
-        due = iter(self._notices.due(keys.shard_of(notifier), END_OF_TIME))
-        while some := list(islice(due, BATCH_READ)):
-            if any(x.notifier == notifier for x in self._notices.read(some).values()):
-                return True
-        return False
+        return next(self._of(notifier, self._due(notifier)), None) is not None
+
+    def count(self, notifier: str, most: int) -> int:
+        """Return how many notices wait, at most `most`, among the first LOOKED that are due in the notifier's shard."""
+        looked = islice(self._due(notifier), LOOKED)
+        return sum(1 for _ in islice(self._of(notifier, looked), most))
+
+    def _due(self, notifier: str) -> Iterator[Mapping[str, Any]]:
+        """Walk the entries of the notifier's shard in the index of what is due, oldest first."""
+        yield from self._db.query(
+            self._table,
+            IndexName=INDEX_OPEN,
+            KeyConditionExpression="open_pk = :pk",
+            ProjectionExpression="open_sk, campaign",
+            ExpressionAttributeValues={":pk": s(keys.due_slot(keys.shard_of(notifier)))},
+        )
+
+    def _of(self, notifier: str, entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+        """Yield the keys of those that are the notifier's; entries of an older version do not say whose they are."""
+        walk = iter(entries)
+        while some := list(islice(walk, BATCH_READ)):
+            unnamed = [_uuid(x) for x in some if "campaign" not in x]
+            yield from (_uuid(x) for x in some if text(x, "campaign") == notifier)
+            if unnamed:
+                yield from (x.uuid for x in self._notices.read(unnamed).values() if x.notifier == notifier)
+
+
+def _uuid(entry: Mapping[str, Any]) -> str:
+    uuid: str = entry["open_sk"]["S"].partition("#")[2]
+    return uuid
