@@ -27,6 +27,7 @@ from tests.fakes.clock import FakePool
 NAME: Final = "clinic-1"
 RATE: Final = 150.0
 MINUTE: Final = 60
+YEAR_MS: Final = 365 * 86_400_000
 PAYLOADS: Final = (50, 40)
 WAIT: Final = 24 * 3600 + 5 * MINUTE
 """The longest wait of a notice whose run has failed, in seconds."""
@@ -52,6 +53,7 @@ class Clinic:
 
     def __init__(self, w: World) -> None:
         from shared.adapters.dynamo.campaigns.templates import DynamoTemplates  # noqa: PLC0415 - as of functions
+        from shared.adapters.dynamo.notices.updates import DynamoUpdates  # noqa: PLC0415 - as of functions
 
         self.world = w
         d = w.deployment
@@ -62,6 +64,8 @@ class Clinic:
         self.notifier = Notifier(NAME, w.account, new_id_space(), "Etc/UTC", w.clock.ms, passwords=(hashed,))
         made = Event(w.account, w.clock.ms, NAME, "notifier.created", SYSTEM, {})
         d.noticing.notifiers.create(self.notifier, event=made)
+        # The walk of its updates is a cost of each day, not of a notice.
+        DynamoUpdates(d.dynamo, records=d.records_table).purge(NAME, 0, again=w.clock.ms + YEAR_MS)
         text = Message(body="Hello {{ first_name }}, we expect you tomorrow. Please answer YES if you will come.")
         self._template = new_id(w.clock.ms)
         stored = StoredTemplate(self._template, w.account, "reminder", "sms", text, w.clock.ms, w.clock.ms)
