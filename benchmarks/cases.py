@@ -26,7 +26,11 @@ def _dispatch(name: str) -> Any:
     return services
 
 
-def _send() -> None:
+def _send(lane: str = "") -> None:
+    import os  # noqa: PLC0415
+
+    if lane:
+        os.environ["POSTHASTE_LANE"] = lane
     services = _dispatch("send")
     deployment = services.deployment()
     _ = deployment.secrets  # its client is made
@@ -59,10 +63,18 @@ def _export() -> None:
     _ = _dispatch("export").deployment().exporter
 
 
-def _webhooks() -> None:
+def _take() -> None:
+    _ = _dispatch("take").deployment().notice_taker
+
+
+def _notices() -> None:
+    _ = _dispatch("notices").deployment().notice_sweeper
+
+
+def _webhooks(provider: str = "sendgrid", credential: str = "sendgrid-main") -> None:
     from functions.webhooks import receive  # noqa: PLC0415
 
-    receive.services().reader_of("sendgrid", "sendgrid-main")
+    receive.services().reader_of(provider, credential)
 
 
 def _api() -> None:
@@ -80,6 +92,11 @@ CASES: Final[dict[str, Callable[[], None]]] = {
     "sweep": _sweep,
     "due": _due,
     "export": _export,
+    "take": _take,
+    "notices": _notices,
+    "send texts": lambda: _send("texts-main"),
+    "send calls": lambda: _send("calls-main"),
     "webhooks": _webhooks,
+    "webhooks calls": lambda: _webhooks("twilio", "calls-main"),
     "api": _api,
 }

@@ -30,7 +30,7 @@ def available() -> list[str]:
     """Return the functions that this checkout has, bare boto3 first."""
     there = ["bare"]
     for name in list(CASES)[1:]:
-        module = contracts.HANDLERS[name].rpartition(".")[0]
+        module = contracts.HANDLERS[name.partition(" ")[0]].rpartition(".")[0]
         if (ROOT / (module.replace(".", "/") + ".py")).exists():
             there.append(name)
     return there
@@ -38,9 +38,12 @@ def available() -> list[str]:
 
 def environment() -> dict[str, str]:
     """Return what a function is started with, and nothing of this process's own."""
-    settings = Settings(
-        "bench", (Credential("sendgrid-main", "sendgrid", "email", 150.0),), {"email": ("sendgrid-main",)}
+    credentials = (
+        Credential("sendgrid-main", "sendgrid", "email", 150.0),
+        Credential("texts-main", "twilio", "sms", 20.0),
+        Credential("calls-main", "twilio", "voice", 10.0),
     )
+    settings = Settings("bench", credentials, {"email": ("sendgrid-main",)})
     return {
         "PATH": os.environ.get("PATH", ""),
         "PYTHONPATH": str(ROOT),
