@@ -27,7 +27,7 @@ SENDER: Final = "Posthaste News <news@example.com>"
 SUBJECT: Final = "The Example Gazette, spring"
 OUTAGE: Final = ("mailgun", "mailgun-main")
 """The provider and credential that are down while the newsletter begins."""
-OUTAGE_SECONDS: Final = 20
+OUTAGE_SECONDS: Final = 8
 PROBE: Final = "probe+{}@example.org"
 """Gets a message while it is looked whether the provider is back."""
 STATES: Final = ("queued", "sending", "sent", "delivered", "failed", "skipped", "unknown")
