@@ -13,7 +13,7 @@ LANES := --lanes tests/deployed/lanes.json
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links
 
-.PHONY: help setup run demo up down status test test-unit test-browser test-deployed lint lint-infra english check bench mutants crash chaos kill recovery \
+.PHONY: help setup run demo demo-page up down status test test-unit test-browser test-deployed lint lint-infra english check bench mutants crash chaos kill recovery \
 	campaign-proof link-proof ingest-proof pace model soak browser screenshots docs openapi lock clean
 
 help: ## show this list
@@ -49,6 +49,9 @@ run: setup ## start the local cloud, send the example newsletter, and stay up un
 
 demo: setup ## the same, check that every message arrived exactly once, do so with notices by text and call, and exit
 	@$(PY) -m infra.local demo
+
+demo-page: setup ## the same, and put what it prints into README.md
+	@$(PY) -m infra.local demo | $(PY) -m tools.demo
 
 up: setup ## start the local cloud (or bring it up to date) and leave it running
 	@$(PY) -m infra.local up
