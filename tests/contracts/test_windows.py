@@ -9,12 +9,16 @@ from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
 from shared.adapters.dynamo.digests.pages import DynamoWindowPages
 from shared.adapters.dynamo.digests.window_codec import window, window_item, window_update
 from shared.adapters.dynamo.digests.windows import DynamoWindows
+from shared.adapters.dynamo.listing import Listing
 from shared.domain.digests import window as rules
 from shared.domain.digests.events import MAX_BYTES
 from shared.domain.digests.window import MAX_PARTS, DigestWindow, Join, WindowState, joined, joining, shard_of
+from shared.domain.jobs.job import DIGEST
 from shared.ports import WindowKeeping, WindowPages, Windows
+from tests.contracts.conftest import Parts
 from tests.domain.digests import examples
 from tests.domain.digests.examples import ACCOUNT, KEY, NOW, POLICY, part, policy
+from tests.fakes.clock import FakeClock
 from tests.fakes.digests.windows import FakeWindows
 from tests.fakes.faults import Crash, When
 from tests.fakes.stores import FakeStores, Stores
@@ -365,6 +369,16 @@ def test_windows_are_listed_newest_first(store: Store) -> None:
     assert first == listed(other, *reversed(some[2:]))
     assert store.pages.page(ACCOUNT, after=after, limit=4) == (listed(some[1], some[0]), "")
     assert store.pages.page(f"{ACCOUNT}#TEST", after="", limit=4) == (listed(examples.window(1, test=True)), "")
+
+
+def test_jobs_of_digests_are_not_among_the_windows(store: Store, stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock, account=ACCOUNT, kind=DIGEST)
+    parts.store(stores)
+    store.put(examples.window())
+    assert store.pages.page(ACCOUNT, after="", limit=9) == (listed(examples.window()), "")
+    if isinstance(stores, MotoStores):
+        jobs, _ = Listing(stores.client, stores.tables.records, clock).page(ACCOUNT, [DIGEST], limit=9)
+        assert [x.id for x in jobs] == [parts.job.id]
 
 
 def test_windows_of_a_key_are_listed_newest_first(store: Store) -> None:

@@ -9,7 +9,7 @@
 | a part | `R#part / PART` |
 | windows that are not processed, by when they are due (index `open`) | `digest#0-15` / `due_at#id` |
 | windows that may be removed, by when (index `open`) | `digestend#0-15` / `due_at#id` |
-| an account's windows, newest first (index `mine`) | `account#digest` / `opened_at#id` |
+| an account's windows, newest first (index `mine`) | `account#window` / `opened_at#id` |
 | the policy with the longest prefix of a batch key | `B#account / POLICY#prefix` |
 | a version of a policy | `B#account / V#prefix#00003` |
 
@@ -22,8 +22,8 @@ from typing import Final
 from shared.adapters.dynamo.keys import Key, key
 from shared.domain.digests.window import place, place_of
 
-KIND: Final = "digest"
-"""Kind in the index `mine`."""
+KIND: Final = "window"
+"""Kind in the index `mine`. No job has it: the jobs that windows become are of kind `digest`."""
 WINDOW_PREFIX: Final = "W#"
 URGENT_PREFIX: Final = "U#"
 POLICY_PREFIX: Final = "POLICY#"
