@@ -1,0 +1,211 @@
+"""The largest window of a digest, made into its job by the real engine and stores: processor time and peak memory.
+
+What DynamoDB would answer is here already, so serialising, signing and reading of every call count, and the network
+does not.
+"""
+
+import argparse
+import json
+import os
+import random
+import sys
+import time
+from typing import Any, Final
+
+import functions  # noqa: F401 - the garbage collector is set as in a function
+from benchmarks.answers import ENVIRONMENT, Answer, NoBlobs
+from benchmarks.machine import REFERENCE_S, calibrate
+from benchmarks.start import peak_kb
+from shared.adapters.aws import Aws
+from shared.adapters.clock import SystemClock
+from shared.adapters.dynamo.client import CONFIG, Dynamo
+from shared.adapters.dynamo.digests.jobs import DynamoDigestJobs
+from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
+from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
+from shared.adapters.dynamo.digests.windows import DynamoWindows
+from shared.adapters.dynamo.jobs.records import DynamoRecords
+from shared.contracts import Credential, Settings
+from shared.domain.audit import SYSTEM, audited
+from shared.domain.digests.events import DigestEvent, event_id, pack
+from shared.domain.digests.policy import DigestPolicy
+from shared.domain.digests.window import DigestWindow, EventPart, WindowState, window_id
+from shared.engine.digests.make import DigestMaker, DigestStores
+from shared.engine.intake.accept import Acceptor
+
+KEY: Final = "acme/production"
+POST: Final = 10
+"""Events of one part."""
+
+
+class Table:
+    """What stands in for DynamoDB: items by their keys, without conditions.
+
+    Attributes:
+        spent: seconds of processor time that its own work took.
+        calls: how many there were.
+        written: bytes of the requests.
+    """
+
+    def __init__(self) -> None:
+        self.spent = 0.0
+        self.calls = 0
+        self.written = 0
+        self._items: dict[tuple[str, str], Any] = {}
+
+    def answer(self, request: Any, **_: Any) -> Answer:
+        """Answer one request of the client."""
+        began = time.process_time()
+        self.calls += 1
+        self.written += len(request.body)
+        operation = request.headers["X-Amz-Target"].decode().partition(".")[2]
+        found = self._do(operation, request.body)
+        body = json.dumps(found).encode()
+        self.spent += time.process_time() - began
+        return Answer(request.url, body)
+
+    def _do(self, operation: str, raw: bytes) -> Any:
+        if operation == "BatchWriteItem" and len(self._items) > 1 and b"recipients" in raw[:2000]:
+            return {}  # chunks, which nobody reads here
+        body = json.loads(raw)
+        if operation == "BatchWriteItem":
+            for puts in body["RequestItems"].values():
+                self._put(*(x["PutRequest"]["Item"] for x in puts))
+        elif operation == "TransactWriteItems":
+            self._put(*(x["Put"]["Item"] for x in body["TransactItems"] if "Put" in x))
+        elif operation == "GetItem":
+            item = self._items.get(_place(body["Key"]))
+            return {"Item": item} if item else {}
+        elif operation == "BatchGetItem":
+            ((table, wanted),) = body["RequestItems"].items()
+            items = [self._items.get(_place(x)) for x in wanted["Keys"]]
+            return {"Responses": {table: [x for x in items if x]}, "UnprocessedKeys": {}}
+        elif operation == "Query":
+            return {"Items": [], "Count": 0}
+        return {}
+
+    def _put(self, *items: Any) -> None:
+        self._items |= {_place(x): x for x in items}
+
+
+class Nowhere:
+    """Lanes that keep nothing."""
+
+    def __contains__(self, _credential: object) -> bool:
+        return True
+
+    def __getitem__(self, _credential: str) -> "Nowhere":
+        return self
+
+    def send(self, bodies: Any, **_: Any) -> None:
+        """Drop messages."""
+
+
+class Healthy:
+    """Breakers that are closed."""
+
+    def open_to(self, route: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the whole route."""
+        return route
+
+
+class SomeStandings:
+    """Senders that are allowed."""
+
+    def read(self, account: str, key: str, sender: str) -> Any:
+        """Return that all is as it was."""
+        del account, key, sender
+        from shared.domain.accounts import Standing  # noqa: PLC0415
+
+        return Standing(key=True, sender=True)
+
+
+def events(count: int, people: int, each: int, now: int) -> list[DigestEvent]:
+    """Return events for random people.
+
+    Args:
+        count: how many.
+        people: among whom.
+        each: recipients of an event.
+        now: Unix milliseconds.
+    """
+    rng = random.Random(1)
+    everybody = [f"person.{n}@example{n % 97}.com" for n in range(people)]
+    out = []
+    for n in range(count):
+        data = {"task": f"task-{n % 40}", "dag": f"dag-{n % 12}", "run": f"{n:032x}", "error": "Timeout " * 20}
+        to = tuple(rng.sample(everybody, each))
+        out.append(DigestEvent("task_failed", to, now + n * 97 % 300_000, data, event_id(f"e{n}", "", 0)))
+    return out
+
+
+def run(count: int, people: int, each: int) -> dict[str, float]:
+    """Make one window in this process; returns the figures.
+
+    Args:
+        count: events.
+        people: different recipients.
+        each: recipients of an event.
+    """
+    table = Table()
+    database = Aws().client("dynamodb", CONFIG)
+    database.meta.events.register("before-send", table.answer)
+    dynamo, clock, now = Dynamo(database), SystemClock(), int(time.time() * 1000)
+    records = DynamoRecords(dynamo, records="records", ops="ops", blobs=NoBlobs())
+    windows, keeping = DynamoWindows(dynamo, records="records"), DynamoWindowKeeping(dynamo, records="records")
+    policies = DynamoDigestPolicies(dynamo, records="records")
+    policy = DigestPolicy("acc_bench", "acme/", 1, now, now, subject="{{ count }} events of {{ batch_key }}")
+    policies.save(None, policy, None, event=audited("acc_bench", now, "acme", "digest_policy.created", SYSTEM))
+    posted = events(count, people, each, now)
+    parts = [EventPart(f"{n:016d}", pack(posted[n : n + POST]), POST, 0, now // 1000) for n in range(0, count, POST)]
+    windows.put_parts(parts)
+    del posted
+    window = DigestWindow(
+        *(window_id("acc_bench", KEY, 7), "acc_bench", False, KEY, 7, WindowState.CLOSED, now, now, now),
+        *(tuple(x.id for x in parts), count, 0, "acme/", 1, now),
+    )
+    nowhere: Any = Nowhere()
+    healthy: Any = Healthy()
+    settings = Settings("bench", (Credential("main", "sendgrid", "email", 150.0),), {"email": ("main",)})
+    jobs = DynamoDigestJobs(dynamo, records="records", ops="ops", blobs=NoBlobs())
+    maker = DigestMaker(
+        stores=DigestStores(windows, keeping, policies, records, SomeStandings(), jobs),
+        acceptor=Acceptor(records=records, lanes=nowhere, breaker_cache=healthy, settings=settings, clock=clock),
+        lanes=nowhere,
+        settings=settings,
+        clock=clock,
+        unsubscribe="https://mail.example.com/unsubscribe/",
+    )
+    table.spent, table.calls, table.written = 0.0, 0, 0
+    before = peak_kb()
+    began = time.process_time()
+    maker.make(window)
+    spent = time.process_time() - began - table.spent
+    kilobytes = peak_kb()
+    return {
+        "cpu_s": spent,
+        "rss_mb": kilobytes / 1024 if sys.platform != "darwin" else kilobytes / 2**20,
+        "before_mb": before / 1024,
+        "calls": table.calls,
+        "written": table.written,
+    }
+
+
+def _place(key: Any) -> tuple[str, str]:
+    return key["pk"]["S"], key["sk"]["S"]
+
+
+def main() -> None:
+    """Print the figures as a line of JSON."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.making", description=__doc__)
+    parser.add_argument("--events", type=int, default=1_000)
+    parser.add_argument("--people", type=int, default=1_000)
+    parser.add_argument("--each", type=int, default=100)
+    options = parser.parse_args()
+    os.environ |= ENVIRONMENT
+    loop = calibrate()
+    found = run(options.events, options.people, options.each)
+    print(json.dumps(found | {"slowness": min(loop, calibrate()) / REFERENCE_S}))
+
+
+if __name__ == "__main__":
+    main()
