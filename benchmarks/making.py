@@ -25,6 +25,7 @@ from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
 from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.contracts import Credential, Settings
+from shared.domain.accounts import Standing
 from shared.domain.audit import SYSTEM, audited
 from shared.domain.digests.events import DigestEvent, event_id, pack
 from shared.domain.digests.policy import DigestPolicy
@@ -111,11 +112,9 @@ class Healthy:
 class SomeStandings:
     """Senders that are allowed."""
 
-    def read(self, account: str, key: str, sender: str) -> Any:
+    def read(self, account: str, key: str, sender: str) -> Standing:
         """Return that all is as it was."""
         del account, key, sender
-        from shared.domain.accounts import Standing  # noqa: PLC0415
-
         return Standing(key=True, sender=True)
 
 
@@ -198,7 +197,7 @@ def main() -> None:
     """Print the figures as a line of JSON."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.making", description=__doc__)
     parser.add_argument("--events", type=int, default=1_000)
-    parser.add_argument("--people", type=int, default=1_000)
+    parser.add_argument("--people", type=int, default=100_000)
     parser.add_argument("--each", type=int, default=100)
     options = parser.parse_args()
     os.environ |= ENVIRONMENT

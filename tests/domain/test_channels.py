@@ -20,6 +20,7 @@ ALLOWED = {
     **dict.fromkeys(((STOPS, x) for x in ("sms", "voice", "whatsapp")), "a list of numbers that stopped a channel"),
     ("shared/domain/content/templates.py", "sms"): "a kind of template, stored with nothing",
     ("functions/api/campaigns/requests.py", "email"): "an example in the API document",
+    ("functions/api/digests/requests.py", "sms"): "an example in the API document",
     ("functions/api/requests.py", "sms"): "an example in the API document",
     ("functions/api/requests.py", "voice"): "an example in the API document, and a field of a batch",
     ("cli/sending/running.py", "sms"): "a field of the API's preview",

@@ -107,8 +107,9 @@ def test_botocore_has_the_models_of_the_services_in_use_only(asset: Path) -> Non
 
 
 def test_the_services_in_use_are_those_that_the_code_makes_clients_of() -> None:
+    """The doctor's checks of a provider's account run in the command alone, which has all of botocore."""
     found = set()
-    for file in (f for package in bundling.PACKAGES for f in (ROOT / package).rglob("*.py")):
+    for file in (f for package in bundling.PACKAGES for f in (ROOT / package).rglob("*.py") if f.name != "checks.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if not isinstance(node, ast.Call) or not node.args:
                 continue

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import Any, Final
 from unittest.mock import patch
 
+from shared.contracts import Word
+from shared.domain.ids import Ref
 from shared.domain.jobs import feedback, passes, queue, states
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
-from shared.domain.jobs.outcomes import Absent, Entry, Kind, Unknown
+from shared.domain.jobs.outcomes import Absent, Entry, Finding, Kind, Unknown
 from shared.domain.jobs.states import Cell, Change, JobState
 from shared.domain.lanes import breaker
 from shared.domain.lanes.breaker import Breaker
@@ -204,7 +206,12 @@ def probes_by_lease() -> Iterator[None]:
 @contextmanager
 def doubt_is_absence() -> Iterator[None]:
     """A look-up that cannot tell counts as proof that the provider never took the attempt."""
-    with patch.object(resolve, "Absent", (Absent, Unknown)):
+    word = resolve._word
+
+    def bold(ref: Ref, at: int, finding: Finding) -> Word | None:
+        return word(ref, at, Absent() if isinstance(finding, Unknown) else finding)
+
+    with patch.object(resolve, "_word", bold):
         yield
 
 
