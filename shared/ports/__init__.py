@@ -40,6 +40,7 @@ from shared.ports.inboxes import (
     RunStarts,
 )
 from shared.ports.journal import Journal
+from shared.ports.mail_queue import MailDraft, MailQueue
 from shared.ports.notices import Notifiers, Programs, UpdateLog, WaitingNotices
 from shared.ports.providers import (
     POSTED_AT,
@@ -141,6 +142,8 @@ __all__ = [
     "Listed",
     "Lists",
     "Loaded",
+    "MailDraft",
+    "MailQueue",
     "MalformedSecret",
     "Mismatch",
     "Multipart",

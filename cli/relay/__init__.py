@@ -1,0 +1,1 @@
+"""The relay: takes mail by SMTP, and hands it to the API."""

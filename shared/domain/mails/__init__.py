@@ -1,0 +1,1 @@
+"""Mails: finished messages, delivered byte for byte to each of their destinations."""
