@@ -1,11 +1,12 @@
 """A few small worlds whole, and every rule left out: something breaks. `make model` searches the larger ones."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests.model.breaker import ALONE
-from tests.model.configurations import DEAR, RULES, SMALL, TASKS, sabotaged
+from tests.model.configurations import DEAR, LEFT_OUT, NOTICES, RULES, SMALL, TASKS, digests, sabotaged
 from tests.model.explore import explore, search
 
 
@@ -35,3 +36,18 @@ def test_a_breaker_that_counts_by_lease_never_closes_where_chunks_have_one_messa
 def test_no_rule_can_be_left_out(rule: str) -> None:
     _, found, _ = search((rule, sabotaged(rule)))
     assert found.broken
+
+
+def test_the_protocol_states_the_numbers_of_configurations_and_rules() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
+    apart = len(NOTICES) + len(digests.DIGESTS)
+    assert (
+        f"{len(TASKS)} configurations: {len(TASKS) - apart} of sending, "
+        f"{len(NOTICES)} of notices and {len(digests.DIGESTS)} of digests."
+    ) in page
+    theirs = len(LEFT_OUT) + len(digests.LEFT_OUT)
+    assert (
+        f"{len(RULES)} rules, one at a time: {len(RULES) - theirs} of sending, "
+        f"{len(LEFT_OUT)} of notices and {len(digests.LEFT_OUT)} of digests."
+    ) in page
+    assert f"{len(SMALL)} small configurations and {len(RULES) - len(DEAR)} of the omissions" in page

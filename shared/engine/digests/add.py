@@ -1,4 +1,4 @@
-"""Adds posted events to the windows of their batch keys: a part is stored, then one write adds it to a window.
+"""Adds posted events to windows: a part is stored, then one write adds it to its key's window (rules D1 to D4).
 
 The two writes are no transaction, since transactions on a hot item conflict. A part that joins no window expires.
 

@@ -1,4 +1,4 @@
-"""Windows whose retention is over are removed, but for those on which a later window depends (rule D.9)."""
+"""Windows whose retention is over are removed, but for those on which a later window depends (rules D9)."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

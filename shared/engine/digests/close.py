@@ -1,4 +1,4 @@
-"""Windows whose time has come: a hint, or else the walk of every minute, closes each and has it made (rule D.5)."""
+"""Windows whose time has come: a hint, or else the walk of every minute, closes each and has it made (rules D5)."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -146,7 +146,7 @@ class WindowCloser:
             self._keeping.change(window, postponed(window, window.due_at, fault))
 
     def _prolong(self, window: DigestWindow, ended: Millis, until: Millis) -> None:
-        """Keep the events of a window for longer when a day has passed since it ended, and each day from then on (D.9).
+        """Keep the events of a window for longer a day after it ended, and each day from then on (D9.4).
 
         Args:
             window: as read. Up to its `due_at` this was seen to.

@@ -1,4 +1,4 @@
-"""A closed window becomes one job: its events, grouped by recipient, each recipient a message (rules D.6 to D.8).
+"""A closed window becomes one job: its events, grouped by recipient, each recipient a message (rules D6 to D8).
 
 Chunks and ledgers are stored first, under a random job id. Then one transaction accepts the job and moves the window
 from CLOSED to PROCESSED. If two makers run, or one dies, one job wins, and what the other has stored expires.

@@ -1,4 +1,4 @@
-"""Repeats: events that came again, in the same window or in one that closed a short time before (rule D.8)."""
+"""Repeats: events that came again, in the same window or in one that closed a short time before (rules D8)."""
 
 import logging
 from base64 import urlsafe_b64decode

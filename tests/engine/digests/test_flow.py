@@ -1,4 +1,4 @@
-"""Events from the post to the mail, in storms: functions die at any call, answers are lost, clients repeat.
+"""Events from the post to the mail, in storms: functions die at any call, answers are lost, clients repeat (D1 to D9).
 
 Judged by what the providers really took: an event that was accepted is in exactly one mail of each of its recipients.
 """

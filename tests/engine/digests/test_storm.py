@@ -1,4 +1,4 @@
-"""Adders and closers in a storm: calls that die or lose their answers, clocks that differ, clients that repeat.
+"""Adders and closers in a storm (rules D1 to D5): lost calls and answers, clocks that differ, clients that repeat.
 
 Judged by what is stored: each event whose client has an answer is in a window, and each once, but for what its client
 has repeated, which has the same id.

@@ -17,18 +17,18 @@ DIGESTS: Final = {
 """Name to world: in none of them may anything break."""
 
 LEFT_OUT: Final = {
-    "a_number_is_used_once": Digests(),
-    "a_doubtful_window_is_asked_again": Digests(),
-    "ones_own_part_is_known": Digests(room=3),
-    "repeats_are_looked_for_in_earlier_windows": Digests(events=2, room=1, end=2),
-    "an_end_moves_as_read": Digests(events=4, room=5, end=3, crash=0, lost=0, makers=1),
-    "only_closed_windows_are_made": Digests(events=2, room=3, end=3, crash=0, lost=0),
-    "job_and_window_change_together": Digests(),
-    "only_processed_windows_are_removed": Digests(),
-    "later_windows_look_back": Digests(events=1, room=1, end=2),
-    "every_later_window_counts": Digests(events=2, lost=2, end=4),
+    "a_number_is_used_once": Digests(),  # D2.1
+    "a_doubtful_window_is_asked_again": Digests(),  # D1.4
+    "ones_own_part_is_known": Digests(room=3),  # D1.3
+    "repeats_are_looked_for_in_earlier_windows": Digests(events=2, room=1, end=2),  # D8.2
+    "an_end_moves_as_read": Digests(events=4, room=5, end=3, crash=0, lost=0, makers=1),  # D4.2
+    "only_closed_windows_are_made": Digests(events=2, room=3, end=3, crash=0, lost=0),  # D6.1
+    "job_and_window_change_together": Digests(),  # D7.2
+    "only_processed_windows_are_removed": Digests(),  # D9.1
+    "later_windows_look_back": Digests(events=1, room=1, end=2),  # D9.3
+    "every_later_window_counts": Digests(events=2, lost=2, end=4),  # D9.3
 }
-"""A rule to the world in which leaving it out breaks something."""
+"""A rule to the world in which leaving it out breaks something; behind it, its number in docs/protocol.md."""
 
 SMALL: Final = ("two events, windows of one part, two crashes",)
 """Worlds that are searched with every run of the tests."""

@@ -1,4 +1,4 @@
-"""One batch key: its numbered windows, their parts and their digests.
+"""One batch key: its numbered windows, their parts and their digests (rules D1 to D9 of docs/protocol.md).
 
 A part is stored first and alone; one conditional write puts it into a window. Adders remember a window that may have
 closed long ago. Any write's answer may be lost. Clients repeat what was not answered, with the same event id. Closers,
