@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.model.breaker import ALONE
-from tests.model.configurations import DEAR, LEFT_OUT, NOTICES, RULES, SMALL, TASKS, digests, sabotaged
+from tests.model.configurations import DEAR, RULES, SMALL, TASKS, sabotaged
+from tests.model.digests import configurations as digests
 from tests.model.explore import explore, search
+from tests.model.notices.configurations import LEFT_OUT, NOTICES
 
 
 @pytest.mark.promise(1)

@@ -1,12 +1,19 @@
-"""Sabotages of the rules of digests: each event is in exactly one window."""
+"""Sabotages of the rules of digests: each event is in exactly one window, and each window becomes one job."""
 
 from typing import Final
 
 from tests.mutants.mutant import Mutant
 
 _WINDOWS: Final = "shared/adapters/dynamo/digests/windows.py"
+_MAKE: Final = "shared/engine/digests/make.py"
+_CLOSE: Final = "shared/engine/digests/close.py"
+_CLEAN: Final = "shared/engine/digests/clean.py"
+_REPEATS: Final = "shared/engine/digests/repeats.py"
+_GROUPING: Final = "shared/domain/digests/grouping.py"
+_TEST_MAKE: Final = "tests/engine/digests/test_make.py"
+_TEST_CLOSE: Final = "tests/engine/digests/test_close.py"
 
-DIGESTS: Final = (
+_ADDED: Final = (
     Mutant(
         "a part whose answer was lost joins its window again",
         1,
@@ -64,3 +71,168 @@ DIGESTS: Final = (
         "tests/domain/digests/test_rendering.py::test_each_message_lists_its_group_or_counts_it",
     ),
 )
+
+_MADE: Final = (
+    Mutant(
+        "a second maker's job of a window is accepted",
+        1,
+        "shared/adapters/dynamo/digests/window_codec.py",
+        'condition = "#state = :state" +',
+        'condition = "(#state = :state OR #version > :one)" +',
+        "tests/contracts/test_digest_jobs.py::test_a_window_that_has_moved_on_gets_no_second_job[dynamo]",
+    ),
+    Mutant(
+        "a window is made without the events that cannot be read",
+        3,
+        _MAKE,
+        'raise DigestFault("events_gone")',
+        "window = replace(window, parts=tuple(parts))",
+        f"{_TEST_MAKE}::test_what_cannot_be_made_keeps_its_events_and_is_made_once_it_can[events_gone]",
+    ),
+    Mutant(
+        "a digest goes to people who have left its policy before",
+        11,
+        _MAKE,
+        "people |= {key: replace(people[key], skip=reach.code) for key, reach in refused.items()}",
+        "people |= {key: people[key] for key in refused}",
+        f"{_TEST_MAKE}::test_who_is_not_sent_to_is_a_skipped_message",
+    ),
+    Mutant(
+        "people whose first event is the same get the same mail",
+        3,
+        _GROUPING,
+        "groups.setdefault(tuple(numbers), [])",
+        "groups.setdefault(tuple(numbers[:1]), [])",
+        "tests/domain/digests/test_grouping.py::test_each_person_gets_exactly_the_events_that_name_them",
+    ),
+    Mutant(
+        "an event lists a person twice who is named twice",
+        1,
+        _GROUPING,
+        "if not numbers or numbers[-1] != number:",
+        "if not numbers or numbers[-1] <= number:",
+        "tests/domain/digests/test_grouping.py::test_a_person_who_is_named_twice_by_an_event_gets_it_once",
+    ),
+    Mutant(
+        "repeats are looked for in the same window only",
+        1,
+        _REPEATS,
+        "near = [x for x in found if x.closed_at >= since]",
+        "near = [x for x in found if x.closed_at > window.closed_at]",
+        f"{_TEST_MAKE}::test_an_event_of_an_earlier_window_is_left_out_for_an_hour[False]",
+    ),
+    Mutant(
+        "an event is taken for a repeat of one of yesterday",
+        3,
+        _REPEATS,
+        "since, oldest = window.opened_at - LOOK_BACK_MS,",
+        "since, oldest = window.opened_at - 24 * LOOK_BACK_MS,",
+        f"{_TEST_MAKE}::test_an_event_of_an_earlier_window_is_left_out_for_an_hour[False]",
+    ),
+    Mutant(
+        "repeats of a window without a list of ids are not found",
+        1,
+        _REPEATS,
+        "parts = self._windows.parts(window.parts)",
+        "parts = dict.fromkeys(window.parts[:0], b'')",
+        f"{_TEST_MAKE}::test_ids_of_an_earlier_window_are_read_from_its_events_if_it_kept_none",
+    ),
+)
+
+_CLOSED: Final = (
+    Mutant(
+        "a window closes before its end",
+        3,
+        _WINDOWS,
+        '" AND #closes_at <= :now"',
+        '" AND #closes_at <> :now"',
+        "tests/contracts/test_windows.py::test_a_window_closes_at_its_end_or_early[dynamo]",
+    ),
+    Mutant(
+        "a hint that comes early is lost",
+        3,
+        _CLOSE,
+        "self._hints.at(window_id, window.closes_at)",
+        "self._hints.at(window_id, window.closes_at) if window.failures else None",
+        f"{_TEST_CLOSE}::test_a_hint_that_is_early_is_sent_again",
+    ),
+    Mutant(
+        "the walk of every minute makes no windows",
+        3,
+        _CLOSE,
+        'yield f"window {window_id}", partial(self.look, window_id)',
+        'yield f"window {window_id}", partial(self._windows.get, window_id)',
+        f"{_TEST_CLOSE}::test_the_walk_makes_what_no_hint_has[False]",
+    ),
+    Mutant(
+        "a try is written down after it was made",
+        6,
+        _CLOSE,
+        """if self._keeping.change(closed, tried):
+            self._try(tried)""",
+        """self._try(closed)
+        self._keeping.change(closed, tried)""",
+        f"{_TEST_CLOSE}::test_a_window_that_kills_its_function_does_not_do_so_in_the_next_run",
+    ),
+    Mutant(
+        "a defect in one window ends the run",
+        6,
+        _CLOSE,
+        "except Exception:  # noqa: BLE001 - logged; its age raises the alarm, and others go on",
+        "except LookupError:",
+        f"{_TEST_CLOSE}::test_a_defect_in_one_window_holds_nothing_up",
+    ),
+    Mutant(
+        "events of a window that waits for days expire",
+        3,
+        _CLOSE,
+        "self._keeping.keep_parts(parts, int(self._now() / 1000 + kept))",
+        "self._keeping.keep_parts(parts, int(ended / 1000 + kept))",
+        f"{_TEST_CLOSE}::test_events_of_what_cannot_be_made_are_kept_for_longer_each_day",
+    ),
+    Mutant(
+        "events of earlier windows expire while one looks back",
+        1,
+        _CLOSE,
+        "for x in (*self._repeats.earlier(window), window) for name",
+        "for x in (window,) for name",
+        f"{_TEST_CLOSE}::test_events_of_what_cannot_be_made_are_kept_for_longer_each_day",
+    ),
+)
+
+_CLEANED: Final = (
+    Mutant(
+        "a window is removed while a later one needs its ids",
+        1,
+        _CLEAN,
+        "any(x.state not in OVER for x in self._looking(window, last))",
+        "any(x.state in () for x in self._looking(window, last))",
+        f"{_TEST_CLOSE}::test_a_window_is_kept_while_a_later_one_looks_back_at_it",
+    ),
+    Mutant(
+        "the last window of a key is removed, and its number used again",
+        3,
+        _CLEAN,
+        "if last is None or last.number <= window.number:",
+        "if last is None or last.number < window.number:",
+        f"{_TEST_CLOSE}::test_a_window_is_removed_after_its_retention_unless_it_is_the_last",
+    ),
+    Mutant(
+        "a window is removed before its retention is over",
+        3,
+        _CLEAN,
+        "or not 0 < window.due_at <= now:",
+        "or not 0 < window.closed_at <= now:",
+        f"{_TEST_CLOSE}::test_a_window_is_kept_until_its_retention_is_over",
+    ),
+    Mutant(
+        "a window is removed though it has changed since it was read",
+        3,
+        "shared/adapters/dynamo/digests/keeping.py",
+        "(#version = :version AND #state IN",
+        "(#version <= :version AND #state IN",
+        "tests/contracts/test_windows.py::test_only_windows_that_have_ended_are_removed[dynamo]",
+    ),
+)
+
+DIGESTS: Final = (*_ADDED, *_MADE, *_CLOSED, *_CLEANED)

@@ -122,7 +122,7 @@ class Flow:
 
 
 @pytest.mark.promise(1)
-@pytest.mark.promise(2)
+@pytest.mark.promise(3)
 @pytest.mark.parametrize("seed", range(30))
 def test_an_event_is_in_one_mail_of_each_recipient_whatever_dies(seed: int) -> None:
     flow = Flow(seed)
