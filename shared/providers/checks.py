@@ -56,6 +56,12 @@ class Examined(Protocol):
     def has_own_keys(self, credential: Credential) -> bool:
         """Check whether a credential's secret has keys of an AWS account."""
 
+    def secret(self, credential: Credential) -> Mapping[str, str]:
+        """Return the fields of a credential's secret; none if it has no text, or a malformed one.
+
+        A value is never part of a finding.
+        """
+
     def senders(self, credentials: Sequence[Credential]) -> Collection[str]:
         """Return the addresses and domains, lower-case, that accounts may send from through some credentials."""
 

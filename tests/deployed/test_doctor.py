@@ -11,7 +11,7 @@ from tests.deployed.inside import Inside
 
 pytestmark = pytest.mark.deployed
 
-BLIND = {"bootstrap", "concurrency", "names", "tables", "ses", "ses events", "alarms"}
+BLIND = {"bootstrap", "concurrency", "names", "tables", "ses", "ses events", "aws-sms", "aws-sms trial", "alarms"}
 """What a local cloud does not have, and `names`, which matter before a first deploy alone."""
 
 

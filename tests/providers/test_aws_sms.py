@@ -21,7 +21,8 @@ from shared.ports import AnswerLost, NotSent, Response, Target
 from shared.providers import registry
 from shared.providers._common import REF_ARG
 from shared.providers.aws_sms.events import CREDENTIAL_ARG
-from shared.providers.aws_sms.send import ERRORS, MAX_BODY, MAX_SPEECH, REASONS
+from shared.providers.aws_sms.form import MAX_BODY, MAX_SPEECH
+from shared.providers.aws_sms.send import ERRORS, REASONS
 from shared.providers.aws_sms.voices import BY_LANGUAGE, NAMES, voice_of
 from shared.providers.registry import AwsAccount, AwsKeys, Needs
 from tests.providers.contract import CONTENT, target

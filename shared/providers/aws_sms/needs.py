@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from shared.contracts import Credential
-from shared.providers.needs import ProviderNeeds, Right
+from shared.providers.needs import NeededCheck, ProviderNeeds, Right
 
 ACTIONS: Final[Mapping[str, str]] = {"voice": "sms-voice:SendVoiceMessage"}
 """Channel → what its sender may do; the others send SMS."""
@@ -28,4 +28,5 @@ NEEDS: Final = ProviderNeeds(
     role_signs=True,
     topic="sms-voice.amazonaws.com",
     topic_name="sms",
+    checks=(NeededCheck("aws-sms"), NeededCheck("aws-sms trial", deployed=True)),
 )

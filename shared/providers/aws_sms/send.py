@@ -11,39 +11,22 @@ messages, so an attempt of unknown fate waits for its events.
 """
 
 import json
-import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
-from shared.domain.content.content import Content, Speech
-from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.content.content import Content
+from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._aws import endpoint, keys_of, region_of
-from shared.providers._common import MAX_ID, REF_ARG, ErrorRule, ask, clean, fault, own_answer, perform, wait
+from shared.providers._common import MAX_ID, ErrorRule, ask, clean, fault, own_answer, perform, wait
 from shared.providers._sigv4 import Signer
-from shared.providers.aws_sms.events import CREDENTIAL_ARG, AwsSmsWebhooks
-from shared.providers.aws_sms.voices import voice_of
+from shared.providers.aws_sms.events import AwsSmsWebhooks
+from shared.providers.aws_sms.form import RequestForm
 from shared.providers.registry import AwsKeys, Needs, SecretField
 
 SERVICE: Final = "sms-voice"
-TEXT: Final = "SendTextMessage"
-VOICE: Final = "SendVoiceMessage"
-OPERATIONS: Final[Mapping[str, str]] = {"voice": VOICE}
-"""Channel → operation; the others send SMS."""
 CONTENT_TYPE: Final = "application/x-amz-json-1.0"
-MIN_SECONDS: Final = 5
-MAX_SECONDS: Final = 259_200
-"""`TimeToLive`; without it AWS keeps a message for the upper bound."""
-MAX_BODY: Final = 1600
-MAX_SPEECH: Final = 3000
-"""Characters of plain text in a call."""
-TYPES: Final = frozenset({"TRANSACTIONAL", "PROMOTIONAL"})
-_NUMBER: Final = re.compile(r"\+[1-9][0-9]{6,14}")
-_REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
-_IDENTITY: Final = re.compile(r"[A-Za-z0-9_:/+-]{1,256}")
-_PRICE: Final = re.compile(r"[0-9]{0,2}\.[0-9]{1,5}")
 _ACCEPTED: Final = 200
 _TOO_MANY: Final = 429
 _BROKEN: Final = 500
@@ -51,9 +34,6 @@ _BROKEN: Final = 500
 # What an answer means
 
 _DOWN: Final = {"provider_down": True}
-INVALID_RECIPIENT: Final = ErrorRule("invalid_recipient", permanent=True)
-EMPTY: Final = ErrorRule("invalid_content", permanent=True)
-TOO_LONG: Final = ErrorRule("too_large", permanent=True)
 COUNTRY: Final = ErrorRule("region_not_permitted", about_message=True)
 SENDER: Final = ErrorRule("invalid_from", **_DOWN)
 BAD_REQUEST: Final = ErrorRule("bad_request", about_message=True)
@@ -107,8 +87,6 @@ REASONS: Final[Mapping[str, ErrorRule]] = {
 }
 """An error's `Reason` → meaning, which goes before that of its name. A reason that is not here is judged by the name.
 Only an opted-out number is about the recipient's wish; a destination that this account's rules block is not."""
-NO_KEYS: Final = Rejected("keys_not_supported", permanent=False, about_message=True)
-"""AWS reports no key of a call: a credential of another provider may. A recording is not played; its text is said."""
 _LOST: Final = Unknown("malformed_answer")
 
 
@@ -118,12 +96,9 @@ class AwsSms:
     Args:
         http: the transport.
         url: of the API, without a path.
-        operation: `SendTextMessage` or `SendVoiceMessage`.
-        secret: see the module.
+        form: of its requests.
         region: that requests are signed for; unknown: every message is refused, and nothing is sent.
         keys: whose signature it is; None: the same.
-        configuration_set: what publishes the events; empty: there are none.
-        credential: travels with the events, which come by a topic of all credentials.
         clock: for signatures, and for what is left of a message's time.
     """
 
@@ -136,27 +111,18 @@ class AwsSms:
         http: Http,
         url: str,
         *,
-        operation: str,
-        secret: Mapping[str, str],
+        form: RequestForm,
         region: str,
         keys: Callable[[], AwsKeys | None],
-        configuration_set: str,
-        credential: str,
         clock: Clock,
     ) -> None:
         self._http = http
         self._clock = clock
         self._keys = keys
-        self._says = operation == VOICE
-        self._credential = credential
-        self._identity = secret.get("origination_identity", "").strip()
-        self._type = secret.get("message_type", "").strip() or "TRANSACTIONAL"
-        self._price = secret.get("max_price", "").strip()
-        self._protect = secret.get("protect_configuration", "").strip()
-        self._set = configuration_set
-        self._missing = self._lacks(region)
+        self._form = form
+        self._missing = form.missing(region)
         self._url = f"{url}/"
-        target = f"PinpointSMSVoiceV2.{operation}"
+        target = f"PinpointSMSVoiceV2.{form.operation}"
         self._signer = Signer(self._url, region=region, service=SERVICE, content_type=CONTENT_TYPE, target=target)
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
@@ -183,62 +149,13 @@ class AwsSms:
         keys = self._keys()
         if self._missing or keys is None:
             return [Rejected(self._missing or "no_aws_keys", permanent=False, provider_down=True)]
-        found = self._fields(content, target)
+        found = self._form.fields(content, target, self._clock.now())
         if not isinstance(found, dict):
             return [found]
         body = json.dumps(found, separators=(",", ":")).encode()
         headers = self._signer.headers(keys, sha256(body).hexdigest(), self._clock.now())
         response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
         return [self._outcome(response) if isinstance(response, Response) else response]
-
-    def _lacks(self, region: str) -> str:
-        """Return the code of what is wrong with the credential, or an empty string."""
-        faults = (
-            (not _REGION.fullmatch(region), "no_region"),
-            (not _IDENTITY.fullmatch(self._identity), "no_origination_identity"),
-            (self._type not in TYPES, "invalid_message_type"),
-            (bool(self._price) and not _PRICE.fullmatch(self._price), "invalid_max_price"),
-            (bool(self._protect) and not _IDENTITY.fullmatch(self._protect), "invalid_protect_configuration"),
-        )
-        return next((code for wrong, code in faults if wrong), "")
-
-    def _fields(self, content: Content, target: Target) -> dict[str, Any] | Rejected | NotStarted:
-        """Return the request's fields, or say why nothing is sent."""
-        to, text = target.recipient.address, content.text.encode("utf-8", "replace").decode()
-        if refused := self._refused(to, text):
-            return refused
-        own = self._spoken(content.speech or Speech()) if self._says else self._written()
-        if isinstance(own, Rejected):
-            return own
-        fields = {"DestinationPhoneNumber": to, "OriginationIdentity": self._identity, "MessageBody": text, **own}
-        fields["Context"] = {REF_ARG: target.ref, CREDENTIAL_ARG: self._credential}
-        if self._set:
-            fields["ConfigurationSetName"] = self._set
-        if self._protect:
-            fields["ProtectConfigurationId"] = self._protect
-        if not target.not_after:
-            return fields
-        left = math.floor(target.not_after - self._clock.now())
-        return {**fields, "TimeToLive": min(left, MAX_SECONDS)} if left >= MIN_SECONDS else NotStarted()
-
-    def _refused(self, to: str, text: str) -> Rejected | None:
-        if not _NUMBER.fullmatch(to):
-            return INVALID_RECIPIENT.rejected()
-        if not text.strip():
-            return EMPTY.rejected()
-        return TOO_LONG.rejected() if len(text) > (MAX_SPEECH if self._says else MAX_BODY) else None
-
-    def _written(self) -> dict[str, Any]:
-        return {"MessageType": self._type, **({"MaxPrice": self._price} if self._price else {})}
-
-    def _spoken(self, speech: Speech) -> dict[str, Any] | Rejected:
-        if speech.keys:
-            return NO_KEYS
-        voice = voice_of(speech)
-        if voice is None:
-            return Rejected("voice_not_supported", permanent=False, about_message=True)
-        price = {"MaxPricePerMinute": self._price} if self._price else {}
-        return {"MessageBodyTextType": "TEXT", "VoiceId": voice, **price}
 
     def _outcome(self, response: Response) -> Outcome:
         status, answer = response.status, own_answer(response.body)
@@ -264,18 +181,10 @@ def _error_name(header: str, answer: Mapping[str, Any]) -> str:
 
 
 def _build(needs: Needs) -> AwsSms:
-    declared, region = needs.credential, region_of(needs)
-    return AwsSms(
-        needs.http,
-        endpoint(needs, SERVICE, region),
-        operation=OPERATIONS.get(declared.channel if declared else "", TEXT),
-        secret=needs.secret,
-        region=region,
-        keys=keys_of(needs),
-        configuration_set=declared.configuration_set if declared else "",
-        credential=declared.id if declared else "",
-        clock=needs.clock,
-    )
+    region = region_of(needs)
+    form = RequestForm.of(needs.credential, needs.secret)
+    url = endpoint(needs, SERVICE, region)
+    return AwsSms(needs.http, url, form=form, region=region, keys=keys_of(needs), clock=needs.clock)
 
 
 PROVIDER: Final = _build
