@@ -47,7 +47,7 @@ $(VENV)/.node: $(VENV)/.installed package.json package-lock.json
 run: setup ## start the local cloud, send the example newsletter, and stay up until Ctrl-C
 	@$(PY) -m infra.local run
 
-demo: setup ## the same, check that every message arrived exactly once, do so with notices by text and call, and exit
+demo: setup ## the same, check that every message arrived exactly once, do so with notices by text and call and with digests, and exit
 	@$(PY) -m infra.local demo
 
 demo-page: setup ## the same, and put what it prints into README.md

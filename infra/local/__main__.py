@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 
-from infra.local import cloud, newsletter, notices
+from infra.local import cloud, digests, newsletter, notices
 from infra.local.cloud import Cloud
 from infra.local.console import LocalCloudError, say, step
 from infra.local.paths import ENV_LOCAL, Paths, paths
@@ -41,7 +41,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         ("up", "start the local cloud, or bring it up to date"),
         ("down", "stop it"),
         ("run", "start it, send the example newsletter, stay up until Ctrl-C"),
-        ("demo", "start it, send the example newsletter and notices, check the result, stop it"),
+        ("demo", "start it, send the example newsletter, notices and digests, check the result, stop it"),
         ("status", "show what runs"),
     ):
         commands.add_parser(name, help=meaning)
@@ -118,12 +118,14 @@ def _demo(where: Paths) -> None:
             newsletter.recovered(running)
         with step(f"{notices.NOTICES} notices of a notifier in Sydney have their final status"):
             summary = told.result()
+        with step(f"{digests.FAILURES} failures at once become a few mails"):
+            collected = digests.told(running)
         if wrong:
             raise LocalCloudError("the demo failed:\n  " + "\n  ".join(wrong))
         say(
             f"{sent.answer['recipients']} recipients, {sent.answer['skipped']} skipped, "
             f"{len(found['accepted'])} accepted by a provider, each exactly once, and the logs agree: {where.demo}\n"
-            f"{newsletter.carried(found)}\n{newsletter.left_out(sent, found)}\n{summary}"
+            f"{newsletter.carried(found)}\n{newsletter.left_out(sent, found)}\n{summary}\n{collected}"
         )
 
 
