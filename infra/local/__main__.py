@@ -116,16 +116,16 @@ def _demo(where: Paths) -> None:
             wrong = newsletter.faults(sent, found)
         with step(f"{newsletter.OUTAGE[1]} is used again"):
             newsletter.recovered(running)
+        with step(f"{digests.FAILURES} failures at once become a few mails"):
+            mails = digests.delivered(running)
         with step(f"{notices.NOTICES} notices of a notifier in Sydney have their final status"):
             summary = told.result()
-        with step(f"{digests.FAILURES} failures at once become a few mails"):
-            collected = digests.told(running)
         if wrong:
             raise LocalCloudError("the demo failed:\n  " + "\n  ".join(wrong))
         say(
             f"{sent.answer['recipients']} recipients, {sent.answer['skipped']} skipped, "
             f"{len(found['accepted'])} accepted by a provider, each exactly once, and the logs agree: {where.demo}\n"
-            f"{newsletter.carried(found)}\n{newsletter.left_out(sent, found)}\n{summary}\n{collected}"
+            f"{newsletter.carried(found)}\n{newsletter.left_out(sent, found)}\n{summary}\n{mails}"
         )
 
 

@@ -14,7 +14,7 @@ GUIDE = (ROOT / "docs" / "digests-guide.md").read_text("utf-8")
 CALL = re.compile(r"curl -sX? ?(PUT|POST|) ?\"\$POSTHASTE_URL(/[^\"]+)\"((?:.|\n)*?)\n(?=```|curl|[A-Z]+=|sleep)")
 BODY = re.compile(r"-d '((?:.|\n)*?)'")
 VALUES = {"BatchKey": "acme/production", "Recipients": '"ann@example.org", "ben@example.org"'}
-ALARM: dict[str, Any] = {
+CPU: dict[str, Any] = {
     "version": "0",
     "id": "c4c1c1c9-6542-e61b-6ef0-8c4d36933a92",
     "detail-type": "CloudWatch Alarm State Change",
@@ -25,11 +25,23 @@ ALARM: dict[str, Any] = {
     "resources": ["arn:aws:cloudwatch:eu-central-1:123456789012:alarm:CPU"],
     "detail": {
         "alarmName": "CPU",
-        "state": {"value": "ALARM", "reason": 'Threshold "90" crossed: 1 datapoint [99.5].'},
-        "previousState": {"value": "OK"},
+        "configuration": {
+            "description": "The processor is busy.",
+            "metrics": [
+                {"id": "m1", "metricStat": {"metric": {}, "period": 300, "stat": "Average"}, "returnData": True}
+            ],
+        },
+        "previousState": {"reason": "It was calm.", "timestamp": "2026-11-19T09:00:00.000+0000", "value": "OK"},
+        "state": {
+            "reason": 'Threshold "90" crossed: 1 datapoint [99.5 (20/11/26 08:59:00)] \\ <90>.',
+            "reasonData": '{"version":"1.0","recentDatapoints":[99.5],"threshold":90.0}',
+            "timestamp": "2026-11-20T09:00:00.123+0000",
+            "value": "ALARM",
+        },
     },
 }
-FAILURE: dict[str, Any] = {
+"""What CloudWatch publishes of a change of an alarm."""
+ENDED: dict[str, Any] = {
     "version": "0",
     "id": "315c1398-40ff-a850-213b-158f73e60175",
     "detail-type": "Step Functions Execution Status Change",
@@ -43,8 +55,22 @@ FAILURE: dict[str, Any] = {
         "stateMachineArn": "arn:aws:states:eu-central-1:123456789012:stateMachine:nightly",
         "name": "run-7",
         "status": "FAILED",
+        "startDate": 1795160000847,
+        "stopDate": 1795165200881,
+        "input": "{}",
+        "output": None,
     },
 }
+"""What Step Functions publishes of the end of an execution."""
+
+
+def changed(happened: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """Return an event with another value at a path."""
+    name, _, rest = path.partition(".")
+    return {**happened, name: changed(happened[name], rest, value) if rest else value}
+
+
+COMPOSITE = changed(CPU, "detail.configuration", {"alarmRule": "ALARM(CPU) AND ALARM(Memory)"})
 
 
 class Loader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
@@ -57,6 +83,12 @@ def _plain(loader: yaml.SafeLoader, _suffix: str, node: yaml.Node) -> Any:
 
 Loader.add_multi_constructor("!", _plain)
 RESOURCES = yaml.load((ROOT / "examples/eventbridge/template.yaml").read_text("utf-8"), Loader)["Resources"]  # noqa: S506
+
+
+def pattern_of(rule: str) -> dict[str, Any]:
+    """Return the event pattern of a rule."""
+    found: dict[str, Any] = RESOURCES[rule]["Properties"]["EventPattern"]
+    return found
 
 
 def transformed(rule: dict[str, Any], happened: dict[str, Any]) -> str:
@@ -72,21 +104,50 @@ def transformed(rule: dict[str, Any], happened: dict[str, Any]) -> str:
     return template
 
 
+def matches(pattern: dict[str, Any], happened: dict[str, Any]) -> bool:
+    """Return whether an event pattern selects an event: each leaf of the pattern lists the values that it takes."""
+    return all(
+        matches(wanted, happened.get(name, {})) if isinstance(wanted, dict) else happened.get(name) in wanted
+        for name, wanted in pattern.items()
+    )
+
+
 @pytest.mark.parametrize(
     ("rule", "happened", "named"),
-    [("Alarms", ALARM, "CloudWatch ALARM"), ("Failures", FAILURE, "Step Functions FAILED")],
+    [
+        ("Alarms", CPU, "CloudWatch ALARM"),
+        ("Alarms", COMPOSITE, "CloudWatch ALARM"),
+        ("Alarms", changed(CPU, "detail.state.value", "OK"), "CloudWatch OK"),
+        ("Failures", ENDED, "Step Functions FAILED"),
+        ("Failures", changed(ENDED, "detail.status", "TIMED_OUT"), "Step Functions TIMED_OUT"),
+        ("Failures", changed(ENDED, "detail.status", "ABORTED"), "Step Functions ABORTED"),
+    ],
 )
 def test_a_rule_s_posts_are_accepted_and_repeats_recognised(api: Api, rule: str, happened: Any, named: str) -> None:
     api.call("PUT", "/digest-policies/acme/", {"from": "news@example.com"})
     properties = RESOURCES[rule]["Properties"]
-    pattern = properties["EventPattern"]
-    assert (happened["source"], happened["detail-type"]) == (pattern["source"][0], pattern["detail-type"][0])
+    assert [name for name in ("Alarms", "Failures") if matches(pattern_of(name), happened)] == [rule]
     body = transformed(properties, happened)
-    assert json.loads(body)["event_type"] == named
-    assert json.loads(body)["event_id"] == happened["id"]
+    event = json.loads(body)
+    assert (event["event_type"], event["event_id"]) == (named, happened["id"])
+    assert event["data"].get("reason") == happened["detail"].get("state", {}).get("reason")
     for _ in range(2):
-        got = api.call("POST", "/events", body)
+        got = api.call("POST", "/events", body, headers={"Content-Type": "application/json; charset=utf-8"})
         assert (got.status, got.json["items"][0]["accepted"]) == (202, 1)
+
+
+@pytest.mark.parametrize(
+    "happened",
+    [
+        changed(CPU, "detail.state.value", "INSUFFICIENT_DATA"),
+        changed(CPU, "detail-type", "CloudWatch Alarm Configuration Change"),
+        changed(ENDED, "detail.status", "RUNNING"),
+        changed(ENDED, "detail.status", "SUCCEEDED"),
+        changed(ENDED, "source", "aws.batch"),
+    ],
+)
+def test_no_rule_selects_what_is_no_failure(happened: dict[str, Any]) -> None:
+    assert not any(matches(pattern_of(rule), happened) for rule in ("Alarms", "Failures"))
 
 
 def test_what_cannot_be_delivered_is_kept() -> None:
@@ -100,7 +161,7 @@ def test_the_guide_leads_from_the_policy_to_the_window(api: Api) -> None:
     methods = [f"{method} {path.partition('?')[0]}" for method, path, _ in calls]
     assert methods == [
         *("PUT /digest-policies/acme/", "GET /digest-policies/acme//preview", "POST /events", "GET /digests"),
-        *("POST /digests/$WINDOW/close", "GET /digests/$WINDOW", "GET /jobs/$JOB/logs"),
+        *("POST /digests/$WINDOW/close", *2 * ("GET /digests/$WINDOW",), "GET /jobs/$JOB/logs"),
     ]
     window = ""
     got: list[Reply] = []

@@ -136,7 +136,7 @@ class Groups:
             "batch_key": digest.key,
             "first_at": first,
             "last_at": last,
-            "period": first if first == last else f"{first} to {last}",
+            "period": _period(first, last),
             UNSUBSCRIBE_URL: link,
         }
         rich = bool(digest.html)
@@ -280,6 +280,18 @@ def _text_types(types: Sequence[str]) -> str:
     rows = [*found[:MAX_TYPES], *([("of other types", _other(found))] if len(found) > MAX_TYPES else [])]
     width = max(len(f"{n:,}") for _, n in rows)
     return "\n".join(f"{n:>{width},}  {name}" for name, n in rows)
+
+
+def _period(first: str, last: str) -> str:
+    """Return two moments as one period: a date that both have is written once."""
+    day, _, time = first.partition(" ")
+    last_day, _, last_time = last.partition(" ")
+    zone = time.partition(" ")[2]
+    if first == last:
+        return first
+    if day != last_day or zone != last_time.partition(" ")[2]:
+        return f"{first} to {last}"
+    return f"{first.removesuffix(f' {zone}')} to {last_time}"
 
 
 def _other(found: Sequence[tuple[str, int]]) -> int:

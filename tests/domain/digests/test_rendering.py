@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.channels.sms import MAX_TEXT
-from shared.domain.content.content import Content, Mailbox, pack, unpack
+from shared.domain.content.content import Content, DigestLines, Mailbox, pack, unpack
 from shared.domain.content.sms import segments
 from shared.domain.digests import rendering
 from shared.domain.digests.events import DigestEvent
@@ -87,7 +87,7 @@ def test_the_default_mail_counts_types_and_lists_events() -> None:
     )
     assert "<h1>3 tasks failed in production, 1 succeeded</h1>" in got.html
     assert "prefers-color-scheme: dark" in got.html
-    assert "2026-09-21 16:13:20 CEST to 2026-09-21 16:13:23 CEST" in got.text
+    assert "2026-09-21 16:13:20 to 16:13:23 CEST" in got.text
     assert "3  task.failed\n1  task.succeeded\n" in got.text
     assert "2026-09-21 16:13:20  task.failed  n: e0 · task: import\n" in got.text
     assert "unsubscribe" not in got.html + got.text
@@ -197,3 +197,23 @@ def test_a_preview_has_a_value_for_every_placeholder() -> None:
 def test_a_long_subject_is_cut() -> None:
     got = message(replace(PLAIN, subject="{{ batch_key }} {{ summary }} " * 40), events(1))
     assert len(got.subject) == rendering.MAX_SUBJECT
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [
+        ("2026-09-21 09:00:00 CEST", "2026-09-21 09:00:00 CEST", "2026-09-21 09:00:00 CEST"),
+        ("2026-09-21 09:00:00 CEST", "2026-09-21 09:00:01 CEST", "2026-09-21 09:00:00 to 09:00:01 CEST"),
+        (
+            "2026-09-21 09:00:00 CEST",
+            "2026-09-22 09:00:00 CEST",
+            "2026-09-21 09:00:00 CEST to 2026-09-22 09:00:00 CEST",
+        ),
+        ("2026-10-25 02:59:00 CEST", "2026-10-25 02:01:00 CET", "2026-10-25 02:59:00 CEST to 2026-10-25 02:01:00 CET"),
+        ("early", "late", "early to late"),
+    ],
+)
+def test_a_period_names_a_day_once(first: str, last: str, said: str) -> None:
+    lines = DigestLines(("a", "b"), ("a", "b"), ("x", "x"), (first, last), "acme", 10, ((0, 1),))
+    content = Content(Mailbox("a@example.com"), "{{ period }}", "", "{{ period }}", merge=True, digest=lines)
+    assert compose_group(content, 0).text == said
