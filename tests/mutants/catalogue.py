@@ -14,6 +14,7 @@ from tests.mutants.once import ONCE
 from tests.mutants.operators import OPERATORS
 from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
+from tests.mutants.relay import RELAY
 from tests.mutants.runs import RUNS
 from tests.mutants.spool import SPOOL
 from tests.mutants.switches import SWITCHES
@@ -33,6 +34,7 @@ MUTANTS: Final = (
     ),
     *ONCE,
     *SPOOL,
+    *RELAY,
     *NOTICES,
     *LOSSES,
     *NOTIFIERS,

@@ -1,0 +1,43 @@
+"""Sabotages of the relay's queue: what it confirmed survives a power cut, and what has ended is not sent again."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+_SPOOL: Final = "cli/relay/spool.py"
+_CUT: Final = "tests/cli/relay/test_cut_short.py::test_a_power_cut_after_any_step_loses_and_doubles_nothing"
+
+RELAY: Final = (
+    Mutant(
+        "a mail is confirmed before its commit is durable",
+        3,
+        _SPOOL,
+        "        self._disk.sync_folder(self._data)\n        return queued",
+        "        return queued",
+        f"{_CUT}[nothing]",
+    ),
+    Mutant(
+        "a mail is committed before its links are durable",
+        3,
+        _SPOOL,
+        "            self._disk.sync_folder(self._queue)\n            self._disk.rename(draft",
+        "            self._disk.rename(draft",
+        f"{_CUT}[nothing]",
+    ),
+    Mutant(
+        "a mail that was sent is in flight again after a power cut",
+        1,
+        _SPOOL,
+        "            if old.parent != new.parent:\n                self._disk.sync_folder(old.parent)\n",
+        "",
+        f"{_CUT}[some]",
+    ),
+    Mutant(
+        "a mail starts by an outdated schedule",
+        1,
+        _SPOOL,
+        'return f"{schedule.at:015d}.{schedule.attempts}.{mail}.{n}"',
+        'return f"{0:015d}.{0}.{mail}.{n}"',
+        "tests/contracts/test_mail_queue.py::test_a_rescheduled_mail_starts_only_by_its_new_schedule[folder]",
+    ),
+)
