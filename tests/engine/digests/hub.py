@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -10,11 +11,15 @@ from shared.domain.content.content import Mailbox
 from shared.domain.digests.events import DigestEvent, pack, raw_size
 from shared.domain.digests.policy import DigestPolicy
 from shared.domain.digests.window import DigestWindow, EventPart, WindowState, joining, opened, urgent
+from shared.domain.jobs.states import JobState
+from shared.engine.digests.add import DigestAdder
 from shared.engine.digests.clean import WindowCleaner
 from shared.engine.digests.close import WindowCloser
 from shared.engine.digests.hints import QueuedHints
 from shared.engine.digests.make import DigestFault, DigestMaker, DigestStores
+from shared.ports import Clock
 from tests.domain.digests.examples import policy
+from tests.fakes.clock import FakePool
 from tests.fakes.digests.jobs import FakeDigestJobs
 from tests.fakes.digests.policies import FakeDigestPolicies
 from tests.fakes.digests.windows import FakeWindows
@@ -33,6 +38,16 @@ def event(name: str, *to: str, at: int | None = None, id: str = "") -> DigestEve
     """Return an event whose line shows its name; `to`: people, by their local parts."""
     people = tuple(x if "@" in x else f"{x}@example.com" for x in to)
     return DigestEvent("task_failed", people, at or 1_790_000_000_000, {"name": name}, id)
+
+
+@dataclass(frozen=True, slots=True)
+class DigestProcess:
+    """The code of a function, with a memory of its own."""
+
+    adder: DigestAdder
+    maker: DigestMaker
+    closer: WindowCloser
+    cleaner: WindowCleaner
 
 
 class DigestHub:
@@ -62,6 +77,12 @@ class DigestHub:
     def reboot(self) -> None:
         """Start the functions anew: what they knew in memory is gone."""
         self.world.reboot()
+        own = self.process(self.clock)
+        self.maker, self.closer, self.cleaner = own.maker, own.closer, own.cleaner
+
+    def process(self, clock: Clock) -> DigestProcess:
+        """Return a function that remembers nothing. `clock`: its own."""
+        hints = QueuedHints(self.queue, clock)
         stores = DigestStores(
             windows=self.windows,
             keeping=self.windows,
@@ -70,24 +91,25 @@ class DigestHub:
             standings=self.world.standings,
             jobs=self.jobs,
         )
-        self.maker = DigestMaker(
+        maker = DigestMaker(
             stores=stores,
             acceptor=self.world.acceptor,
             lanes=self.world.lanes,
             settings=self.world.settings,
-            clock=self.clock,
+            clock=clock,
             unsubscribe=UNSUBSCRIBE,
         )
-        self.closer = WindowCloser(
+        closer = WindowCloser(
             windows=self.windows,
             keeping=self.windows,
             policies=self.policies,
-            hints=self.hints,
-            maker=self.maker,
-            clock=self.clock,
+            hints=hints,
+            maker=maker,
+            clock=clock,
             late=lambda window: self.late.append(window.id),
         )
-        self.cleaner = WindowCleaner(self.windows, self.windows, self.clock)
+        adder = DigestAdder(windows=self.windows, policies=self.policies, hints=hints, clock=clock, pool=FakePool)
+        return DigestProcess(adder, maker, closer, WindowCleaner(self.windows, self.windows, clock))
 
     @property
     def policy(self) -> DigestPolicy:
@@ -150,7 +172,8 @@ class DigestHub:
 
     def send(self) -> None:
         """Send what is to be sent."""
-        self.world.jobs[:] = list(self.records.jobs)  # type: ignore[attr-defined]
+        jobs = self.records.jobs  # type: ignore[attr-defined]
+        self.world.jobs[:] = [name for name, job in jobs.items() if job.state is not JobState.LOGGED]
         self.world.run()
 
     # What is seen
