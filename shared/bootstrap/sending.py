@@ -1,8 +1,10 @@
 """What serves one credential."""
 
 import logging
+import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from shared import contracts
@@ -12,13 +14,33 @@ from shared.providers.needs import ProviderNeeds, Transport, needs_of
 
 if TYPE_CHECKING:
     from shared.adapters.http.wire import HttpWire
+    from shared.adapters.s3.spooled import SpooledMessages
     from shared.adapters.smtp.transport import SmtpClient
+    from shared.domain.content.content import Finished
+    from shared.domain.content.streams import Stream
     from shared.engine.lane.send import Sender
     from shared.engine.outcome.resolve import Resolution
     from shared.ports import Provider
     from shared.providers.registry import AwsAccount
 
 _LOG: Final = logging.getLogger(__name__)
+
+
+class _Messages:
+    """`ports.FinishedMessages`, made when the first one comes by: most senders never meet one."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+        self._lock = threading.Lock()
+        self._made: SpooledMessages | None = None
+
+    def open(self, finished: "Finished") -> "AbstractContextManager[Stream]":
+        """Return a message's bytes, for a `with`; see `ports.FinishedMessages`."""
+        from shared.adapters.s3.spooled import SpooledMessages  # noqa: PLC0415
+
+        with self._lock:
+            made = self._made = self._made or SpooledMessages(self._deployment.files)
+        return made.open(finished)
 
 
 @dataclass(slots=True)
@@ -32,6 +54,10 @@ class SendingLane:
     _secret: Mapping[str, str] | None = None
     _made: "Provider | None" = None
     _sender: "Sender | None" = None
+    _messages: "_Messages" = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._messages = _Messages(self.deployment)
 
     def prepare(self) -> None:
         """Make all that a sender works with but for its secret, which must be read: clients, stores, transport."""
@@ -58,7 +84,7 @@ class SendingLane:
             d = self.deployment
             self._sender = Sender(
                 stores=LaneStores(d.records, d.ledgers, d.pacer, d.lanes),
-                access=ProviderAccess(provider, call_timeout, self._wire, self._renewed),
+                access=ProviderAccess(provider, call_timeout, self._wire, self._renewed, self._messages),
                 credential=self.credential,
                 recovery=d.recovery,
                 breaker_cache=d.breaker_cache,

@@ -33,6 +33,7 @@ from shared.ports.exports import (
     Exports,
     Multipart,
 )
+from shared.ports.finished import FinishedMessages
 from shared.ports.inboxes import (
     Inboxes,
     InboxStep,
@@ -48,6 +49,7 @@ from shared.ports.providers import (
     BadEvents,
     BadSignature,
     Fetching,
+    FinishedSender,
     Provider,
     Reading,
     Resolver,
@@ -127,6 +129,8 @@ __all__ = [
     "FileChanged",
     "FileFacts",
     "Files",
+    "FinishedMessages",
+    "FinishedSender",
     "Hints",
     "Holds",
     "Http",

@@ -13,6 +13,7 @@ from shared.ports.transports import Http, Response, WireRequest
 if TYPE_CHECKING:
     from shared.contracts import Word
     from shared.domain.content.content import Content
+    from shared.domain.content.streams import Stream
     from shared.domain.jobs.chunks import Recipient
     from shared.domain.jobs.outcomes import Finding, Outcome
 
@@ -88,6 +89,28 @@ class Resolver(Protocol):
             target: the recipient; `ref` is that of the attempt.
             at: Unix seconds when the attempt was made.
             deadline: Unix seconds by which the answer must have come.
+        """
+        ...
+
+
+@runtime_checkable
+class FinishedSender(Protocol):
+    """A provider that takes a finished message (RFC 5322), and sends it as it is."""
+
+    finished_bytes: int
+    """The most bytes of one message."""
+
+    def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: Seconds) -> Outcome:
+        """Call the provider exactly once, never again, for one recipient of a finished message.
+
+        The header fields that name blind copies are left out. The recipient is the envelope's, whatever the header
+        says.
+
+        Args:
+            content: with `finished`, the envelope's sender in it.
+            message: the bytes of the message, in lines that end in CRLF.
+            target: the recipient.
+            deadline: Unix seconds by which the answer must have come; too late to connect gives NotStarted.
         """
         ...
 

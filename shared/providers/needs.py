@@ -79,6 +79,7 @@ class ProviderNeeds:
         calls_back: each message names the URL for its events, so the sender needs the API's address.
         has_feedback: it reports later what became of a message.
         unbound: its webhooks' signatures cover no body, so each is remembered with the body that it came with.
+        finished_bytes: the most bytes of a finished message that it sends as it is; 0: it takes none.
         built_in: it has no secret, and puts what it reports into the feedback queue itself.
     """
 
@@ -93,6 +94,7 @@ class ProviderNeeds:
     calls_back: bool = False
     has_feedback: bool = True
     unbound: bool = False
+    finished_bytes: int = 0
     built_in: bool = False
 
 

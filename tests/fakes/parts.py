@@ -32,6 +32,7 @@ from shared.engine.walks.doubts import Asking, Doubts
 from shared.engine.walks.jobs import JobActions, OpenJobs
 from shared.ports import Clock, Links, Pacer, Resolver, Wire
 from tests.fakes.clock import FakeClock, FakePool
+from tests.fakes.finished import FakeMessages
 from tests.fakes.links import FakeLinks
 from tests.fakes.provider import FakeProvider, Oracle
 from tests.fakes.queues import FakeLanes, FakeQueue
@@ -79,6 +80,7 @@ class Parts:
         self.scheduler = FakeScheduler(self.tap)
         self.standings = FakeStandings(self.tap)
         self.oracle = Oracle()
+        self.messages = FakeMessages(self.clock)
         self.providers = {
             c.id: provider(self.clock, self.oracle, name=c.id, per_call=provider_limit, tap=self.tap) for c in declared
         }
@@ -196,7 +198,7 @@ class Parts:
         """Return a new sender of a lane: a worker with a clock or a credential of its own, if given."""
         return Sender(
             stores=LaneStores(self.records, self.ledgers, pacer or self.pacer, self.lanes),
-            access=ProviderAccess(self.providers[lane], wire=wire),
+            access=ProviderAccess(self.providers[lane], wire=wire, messages=self.messages),
             credential=declared or self.settings.credential(lane),
             recovery=self.recovery if breaker_cache is None else self.recovering(breaker_cache),
             breaker_cache=breaker_cache or self.breaker_cache,

@@ -4,9 +4,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from shared.domain.content.content import Content
+from shared.domain.content.streams import Stream
 from shared.domain.ids import Ref
 from shared.domain.jobs.outcomes import Absent, Accepted, Finding, NotStarted, NotTogether, Outcome, Rejected, Unknown
 from shared.ports import Target
@@ -138,6 +139,25 @@ class CollectiveProvider(FakeProvider):
             self._oracle.calls.append((at, self.name, len(targets)))
         alone = len(targets) == 1
         return [Rejected("bad_address", permanent=True) if alone else NotTogether("batch_refused") for _ in targets]
+
+
+class FinishedProvider(FakeProvider):
+    """A provider that takes finished messages of up to 10,000 bytes.
+
+    Attributes:
+        messages: what it was handed.
+    """
+
+    finished_bytes = 10_000
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.messages: list[bytes] = []
+
+    def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: float) -> Outcome:
+        self.messages.append(b"".join(message))
+        (outcome,) = self.send(content, [target], deadline=deadline)
+        return outcome
 
 
 class ResolvingProvider(FakeProvider):

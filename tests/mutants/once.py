@@ -167,9 +167,17 @@ ONCE: Final = (
         "a thread that starts late calls all the same",
         2,
         "shared/engine/lane/calls.py",
-        "            if now > self._latest:\n                return None\n",
+        "                if now > self._latest:\n                    return None\n",
         "",
         "tests/engine/test_pace.py::test_a_thread_that_starts_late_makes_no_call",
+    ),
+    Mutant(
+        "a slot is judged before a finished message is read",
+        2,
+        "shared/engine/lane/calls.py",
+        "                now = self._calls.clock.now()\n                if now > self._latest:",
+        "                now = self._latest\n                if now > self._latest:",
+        "tests/engine/test_finished.py::test_a_slow_bucket_makes_the_call_miss_its_slot",
     ),
     Mutant(
         "a wire begins a call late all the same",

@@ -72,6 +72,23 @@ class DigestLines:
 
 
 @dataclass(frozen=True, slots=True)
+class Finished:
+    """A message that its author has finished (RFC 5322): its bytes lie in the bucket.
+
+    Attributes:
+        mail_from: the envelope's sender; empty: the null return path of a notification.
+        name: of the bytes in the bucket.
+        etag: of that version, without quotes.
+        size: in bytes.
+    """
+
+    mail_from: str
+    name: str
+    etag: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Content:
     """What a job's messages say. `html` and `text`: at least one is there; `cc`, `bcc` only with one recipient.
 
@@ -81,6 +98,8 @@ class Content:
             `https://mail.example.com/unsubscribe/`; empty: none is offered.
         speech: how `text` is said in a call; None in a message that is read.
         digest: what the messages of a digest are made of; None in all other jobs.
+        finished: the message as its author wrote it; then `sender` and `subject` repeat its header, and nothing is made
+            of them. None: the message is made of the other fields.
     """
 
     sender: Mailbox
@@ -96,6 +115,7 @@ class Content:
     unsubscribe: str = ""
     speech: Speech | None = None
     digest: DigestLines | None = None
+    finished: Finished | None = None
 
 
 def pack(content: Content) -> bytes:
@@ -106,6 +126,8 @@ def pack(content: Content) -> bytes:
     del document["digest"]  # likewise before there were digests
     if content.digest is not None:
         document["digest"] = {f.name: getattr(content.digest, f.name) for f in fields(content.digest)}
+    if content.finished is None:
+        del document["finished"]  # likewise before there were mails
     return zlib.compress(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(), 6)
 
 
@@ -126,6 +148,7 @@ def unpack(data: bytes) -> Content:
         unsubscribe=raw["unsubscribe"],
         speech=_speech(raw.get("speech")),
         digest=_digest(raw.get("digest")),
+        finished=Finished(**raw["finished"]) if raw.get("finished") else None,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.times import Seconds
-from shared.ports import Lanes, LedgerStore, Pacer, Provider, Records, Wire
+from shared.ports import FinishedMessages, Lanes, LedgerStore, Pacer, Provider, Records, Wire
 
 CALL_TIMEOUT: Final = 10.0
 """Seconds that a provider call may take; what is slower than that is `unknown`."""
@@ -30,9 +30,11 @@ class ProviderAccess:
         call_timeout: seconds that a call may take.
         wire: makes the connections of calls that run side by side; None: each call has a thread.
         renew: reads the key again when the provider refuses it, and returns the provider under a new one, if any.
+        messages: the bytes of finished messages; None: none can be sent here.
     """
 
     provider: Provider
     call_timeout: Seconds = CALL_TIMEOUT
     wire: Callable[[], Wire] | None = None
     renew: Callable[[], Provider | None] = lambda: None
+    messages: FinishedMessages | None = None

@@ -14,8 +14,9 @@ from typing import Final, Self
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Outcome, Unknown
 from shared.domain.times import Seconds
+from shared.engine.lane import finished
 from shared.engine.pool import Pending, Pool
-from shared.ports import Clock, Provider, Response, Sized, Steps, Stepwise, Target, Wire
+from shared.ports import Clock, FinishedMessages, Provider, Response, Sized, Steps, Stepwise, Target, Wire
 
 Ended = Callable[[Sequence[Outcome]], None]
 """Told once when a call has ended: what the provider said, nothing if it was not asked or its adapter has a fault."""
@@ -31,6 +32,7 @@ class Calls:
         timeout: seconds that a call may take.
         pool: makes a lease's pool of so many threads.
         wire: makes a lease's wire; None: every call has a thread.
+        messages: the bytes of finished messages; None: none can be sent here.
     """
 
     def __init__(
@@ -40,9 +42,11 @@ class Calls:
         timeout: Seconds,
         pool: Callable[[int], Pool],
         wire: Callable[[], Wire] | None = None,
+        messages: FinishedMessages | None = None,
     ) -> None:
         self.clock = clock
         self.timeout = timeout
+        self.messages = messages
         self._pool = pool
         self._wire = wire
         self.use(provider)
@@ -54,6 +58,8 @@ class Calls:
 
     def per_call_of(self, content: Content) -> int:
         """Return the most recipients that the provider takes in one call with a content."""
+        if content.finished is not None:
+            return 1
         return self.provider.per_call_of(content) if isinstance(self.provider, Sized) else self.provider.per_call
 
     def lease(self, size: int) -> "LeaseCalls":
@@ -90,7 +96,8 @@ class LeaseCalls:
             ended: told as soon as it has.
         """
         call = _Call(self._calls, content, targets, latest, deadline, ended)
-        if self._wire is not None and self._calls.stepwise is not None and call.begin(self._wire, self._calls.stepwise):
+        stepwise = self._calls.stepwise if content.finished is None else None
+        if self._wire is not None and stepwise is not None and call.begin(self._wire, stepwise):
             return call
         return self._pool.submit(call.make)
 
@@ -148,14 +155,17 @@ class _Call:
         """Make the call in this thread; None if its slot was missed before it began."""
         said: list[Outcome] | None = None
         try:
-            now = self._calls.clock.now()
-            if now > self._latest:
-                return None
-            try:
-                said = self._calls.provider.send(self._content, self._targets, deadline=self._until(now))
-            except Exception as fault:  # noqa: BLE001 - an adapter's fault must not take the window's other results along
-                return self._faulty(fault)
-            return said
+            with finished.message_of(self._calls.messages, self._content) as message:
+                now = self._calls.clock.now()
+                if now > self._latest:
+                    return None
+                try:
+                    said = finished.send(
+                        self._calls.provider, self._content, message, self._targets, deadline=self._until(now)
+                    )
+                except Exception as fault:  # noqa: BLE001 - an adapter's fault must not take the window's other results along
+                    return self._faulty(fault)
+                return said
         finally:
             self._ended(said or ())
 

@@ -77,7 +77,9 @@ class Sender:
         self._clock = clock
         self._lease_margin = lease_margin
         self._call_timeout = access.call_timeout
-        self._calls = Calls(access.provider, clock, access.call_timeout, pool or ThreadPool(), access.wire)
+        self._calls = Calls(
+            access.provider, clock, access.call_timeout, pool or ThreadPool(), access.wire, access.messages
+        )
         self._slot_client = SlotClient(stores.pacer, credential.id, clock)
         self._prepare = LatencyEstimate()
         self._starter = Starter(
