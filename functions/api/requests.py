@@ -24,6 +24,7 @@ from pydantic import (
 from shared.domain.channels.channel import ChannelName
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import CHANNELS
+from shared.domain.content.content import Speech
 from shared.domain.jobs.feedback import SOFT, WordKind
 from shared.domain.jobs.job import OnAmbiguous
 from shared.domain.jobs.states import MessageState, Status
@@ -105,10 +106,9 @@ class FileAttachment(Input):
     )
 
 
-class Spoken(Input):
-    """What a call says."""
+class HowSaid(Input):
+    """How a call says its text."""
 
-    say: Text = Field(description="The text, at most 900 characters.")
     language: str | None = Field(None, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}$", description="`en-AU`.")
     voice: str | None = Field(
         None, max_length=60, pattern=r"^[A-Za-z0-9_.-]+$", description="A voice of the provider; else its own choice."
@@ -127,6 +127,17 @@ class Spoken(Input):
         description='Keys that are recorded, and what each means: `{"2": "confirmed"}`. 1 always repeats the '
         "message, and 9 stops further calls.",
     )
+
+    def speech(self) -> Speech:
+        """Return it as the engine has it; keys in their order, so that the same request is the same content."""
+        keys = tuple(sorted(self.keys.items()))
+        return Speech(self.language or "", self.voice or "", self.audio_url or "", keys)
+
+
+class Spoken(HowSaid):
+    """What a call says."""
+
+    say: Text = Field(description="The text, at most 900 characters.")
 
 
 class NewBatch(Input):

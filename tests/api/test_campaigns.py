@@ -34,6 +34,7 @@ def test_a_campaign_is_made_as_it_is_asked_for(api: Api) -> None:
         "text": None,
         "from": SENDER,
         "reply_to": None,
+        "speech": None,
     }
 
 

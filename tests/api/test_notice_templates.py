@@ -8,7 +8,7 @@ from tests.api.conftest import Api
 
 MAIL = {"name": "Reminder", "channel": "email", "from": "news@example.com", "subject": "Hi", "body": "<p>Hi</p>"}
 SMS = {"text": "Hello {{ first_name }}, see you on {{ day }}."}
-VOICE = {"say": "Hello {{ first_name }}.", "language": "en-AU", "keys": {"1": "confirm"}}
+VOICE = {"say": "Hello {{ first_name }}.", "language": "en-AU", "keys": {"2": "confirmed"}}
 
 
 def put(api: Api, **changes: Any) -> Any:
@@ -46,6 +46,7 @@ def test_a_template_for_texts_speaks_by_its_body(api: Api) -> None:
         ({"voice": {"say": "x" * 901}}, "validation_failed", "voice.say"),
         ({"voice": {"say": "x", "audio_url": "http://example.com/x.mp3"}}, "validation_failed", "voice.audio_url"),
         ({"voice": {"say": "x", "keys": {"12": "x"}}}, "validation_failed", "voice.keys.12.[key]"),
+        ({"voice": {"say": "x", "keys": {"1": "x"}}}, "validation_failed", "voice.keys.1.[key]"),
         ({"voice": {"say": "x", "language": "english please"}}, "validation_failed", "voice.language"),
         ({"sms": {"text": ""}}, "validation_failed", "sms.text"),
         ({"sms": {"say": "x", "text": "x"}}, "validation_failed", "sms.say"),

@@ -5,12 +5,12 @@ from typing import Any, Final
 from functions.api.call import Call
 from functions.api.declined import accepted
 from functions.api.jobs.routes import SEEN, lister, operations
-from functions.api.requests import NewBatch, Paging, Spoken
+from functions.api.requests import NewBatch, Paging
 from functions.api.views import AcceptedBatch, JobPage
 from shared.contracts import Routing
 from shared.domain.accounts import Scope
 from shared.domain.channels.lookup import channel_of
-from shared.domain.content.content import Attachment, Speech
+from shared.domain.content.content import Attachment
 from shared.domain.jobs.job import OnAmbiguous, Policy
 from shared.engine.intake.request import SendRequest, Source
 from shared.ports import Mismatch, Replay
@@ -70,7 +70,7 @@ def asked(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> SendRequ
         idempotency_key=key,
         fingerprint=fingerprint,
         channel=body.channel,
-        speech=_speech(body.voice),
+        speech=body.voice.speech() if body.voice else None,
         region=_region(call),
     )
 
@@ -81,12 +81,6 @@ def _text(body: NewBatch) -> str:
     if body.text is not None:
         raise Problem("validation_failed", errors=[("text", "Give either `text` or `voice`.")])
     return body.voice.say
-
-
-def _speech(voice: Spoken | None) -> Speech | None:
-    if voice is None:
-        return None
-    return Speech(voice.language or "", voice.voice or "", voice.audio_url or "", tuple(voice.keys.items()))
 
 
 def _region(call: Call[Nothing, NewBatch]) -> str:

@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
 
-from functions.api.requests import LINE, Channel, Input, Line, Moment, Query, Text
+from functions.api.requests import LINE, Channel, HowSaid, Input, Line, Moment, Query, Text
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)]
 Id = Annotated[str, Field(min_length=1, max_length=64)]
@@ -32,7 +32,7 @@ class Saying(Input):
     """A campaign's content, with `{{ placeholders }}`."""
 
     subject: Line | None = Field(None, description="E-mail: needed, one line.")
-    body: Text = Field(description="E-mail: HTML. SMS: plain text.")
+    body: Text = Field(description="E-mail: HTML. SMS: plain text. Calls: what is said.")
     text: Text | None = Field(None, description="E-mail: the text part; by default derived from `body`.")
     from_: Line | None = Field(
         None,
@@ -40,6 +40,7 @@ class Saying(Input):
         description="E-mail: the sender, on the account's list; needed when it is sent. An SMS has its credential's.",
     )
     reply_to: Line | None = Field(None, description="E-mail: where answers go.")
+    speech: HowSaid | None = Field(None, description="Calls: how `body` is said.")
 
 
 class NewCampaign(Input):
@@ -98,12 +99,13 @@ class NewSaying(Input):
     text: Text | None = None
     from_: Line | None = Field(None, alias="from")
     reply_to: Line | None = None
+    speech: HowSaid | None = Field(None, description="Calls: how `body` is said.")
     template_id: Id | None = Field(None, description="A stored template, which is copied.")
     template_version: Annotated[int, Field(ge=1, le=1000)] | None = None
 
     @model_validator(mode="after")
     def _one(self) -> "NewSaying":
-        said = [self.subject, self.body, self.text, self.from_, self.reply_to]
+        said = [self.subject, self.body, self.text, self.from_, self.reply_to, self.speech]
         if self.template_id is None and self.template_version is not None:
             raise ValueError("Give `template_id` with `template_version`")
         if self.template_id is None and self.body is None:
@@ -121,28 +123,12 @@ class SmsVariant(Input):
     )
 
 
-class VoiceVariant(Input):
+class VoiceVariant(HowSaid):
     """The call of a template, for notices."""
 
     say: Annotated[str, Field(min_length=1, max_length=10_000)] = Field(
         description="Plain text with `{{ placeholders }}`."
     )
-    language: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", max_length=35)] | None = Field(
-        None, description="BCP 47, such as `en-AU`; by default the provider's own."
-    )
-    voice: Annotated[str, Field(min_length=1, max_length=64, pattern=LINE)] | None = Field(
-        None, description="Name of a voice of the provider."
-    )
-    audio_url: Annotated[str, Field(pattern=r"^https://[!-~]+$", max_length=2000)] | None = Field(
-        None, description="A recording that is played instead, where the provider plays one."
-    )
-    keys: (
-        dict[
-            Annotated[str, Field(pattern=r"^[0-9*#]$")],
-            Annotated[str, Field(min_length=1, max_length=64, pattern=LINE)],
-        ]
-        | None
-    ) = Field(None, description="Keys that the recipient may press, and what each means to the account.")
 
 
 class NoticeSaying(Saying):

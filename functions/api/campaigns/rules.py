@@ -10,7 +10,6 @@ from functions.api.declined import accepted
 from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate
 from shared.domain.campaigns.variants import Variants
 from shared.domain.channels.lookup import channel_of
-from shared.domain.content.content import Speech
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import Job
 from shared.domain.lists.csv_rows import column_name
@@ -84,7 +83,8 @@ def message_of(call: Call[Any, Any], channel: str, given: Saying, prefix: str = 
         given: as the client wrote it.
         prefix: of the fields' names in errors, e.g. `template.`.
     """
-    draft = Draft(given.body, given.subject, given.text, given.from_, given.reply_to)
+    speech = given.speech.speech() if given.speech else None
+    draft = Draft(given.body, given.subject, given.text, given.from_, given.reply_to, speech)
     message = accepted(call.services.intake.message(call.key.account, channel, draft, prefix))
     if not answerable(json.dumps([message.subject, message.body, message.text], ensure_ascii=False)):
         raise invalid(f"{prefix}body", "The template is too large: written as JSON it may have some 2,000,000 bytes.")
@@ -100,11 +100,7 @@ def variants_of(call: Call[Any, Any], channel: str, given: NoticeSaying) -> Vari
         given: the request's fields with texts for other channels.
     """
     voice = given.voice
-    speech = None
-    if voice is not None:
-        keys = tuple(sorted((voice.keys or {}).items()))
-        speech = Speech(voice.language or "", voice.voice or "", voice.audio_url or "", keys)
-    asked = Variants(given.sms.text if given.sms else "", voice.say if voice else "", speech)
+    asked = Variants(given.sms.text if given.sms else "", voice.say if voice else "", voice.speech() if voice else None)
     return accepted(call.services.intake.variants(channel, asked))
 
 

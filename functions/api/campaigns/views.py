@@ -1,16 +1,24 @@
 """Answers about campaigns and stored templates as clients read them."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from functions.api.views import Time, View, moment
 from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate
-from shared.domain.campaigns.variants import Variants
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Mailbox, Speech
 from shared.domain.content.templates import RECIPIENT, variables
 from shared.domain.notices.notifier import METHODS
+
+
+class SpeechView(View):
+    """How a call says its text."""
+
+    language: str | None
+    voice: str | None
+    audio_url: str | None
+    keys: dict[str, str]
 
 
 class SayingView(View):
@@ -21,6 +29,7 @@ class SayingView(View):
     text: str | None
     from_: str | None = Field(serialization_alias="from")
     reply_to: str | None
+    speech: SpeechView | None = Field(description="Of a call whose template says how `body` is said.")
 
 
 class CampaignItem(View):
@@ -83,14 +92,10 @@ class SmsVariantView(View):
     text: str
 
 
-class VoiceVariantView(View):
+class VoiceVariantView(SpeechView):
     """A call to notices."""
 
     say: str
-    language: str | None
-    voice: str | None
-    audio_url: str | None
-    keys: dict[str, str]
 
 
 class TemplateView(TemplateItem, SayingView):
@@ -157,6 +162,16 @@ def _saying(x: Message) -> dict[str, object]:
         "text": x.text or None,
         "from_": mailbox_text(x.sender),
         "reply_to": mailbox_text(x.reply_to),
+        "speech": SpeechView(**_how(x.speech)) if x.speech else None,
+    }
+
+
+def _how(x: Speech) -> dict[str, Any]:
+    return {
+        "language": x.language or None,
+        "voice": x.voice or None,
+        "audio_url": x.audio_url or None,
+        "keys": dict(x.keys),
     }
 
 
@@ -183,19 +198,8 @@ def template_view(x: StoredTemplate) -> TemplateView:
         **_version(x),
         **_saying(x.message),
         sms=SmsVariantView(text=x.variants.sms) if x.variants.sms else None,
-        voice=_voice(x.variants) if x.variants.say else None,
+        voice=VoiceVariantView(say=x.variants.say, **_how(x.variants.speech or Speech())) if x.variants.say else None,
         variables=list(dict.fromkeys((*own, *others))),
-    )
-
-
-def _voice(x: Variants) -> VoiceVariantView:
-    how = x.speech or Speech()
-    return VoiceVariantView(
-        say=x.say,
-        language=how.language or None,
-        voice=how.voice or None,
-        audio_url=how.audio_url or None,
-        keys=dict(how.keys),
     )
 
 

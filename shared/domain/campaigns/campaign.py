@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from shared.domain.campaigns.variants import NONE, Variants
 from shared.domain.channels.lookup import channel_of
-from shared.domain.content.content import Mailbox
+from shared.domain.content.content import Mailbox, Speech
 from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, Template, variables
 from shared.domain.lists.uploads import Checkpoint
 from shared.domain.namespaces import namespace
@@ -38,6 +38,7 @@ class Message:
         body: HTML for e-mail.
         text: the text part of an e-mail; empty: derived from `body` when it is sent.
         sender: an e-mail's From, or the number or name that a short message comes from; None: the credential's own.
+        speech: how a call says `body`; None: as its provider does by itself, or it is no call.
     """
 
     subject: str = ""
@@ -45,6 +46,7 @@ class Message:
     text: str = ""
     sender: Mailbox | None = None
     reply_to: Mailbox | None = None
+    speech: Speech | None = None
 
     def templates(self, channel: str) -> tuple[Template, ...]:
         """Return its templates, compiled, subject first.
@@ -68,14 +70,17 @@ class Message:
 
     def pack(self) -> bytes:
         """Serialise: JSON, compressed."""
-        return zlib.compress(json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode(), 6)
+        document = asdict(self)
+        if self.speech is None:
+            del document["speech"]  # other messages are stored as before
+        return zlib.compress(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(), 6)
 
     @classmethod
     def unpack(cls, data: bytes) -> "Message":
         """Read what `pack` wrote."""
         raw = json.loads(zlib.decompress(data))
         boxes = {k: Mailbox(**raw[k]) if raw[k] else None for k in ("sender", "reply_to")}
-        return cls(**(raw | boxes))
+        return cls(**(raw | boxes | {"speech": Speech.read(raw.get("speech"))}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +169,11 @@ class StoredTemplate:
         """What it says to phone numbers, by the channel's name: its own text, if it is of such a channel, and more."""
         own = {} if channel_of(self.channel).rich else {self.channel: self.message.body}
         return {**own, **self.variants.texts}
+
+    @property
+    def speech(self) -> Speech | None:
+        """How a call says its text: the template's own if it is of that channel, else the variant's."""
+        return self.message.speech or self.variants.speech
 
 
 class UploadState(StrEnum):

@@ -53,11 +53,7 @@ class Variants:
     def unpack(cls, data: bytes) -> "Variants":
         """Read what `pack` wrote."""
         raw = json.loads(data)
-        speech = raw["speech"]
-        if speech is not None:
-            keys = tuple((key, meaning) for key, meaning in speech["keys"])
-            speech = Speech(**{**speech, "keys": keys})
-        return cls(**{**raw, "speech": speech})
+        return cls(**{**raw, "speech": Speech.read(raw["speech"])})
 
 
 NONE: Final = Variants()

@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
@@ -42,6 +43,14 @@ class Speech:
     voice: str = ""
     audio_url: str = ""
     keys: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def read(cls, raw: Mapping[str, Any] | None) -> "Speech | None":
+        """Return what was stored as JSON of its fields; None if there is none."""
+        if not raw:
+            return None
+        own = {name: raw[name] for name in ("language", "voice", "audio_url") if name in raw}
+        return cls(**own, keys=tuple((key, meaning) for key, meaning in raw.get("keys", ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +155,10 @@ def unpack(data: bytes) -> Content:
         attachments=tuple(Attachment(**a) for a in raw["attachments"]),
         merge=raw["merge"],
         unsubscribe=raw["unsubscribe"],
-        speech=_speech(raw.get("speech")),
+        speech=Speech.read(raw.get("speech")),
         digest=_digest(raw.get("digest")),
         finished=Finished(**raw["finished"]) if raw.get("finished") else None,
     )
-
-
-def _speech(raw: dict[str, Any] | None) -> Speech | None:
-    return Speech(**{**raw, "keys": tuple((k, v) for k, v in raw["keys"])}) if raw else None
 
 
 def _digest(raw: dict[str, Any] | None) -> DigestLines | None:

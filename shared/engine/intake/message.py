@@ -7,6 +7,7 @@ from shared.domain.campaigns.campaign import MAX_PACKED, Message
 from shared.domain.campaigns.variants import Variants
 from shared.domain.channels.channel import Channel
 from shared.domain.channels.lookup import channel_of
+from shared.domain.content.content import Speech
 from shared.domain.content.plain_text import text_template
 from shared.domain.content.templates import InvalidTemplateError, Template, TemplateKind
 from shared.domain.recipients.addresses import Address
@@ -24,6 +25,7 @@ class Draft:
     text: str | None = None
     sender: str | None = None
     reply_to: str | None = None
+    speech: Speech | None = None
 
 
 def sender_in(draft: Draft, channel: str, prefix: str) -> Address | None:
@@ -49,6 +51,8 @@ def message_of(draft: Draft, channel: str, sender: Address | None, prefix: str) 
         prefix: what comes before the field's name in its path, as in `template.`.
     """
     by = channel_of(channel)
+    if draft.speech is not None and not by.speaks:
+        raise invalid(f"{prefix}speech", f"{by.noun} is read, not said.")
     message = _addressed(draft, sender, prefix) if by.names_sender else _short(draft, by, prefix)
     _check_templates(message, by.kinds, prefix)
     if len(message.pack()) > MAX_PACKED:
@@ -120,7 +124,7 @@ def _short(draft: Draft, by: Channel, prefix: str) -> Message:
             raise invalid(prefix + name, f"{by.noun} has only a body.")
     if draft.sender is not None:
         raise invalid(f"{prefix}from", f"{by.noun} comes from its credential's own sender.")
-    return Message(body=draft.body)
+    return Message(body=draft.body, speech=draft.speech)
 
 
 def _check_templates(message: Message, kinds: Mapping[str, TemplateKind], prefix: str) -> None:

@@ -113,6 +113,7 @@ def content_of(campaign: Campaign, unsubscribe: str) -> Content:
         reply_to=message.reply_to,
         merge=True,
         unsubscribe=unsubscribe if campaign.unsubscribe and channel.offers_links else "",
+        speech=message.speech,
     )
 
 

@@ -32,7 +32,7 @@ class StoredTexts:
         stored = self.templates.get(template)
         if stored is None or stored.namespace != namespace:
             return {}
-        texts, speech = stored.texts, stored.variants.speech
+        texts, speech = stored.texts, stored.speech
         return {
             method: NoticeText(texts[channel], speech if method is DeliveryMethod.IVR else None)
             for method, channel in CHANNELS.items()

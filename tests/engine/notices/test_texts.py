@@ -36,6 +36,12 @@ def test_a_template_of_sms_is_its_own_text() -> None:
     assert texts(replace(MAIL, channel="sms", message=Message(body="Short"))) == {SMS: NoticeText("Short")}
 
 
+def test_a_template_of_calls_is_said_in_its_own_way() -> None:
+    speech = Speech("en-AU", keys=(("2", "confirmed"),))
+    stored = replace(MAIL, channel="voice", message=Message(body="Spoken", speech=speech), variants=Variants("Short"))
+    assert texts(stored) == {SMS: NoticeText("Short"), IVR: NoticeText("Spoken", speech)}
+
+
 def test_another_account_s_template_is_none() -> None:
     sms = replace(MAIL, channel="sms", message=Message(body="Short"))
     assert texts(sms, namespace="acc#TEST") == texts(sms, name="t2") == {}
