@@ -175,8 +175,8 @@ def stop_jobs(
 def _what(job: Job | None, *, changed: bool) -> str:
     if job is None:
         return "there is none"
-    if job.owned_by_notices:
-        return "not changed, it is a run of notices, which ends by itself; pause the account or the credential instead"
+    if job.owned:
+        return "not changed, it ends by itself: pause the account or the credential instead"
     return "stopped" if changed else f"not changed, it is {job.state.value}"
 
 

@@ -105,7 +105,7 @@ class FakeOpenIndex(FakeSuppressions):
         self.looks.pop(job.id, None)
         self.dues.pop(job.id, None)
         self.runs.pop(job.id, None)
-        if job.owned_by_notices:
+        if job.owned:
             self.runs[job.id] = job.finished_at + FIRST_LOOK_MS
         elif unknown:
             self.looks[job.id] = job.finished_at + LOOKS[0] * 1000

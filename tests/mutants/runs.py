@@ -35,7 +35,7 @@ RUNS: Final = (
         "an owner stops a run",
         4,
         "shared/engine/jobs/stop.py",
-        "if job is None or job.owned_by_notices:",
+        "if job is None or job.owned:",
         "if job is None:",
         "tests/engine/test_runs.py::test_nobody_stops_resumes_or_retries_a_run",
     ),

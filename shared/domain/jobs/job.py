@@ -65,6 +65,12 @@ NOTICE: Final = "notice"
 DIGEST: Final = "digest"
 """The kind of a job that carries the events of one window."""
 
+MAIL: Final = "mail"
+"""The kind of a job that carries a mail to its destinations, one in each chunk. The mail decides itself what is sent
+again, so no owner stops it."""
+
+_OWNED: Final = frozenset({NOTICE, MAIL})
+
 
 @dataclass(frozen=True, slots=True)
 class RetryRequest:
@@ -155,9 +161,9 @@ class Job:
         return bool(self.campaign) and not self.test and not self.shared
 
     @property
-    def owned_by_notices(self) -> bool:
-        """Tell whether notices own it: it cannot be stopped, resumed or retried."""
-        return self.kind == NOTICE
+    def owned(self) -> bool:
+        """Tell whether notices or a mail own it: it cannot be stopped, resumed or retried."""
+        return self.kind in _OWNED
 
     @property
     def asked_by(self) -> str:

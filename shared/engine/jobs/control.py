@@ -90,7 +90,7 @@ class JobControl:
             by: the actor, for the audit log.
         """
         job = self._mine(job_id, account)
-        if job is not None and job.owned_by_notices:
+        if job is not None and job.owned:
             return NOT_FOR_NOTICES
         stopped, changed = self._stopper.stop(job, reason, by=by)
         if changed and stopped is not None and self._schedules is not None:
@@ -127,7 +127,7 @@ class JobControl:
         job = self._mine(job_id, account)
         if job is None:
             return None
-        if job.owned_by_notices:
+        if job.owned:
             return NOT_FOR_NOTICES
         job = self.at_rest(job)
         not_now = self._not_now(job)

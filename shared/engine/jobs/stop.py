@@ -41,7 +41,7 @@ class Stopper:
             if withdrawn.won:
                 return withdrawn.job, True
             job = withdrawn.job
-        if job is None or job.owned_by_notices:
+        if job is None or job.owned:
             return job, False
         event = self._event(job, by, data)
         changed = self._records.change(job, Change.STOP, event.at, reason=reason.value, event=event)
@@ -102,7 +102,7 @@ class OpenWork:
 
 def can_stop(job: Job) -> bool:
     """Tell whether a stop would change a job."""
-    if job.owned_by_notices:
+    if job.owned:
         return False
     return job.retry is not None or job.state in TRANSITIONS[Change.STOP][0]
 

@@ -259,7 +259,7 @@ def place(job: Job, unknown: int, since: int, archive: int | None) -> Item:
         since: when it is LOGGED (Unix ms).
         archive: milliseconds after which it is to be archived; None: no job is.
     """
-    if job.owned_by_notices:
+    if job.owned:
         slot, at = indices.notice_slot(job.shard), since + FIRST_LOOK_MS
     elif unknown:
         slot, at = indices.doubt_slot(job.shard), since + LOOKS[0] * 1000

@@ -1,0 +1,1 @@
+"""Mails on DynamoDB, in the table `records`."""

@@ -1,0 +1,116 @@
+"""A destination of a mail, as its ledger shows it: a chunk of one recipient.
+
+The ledger's cell says whether it waits, is in flight or has its end. The byte `told` says whether that end is noted:
+until then the destination is to be cleaned up, and afterwards it is gone.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.states import MAX_ATTEMPTS, OPEN, Cell
+from shared.domain.times import Millis
+
+MAX_METADATA: Final = 4_096
+"""Bytes of a destination's metadata as JSON."""
+METADATA: Final = "metadata"
+"""The value of a recipient that is its metadata as JSON."""
+_WAITS: Final = frozenset({Cell.QUEUED, Cell.RETRY})
+_UNDER_WAY: Final = OPEN | {Cell.UNKNOWN}
+_FAILURES: Final = frozenset({Cell.FAILED, Cell.DROPPED, Cell.BOUNCED, Cell.EXPIRED, Cell.SKIPPED, Cell.UNKNOWN_CLOSED})
+
+
+class DestinationState(StrEnum):
+    """Where a destination is on its way."""
+
+    QUEUED = "queued"
+    INFLIGHT = "inflight"
+    CLEANUP = "cleanup"
+    GONE = "gone"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class MailDestination:
+    """A destination.
+
+    Attributes:
+        n: its number, from 0.
+        at: when it is due, Unix milliseconds; 0: at once.
+        attempts: how many were begun.
+        metadata: JSON of the mail's owner.
+    """
+
+    n: int
+    address: str
+    state: DestinationState
+    at: Millis
+    attempts: int
+    metadata: Mapping[str, Any]
+
+
+def recipient(address: str, key: str, metadata: Mapping[str, Any], not_after: Millis) -> Recipient:
+    """Return the recipient of a destination's chunk.
+
+    Args:
+        address: as it is sent.
+        key: for equality.
+        metadata: JSON of the mail's owner.
+        not_after: when the mail expires, Unix milliseconds.
+    """
+    values = {METADATA: json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))} if metadata else {}
+    return Recipient(address, key, values=values, not_after=not_after)
+
+
+def metadata_of(one: Recipient) -> Mapping[str, Any]:
+    """Return the metadata of a destination's recipient."""
+    found: Mapping[str, Any] = json.loads(one.values.get(METADATA, "{}"))
+    return found
+
+
+def destination(ledger: Ledger, one: Recipient) -> MailDestination:
+    """Return a destination as its ledger and its chunk show it."""
+    return MailDestination(
+        ledger.chunk, one.address, state_of(ledger), ledger.not_before, ledger.cells[0] >> 4, metadata_of(one)
+    )
+
+
+def state_of(ledger: Ledger) -> DestinationState:
+    """Return where a destination is on its way; one whose fate is not known counts as in flight."""
+    cell, _ = ledger.cell(0)
+    if cell is Cell.WITHDRAWN:
+        return DestinationState.DROPPED
+    if cell in _WAITS:
+        return DestinationState.QUEUED
+    if cell in _UNDER_WAY:
+        return DestinationState.INFLIGHT
+    return DestinationState.CLEANUP if is_pending(ledger) else DestinationState.GONE
+
+
+def waits(ledger: Ledger) -> bool:
+    """Tell whether a destination waits for an attempt, so that it may be dropped or get another time."""
+    return ledger.cell(0)[0] in _WAITS
+
+
+def has_end(ledger: Ledger) -> bool:
+    """Tell whether a destination needs its content no more."""
+    return ledger.cell(0)[0] not in _UNDER_WAY
+
+
+def is_pending(ledger: Ledger) -> bool:
+    """Tell whether a destination has an end that is not noted."""
+    return has_end(ledger) and ledger.told[0] != ledger.cell(0)[0] + 1
+
+
+def fails(ledger: Ledger) -> bool:
+    """Tell whether a destination has an end of which the sender of the mail is to be notified."""
+    return ledger.cell(0)[0] in _FAILURES
+
+
+def is_spent(ledger: Ledger) -> bool:
+    """Tell whether a destination has used all its attempts."""
+    return ledger.cells[0] >> 4 >= min(ledger.limit, MAX_ATTEMPTS)

@@ -1,0 +1,143 @@
+"""The notification that a mail was not delivered: a message of its own, as of RFC 3464.
+
+It goes to the mail's return path, and its own return path is null, so that no notification is about another one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from typing import Final
+
+from shared.domain.jobs.states import Cell
+from shared.domain.times import Millis
+
+MAX_HEADER: Final = 16_384
+"""Bytes of the mail's own header that are repeated."""
+_SAYS: Final = {
+    Cell.FAILED: ("5.0.0", "It was refused."),
+    Cell.BOUNCED: ("5.0.0", "It was refused after it had been accepted."),
+    Cell.DROPPED: ("5.4.7", "It was tried as often as it may be."),
+    Cell.EXPIRED: ("4.4.7", "It could not be delivered before it expired."),
+    Cell.SKIPPED: ("5.7.1", "The address is on the list of addresses that get no mail."),
+    Cell.UNKNOWN_CLOSED: ("4.4.2", "The connection broke. It may have been delivered, and is not sent again."),
+}
+_OTHER: Final = ("5.0.0", "It was not delivered.")
+
+
+@dataclass(frozen=True, slots=True)
+class FailedDestination:
+    """A destination that was not reached.
+
+    Attributes:
+        cell: its end.
+        code: what refused it, in snake_case; empty if nothing did.
+    """
+
+    address: str
+    cell: Cell
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedMail:
+    """The mail that a notification is about.
+
+    Attributes:
+        id: the mail's.
+        sender: the address in its From field, which the notification has, too.
+        mail_from: the return path: whom the notification is for.
+        arrived_at: Unix milliseconds.
+        header: the bytes of its header, whole or cut.
+    """
+
+    id: str
+    sender: str
+    mail_from: str
+    arrived_at: Millis
+    header: bytes = b""
+
+
+def notification(mail: ReportedMail, failures: Sequence[FailedDestination], *, name: str, now: Millis) -> bytes:
+    """Return a delivery status notification: 7-bit lines that end in CRLF.
+
+    Args:
+        mail: what was not delivered.
+        failures: to whom it was not, at least one.
+        name: the notification's own id.
+        now: Unix milliseconds.
+    """
+    host = mail.sender.rpartition("@")[2]
+    boundary = f"=_{name}"
+    people = "\r\n".join(f"  {_shown(x.address)}: {_said(x)[1]}" for x in failures)
+    lines = [
+        f"From: Mail Delivery System <{mail.sender}>",
+        f"To: {_shown(mail.mail_from)}",
+        "Subject: Undelivered mail",
+        f"Date: {_date(now)}",
+        f"Message-ID: <{name}@{host}>",
+        "Auto-Submitted: auto-replied",
+        "MIME-Version: 1.0",
+        f'Content-Type: multipart/report; report-type=delivery-status; boundary="{boundary}"',
+        "",
+        f"--{boundary}",
+        "Content-Type: text/plain; charset=us-ascii",
+        "",
+        "Your mail was not delivered to:",
+        "",
+        people,
+        "",
+        f"--{boundary}",
+        "Content-Type: message/delivery-status",
+        "",
+        f"Reporting-MTA: dns; {host}",
+        f"Original-Envelope-Id: {mail.id}",
+        f"Arrival-Date: {_date(mail.arrived_at)}",
+        *(line for x in failures for line in _fields(x)),
+        "",
+    ]
+    text = "\r\n".join(lines).encode("ascii", "backslashreplace")
+    end = f"--{boundary}--\r\n".encode()
+    return text + b"\r\n" + _repeated(mail.header, boundary) + end
+
+
+def _fields(x: FailedDestination) -> tuple[str, ...]:
+    status, _ = _said(x)
+    kind = "rfc822" if x.address.isascii() else "utf-8"
+    code = (f"Diagnostic-Code: x-posthaste; {x.code}",) if x.code else ()
+    return ("", f"Final-Recipient: {kind}; {_shown(x.address)}", "Action: failed", f"Status: {status}", *code)
+
+
+def _said(x: FailedDestination) -> tuple[str, str]:
+    return _SAYS.get(x.cell, _OTHER)
+
+
+def _shown(address: str) -> str:
+    r"""Return an address in ASCII: other characters as `\x{E9}` (RFC 6533 3)."""
+    return "".join(c if c.isascii() else f"\\x{{{ord(c):X}}}" for c in address)
+
+
+def _repeated(header: bytes, boundary: str) -> bytes:
+    """Return the part with the mail's own header; empty if it is not at hand."""
+    if not header:
+        return b""
+    lines = header[:MAX_HEADER].split(b"\r\n")
+    kept = [line for line in _without_bcc(lines) if line]
+    seven = b"\r\n".join(kept).decode("utf-8", "replace").encode("ascii", "backslashreplace")
+    return f"--{boundary}\r\nContent-Type: text/rfc822-headers\r\n\r\n".encode() + seven + b"\r\n\r\n"
+
+
+def _without_bcc(lines: Sequence[bytes]) -> list[bytes]:
+    """Return the lines of a header without the fields of blind copies."""
+    out: list[bytes] = []
+    blind = False
+    for line in lines:
+        if not line[:1].isspace():
+            blind = line.lower().startswith((b"bcc:", b"resent-bcc:"))
+        if not blind:
+            out.append(line)
+    return out
+
+
+def _date(at: Millis) -> str:
+    return format_datetime(datetime.fromtimestamp(at / 1000, UTC))

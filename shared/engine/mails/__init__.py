@@ -1,0 +1,1 @@
+"""Mails: their commit, what becomes of their destinations, and their end."""
