@@ -11,6 +11,11 @@ if TYPE_CHECKING:
 MAX_TEXT: Final = 900
 """Characters: about a minute. A provider takes each call's text twice in 4,000 characters (docs/adr/0107)."""
 
+REPEAT: Final = "1"
+"""The key that has a call say its text again."""
+STOP: Final = "9"
+"""The key of recipients who want no more calls."""
+
 
 class _Voice(Channel):
     def reader(self, region: str = "") -> "Read":

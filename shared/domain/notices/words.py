@@ -39,7 +39,9 @@ _NOT_DELIVERED: Final = frozenset({NoticeStatus.NEW, NoticeStatus.TEMP_FAIL, Not
 _OTHER: Final = {DeliveryMethod.SMS: "sent as a text message", DeliveryMethod.IVR: "sent as a call"}
 
 
-def word(notice: Notice, job: str, index: int, cell: Cell, hours: Hours, now: int) -> NoticeChange | None:
+def word(
+    notice: Notice, job: str, index: int, cell: Cell, hours: Hours, now: int, pressed: str = ""
+) -> NoticeChange | None:
     """Return what the state of a run's message changes; None: nothing.
 
     Args:
@@ -49,18 +51,19 @@ def word(notice: Notice, job: str, index: int, cell: Cell, hours: Hours, now: in
         cell: the state of its message.
         hours: the notifier's reasonable hours.
         now: Unix milliseconds.
+        pressed: what the recipient chose in the call; empty: nothing.
     """
     if cell not in FINAL:
         return None
     if notice.of_run(job, index):
-        return _of_present(notice, cell, hours, now)
-    return _late(notice, job, index, now) if cell is Cell.DELIVERED else None
+        return _of_present(notice, cell, hours, now, pressed)
+    return _late(notice, job, index, now, pressed) if cell is Cell.DELIVERED else None
 
 
-def _of_present(notice: Notice, cell: Cell, hours: Hours, now: int) -> NoticeChange:
+def _of_present(notice: Notice, cell: Cell, hours: Hours, now: int, pressed: str) -> NoticeChange:
     draft = NoticeDraft(notice, now)
     if cell in _SUCCESS:
-        _succeed(draft, _SUCCESS[cell])
+        _succeed(draft, _SUCCESS[cell], pressed)
     elif notice.kept is not None:
         carry(draft, notice.kept, hours)
     elif cell in _FAILED:
@@ -70,21 +73,21 @@ def _of_present(notice: Notice, cell: Cell, hours: Hours, now: int) -> NoticeCha
     return draft.changed()
 
 
-def _late(notice: Notice, job: str, index: int, now: int) -> NoticeChange | None:
+def _late(notice: Notice, job: str, index: int, now: int, pressed: str) -> NoticeChange | None:
     """An earlier run has delivered: that counts if it was the same data."""
     run = next((r for r in notice.runs if (r.job, r.index) == (job, index)), None)
     if run is None or run.gen != notice.gen or notice.status not in _NOT_DELIVERED:
         return None
     draft = NoticeDraft(notice, now)
-    _succeed(draft, "")
+    _succeed(draft, pressed)
     return draft.changed(withdraw=notice.run)
 
 
-def _succeed(draft: NoticeDraft, message: str) -> None:
-    """End with success; an action that was kept is rejected after it."""
+def _succeed(draft: NoticeDraft, *messages: str) -> None:
+    """End with success; an action that was kept is rejected after it. `messages`: of its entry, if not empty."""
     kept = draft.notice.kept
     other = _said(draft.notice)
-    draft.end(NoticeStatus.SUCCESS, "", ", ".join(x for x in (other, message) if x))
+    draft.end(NoticeStatus.SUCCESS, "", ", ".join(x for x in (other, *messages) if x))
     if kept is not None:
         draft.reject(kept.sent, Rejection.ALREADY_DELIVERED)
 

@@ -6,15 +6,17 @@ that was frozen changes nothing. Source: docs/adr/0111.
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from shared.domain.channels.voice import REPEAT, STOP
 from shared.domain.jobs import runs as cells
+from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell
 from shared.domain.notices import words as rules
 from shared.domain.notices.inbox import fits
-from shared.domain.notices.notice import Notice, NoticeChange, NoticeRun
+from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeChange, NoticeRun
 from shared.domain.notices.notifier import Notifier
 from shared.ports import Clock, LedgerStore, Notices, Notifiers, Records, Retriable
 
@@ -27,11 +29,15 @@ _LOG: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """The state of a message of a run, and its notice as read; None: it was purged."""
+    """The state of a message of a run, and its notice as read; None: it was purged.
+
+    `pressed`: what the recipient chose by a key, empty if nothing.
+    """
 
     index: int
     state: Cell
     notice: Notice | None
+    pressed: str = ""
 
 
 class NoticeWords:
@@ -69,11 +75,11 @@ class NoticeWords:
         faults: list[Exception] = []
         try:
             found = self._notices.read([owners[i] for i in waiting if i in owners])
-            words = [_Word(index, ledger.cell(index)[0], found.get(owners.get(index, ""))) for index in waiting]
+            words = self._words(ledger, {index: found.get(owners.get(index, "")) for index in waiting})
             for index in self._together(ledger.job, words):
                 told[index] = ledger.cell(index)[0]
             for word in words:
-                if word.index not in told and self._attempt(faults, word.notice, ledger.job, word.index, word.state):
+                if word.index not in told and self._attempt(faults, ledger.job, word):
                     told[word.index] = word.state
         finally:
             if told:
@@ -81,6 +87,20 @@ class NoticeWords:
         if faults:
             raise faults[0]
         return len(told)
+
+    def _words(self, ledger: Ledger, found: Mapping[int, Notice | None]) -> Sequence["_Word"]:
+        """Return what is to be told: of calls that were answered with the keys that their recipients pressed."""
+        words = [_Word(index, ledger.cell(index)[0], notice) for index, notice in found.items()]
+        called = {x.index for x in words if x.state is Cell.DELIVERED and x.notice and _calls(x.notice, ledger.job)}
+        if not called:
+            return words
+        _, feedback = self._records.details(ledger.job, ledger.chunk)
+        keys = {
+            entry.index: f"pressed {entry.code}: {entry.detail}"
+            for entry in sorted((e for x in feedback for e in x.entries), key=lambda e: e.at)
+            if entry.word == WordKind.PRESSED and entry.code not in (REPEAT, STOP) and entry.index in called
+        }
+        return [replace(x, pressed=keys.get(x.index, "")) for x in words]
 
     def _together(self, job: str, words: Sequence["_Word"]) -> Iterator[int]:
         """Tell words by as few transactions as they fit into; yield whose were told. The others are told one by one."""
@@ -102,7 +122,7 @@ class NoticeWords:
             if word.notice is None or notifier is None:
                 return None
             now = int(self._clock.now() * 1000)
-            change = rules.word(word.notice, job, word.index, word.state, notifier.hours, now)
+            change = rules.word(word.notice, job, word.index, word.state, notifier.hours, now, word.pressed)
         except Exception:  # noqa: BLE001 - it is told alone, and raised there
             _LOG.exception("word not told with others", extra={"job": job})
             return None
@@ -117,12 +137,12 @@ class NoticeWords:
             return ()
         return [index for index, _, _ in batch] if done else ()
 
-    def _attempt(self, faults: list[Exception], notice: Notice | None, job: str, index: int, state: Cell) -> bool:
+    def _attempt(self, faults: list[Exception], job: str, word: "_Word") -> bool:
         """Tell one word; its fault is kept for the end, so that the run's other notices get theirs."""
-        if notice is None:
+        if word.notice is None:
             return True  # it was purged: no word is awaited
         try:
-            self._one(notice, job, index, state)
+            self._one(word.notice, job, word)
         except Exception as fault:  # noqa: BLE001 - raised once all words were tried
             faults.append(fault)
             return False
@@ -151,7 +171,7 @@ class NoticeWords:
             self._known[name] = found
         return self._known[name]
 
-    def _one(self, notice: Notice, job: str, index: int, state: Cell) -> None:
+    def _one(self, notice: Notice, job: str, word: "_Word") -> None:
         """Change one notice as a word says."""
         notifier = self.notifier(notice.notifier)
         if notifier is None:
@@ -161,7 +181,7 @@ class NoticeWords:
             if current is None:
                 return
             now = int(self._clock.now() * 1000)
-            change = rules.word(current, job, index, state, notifier.hours, now)
+            change = rules.word(current, job, word.index, word.state, notifier.hours, now, word.pressed)
             if change is None:
                 return
             if self._notices.write(current, change):
@@ -170,3 +190,8 @@ class NoticeWords:
                 return
             current = self._notices.read([notice.uuid]).get(notice.uuid)
         raise Retriable("others write the notice all the time")
+
+
+def _calls(notice: Notice, job: str) -> bool:
+    """Check whether a notice's message of a job is a call."""
+    return any(run.method is DeliveryMethod.IVR for run in notice.runs if run.job == job)

@@ -27,8 +27,6 @@ MAX_AGAIN: Final = 5
 """How often a call repeats its message."""
 WAIT_SECONDS: Final = 5
 """How long a call waits for a key after its last word."""
-REPEAT: Final = "1"
-STOP: Final = "9"
 SCRIPT_QUERY: Final = "script"
 """Name of the packed script in the query of a key's address."""
 TYPE: Final = "text/xml"

@@ -9,7 +9,7 @@ import pytest
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.outcomes import Rejected, Unknown
 from shared.domain.jobs.states import Cell
-from shared.domain.notices.notice import Notice, NoticeChange, NoticeStatus, Phase
+from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeChange, NoticeStatus, Phase
 from shared.domain.notices.times import moment
 from shared.ports import Retriable
 from tests.engine.notices.hub import HOUR, ZONE, Hub
@@ -331,3 +331,36 @@ def test_a_notice_that_has_moved_on_keeps_no_other_from_its_word() -> None:
     assert hub.words.tell(ledger) == 3
     assert [hub.said(n)[:1] for n in range(3)] == [[("SUCCESS", "")]] * 3
     assert hub.said(1)[1:] == [("SUCCESS", "ALREADY_DELIVERED")]
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ([("2", "confirmed")], "pressed 2: confirmed"),
+        ([("1", "repeat"), ("3", "later"), ("2", "confirmed")], "pressed 2: confirmed"),
+        ([("1", "repeat"), ("9", "stop")], ""),
+        ([], ""),
+    ],
+)
+def test_the_key_that_a_recipient_pressed_is_in_the_update(keys: Sequence[tuple[str, str]], said: str) -> None:
+    hub = Hub()
+    for n in range(2):
+        hub.new(n, method=DeliveryMethod.IVR)
+    hub.minute()
+    run = hub.notice(1).runs[-1]
+    at = int(hub.clock.now())
+    pressed = [
+        hub.world.word(run.job, run.index, "pressed", code=code, detail=meaning, at=at + n)
+        for n, (code, meaning) in enumerate(keys)
+    ]
+    hub.world.track("call", *reversed(pressed), *(hub.world.word(run.job, n, "delivered", at=at + 9) for n in range(2)))
+    hub.engine()
+    assert [(x.id, x.status, x.message) for x in hub.store.log] == [("n0", "SUCCESS", ""), ("n1", "SUCCESS", said)]
+
+
+def test_an_sms_costs_no_look_at_keys() -> None:
+    hub = sent()
+    hub.world.tap.calls.clear()
+    last(hub, "delivered")
+    assert hub.said() == [("SUCCESS", "")]
+    assert "records.details" not in hub.world.tap.calls
