@@ -120,14 +120,14 @@ def test_entries_of_the_audit_log_are_added_by_what_does_something_that_is_audit
 ) -> None:
     table = deployment.environment[ENV_AUDIT_TABLE]
     try:
-        assert may("dynamodb", "put_item", {"TableName": table, "Item": ENTRY}) == {"api", "log", *STARTS}
+        assert may("dynamodb", "put_item", {"TableName": table, "Item": ENTRY}) == {"api", "log", "notices", *STARTS}
     finally:
         aws("dynamodb").delete_item(TableName=table, Key=ENTRY)
 
 
 def test_identities_are_read_by_the_api_and_by_what_starts_jobs(may: May, deployment: accounts.LocalDeployment) -> None:
     table = deployment.environment[ENV_IDENTITIES_TABLE]
-    assert may("dynamodb", "get_item", {"TableName": table, "Key": KEY}) == {"api", *STARTS}
+    assert may("dynamodb", "get_item", {"TableName": table, "Key": KEY}) == {"api", "digest", *STARTS}
     assert may("dynamodb", "scan", {"TableName": table}) == set()
 
 
