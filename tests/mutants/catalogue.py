@@ -7,6 +7,7 @@ from tests.mutants.campaigns import CAMPAIGNS
 from tests.mutants.digests import DIGESTS
 from tests.mutants.lists import LISTS
 from tests.mutants.losses import LOSSES
+from tests.mutants.mails import MAILS
 from tests.mutants.mutant import Mutant
 from tests.mutants.notices import NOTICES
 from tests.mutants.notifiers import NOTIFIERS
@@ -35,6 +36,7 @@ MUTANTS: Final = (
     *ONCE,
     *SPOOL,
     *RELAY,
+    *MAILS,
     *NOTICES,
     *LOSSES,
     *NOTIFIERS,

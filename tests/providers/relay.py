@@ -96,7 +96,9 @@ class RelayServer:
         implicit: TLS from the first byte.
         auth: AUTH is offered and required.
         utf8: SMTPUTF8 is offered.
+        eight_bit: 8BITMIME is offered.
         choose: asked for the faults of each connection and transaction.
+        options: of each MAIL.
         queued: the text of the reply to the final dot, with `{n}`.
     """
 
@@ -104,6 +106,7 @@ class RelayServer:
     implicit: ssl.SSLContext | None = None
     auth: bool = False
     utf8: bool = False
+    eight_bit: bool = True
     pipelining: bool = True
     queued: str = "2.0.0 Ok: queued as 4F{n}"
     size: int = 33_554_432
@@ -113,6 +116,7 @@ class RelayServer:
     connections: int = 0
     transactions: int = 0
     logins: int = 0
+    options: list[tuple[str, ...]] = field(default_factory=list)
 
     def __enter__(self) -> Self:
         self._loop = asyncio.new_event_loop()
@@ -184,6 +188,8 @@ class RelayServer:
         self, server: SMTP, session: Session, envelope: Envelope, hostname: str, responses: list[str]
     ) -> list[str]:
         session.host_name = hostname
+        if not self.eight_bit:
+            responses = [line for line in responses if "8BITMIME" not in line]
         return [responses[0], *(["250-PIPELINING"] if self.pipelining else []), *responses[1:]]
 
     async def handle_MAIL(  # noqa: N802
@@ -194,6 +200,7 @@ class RelayServer:
             self.abort(server)
         if self.auth and not session.authenticated:
             return "530 5.7.0 Authentication required"
+        self.options.append(tuple(options))
         if self.faults.mail:
             return self.faults.mail
         envelope.mail_from = address

@@ -4,12 +4,12 @@
 NotSent           no transaction: refused, dns, tls, a time-out, AUTH that the server does not offer
 ├── NoTime        the deadline had passed before the first byte
 ├── Interrupted   the server was lost in the midst of it, before anything of the final dot was written
-└── Unfit         the server lacks SMTPUTF8, or allows less bytes
+└── Unfit         the server lacks SMTPUTF8 or 8BITMIME, or allows less bytes
 AnswerLost        the final dot was written, wholly or in part, and no reply came: the server may have taken the message
 ```
 
 Everything else is the server's own word, a `Reply`. Source: RFC 5321, with STARTTLS (3207), AUTH (4954), PIPELINING
-(2920), SIZE (1870) and SMTPUTF8 (6531). Why not `smtplib`: docs/adr/0017.
+(2920), SIZE (1870), 8BITMIME (6152) and SMTPUTF8 (6531). Why not `smtplib`: docs/adr/0017.
 
 A transaction is never repeated. The only second try there is: a connection that was used before and is found lost, or
 about to be closed (421), by the first command of a transaction is replaced; nothing of the message was written then.
@@ -28,6 +28,7 @@ from typing import Final
 from shared.adapters.http.connect import connect_code, dial
 from shared.adapters.smtp.session import Lost, Session, encode
 from shared.domain.content.smtp import Mail, Relay, Reply, SmtpStep, Tls
+from shared.domain.content.streams import size_of, whole
 from shared.ports import AnswerLost, Clock, Interrupted, NoTime, NotSent, Smtp, Unfit
 
 CONNECT_TIMEOUT: Final = 3.0
@@ -49,7 +50,6 @@ _CHALLENGE: Final = 334
 _FAILURE: Final = 400
 _INTERIM: Final = 300
 _PATH: Final = re.compile(r"[^\x00-\x20\x7f-\xa0<>\u2028\u2029\ud800-\udfff]+")
-_DOTS: Final = re.compile(rb"(?m)^\.")
 
 Command = tuple[SmtpStep, int, str]
 
@@ -88,7 +88,7 @@ class SmtpClient(Smtp):
             NoTime, NotSent, Interrupted, Unfit, AnswerLost: see the module's docstring.
             ValueError: an address cannot be written; nothing was sent.
         """
-        for address in (mail.sender, *mail.recipients):
+        for address in (*filter(None, (mail.sender,)), *mail.recipients):
             if _PATH.fullmatch(address) is None:
                 raise ValueError("an address must be one word without angle brackets")
         session = self._reuse(relay)
@@ -201,7 +201,7 @@ class SmtpClient(Smtp):
         try:
             if self._now() >= deadline:
                 raise NoTime("deadline")
-            size = sum(map(len, mail.data))
+            size = size_of(mail.data)
             if unfit := _unfit(session, mail, size):
                 raise Unfit(unfit)
             keep = False
@@ -228,9 +228,10 @@ class SmtpClient(Smtp):
             return _reply(SmtpStep.DATA, code, lines)
         if code != _GO_ON:
             raise Lost("malformed_reply")
-        small = sum(map(len, mail.data)) <= _JOIN
-        for part in (b"".join(mail.data),) if small else mail.data:
-            session.write(_DOTS.sub(b"..", part) if part[:1] == b"." or b"\n." in part else part, until)
+        at_line = True
+        for part in (whole(mail.data),) if size_of(mail.data) <= _JOIN else mail.data:
+            session.write(_doubled(part, at_line=at_line), until)
+            at_line = part.endswith(b"\n")
         if self._now() >= until:
             raise Lost("write_timeout")
         try:
@@ -287,10 +288,18 @@ def _encoded(text: str) -> str:
     return base64.b64encode(text.encode("utf-8", "replace")).decode()
 
 
+def _doubled(part: bytes, *, at_line: bool) -> bytes:
+    """Return a part of a message with the dots doubled that begin its lines. `at_line`: it begins with a line."""
+    doubled = part.replace(b"\n.", b"\n..") if b"\n." in part else part
+    return b"." + doubled if at_line and part.startswith(b".") else doubled
+
+
 def _unfit(session: Session, mail: Mail, size: int) -> str:
     """Return why the server cannot take this very message; empty if it can."""
     if mail.utf8 and "SMTPUTF8" not in session.extensions:
         return "smtputf8_not_offered"
+    if mail.eight_bit and "8BITMIME" not in session.extensions:
+        return "eight_bit_not_offered"
     limit = session.extensions.get("SIZE", [""])[:1] or [""]
     return "too_large" if limit[0].isdecimal() and 0 < int(limit[0]) < size else ""
 
@@ -298,7 +307,8 @@ def _unfit(session: Session, mail: Mail, size: int) -> str:
 def _commands(session: Session, mail: Mail, size: int) -> list[Command]:
     """Return what tells the server the envelope: RSET if a transaction was left open, MAIL, and RCPT for each."""
     options = f" SIZE={size}" if "SIZE" in session.extensions else ""
-    options += " BODY=8BITMIME SMTPUTF8" if mail.utf8 else ""
+    options += " BODY=8BITMIME" if mail.utf8 or mail.eight_bit else ""
+    options += " SMTPUTF8" if mail.utf8 else ""
     commands: list[Command] = [(SmtpStep.MAIL, 0, RSET)] if session.dirty else []
     commands.append((SmtpStep.MAIL, 0, f"MAIL FROM:<{mail.sender}>{options}"))
     commands += [(SmtpStep.RCPT, n, f"RCPT TO:<{address}>") for n, address in enumerate(mail.recipients)]

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from shared.domain.content.streams import Stream
+
 
 class Tls(StrEnum):
     """How a connection to an SMTP server is made private: by STARTTLS, from its first byte, or not at all."""
@@ -28,16 +30,18 @@ class Mail:
     """One SMTP transaction.
 
     Attributes:
-        sender: the envelope's.
+        sender: the envelope's; empty: the null return path.
         recipients: the envelope's, at least one.
-        data: the message (RFC 5322) in parts, its lines and itself ending in CRLF, dots not yet doubled.
+        data: the message (RFC 5322), its lines and itself ending in CRLF, dots not yet doubled.
         utf8: it needs SMTPUTF8 (RFC 6531).
+        eight_bit: it needs 8BITMIME (RFC 6152).
     """
 
     sender: str
     recipients: tuple[str, ...]
-    data: tuple[bytes, ...]
+    data: tuple[bytes, ...] | Stream
     utf8: bool = False
+    eight_bit: bool = False
 
 
 class SmtpStep(StrEnum):

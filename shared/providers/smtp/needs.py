@@ -9,4 +9,5 @@ NEEDS: Final = ProviderNeeds(
     settings=frozenset({"headers"}),
     schemes=("smtp", "smtps", "smtp+plain"),
     has_feedback=False,
+    finished_bytes=40 * 1024 * 1024,
 )

@@ -9,17 +9,22 @@ One message is one transaction: its recipient, cc and bcc get the same mail, or 
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.content.smtp import Mail, Relay, Reply, SmtpStep, Tls
+from shared.domain.content.streams import Stream
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.mails.outgoing import outgoing
 from shared.ports import AnswerLost, Clock, NoTime, NotSent, Smtp, Target, Unfit
 from shared.providers._common import MAX_ID, ErrorRule, PerContent, copies, own_words, wait
+from shared.providers._finished import HEADER_NOT_ALLOWED, envelope_of, instructs
 from shared.providers.registry import Needs, SecretField
+from shared.providers.smtp.finished import submit
 from shared.providers.smtp.message import Unsendable, common, message_id, own
+from shared.providers.smtp.needs import NEEDS
 
 SCHEMES: Final[Mapping[str, tuple[Tls, int]]] = {
     "smtp": (Tls.STARTTLS, 587),
@@ -37,6 +42,7 @@ PAUSE: Final = 30.0
 UNAUTHORIZED: Final = Rejected("unauthorized", permanent=False, provider_down=True)
 UNFIT: Final[Mapping[str, ErrorRule]] = {
     "smtputf8_not_offered": ErrorRule("smtputf8_not_offered", permanent=True),
+    "eight_bit_not_offered": ErrorRule("eight_bit_not_offered", about_message=True),
     "too_large": ErrorRule("too_large", permanent=True),
 }
 TEXTS: Final = (
@@ -111,7 +117,7 @@ _ADDRESS: Final = re.compile(r"[^\x00-\x20\x7f-\xa0<>\u2028\u2029\ud800-\udfff]+
 
 
 class SmtpRelay:
-    """Mail through one SMTP server. Implements `ports.Provider`; safe for threads.
+    """Mail through one SMTP server. Implements `ports.Provider` and `FinishedSender`; safe for threads.
 
     Args:
         smtp: the transport.
@@ -125,6 +131,7 @@ class SmtpRelay:
     name = "smtp"
     per_call = 1
     has_feedback = False
+    finished_bytes = NEEDS.finished_bytes
 
     def __init__(
         self, smtp: Smtp, base_url: str, secret: Mapping[str, str], clock: Clock, headers: Iterable[str] = ()
@@ -134,8 +141,8 @@ class SmtpRelay:
         found = _relay(base_url, secret)
         self._relay = found if isinstance(found, Relay) else None
         self._missing = Rejected(found if isinstance(found, str) else "", permanent=False, provider_down=True)
-        allowed = HARMLESS | {name.lower() for name in headers}
-        self._common = PerContent(lambda content: _common(content, allowed))
+        self._allowed = HARMLESS | {name.lower() for name in headers}
+        self._common = PerContent(lambda content: _common(content, self._allowed))
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
         """Make one transaction, for the only target. Arguments and result: see `ports.Provider`.
@@ -157,15 +164,30 @@ class SmtpRelay:
         mail = self._mail(content, shared, target)
         if isinstance(mail, Rejected):
             return mail
-        try:
-            reply = self._smtp.submit(relay, mail, deadline=deadline)
-        except NotSent as error:
-            return _not_sent(error)
-        except AnswerLost as error:
-            return Unknown(str(error) or "answer_lost")
-        if reply.code < _SUCCESS:
-            return Accepted(queue_id(reply.text) or message_id(target.ref, content.sender.address).strip("<>"))
-        return judged(reply, own_words(reply.text, content, [target]))
+        named = message_id(target.ref, content.sender.address).strip("<>")
+        return _outcome(lambda: self._smtp.submit(relay, mail, deadline=deadline), content, target, named)
+
+    def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: float) -> Outcome:
+        """Make one transaction with a finished message; see `ports.FinishedSender`.
+
+        Args:
+            content: with the envelope's sender.
+            message: its bytes.
+            target: the recipient.
+            deadline: Unix seconds by which the answer must have come.
+        """
+        relay, envelope, leaving = self._relay, envelope_of(content), outgoing(message)
+        if relay is None:
+            return self._missing
+        if instructs(leaving, self._allowed):
+            return HEADER_NOT_ALLOWED
+        if envelope.mail_from and _ADDRESS.fullmatch(envelope.mail_from) is None:
+            return Rejected("invalid_mail_from", permanent=True)
+        if _ADDRESS.fullmatch(target.recipient.address) is None:
+            return Rejected("invalid_recipient", permanent=True)
+        return _outcome(
+            lambda: submit(self._smtp, relay, envelope, leaving, target, deadline=deadline), content, target, target.ref
+        )
 
     def _mail(self, content: Content, shared: bytes, target: Target) -> Mail | Rejected:
         to = target.recipient.address
@@ -182,6 +204,26 @@ class SmtpRelay:
         written = "".join([sender, to, *(box.address for box in others)])
         utf8 = not (written.isascii() and (content.reply_to is None or content.reply_to.address.isascii()))
         return Mail(sender, (to, *(box.address for box in others)), (head, shared), utf8)
+
+
+def _outcome(submitted: Callable[[], Reply], content: Content, target: Target, named: str) -> Outcome:
+    """Make a transaction and judge it.
+
+    Args:
+        submitted: makes it.
+        content: of the message.
+        target: the recipient.
+        named: what an accepted message is called if the server does not name it.
+    """
+    try:
+        reply = submitted()
+    except NotSent as error:
+        return _not_sent(error)
+    except AnswerLost as error:
+        return Unknown(str(error) or "answer_lost")
+    if reply.code < _SUCCESS:
+        return Accepted(queue_id(reply.text) or named)
+    return judged(reply, own_words(reply.text, content, [target]))
 
 
 def _not_sent(error: NotSent) -> Outcome:

@@ -25,27 +25,27 @@ def test_a_message_is_described(block: int) -> None:
     )
 
 
+REFUSED = [
+    (b"", "empty", 0),
+    (FROM + b"\r\none\r\ntwo\nthree\r\n", "bare_lf", 4),
+    (FROM + b"\r\none\rtwo\r\n", "bare_cr", 3),
+    (FROM + b"\r\none\r\n.\r", "bare_cr", 4),
+    (b"From: a@b.example\n\nx", "bare_lf", 1),
+    (FROM + b"\r\none\r\n\0\r\n", "nul_byte", 4),
+    (b"Subject: x\r\n\r\nFrom: a@b.example\r\n", "no_from", 0),
+    (b"\r\nFrom: a@b.example\r\n", "no_from", 0),
+    (FROM + b"X: 1\r\nfrom: b@other.example\r\n\r\n", "several_from", 3),
+    (b"X: 1\r\nFrom: Ann\r\n\r\n", "invalid_from", 2),
+    (b"From: <ann@sender.example> <bob@other.example>\r\n\r\n", "invalid_from", 1),
+    (b"From: @sender.example\r\n\r\n", "invalid_from", 1),
+    (FROM + b"no colon here\r\n\r\n", "not_a_header", 2),
+    (b"From ann@sender.example Mon Jan  1\r\n" + FROM, "not_a_header", 1),
+    (b" folded\r\n" + FROM, "not_a_header", 1),
+]
+
+
 @BLOCKS
-@pytest.mark.parametrize(
-    ("data", "code", "line"),
-    [
-        (b"", "empty", 0),
-        (FROM + b"\r\none\r\ntwo\nthree\r\n", "bare_lf", 4),
-        (FROM + b"\r\none\rtwo\r\n", "bare_cr", 3),
-        (FROM + b"\r\none\r\n.\r", "bare_cr", 4),
-        (b"From: a@b.example\n\nx", "bare_lf", 1),
-        (FROM + b"\r\none\r\n\0\r\n", "nul_byte", 4),
-        (b"Subject: x\r\n\r\nFrom: a@b.example\r\n", "no_from", 0),
-        (b"\r\nFrom: a@b.example\r\n", "no_from", 0),
-        (FROM + b"X: 1\r\nfrom: b@other.example\r\n\r\n", "several_from", 3),
-        (b"X: 1\r\nFrom: Ann\r\n\r\n", "invalid_from", 2),
-        (b"From: <ann@sender.example> <bob@other.example>\r\n\r\n", "invalid_from", 1),
-        (b"From: @sender.example\r\n\r\n", "invalid_from", 1),
-        (FROM + b"no colon here\r\n\r\n", "not_a_header", 2),
-        (b"From ann@sender.example Mon Jan  1\r\n" + FROM, "not_a_header", 1),
-        (b" folded\r\n" + FROM, "not_a_header", 1),
-    ],
-)
+@pytest.mark.parametrize(("data", "code", "line"), REFUSED, ids=[f"{code}-{line}" for _, code, line in REFUSED])
 def test_a_message_that_cannot_be_sent_is_refused_with_its_line(data: bytes, code: str, line: int, block: int) -> None:
     assert check(blocks(data, block)) == MessageRefusal(code, line)
 

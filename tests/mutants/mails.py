@@ -1,0 +1,51 @@
+"""Sabotages of finished messages: their bytes, their blind copies, and who is named as their sender."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+_SMTP: Final = "tests/providers/test_smtp_finished.py"
+_MESSAGE: Final = "tests/domain/mails/test_message.py"
+
+MAILS: Final = (
+    Mutant(
+        "a dot that begins a block is not doubled",
+        3,
+        "shared/adapters/smtp/transport.py",
+        'at_line = part.endswith(b"\\n")',
+        "at_line = False",
+        f"{_SMTP}::test_bytes_in_are_bytes_out[1]",
+    ),
+    Mutant(
+        "blind copies leave with the header",
+        9,
+        "shared/domain/mails/outgoing.py",
+        "kept = without_blind(header[: -len(_END)]) + _END",
+        "kept = header",
+        f"{_SMTP}::test_blind_copies_stay_blind",
+    ),
+    Mutant(
+        "a relay gets headers that instruct it",
+        9,
+        "shared/providers/smtp/send.py",
+        "if instructs(leaving, self._allowed):",
+        "if instructs(leaving, leaving.names):",
+        f"{_SMTP}::test_a_header_that_instructs_servers_is_not_sent[X-SMTPAPI]",
+    ),
+    Mutant(
+        "a finished message has two senders",
+        10,
+        "shared/domain/mails/message.py",
+        "if len(senders) > 1:",
+        "if len(senders) > 2:",
+        f"{_MESSAGE}::test_a_message_that_cannot_be_sent_is_refused_with_its_line[several_from-3-1]",
+    ),
+    Mutant(
+        "a bare line feed is taken",
+        10,
+        "shared/domain/mails/message.py",
+        'data.count(b"\\n") != ends or ',
+        "",
+        f"{_MESSAGE}::test_a_message_that_cannot_be_sent_is_refused_with_its_line[bare_lf-4-1]",
+    ),
+)
