@@ -1,7 +1,7 @@
 """Adders, closers, makers and cleaners side by side, over days (rules D1 to D9).
 
 Functions die at any call or lose its answer, their clocks differ, hints are lost or served by two functions at once,
-and clients repeat, also what was answered. The digests of one key cannot be made on the first day.
+and clients repeat, also what was answered. From some moment of the first day on, the digests of one key cannot be made.
 
 Judged by what the providers really took: an event that was accepted is in exactly one mail of each of its recipients.
 """
@@ -32,7 +32,7 @@ TRIES = 30
 KEYS = ("acme/one", "acme/two", "acme/late")
 PEOPLE = ("ann", "bob", "cyd", "dan", "eve")
 LATE = "late@example.com"
-"""The sender of the last key's digests, which is not allowed on the first day."""
+"""The sender of the last key's digests, which is not allowed until the second day."""
 SKEW = 2.0
 """Seconds by which a function's clock may be wrong."""
 CALM_S = 300
@@ -145,11 +145,15 @@ class Storm:
                 continue  # the function is called again
             self.hub.clock.sleep(self.rng.choice((20, 60)))
 
+    def forbid(self) -> None:
+        """Forbid a sender when some of its digests are made, and others that look back at them are not."""
+        self.hub.clock.sleep(self.rng.uniform(0, 90))
+        self.hub.world.standings.removed.add(LATE)
+
     # Days
 
     def run(self) -> None:
-        self.hub.world.standings.removed.add(LATE)
-        self.day()
+        self.day(self.forbid)
         self.calm()
         self.faulty = len(self.waiting("acme/late"))
         self.nights(3)
@@ -161,11 +165,11 @@ class Storm:
         self.nights(20)
         self.hub.send()
 
-    def day(self) -> None:
-        """Let everybody work until all clients have their answers."""
+    def day(self, *more: Callable[[], None]) -> None:
+        """Let everybody work until all clients have their answers. `more`: what others do."""
         self._left = CLIENTS
         self.hub.tap.delay = self.weather
-        self.hub.clock.run(*[self.client] * CLIENTS, *[self.server] * SERVERS, *[self.walker] * WALKERS)
+        self.hub.clock.run(*[self.client] * CLIENTS, *[self.server] * SERVERS, *[self.walker] * WALKERS, *more)
         self.hub.tap.delay = Tap().delay
         self.hub.tap.disarm()
 
