@@ -1,6 +1,5 @@
 """The unsubscription page in a real browser, driven by the W3C's WebDriver protocol."""
 
-import re
 from collections.abc import Iterator
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from tests.api.conftest import Api
 from tests.api.site import pages
 from tests.api.test_unsubscribe import ANN, link, off
-from tests.fakes.browser import Browser, browsing
+from tests.fakes.browser import Browser, browsing, contrast
 
 pytestmark = pytest.mark.browser
 TAB = [{"type": kind, "value": "\ue004"} for kind in ("keyDown", "keyUp")]
@@ -47,18 +46,6 @@ def test_a_person_unsubscribes_and_takes_it_back(api: Api, site: str, browser: B
     browser.press()
     browser.shows("You are subscribed")
     assert browser.do("GET", "/cookie") == []
-
-
-def contrast(one: str, other: str) -> float:
-    """Return the contrast of two computed colors (WCAG 2.2, "contrast ratio")."""
-
-    def luminance(color: str) -> float:
-        parts = [int(x) / 255 for x in re.findall(r"[\d.]+", color)[:3]]
-        red, green, blue = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
-        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-    low, high = sorted(map(luminance, (one, other)))
-    return (high + 0.05) / (low + 0.05)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

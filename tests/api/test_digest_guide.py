@@ -175,3 +175,14 @@ def test_the_guide_leads_from_the_policy_to_the_window(api: Api) -> None:
     assert "3 tasks failed" in got[1].json["text"]
     assert got[2].json["items"][0]["accepted"] == 3
     assert (got[-1].json["state"], got[-1].json["events"]) == ("closed", 3)
+
+
+def test_the_policy_of_the_page_is_accepted_and_its_lines_shown(api: Api) -> None:
+    page = (ROOT / "docs" / "digests.md").read_text("utf-8")
+    (body,) = [json.loads(x) for x in re.findall(r"```json\n(.*?)```", page, re.DOTALL) if '"template"' in x]
+    stored = api.call("PUT", "/digest-policies/acme/", {**body, "from": "news@example.com"})
+    assert stored.status == 200, stored.text
+    shown = api.call("GET", "/digest-policies/acme//preview").json
+    assert shown["subject"] == "5 failures in acme/production"
+    assert shown["html"].count("<li><b>") == 5
+    assert re.search(r"<li><b>send-invoices</b> at [\d :-]+: Timed out after 300 s\.</li>", shown["html"])

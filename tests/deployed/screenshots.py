@@ -1,6 +1,7 @@
-"""`python -m tests.deployed.screenshots`: a picture of a running local cloud for the README, into docs/images.
+"""`python -m tests.deployed.screenshots`: pictures of a running local cloud for the pages, into docs/images.
 
-Sends a batch and stores the inbox with an open message. A picture of more than 200 kB fails.
+Sends a batch and stores the inbox with an open message. Stores the digest of a policy without templates, by day and by
+night. A picture of more than 200 kB fails.
 """
 
 import base64
@@ -9,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from infra.local import newsletter
+from infra.local import digests, newsletter
 from infra.local.cloud import current
 from infra.local.console import LocalCloudError, say
 from infra.local.paths import ROOT, paths
@@ -18,6 +19,7 @@ from tests.fakes.browser import ELEMENT, Browser, browsing
 FOLDER: Final = ROOT / "docs" / "images"
 SIZE: Final = (1080, 680)
 """Pixels of a page, without the browser's frame."""
+DIGEST_SIZE: Final = (760, 540)
 LARGEST: Final = 200_000
 ROWS: Final = 20
 """Messages in the inbox, more than a page shows."""
@@ -30,15 +32,37 @@ BATCH: Final = {
 }
 
 
-def shoot(browser: Browser, name: str) -> Path:
+def opened(browser: Browser, url: str, size: tuple[int, int] = SIZE, scheme: str = "light") -> None:
+    """Open a page.
+
+    Args:
+        browser: which shows it.
+        url: its address.
+        size: pixels.
+        scheme: the light that the reader prefers: `light` or `dark`.
+    """
+    width, height = size
+    browser.devtools(
+        "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+    )
+    browser.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    browser.do("POST", "/url", {"url": url})
+
+
+def shoot(browser: Browser, name: str, wanted: tuple[int, int] = SIZE) -> Path:
     """Store what the browser shows.
+
+    Args:
+        browser: which shows it.
+        name: of the picture's file.
+        wanted: pixels.
 
     Raises:
         LocalCloudError: the picture is too large, or not of the page's size.
     """
     data = base64.b64decode(browser.do("GET", "/screenshot"))
     size = struct.unpack(">II", data[16:24])  # the header of a PNG: https://www.w3.org/TR/png-3/#11IHDR
-    if size != SIZE or len(data) > LARGEST:
+    if size != wanted or len(data) > LARGEST:
         raise LocalCloudError(f"{name} has {size[0]} x {size[1]} pixels and {len(data):,} bytes")
     file = FOLDER / f"{name}.png"
     file.write_bytes(data)
@@ -51,13 +75,12 @@ def main() -> int:
     try:
         running = current(paths())
         newsletter.call(running, "POST", "/batches", BATCH)
+        newsletter.call(running, "PUT", "/digest-policies/acme/", {"from": digests.SENDER, "unsubscribe": True})
+        html = newsletter.call(running, "GET", "/digest-policies/acme//preview")["html"]
+        page = f"data:text/html;base64,{base64.b64encode(html.encode()).decode()}"
         FOLDER.mkdir(exist_ok=True)
         with browsing(scripts=True) as browser:
-            width, height = SIZE
-            browser.devtools(
-                "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
-            )
-            browser.do("POST", "/url", {"url": running.env["SIMULATOR_URL"] + "/"})
+            opened(browser, running.env["SIMULATOR_URL"] + "/")
             browser.find(f"li:nth-child({ROWS})")
             browser.do("POST", browser.find("li button") + "/click", {})
             frame = browser.find("iframe").removeprefix("/element/")
@@ -65,6 +88,9 @@ def main() -> int:
             browser.text("body")
             browser.do("POST", "/frame", {"id": None})
             shoot(browser, "inbox")
+            for scheme in ("light", "dark"):
+                opened(browser, page, DIGEST_SIZE, scheme)
+                shoot(browser, f"digest-{scheme}", DIGEST_SIZE)
     except LocalCloudError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1

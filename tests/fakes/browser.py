@@ -1,6 +1,7 @@
 """A real browser without a window, driven by the W3C's WebDriver protocol."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -92,3 +93,15 @@ def browsing(*, scripts: bool) -> Iterator[Browser]:
         driver.wait(10)
         if driver.stdout is not None:
             driver.stdout.close()
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two computed colors (WCAG 2.2, "contrast ratio")."""
+
+    def luminance(color: str) -> float:
+        parts = [int(x) / 255 for x in re.findall(r"[\d.]+", color)[:3]]
+        red, green, blue = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    low, high = sorted(map(luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)

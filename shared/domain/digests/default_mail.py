@@ -47,10 +47,10 @@ td { border-top: 1px solid #e5e7eb; padding: 7px 10px 7px 0; vertical-align: top
 .types td { padding: 3px 12px 3px 0; border: 0; }
 .n { font-weight: 700; text-align: right; font-variant-numeric: tabular-nums; }
 .events { width: 100%; font-size: 14px; }
-.t { color: #4b5563; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.e { font-weight: 600; width: 20%; }
+.t { color: #4b5563; white-space: nowrap; width: 1%; font-variant-numeric: tabular-nums; }
+.e { font-weight: 600; width: 24%; }
 .more { color: #4b5563; }
-.foot { color: #4b5563; font-size: 13px; margin: 16px auto 0; max-width: 680px; text-align: center; }
+.foot { color: #374151; font-size: 13px; margin: 16px auto 0; max-width: 680px; text-align: center; }
 a { color: #1d4ed8; }
 @media (max-width: 520px) {
 .page { padding: 0; }
