@@ -68,7 +68,7 @@ def _take() -> None:
 
 
 def _notices() -> None:
-    _ = _dispatch("notices").deployment().notice_sweeper
+    _ = _dispatch("notices").noticing().sweeper
 
 
 def _webhooks(provider: str = "sendgrid", credential: str = "sendgrid-main") -> None:

@@ -54,16 +54,18 @@ class Clinic:
     def __init__(self, w: World) -> None:
         from shared.adapters.dynamo.campaigns.templates import DynamoTemplates  # noqa: PLC0415 - as of functions
         from shared.adapters.dynamo.notices.updates import DynamoUpdates  # noqa: PLC0415 - as of functions
+        from shared.bootstrap.noticing import Noticing  # noqa: PLC0415 - as of functions
 
         self.world = w
         d = w.deployment
-        d.notice_sweeper._pool = FakePool  # noqa: SLF001 - the meter wants one thread
+        self._noticing = Noticing(d)
+        self._noticing.sweeper._pool = FakePool  # noqa: SLF001 - the meter wants one thread
         password = new_password()
         self._login = f"{NAME}:{password}"
         hashed = PasswordHash(password_digest(password))
         self.notifier = Notifier(NAME, w.account, new_id_space(), "Etc/UTC", w.clock.ms, passwords=(hashed,))
         made = Event(w.account, w.clock.ms, NAME, "notifier.created", SYSTEM, {})
-        d.noticing.notifiers.create(self.notifier, event=made)
+        self._noticing.notifiers.create(self.notifier, event=made)
         # The walk of its updates is a cost of each day, not of a notice.
         DynamoUpdates(d.dynamo, records=d.records_table).purge(NAME, 0, again=w.clock.ms + YEAR_MS)
         text = Message(body="Hello {{ first_name }}, we expect you tomorrow. Please answer YES if you will come.")
@@ -88,7 +90,7 @@ class Clinic:
     def minute(self) -> None:
         """Begin what is due and look at finished runs, then send."""
         d = self.world.deployment
-        if not d.notice_sweeper.sweep(d.clock.now() + MINUTE).complete:
+        if not self._noticing.sweeper.sweep(d.clock.now() + MINUTE).complete:
             raise RuntimeError("not all was looked at")
         self.world.finish()
 
@@ -108,7 +110,7 @@ class Clinic:
 
     def read(self, uuids: Sequence[str]) -> list[Notice]:
         """Return notices."""
-        return list(self.world.deployment.noticing.notices.read(uuids).values())
+        return list(self._noticing.notices.read(uuids).values())
 
     def _record(self, number: int) -> dict[str, str]:
         today = datetime.fromtimestamp(self.world.clock.now(), UTC).date()

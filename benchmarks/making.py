@@ -68,21 +68,23 @@ class Table:
         if operation == "BatchWriteItem" and len(self._items) > 1 and b"recipients" in raw[:2000]:
             return {}  # chunks, which nobody reads here
         body = json.loads(raw)
-        if operation == "BatchWriteItem":
-            for puts in body["RequestItems"].values():
-                self._put(*(x["PutRequest"]["Item"] for x in puts))
-        elif operation == "TransactWriteItems":
-            self._put(*(x["Put"]["Item"] for x in body["TransactItems"] if "Put" in x))
-        elif operation == "GetItem":
-            item = self._items.get(_place(body["Key"]))
-            return {"Item": item} if item else {}
-        elif operation == "BatchGetItem":
-            ((table, wanted),) = body["RequestItems"].items()
-            items = [self._items.get(_place(x)) for x in wanted["Keys"]]
-            return {"Responses": {table: [x for x in items if x]}, "UnprocessedKeys": {}}
-        elif operation == "Query":
-            return {"Items": [], "Count": 0}
-        return {}
+        if operation in ("BatchWriteItem", "TransactWriteItems"):
+            self._put(*_put_by(body))
+            return {}
+        if operation == "GetItem":
+            return self._get(body)
+        if operation == "BatchGetItem":
+            return self._get_all(body)
+        return {"Items": [], "Count": 0} if operation == "Query" else {}
+
+    def _get(self, body: Any) -> Any:
+        item = self._items.get(_place(body["Key"]))
+        return {"Item": item} if item else {}
+
+    def _get_all(self, body: Any) -> Any:
+        ((table, wanted),) = body["RequestItems"].items()
+        items = [self._items.get(_place(x)) for x in wanted["Keys"]]
+        return {"Responses": {table: [x for x in items if x]}, "UnprocessedKeys": {}}
 
     def _put(self, *items: Any) -> None:
         self._items |= {_place(x): x for x in items}
@@ -187,6 +189,13 @@ def run(count: int, people: int, each: int) -> dict[str, float]:
         "calls": table.calls,
         "written": table.written,
     }
+
+
+def _put_by(body: Any) -> list[Any]:
+    """Return the items that a batch or a transaction puts."""
+    if "TransactItems" in body:
+        return [x["Put"]["Item"] for x in body["TransactItems"] if "Put" in x]
+    return [x["PutRequest"]["Item"] for puts in body["RequestItems"].values() for x in puts]
 
 
 def _place(key: Any) -> tuple[str, str]:

@@ -47,7 +47,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
     for ledger in ledgers:
         if ledger.told:
             with _named(ledger.job, faults):
-                d.noticing.words.tell(ledger)
+                services.noticing().words.tell(ledger)
     until = d.clock.now() + RETRY_SECONDS
     for job in sorted(retrying):
         with _named(job, faults):

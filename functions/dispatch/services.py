@@ -1,15 +1,31 @@
 """The deployment as this process sees it, made on the first event and kept while the process lives."""
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 from shared.bootstrap import Deployment, SendingLane
 from shared.bootstrap import lane as build_lane
+
+if TYPE_CHECKING:
+    from shared.bootstrap.noticing import Noticing
 
 
 @cache
 def deployment() -> Deployment:
     """Return the process's deployment."""
     return Deployment()
+
+
+def noticing() -> "Noticing":
+    """Return what delivers notices."""
+    return _noticing(deployment())
+
+
+@cache
+def _noticing(of: Deployment) -> "Noticing":
+    from shared.bootstrap.noticing import Noticing  # noqa: PLC0415 - most functions know nothing of notices
+
+    return Noticing(of)
 
 
 @cache

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from shared.adapters.reports import StreamReports
     from shared.adapters.s3.files import S3Files
     from shared.adapters.sqs import SqsQueue
-    from shared.bootstrap.digesting import Digesting
-    from shared.bootstrap.noticing import Noticing
     from shared.engine.intake.schedules import Schedules
     from shared.engine.jobs.due import Due
     from shared.engine.jobs.plan import Planner
@@ -357,28 +355,9 @@ class Deployment(Core):
         return credential in self.served and registry.resolves(self.settings.credential(credential).provider)
 
     @cached_property
-    def noticing(self) -> "Noticing":
-        """What delivers notices."""
-        from shared.bootstrap.noticing import Noticing  # noqa: PLC0415
-
-        return Noticing(self)
-
-    @cached_property
-    def digesting(self) -> "Digesting":
-        """What collects events and makes digests."""
-        from shared.bootstrap.digesting import Digesting  # noqa: PLC0415
-
-        return Digesting(self)
-
-    @cached_property
     def sweeper(self) -> "Sweeper":
         """Walks whatever somebody may have left."""
         return self.sweeper_of(self.walks)
-
-    @cached_property
-    def notice_sweeper(self) -> "Sweeper":
-        """Walks notices that are due, and their finished runs."""
-        return self.sweeper_of(self.noticing.walks)
 
     def sweeper_of(self, walks: "Sequence[Walk]") -> "Sweeper":
         """Return what goes on with walks."""

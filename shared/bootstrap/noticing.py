@@ -10,6 +10,7 @@ from shared.engine.notices.words import NoticeWords
 
 if TYPE_CHECKING:
     from shared.bootstrap.deployment import Deployment
+    from shared.engine.sweeper.sweep import Sweeper
     from shared.engine.walks import Walk
 
 
@@ -95,3 +96,8 @@ class Noticing:
             simple("runs of notices", 25, runs.walk),
             timed("collected notices", 10, lambda until: purge.walk(d.calendar.at(until))),
         ]
+
+    @cached_property
+    def sweeper(self) -> "Sweeper":
+        """Walks notices that are due, and their finished runs."""
+        return self.deployment.sweeper_of(self.walks)

@@ -8,6 +8,7 @@ import pytest
 from benchmarks.mail import recipients
 from benchmarks.scenarios import rate_of
 from benchmarks.world import world
+from shared.bootstrap.noticing import Noticing
 from shared.contracts import Word
 from shared.domain.jobs import runs
 from shared.domain.jobs.job import Job
@@ -133,7 +134,7 @@ def test_a_lone_worker_pays_one_write_for_its_slots() -> None:
 
 def test_a_collected_notice_is_shortened_by_one_unit() -> None:
     with world(rate=100) as w:
-        notices = w.deployment.noticing.notices
+        notices = Noticing(w.deployment).notices
         ended = notice(phase=Phase.ENDED, ttl=900, stamp=NOW)
         assert notices.write(None, NoticeChange(ended))
         w.take()

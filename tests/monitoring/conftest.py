@@ -171,8 +171,9 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     world = World(*CREDENTIALS, clock=FakeClock(float(sendgrid.NOW)))
     world.settings = replace(world.settings, stage=STAGE)
     put_off: list[float] = []
-    notice_sweeper, idle = (
-        Sweeper(walks=[], bookmarks=FakeBookmarks(), clock=world.clock, pool=FakePool) for _ in range(2)
+    noticing, digesting = (
+        SimpleNamespace(sweeper=Sweeper(walks=[], bookmarks=FakeBookmarks(), clock=world.clock, pool=FakePool))
+        for _ in range(2)
     )
     deployment = SimpleNamespace(
         clock=world.clock,
@@ -185,8 +186,6 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         planner=world.planner,
         tracker=world.tracker,
         sweeper=world.sweeper,
-        notice_sweeper=notice_sweeper,
-        digesting=SimpleNamespace(sweeper=idle),
         expired=SimpleNamespace(begin=lambda: None),
         ingestion=Reading(),
         feedback=FakeQueue(world.clock),
@@ -197,6 +196,8 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     monkeypatch.setattr(services, "deployment", lambda: deployment)
     monkeypatch.setattr(services, "lane", lambda: lane)
     monkeypatch.setattr(digest_services, "deployment", lambda: deployment)
+    monkeypatch.setattr(services, "noticing", lambda: noticing)
+    monkeypatch.setattr(digest_services, "digesting", lambda: digesting)
     capsys.readouterr()
     return Functions(world, monkeypatch, lambda: documents(capsys.readouterr().out), put_off)
 

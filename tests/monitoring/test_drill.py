@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from functions.digest import services as digest_services
 from functions.dispatch import services
 from shared.domain.jobs.outcomes import Rejected, Throttled, Unknown
 from shared.engine.walks.stuck_jobs import STUCK_AFTER_MS
@@ -176,7 +177,7 @@ def _failing_notices(functions: Functions) -> dict[str, Any]:
     def fails(_deadline: float) -> None:
         raise RuntimeError("the store is away")
 
-    services.deployment().notice_sweeper.sweep = fails  # type: ignore[method-assign,assignment]
+    services.noticing().sweeper.sweep = fails  # type: ignore[method-assign,assignment]
     with pytest.raises(RuntimeError):
         functions.notices()
     return {"told": lambda d: d["service"] != "notices"}
@@ -186,7 +187,7 @@ def _failing_digests(functions: Functions) -> dict[str, Any]:
     def fails(_deadline: float) -> None:
         raise RuntimeError("the store is away")
 
-    services.deployment().digesting.sweeper.sweep = fails  # type: ignore[method-assign,assignment]
+    digest_services.digesting().sweeper.sweep = fails  # type: ignore[method-assign,assignment]
     with pytest.raises(RuntimeError):
         functions.digest()
     return {"told": lambda d: d["service"] != "digest"}

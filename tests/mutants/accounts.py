@@ -98,7 +98,7 @@ ACCOUNTS: Final = (
     Mutant(
         "a key that stands in the old place lets in for ever",
         9,
-        "shared/adapters/dynamo/homes.py",
+        "shared/adapters/dynamo/places.py",
         "(() if not left or self.moved() else left)",
         "left",
         f"{MOVING}::test_what_is_written_to_the_old_place_after_the_move_counts_for_nothing",

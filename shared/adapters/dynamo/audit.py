@@ -11,7 +11,7 @@ from typing import Any, Final
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
-from shared.adapters.dynamo.homes import Places
+from shared.adapters.dynamo.places import Places
 from shared.contracts import HELD_BACK, RESUMED
 from shared.domain.audit import EVENT_DAYS, Event, Log
 

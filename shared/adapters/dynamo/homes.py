@@ -1,21 +1,12 @@
 """Where identities and the audit log are kept: in tables of their own, and before an upgrade in `records`.
 
 No function may write the one or change the other (docs/adr/0080). A stage that is older than these tables has its
-items in `records`. They are read there until an operator's tool has moved them (`accounts.moving`); then `SYS / MOVED`
-in the table of identities says so, and what stands in the old place counts no more.
+items in `records`; `places` reads them there.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
-
-from shared.adapters.dynamo import keys
-
-if TYPE_CHECKING:
-    from shared.adapters.dynamo.client import Dynamo, Item
-
-READ: Final = 40
-"""Keys in one BatchGetItem, which may name each twice."""
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,92 +33,3 @@ class Homes:
 
 IN_RECORDS: Final = Homes()
 """As before there were other tables."""
-
-
-class Places:
-    """Reads identities from their table, and from `records` what has not been moved yet. Safe for threads.
-
-    Args:
-        dynamo: knows the homes.
-        records: the name of the table `records`.
-    """
-
-    def __init__(self, dynamo: "Dynamo", records: str) -> None:
-        self._db = dynamo
-        self._records = records
-        self.home: str = dynamo.homes.identities or records
-        self._moved = self.home == records
-
-    def moved(self) -> bool:
-        """Tell whether the old place counts no more; asked of the table until it is so."""
-        if not self._moved:
-            self._moved = self._db.get(self.home, keys.moved()) is not None
-        return self._moved
-
-    def _asked(
-        self, part: Sequence[keys.Key], more: Sequence[keys.Key], *, consistent: bool
-    ) -> dict[str, dict[str, Any]]:
-        """Return what one call reads: identities where they are and may be, and `more` items of `records`."""
-        tables: dict[str, list[keys.Key]] = {self.home: list(part)}
-        tables[self._records] = [*tables.get(self._records, []), *([] if self._moved else part), *more]
-        return {name: {"Keys": of, "ConsistentRead": consistent} for name, of in tables.items() if of}
-
-    def _read(
-        self, wanted: Sequence[keys.Key], beside: Sequence[keys.Key], *, consistent: bool
-    ) -> Iterator[tuple[str, "Item"]]:
-        """Yield each item that exists, with the name of its table."""
-        for start in range(0, max(len(wanted), 1), READ):
-            part, more = wanted[start : start + READ], beside if start == 0 else ()
-            asked = self._asked(part, more, consistent=consistent)
-            for name, items in self._db.batch_read(asked).items():
-                yield from ((name, item) for item in items)
-
-    def find(
-        self, wanted: Sequence[keys.Key], beside: Sequence[keys.Key] = (), *, consistent: bool = True
-    ) -> tuple[list["Item"], list["Item"]]:
-        """Return the identities that exist, and the items beside them in `records`, in no order.
-
-        One call for up to READ of both; one more if something is in the old place only.
-
-        Args:
-            wanted: keys of identities.
-            beside: keys of items in `records`.
-            consistent: whether the reads are strongly consistent.
-        """
-        found: dict[tuple[str, str], Item] = {}
-        old: list[Item] = []
-        others: list[Item] = []
-        away = {_name(k) for k in beside}
-        for name, item in self._read(wanted, beside, consistent=consistent):
-            if name == self._records and _name(item) in away:
-                others.append(item)
-            elif name == self.home:
-                found[_name(item)] = item
-            else:
-                old.append(item)
-        left = [x for x in old if _name(x) not in found]
-        return [*found.values(), *(() if not left or self.moved() else left)], others
-
-    def walk(self, pk: str, prefix: str = "") -> Iterator["Item"]:
-        """Walk the identities of a partition whose sort key begins with a prefix, consistently."""
-        seen = set()
-        for item in self._db.partition(self.home, pk, prefix):
-            seen.add(_name(item))
-            yield item
-        if not self.moved():
-            yield from (x for x in self._db.partition(self._records, pk, prefix) if _name(x) not in seen)
-
-    def twins(self, actions: Iterable["Item"]) -> list["Item"]:
-        """Return the same writes for the old place, which the version before this one reads after a rollback."""
-        if self.home == self._records:
-            return []
-        return [
-            {kind: {**what, "TableName": self._records}}
-            for action in actions
-            for kind, what in action.items()
-            if kind != "ConditionCheck" and what["TableName"] == self.home
-        ]
-
-
-def _name(item: Mapping[str, Any]) -> tuple[str, str]:
-    return item["pk"]["S"], item["sk"]["S"]

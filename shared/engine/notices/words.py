@@ -5,12 +5,13 @@ that was frozen changes nothing. Source: docs/adr/0111.
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.domain.channels.voice import REPEAT, STOP
 from shared.domain.jobs import runs as cells
+from shared.domain.jobs.details import FeedbackEntry
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell
@@ -70,12 +71,10 @@ class NoticeWords:
         waiting = cells.untold(ledger)
         if not waiting:
             return 0
-        owners = self.owners(ledger, waiting)
         told: dict[int, Cell] = {}
         faults: list[Exception] = []
         try:
-            found = self._notices.read([owners[i] for i in waiting if i in owners])
-            words = self._words(ledger, {index: found.get(owners.get(index, "")) for index in waiting})
+            words = self._words(ledger, waiting)
             for index in self._together(ledger.job, words):
                 told[index] = ledger.cell(index)[0]
             for word in words:
@@ -88,18 +87,15 @@ class NoticeWords:
             raise faults[0]
         return len(told)
 
-    def _words(self, ledger: Ledger, found: Mapping[int, Notice | None]) -> Sequence["_Word"]:
+    def _words(self, ledger: Ledger, waiting: list[int]) -> Sequence["_Word"]:
         """Return what is to be told: of calls that were answered with the keys that their recipients pressed."""
-        words = [_Word(index, ledger.cell(index)[0], notice) for index, notice in found.items()]
-        called = {x.index for x in words if x.state is Cell.DELIVERED and x.notice and _calls(x.notice, ledger.job)}
-        if not called:
+        owners = self.owners(ledger, waiting)
+        found = self._notices.read(list(owners.values()))
+        words = [_Word(index, ledger.cell(index)[0], found.get(owners.get(index, ""))) for index in waiting]
+        if not any(x.state is Cell.DELIVERED and _calls(x.notice, ledger.job) for x in words):
             return words
         _, feedback = self._records.details(ledger.job, ledger.chunk)
-        keys = {
-            entry.index: f"pressed {entry.code}: {entry.detail}"
-            for entry in sorted((e for x in feedback for e in x.entries), key=lambda e: e.at)
-            if entry.word == WordKind.PRESSED and entry.code not in (REPEAT, STOP) and entry.index in called
-        }
+        keys = _pressed(entry for detail in feedback for entry in detail.entries)
         return [replace(x, pressed=keys.get(x.index, "")) for x in words]
 
     def _together(self, job: str, words: Sequence["_Word"]) -> Iterator[int]:
@@ -192,6 +188,12 @@ class NoticeWords:
         raise Retriable("others write the notice all the time")
 
 
-def _calls(notice: Notice, job: str) -> bool:
+def _calls(notice: Notice | None, job: str) -> bool:
     """Check whether a notice's message of a job is a call."""
-    return any(run.method is DeliveryMethod.IVR for run in notice.runs if run.job == job)
+    return notice is not None and any(run.method is DeliveryMethod.IVR for run in notice.runs if run.job == job)
+
+
+def _pressed(entries: Iterable[FeedbackEntry]) -> Mapping[int, str]:
+    """Return which of the template's keys each recipient pressed last, with its meaning."""
+    own = (x for x in entries if x.word == WordKind.PRESSED and x.code not in (REPEAT, STOP))
+    return {x.index: f"pressed {x.code}: {x.detail}" for x in sorted(own, key=lambda x: x.at)}

@@ -21,10 +21,9 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
 from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, Reading
 from shared.providers._common import MAX_ID, clean, digits, keys
+from shared.providers.twilio.twiml import REF_QUERY
 
 SIGNATURE_HEADER: Final = "x-twilio-signature"
-REF_QUERY: Final = "ref"
-"""Name of the ref in the query of a callback's URL."""
 MAX_FIELDS: Final = 200
 """Twilio posts about a dozen."""
 _ORIGIN: Final = re.compile(r"(https?)://(\[[^\]]*\]|[^:/?#]*)(?::([0-9]{1,5}))?(?=[/?#]|$)")

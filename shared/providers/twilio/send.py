@@ -25,7 +25,8 @@ from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected,
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import MAX_ID, ErrorRule, ask, clean, fault, keys, own_answer, perform, wait
 from shared.providers.registry import Needs, SecretField
-from shared.providers.twilio.events import REF_QUERY, TwilioWebhooks
+from shared.providers.twilio.events import TwilioWebhooks
+from shared.providers.twilio.twiml import REF_QUERY
 
 BASE_URL: Final = "https://api.twilio.com"
 """Regions have hosts of their own: `https://api.dublin.ie1.twilio.com`."""

@@ -16,8 +16,6 @@ from typing import Any, Final
 from urllib.parse import urlencode
 from xml.sax.saxutils import escape, quoteattr
 
-from shared.providers.twilio.events import REF_QUERY
-
 MAX_TWIML: Final = 4000
 MAX_PACKED: Final = 6000
 """Characters of a packed script in an address; more than fits in the TwiML of a first call."""
@@ -27,6 +25,8 @@ MAX_AGAIN: Final = 5
 """How often a call repeats its message."""
 WAIT_SECONDS: Final = 5
 """How long a call waits for a key after its last word."""
+REF_QUERY: Final = "ref"
+"""Name of the ref in the query of a callback's URL."""
 SCRIPT_QUERY: Final = "script"
 """Name of the packed script in the query of a key's address."""
 TYPE: Final = "text/xml"

@@ -14,7 +14,8 @@ from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.accounts.moving import Mover
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
-from shared.adapters.dynamo.homes import IN_RECORDS, Homes, Places
+from shared.adapters.dynamo.homes import IN_RECORDS, Homes
+from shared.adapters.dynamo.places import Places
 from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import ApiKey, Scope, default_scopes, is_key_text, key_digest, new_key_text
 from shared.domain.audit import SYSTEM, Act, Event, audited

@@ -5,7 +5,7 @@ from itertools import chain
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Dynamo, Item
-from shared.adapters.dynamo.homes import Places
+from shared.adapters.dynamo.places import Places
 from shared.domain.accounts import Standing, sender_of
 
 

@@ -1,0 +1,57 @@
+"""No modules of the product import one another in a circle, not even for types or inside a function."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from infra.settings import ROOT
+from tests.docs.complexity import PRODUCT, modules
+
+
+def name_of(path: Path) -> str:
+    """Return a module's name; that of a package for its `__init__`."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(text: str) -> Iterator[str]:
+    """Yield every name that a module imports, with the module that it is taken from."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def graph(texts: Mapping[str, str]) -> dict[str, set[str]]:
+    """Return which of some modules each of them imports."""
+    found = {}
+    for name, text in texts.items():
+        asked = {x if x in texts else x.rpartition(".")[0] for x in imported(text)}
+        found[name] = asked & texts.keys() - {name}
+    return found
+
+
+def circle(texts: Mapping[str, str]) -> list[str]:
+    """Return the modules of one circle, in order; none if there is none."""
+    try:
+        TopologicalSorter(graph(texts)).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    assert circle({name_of(path): path.read_text("utf-8") for path in modules(PRODUCT)}) == []
+
+
+@pytest.mark.parametrize(
+    "back",
+    ["import a.b", "from a.b import x", "from a import b", "def f():\n    from a.b import x", "if 1: import a.b"],
+)
+def test_a_circle_is_found_wherever_it_is_closed(back: str) -> None:
+    assert set(circle({"a": "", "a.b": "from a.c import y", "a.c": back})) == {"a.b", "a.c"}
+    assert circle({"a": "", "a.b": "from a.c import y", "a.c": "import os"}) == []
