@@ -19,7 +19,7 @@ from tests.fakes.browser import ELEMENT, Browser, browsing
 FOLDER: Final = ROOT / "docs" / "images"
 SIZE: Final = (1080, 680)
 """Pixels of a page, without the browser's frame."""
-DIGEST_SIZE: Final = (760, 540)
+DIGEST_SIZE: Final = (760, 580)
 LARGEST: Final = 200_000
 ROWS: Final = 20
 """Messages in the inbox, more than a page shows."""

@@ -185,6 +185,7 @@ def test_a_link_in_a_digest_leaves_the_digests_of_that_policy(firm: Firm, api: A
     link, other = (re.findall(r"Stop these digests: (\S+)", mail["text"])[0] for mail in (ann, ben))
     assert link != other
     assert link in ann["html"]
+    assert {name.lower(): value for name, value in ann["headers"].items()}["list-unsubscribe"] == f"<{link}>"
     assert link.startswith(api.url)
     page = Api(api.url, "").call("GET", link.removeprefix(api.url))
     assert firm.prefix in page.body
