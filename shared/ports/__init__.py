@@ -42,6 +42,7 @@ from shared.ports.inboxes import (
 )
 from shared.ports.journal import Journal
 from shared.ports.mail_queue import MailDraft, MailQueue
+from shared.ports.mails import Mails
 from shared.ports.notices import Notifiers, Programs, UpdateLog, WaitingNotices
 from shared.ports.providers import (
     POSTED_AT,
@@ -148,6 +149,7 @@ __all__ = [
     "Loaded",
     "MailDraft",
     "MailQueue",
+    "Mails",
     "MalformedSecret",
     "Mismatch",
     "Multipart",

@@ -315,8 +315,12 @@ class Records(SuppressionRecords, Protocol):
         """Walk the LOGGED runs of notices at which to look by now (Unix ms), a minute after LOG for the first time."""
         ...
 
+    def mail_jobs(self, now: Millis) -> Iterable[str]:
+        """Walk the LOGGED jobs of mails at which to look by now (Unix ms), a minute after LOG for the first time."""
+        ...
+
     def look_at_run_again(self, job: str, at: int | None) -> None:
-        """Look at a LOGGED run of notices again at `at` (Unix ms), or no more: then it may be archived."""
+        """Look at a LOGGED run of notices, or job of a mail, again at `at` (Unix ms), or no more: then it is archived."""
         ...
 
     def unarchived(self, now: Millis, limit: int) -> Iterable[tuple[str, int]]:

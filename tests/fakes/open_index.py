@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from shared.adapters.dynamo import indices
 from shared.adapters.dynamo.jobs.transitions import FIRST_LOOK_MS
 from shared.domain.archive import due
-from shared.domain.jobs.job import Job
+from shared.domain.jobs.job import MAIL, NOTICE, Job
 from shared.domain.jobs.look_ups import LOOKS
 from shared.domain.jobs.states import JobState
 from shared.ports import OpenJob
@@ -85,9 +85,16 @@ class FakeOpenIndex(FakeSuppressions):
 
     def notice_runs(self, now: int) -> Iterable[str]:
         def found() -> list[str]:
-            return [x for at, x in sorted((at, x) for x, at in self.runs.items()) if at <= now and self._rests(x)]
+            return self._looked_at(NOTICE, now)
 
         yield from self._atomic("notice_runs", found)
+
+    def mail_jobs(self, now: int) -> Iterable[str]:
+        yield from self._atomic("mail_jobs", lambda: self._looked_at(MAIL, now))
+
+    def _looked_at(self, kind: str, now: int) -> list[str]:
+        due = [x for at, x in sorted((at, x) for x, at in self.runs.items()) if at <= now]
+        return [x for x in due if self._rests(x) and self.jobs[x].kind == kind]
 
     def look_at_run_again(self, job: str, at: int | None) -> None:
         def put() -> None:

@@ -41,6 +41,11 @@ def notice_slot(shard: int) -> str:
     return f"notice#{shard}"
 
 
+def mail_slot(shard: int) -> str:
+    """Partition of the index `open` with finished jobs of mails, by when to look whether the mail can be cleaned."""
+    return f"mail#{shard}"
+
+
 def archive_slot(shard: int) -> str:
     """Partition of the index `open` with finished jobs that are to be archived, by when."""
     return f"archive#{shard}"

@@ -25,6 +25,7 @@ Table `records` (pk, sk):
 | open jobs, oldest first (index `open`) | `credential#READY or RUN`, `shared#READY or RUN#0-15` / `created_at#job` |
 | finished jobs with doubts, by when to ask next (index `open`) | `doubt#0-15` / `at#job` |
 | finished runs of notices, by when to look next (index `open`) | `notice#0-15` / `at#job` |
+| finished jobs of mails, by when to look next (index `open`) | `mail#0-15` / `at#job` |
 | jobs that are to be archived, by when (index `open`) | `archive#0-15` / `at#job` |
 | an account's jobs of a kind, newest first (index `mine`) | `account#kind / created_at#job` |
 | a campaign; its uploads; problems of an upload, by step | `M#campaign / CAMPAIGN`, `U#upload`, `E#upload#00012` |

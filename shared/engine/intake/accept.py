@@ -12,7 +12,7 @@ from shared.domain.ids import new_id
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
-from shared.domain.jobs.job import NOTICE, Job, Policy, first_credential
+from shared.domain.jobs.job import MAIL, NOTICE, Job, Policy, first_credential
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState
@@ -37,7 +37,9 @@ class BatchRequest:
         idempotency_key: the client's, or empty.
         fingerprint: hash of the request, for the key.
         by: the actor; the job says who made it.
-        kind: of the job; NOTICE: it is a run, so that its ledgers note what its notices were informed of.
+        kind: of the job; NOTICE: it is a run, so that its ledgers note what its notices were informed of. MAIL: each
+            recipient has a chunk and a schedule of its own.
+        due: of a MAIL, when each recipient's first attempt is due, Unix milliseconds; empty: at once.
     """
 
     account: str
@@ -55,6 +57,7 @@ class BatchRequest:
     by: str = ""
     ordered: bool = False
     kind: str = "batch"
+    due: tuple[Millis, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,8 @@ class Acceptor:
         return PreparedJob(self._job(request, job_id, now, ttl, ledgers), chunks, ledgers)
 
     def _split(self, request: BatchRequest) -> Sequence[tuple[Recipient, ...]]:
+        if request.kind == MAIL:
+            return [(one,) for one in request.recipients]
         slowest = min(self._settings.credential(c).rate for c in request.route)
         one = request.ordered or request.kind == NOTICE  # a run has a single chunk
         size = chunking.chunk_size(len(request.recipients), 1 if one else len(request.route), slowest)
@@ -157,10 +162,11 @@ class Acceptor:
             limit=request.policy.max_attempts,
             ttl=ttl,
         )
-        if request.kind != NOTICE:
+        if request.kind not in (NOTICE, MAIL):
             return made
         limits = [r.not_after for r in chunk.recipients if r.not_after]
-        return replace(made, told=bytes(len(made.cells)), not_after=min(limits, default=0))
+        due = request.due[chunk.number] if request.due else 0
+        return replace(made, told=bytes(len(made.cells)), not_after=min(limits, default=0), not_before=due)
 
     def _job(self, request: BatchRequest, job_id: str, now: Millis, ttl: int, ledgers: Sequence[Ledger]) -> Job:
         scheduled = request.not_before > now

@@ -9,12 +9,13 @@ from uuid import uuid4
 from shared.contracts import pointer
 from shared.domain.jobs import passes
 from shared.domain.jobs.details import Detail
-from shared.domain.jobs.job import DIGEST, Job
+from shared.domain.jobs.job import DIGEST, MAIL, Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.passes import Passing, Past
 from shared.domain.jobs.states import ACTIVE, Cell
 from shared.domain.lanes import backoff
+from shared.domain.mails.retry import retry_delay
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.suppression.suppressed import heeds
 from shared.ports import Clock, Lanes, LedgerStore, Records
@@ -26,6 +27,11 @@ MOVING_MS: Final = 60_000
 """Milliseconds of the lease of a chunk that is only moved."""
 SPREAD_MS: Final = 2000
 """Milliseconds over which the chunks that wait for one breaker come back: the first of them probes."""
+
+
+def mailed(job: Job, ledger: Ledger) -> int:
+    """Return the attempts that a mail has had at the destination of a ledger; 0 for any other job."""
+    return ledger.cells[0] >> 4 if job.kind == MAIL else 0
 
 
 class Recovery:
@@ -57,6 +63,7 @@ class Recovery:
         throttled: bool = False,
         per_call: int = 0,
         soon: bool = False,
+        mailed: int = 0,
     ) -> Passing:
         """Return what a release needs to know now.
 
@@ -67,12 +74,13 @@ class Recovery:
             throttled: the lane's provider took nothing and asked to wait.
             soon: the lane's provider takes most of what it gets, so that the next round need not wait for it.
             per_call: the bound of its next calls, if there is a new one.
+            mailed: attempts that a mail has had at its destination; 0: none, or it is no mail.
         """
         return Passing(
             route=route,
             now=int(self._clock.now() * 1000),
             usable=lambda credential: credential in self._lanes and self._breaker_cache.usable(credential, route),
-            delay=lambda n: self._delay(n, route, leave=leave, soon=soon),
+            delay=lambda n: self._delay(n, route, leave=leave, soon=soon, mailed=mailed),
             throttled_until=throttled_until,
             leave=leave,
             throttled=throttled,
@@ -80,7 +88,7 @@ class Recovery:
             pasts=self._pasts,
         )
 
-    def _delay(self, n: int, route: Sequence[str], *, leave: bool, soon: bool) -> int:
+    def _delay(self, n: int, route: Sequence[str], *, leave: bool, soon: bool, mailed: int) -> int:
         """Return the milliseconds before round n: never less than until a breaker of the route is to be probed.
 
         Who leaves a lane has not tried it, so that nothing but the probes is to be waited for. In a long outage the
@@ -89,6 +97,8 @@ class Recovery:
         due = self._breaker_cache.due_in(route)
         if leave and due and n <= PROMPT_ROUNDS:
             return due + round(self._rng.uniform(0, SPREAD_MS))
+        if mailed:
+            return max(due, retry_delay(-(-mailed // len(route))))
         return max(due, round(backoff.round_delay(n, self._rng, soon=soon) * 1000))
 
     def _pasts(self, ledger: Ledger) -> dict[int, Past]:
@@ -107,7 +117,7 @@ class Recovery:
         if proof is None:
             self._note_loss(job, expired)
         entries = {e.index: e for e in proof.entries} if proof else {}
-        new = self._ledgers.take_over(expired, entries, self.passing(job.route))
+        new = self._ledgers.take_over(expired, entries, self.passing(job.route, mailed=mailed(job, expired)))
         if new is None:
             return None
         self.point(job, new)
@@ -126,7 +136,8 @@ class Recovery:
         if not isinstance(held, Ledger):
             return False
         current = self._records.job(job.id)  # a stop in between keeps what waits
-        passing = self.passing(job.route, leave=current is not None and current.state in ACTIVE)
+        leave = current is not None and current.state in ACTIVE
+        passing = self.passing(job.route, leave=leave, mailed=mailed(job, held))
         if passing.leave:
             passing = replace(passing, gone=lambda credential: credential not in self._lanes)
         new = self._ledgers.send_cancel(held, (), (), passing)

@@ -25,7 +25,7 @@ from shared.engine.lane.call_counters import CallCounters, Count
 from shared.engine.lane.calls import Calls, LeaseCalls
 from shared.engine.lane.compose import Composition
 from shared.engine.lane.lease import Lease, Wanted
-from shared.engine.lane.recovery import Recovery
+from shared.engine.lane.recovery import Recovery, mailed
 from shared.engine.lane.slots import LatencyEstimate, SlotClient, patience
 from shared.engine.lane.start import PointerResult, Starter
 from shared.engine.lane.window import Window
@@ -393,6 +393,7 @@ class Sender:
             throttled=lease.count.only_throttled or (lease.held and not lease.count.slots),
             per_call=lease.per_call,
             soon=self._admission.works() and not lease.refused,
+            mailed=mailed(lease.job, lease.ledger),
         )
         if not lease.requeued and not lease.ledger.having(Cell.QUEUED):
             return self._ledgers.send_done(lease.ledger, lease.results, passing)

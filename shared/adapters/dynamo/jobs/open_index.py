@@ -71,15 +71,21 @@ class OpenIndex:
             for item in self._until(indices.notice_slot(shard), now):
                 yield item["open_sk"]["S"].partition("#")[2]
 
+    def mail_jobs(self, now: int) -> Iterable[str]:
+        """Walk the LOGGED jobs of mails at which to look by now."""
+        for shard in _shards(now):
+            for item in self._until(indices.mail_slot(shard), now):
+                yield item["open_sk"]["S"].partition("#")[2]
+
     def look_at_run_again(self, job: str, at: int | None) -> None:
-        """Look at a LOGGED run of notices again at `at`, or no more."""
-        values: Item = {":notice": s("notice#")}
+        """Look at a LOGGED run of notices, or job of a mail, again at `at`, or no more."""
+        values: Item = {":notice": s("notice#"), ":mail": s("mail#")}
         change = REMOVED
         if at is not None:
             change, values[":at"] = ", open_sk = :at", s(keys.aged(at, job))
         elif self._archive is not None:
             change, values[":slot"] = ", open_pk = :slot", s(indices.archive_slot(shard_of(job)))
-        self._move(job, change, "begins_with(open_pk, :notice)", values)
+        self._move(job, change, "(begins_with(open_pk, :notice) OR begins_with(open_pk, :mail))", values)
 
     def unarchived(self, now: int, limit: int) -> Iterable[tuple[str, int]]:
         """Walk the LOGGED jobs that are to be archived by now, and since when."""

@@ -11,7 +11,7 @@ from shared.adapters.dynamo import codec, indices, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, s
 from shared.domain.archive import due
-from shared.domain.jobs.job import Job, RetryRequest, StopReason
+from shared.domain.jobs.job import MAIL, Job, RetryRequest, StopReason
 from shared.domain.jobs.look_ups import LOOKS
 from shared.domain.jobs.states import TRANSITIONS, Change, JobState, reopened
 
@@ -260,7 +260,8 @@ def place(job: Job, unknown: int, since: int, archive: int | None) -> Item:
         archive: milliseconds after which it is to be archived; None: no job is.
     """
     if job.owned:
-        slot, at = indices.notice_slot(job.shard), since + FIRST_LOOK_MS
+        slot = indices.mail_slot(job.shard) if job.kind == MAIL else indices.notice_slot(job.shard)
+        at = since + FIRST_LOOK_MS
     elif unknown:
         slot, at = indices.doubt_slot(job.shard), since + LOOKS[0] * 1000
     elif archive is not None and not job.test:

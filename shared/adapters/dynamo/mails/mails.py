@@ -1,0 +1,152 @@
+"""Mails on DynamoDB: one item each, in the table `records`."""
+
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+from shared.adapters.dynamo import codec, idempotent_writes, indices
+from shared.adapters.dynamo import keys as every
+from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.jobs import contents, folding
+from shared.adapters.dynamo.listing import entries
+from shared.adapters.dynamo.mails import keys
+from shared.domain.content.content import Content
+from shared.domain.jobs.prepared import PreparedJob
+from shared.domain.mails.mail import MailState, StoredMail
+from shared.ports import Idempotency, Mismatch, Replay, Stored
+
+_TEXTS: Final = ("account", "mail_from", "job", "content", "by")
+_NUMBERS: Final = ("created_at", "expires_at", "ttl", "size", "reports", "version")
+_FIELDS: Final = (*_TEXTS, *_NUMBERS, "hosts", "test", "state", "reporting")
+
+
+class DynamoMails:
+    """`ports.Mails` over the two tables and the bucket.
+
+    Args:
+        dynamo: the database.
+        records: the name of the table `records`.
+        ops: the name of the table `ops`.
+        blobs: large contents.
+    """
+
+    def __init__(self, dynamo: Dynamo, *, records: str, ops: str, blobs: contents.Blobs) -> None:
+        self._db = dynamo
+        self._records = records
+        self._ops = ops
+        self._blobs = blobs
+
+    def open(self, mail: StoredMail, key: Idempotency | None) -> Stored | Replay | Mismatch:
+        """Store a new mail, with its idempotency record."""
+        made = idempotent_writes.earlier(self._db, self._records, key, mail.created_at)
+        if made is not None:
+            return made
+        put = {"Put": self._put(None, mail)}
+        return idempotent_writes.create(self._db, self._records, [put], key, owner=mail.id, now=mail.created_at)
+
+    def get(self, mail: str) -> StoredMail | None:
+        """Return a mail, consistent."""
+        item = self._db.get(self._records, keys.mail(mail))
+        return _mail(item) if item else None
+
+    def commit(
+        self, old: StoredMail | None, new: StoredMail, made: PreparedJob, content: Content, key: Idempotency | None
+    ) -> Stored | Replay | Mismatch | None:
+        """Store chunks, ledgers and content, then job, mail and idempotency record in one transaction.
+
+        Args:
+            old: as read, OPEN; None: the mail is new.
+            new: COMMITTED, with the job.
+            made: the job, under a new id.
+            content: what names the mail's bytes.
+            key: the request's idempotency record; None without a key.
+        """
+        job = made.job
+        earlier = idempotent_writes.earlier(self._db, self._records, key, job.created_at)
+        if earlier is not None:
+            return earlier
+        parts = [(self._records, x) for x in contents.items(job, made.chunks, content, self._blobs)]
+        self._db.batch_put([*parts, *((self._ops, codec.ledger_item(x)) for x in made.ledgers)])
+        actions = [folding.put_job(self._records, job), {"Put": self._put(old, new)}]
+        if not job.test:
+            actions.append(folding.first_stats(self._records, job))
+        try:
+            return idempotent_writes.store(self._db, self._records, actions, key, owner=job.id, now=job.created_at)
+        except Cancelled as lost:
+            if lost.codes[0] == "ConditionalCheckFailed":
+                return Stored()  # the job's id is random: it is our own write, whose answer was lost
+            if lost.codes[1] == "ConditionalCheckFailed":
+                return None
+            raise
+
+    def change(self, old: StoredMail, new: StoredMail) -> bool:
+        """Write a mail if it is as read."""
+        try:
+            self._db.call("put_item", **self._put(old, new))
+        except ConditionFailed as lost:
+            return lost.item is not None and _mail(lost.item) == new  # ours, whose answer was lost
+        return True
+
+    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[StoredMail], str]:
+        """Return mails of a namespace, newest first; one query and one read per 100.
+
+        Args:
+            namespace: of an account's live or test keys.
+            after: what the page before returned, or empty.
+            limit: at least 1.
+        """
+        pk = indices.mine_pk(namespace, keys.KIND)
+        found, end = entries(self._db, self._records, pk, keys.mail, _FIELDS, after=after, limit=limit)
+        return [_mail(x) for x in found], end
+
+    def _put(self, old: StoredMail | None, new: StoredMail) -> Item:
+        put: Item = {
+            "TableName": self._records,
+            "Item": _item(new),
+            "ConditionExpression": "attribute_not_exists(pk)" if old is None else "version = :version",
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+        if old is not None:
+            put["ExpressionAttributeValues"] = {":version": n(old.version)}
+        return put
+
+
+def _item(x: StoredMail) -> Item:
+    """Return a mail's item; what is empty is left out. The domains are packed: a thousand take few kilobytes."""
+    out: Item = {
+        **keys.mail(x.id),
+        **{name: s(value) for name in _TEXTS if (value := getattr(x, name))},
+        **{name: n(getattr(x, name)) for name in _NUMBERS},
+        "hosts": {"B": zlib.compress(json.dumps(x.hosts, separators=(",", ":")).encode(), 6)},
+        "state": s(x.state.value),
+        "mine_pk": s(indices.mine_pk(x.namespace, keys.KIND)),
+        "mine_sk": s(every.aged(x.created_at, x.id)),
+    }
+    if x.test:
+        out["test"] = {"BOOL": True}
+    if x.reporting:
+        out["reporting"] = s(json.dumps(x.reporting, separators=(",", ":")))
+    return out
+
+
+def _mail(item: Mapping[str, Any]) -> StoredMail:
+    return StoredMail(
+        id=item["pk"]["S"][len("Z#") :],
+        account=text(item, "account"),
+        mail_from=text(item, "mail_from"),
+        hosts=tuple(json.loads(zlib.decompress(codec.binary(item, "hosts")))),
+        created_at=number(item, "created_at"),
+        expires_at=number(item, "expires_at"),
+        ttl=number(item, "ttl"),
+        test="test" in item,
+        state=MailState(text(item, "state")),
+        job=text(item, "job"),
+        content=text(item, "content"),
+        size=number(item, "size"),
+        by=text(item, "by"),
+        reporting=tuple(json.loads(text(item, "reporting") or "[]")),
+        reports=number(item, "reports"),
+        version=number(item, "version"),
+    )

@@ -1,0 +1,57 @@
+"""Where mails are kept, and the transaction that queues one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from shared.ports.records import Idempotency, Mismatch, Replay, Stored
+
+if TYPE_CHECKING:
+    from shared.domain.content.content import Content
+    from shared.domain.jobs.prepared import PreparedJob
+    from shared.domain.mails.mail import StoredMail
+
+
+class Mails(Protocol):
+    """Mails by their ids. Every write is all or nothing."""
+
+    def open(self, mail: StoredMail, key: Idempotency | None) -> Stored | Replay | Mismatch:
+        """Store a new mail, with its idempotency record."""
+        ...
+
+    def get(self, mail: str) -> StoredMail | None:
+        """Return a mail, consistent."""
+        ...
+
+    def commit(
+        self, old: StoredMail | None, new: StoredMail, made: PreparedJob, content: Content, key: Idempotency | None
+    ) -> Stored | Replay | Mismatch | None:
+        """Store chunks, ledgers and content, then job, mail and idempotency record in one transaction.
+
+        Args:
+            old: as read, OPEN; None: the mail is new.
+            new: COMMITTED, with the job.
+            made: the job, under a new id, with one chunk for each destination.
+            content: what names the mail's bytes.
+            key: the request's idempotency record; None without a key.
+
+        Returns:
+            None: the mail has moved on, and no job is accepted.
+        """
+        ...
+
+    def change(self, old: StoredMail, new: StoredMail) -> bool:
+        """Write a mail if it is as read; False: it has moved on, and nothing is written."""
+        ...
+
+    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[StoredMail], str]:
+        """Return mails of a namespace, newest first, and the place to go on from, empty at the end.
+
+        One that was just made may be missing for a moment.
+
+        Args:
+            namespace: of an account's live or test keys.
+            after: what the page before returned, or empty.
+            limit: at least 1.
+        """
+        ...
