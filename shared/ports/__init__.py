@@ -42,7 +42,7 @@ from shared.ports.inboxes import (
 )
 from shared.ports.journal import Journal
 from shared.ports.mail_queue import MailDraft, MailQueue
-from shared.ports.mails import Mails
+from shared.ports.mails import MailFiles, Mails
 from shared.ports.notices import Notifiers, Programs, UpdateLog, WaitingNotices
 from shared.ports.providers import (
     POSTED_AT,
@@ -148,6 +148,7 @@ __all__ = [
     "Lists",
     "Loaded",
     "MailDraft",
+    "MailFiles",
     "MailQueue",
     "Mails",
     "MalformedSecret",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from shared.ports.campaigns import Files
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
     from shared.domain.content.content import Content
     from shared.domain.jobs.prepared import PreparedJob
     from shared.domain.mails.mail import StoredMail
+    from shared.ports.campaigns import FileFacts
 
 
 class Mails(Protocol):
@@ -54,4 +56,25 @@ class Mails(Protocol):
             after: what the page before returned, or empty.
             limit: at least 1.
         """
+        ...
+
+
+class MailFiles(Files, Protocol):
+    """Files of mails in the deployment's bucket."""
+
+    def copy(self, name: str, *, etag: str, to: str) -> FileFacts:
+        """Copy a file under another name, if it is still the one that was asked for; return what the copy is.
+
+        Args:
+            name: of the file.
+            etag: of the version to copy.
+            to: the name of the copy.
+
+        Raises:
+            FileChanged: there is no file with that ETag.
+        """
+        ...
+
+    def remove(self, name: str) -> None:
+        """Remove all versions of a file; nothing happens if there is none."""
         ...

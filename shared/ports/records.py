@@ -320,7 +320,7 @@ class Records(SuppressionRecords, Protocol):
         ...
 
     def look_at_run_again(self, job: str, at: int | None) -> None:
-        """Look at a LOGGED run of notices, or job of a mail, again at `at` (Unix ms), or no more: then it is archived."""
+        """Look at a LOGGED run of notices, or job of a mail, again at `at` (Unix ms), or no more."""
         ...
 
     def unarchived(self, now: Millis, limit: int) -> Iterable[tuple[str, int]]:

@@ -385,13 +385,16 @@ class LedgerStore(Protocol):
         """
         ...
 
-    def reschedule(self, job: str, chunk: int, *, not_before: Millis, lane: str) -> Ledger | None:
-        """Move an idle chunk to another time or lane.
+    def reschedule(
+        self, job: str, chunk: int, *, not_before: Millis, lane: str, was: Millis | None = None
+    ) -> Ledger | None:
+        """Move an idle chunk to another time or lane; return it as it is afterwards.
 
         Args:
             job: the job's id.
             chunk: the chunk's number.
             not_before: Unix milliseconds before which no lease starts.
             lane: the credential whose lane takes it.
+            was: the time from which it is moved, Unix milliseconds; at another it stays. None: from any.
         """
         ...

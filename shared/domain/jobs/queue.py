@@ -331,17 +331,22 @@ class LedgerQueue(ABC):
         """
         return self._change(job, chunk, lambda x: runs.tell(x, states))
 
-    def reschedule(self, job: str, chunk: int, *, not_before: Millis, lane: str) -> Ledger | None:
-        """Move an idle chunk to another time or lane.
+    def reschedule(
+        self, job: str, chunk: int, *, not_before: Millis, lane: str, was: Millis | None = None
+    ) -> Ledger | None:
+        """Move an idle chunk to another time or lane; return it as it is afterwards.
 
         Args:
             job: the job's id.
             chunk: the chunk's number.
             not_before: Unix milliseconds before which no lease starts.
             lane: the credential whose lane takes it.
+            was: the time from which it is moved, Unix milliseconds; at another it stays. None: from any.
         """
 
         def move(x: Ledger) -> Ledger | None:
+            if was is not None and x.not_before != was:
+                return None
             if x.status is not LedgerStatus.IDLE or (x.not_before, x.lane) == (not_before, lane):
                 return None
             return replace(x, not_before=not_before, lane=lane, version=x.version + 1)

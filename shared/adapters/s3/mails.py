@@ -1,0 +1,44 @@
+"""Files of mails in the deployment's bucket: copied on a condition, and removed for good."""
+
+from urllib.parse import quote
+
+from botocore.exceptions import ClientError
+
+from shared.adapters.s3.files import S3Files, faults
+from shared.adapters.s3.versions import erase
+from shared.ports import FileChanged, FileFacts
+
+_CHANGED = frozenset({"NoSuchKey", "PreconditionFailed", "404", "412"})
+
+
+class S3MailFiles(S3Files):
+    """`ports.MailFiles` in a bucket."""
+
+    def copy(self, name: str, *, etag: str, to: str) -> FileFacts:
+        """Copy a file under another name, within S3, if it is still the one that was asked for.
+
+        Args:
+            name: of the file.
+            etag: of the version to copy.
+            to: the name of the copy.
+
+        Raises:
+            FileChanged: there is no file with that ETag.
+        """
+        source = f"{self._bucket}/{quote(name)}"
+        try:
+            with faults():
+                self._s3().copy_object(Bucket=self._bucket, Key=to, CopySource=source, CopySourceIfMatch=f'"{etag}"')
+        except ClientError as error:
+            if error.response["Error"]["Code"] in _CHANGED:
+                raise FileChanged(name) from None
+            raise
+        facts = self.facts(to)
+        if facts is None:
+            raise FileChanged(to)
+        return facts
+
+    def remove(self, name: str) -> None:
+        """Remove all versions of a file; nothing happens if there is none."""
+        with faults():
+            erase(self._s3(), self._bucket, name, lambda key: key == name)

@@ -1,0 +1,157 @@
+"""The end of mails: what became of each destination is noted, its sender is notified, and the content is removed.
+
+It is asked for by the stream of ledgers, and by looks at finished jobs, which find what the stream has lost. Doing
+anything again changes nothing.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.look_ups import LOOKS, next_look
+from shared.domain.jobs.states import Cell, JobState
+from shared.domain.mails.destination import fails, has_end, is_pending
+from shared.domain.mails.mail import StoredMail, cleaned
+from shared.domain.times import Millis
+from shared.engine.mails.reports import MailReporter
+from shared.engine.walks.doubts import Asking
+from shared.ports import Clock, LedgerStore, MailFiles, Mails, Records
+
+SAFE_MS: Final = 3_600_000
+"""A doubt is not given up sooner after its last lease: a frozen worker has met its deadline by then."""
+SOON_MS: Final = 60_000
+LATE_MS: Final = 3_600_000
+"""The next look comes after a sixteenth of the job's age, in these bounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class MailEnds:
+    """Ends mails.
+
+    Attributes:
+        mails: where they are.
+        records: their jobs.
+        ledgers: their destinations.
+        files: their contents.
+        reporter: notifies their senders.
+    """
+
+    mails: Mails
+    records: Records
+    ledgers: LedgerStore
+    files: MailFiles
+    reporter: MailReporter
+
+    def tell(self, name: str, some: Sequence[Ledger]) -> int:
+        """Note the ends of destinations of one mail, and notify its sender of those that failed; return how many.
+
+        Args:
+            name: the mail's job.
+            some: ledgers of it, as just read.
+
+        Raises:
+            Retriable: the store could not be reached; what was noted stays noted.
+        """
+        ended = [x for x in some if is_pending(x)]
+        failed = [x.chunk for x in ended if fails(x)]
+        job = self.records.job(name) if failed else None
+        if job is not None:
+            self.reporter.report(job, failed)
+        for x in ended:
+            if not fails(x) or job is None:
+                self.ledgers.tell(name, x.chunk, {0: x.cell(0)[0]})
+        return len(ended)
+
+    def finish(self, job: Job, *, told: bool = False) -> bool:
+        """Remove the content of a mail whose destinations all have their end; False if one has not.
+
+        Args:
+            job: the mail's.
+            told: those whose end is not noted count as if they had none; else their ends are noted.
+        """
+        some = self.ledgers.read_all(job.id)
+        if not all(has_end(x) and not (told and is_pending(x)) for x in some):
+            return False
+        self.tell(job.id, some)
+        mail = self.mails.get(job.name)
+        if mail is None:
+            return True
+        self.reporter.resume(job, mail)
+        return self._clean(mail.id)
+
+    def _clean(self, name: str) -> bool:
+        """Remove the content, then note it: a process that dies in between leaves the note to the next one."""
+        mail = self.mails.get(name)
+        new = cleaned(mail) if mail is not None else None
+        if mail is None or new is None:
+            return mail is None or not mail.content
+        self.files.remove(mail.content)
+        return self.mails.change(mail, new)
+
+
+@dataclass(frozen=True, slots=True)
+class MailJobs:
+    """The walk of finished jobs of mails.
+
+    Attributes:
+        records: the jobs.
+        ledgers: their destinations.
+        mails: when they expire.
+        ends: ends the mails.
+        asking: has providers asked about doubts.
+        clock: the time.
+    """
+
+    records: Records
+    ledgers: LedgerStore
+    mails: Mails
+    ends: MailEnds
+    asking: Asking
+    clock: Clock
+
+    def walk(self) -> Iterator[tuple[str, Callable[[], None]]]:
+        """Yield the jobs at which to look by now."""
+        for name in self.records.mail_jobs(self._now()):
+            yield name, partial(self.look, name)
+
+    def look(self, name: str) -> None:
+        """Look at one job, and note when to look again: never, once its mail is cleaned."""
+        job = self.records.job(name)
+        if job is None or job.state is not JobState.LOGGED:
+            return
+        now = self._now()
+        doubtful = [x for x in self.ledgers.read_all(name) if x.having(Cell.UNKNOWN)]
+        mail = self.mails.get(job.name) if doubtful else None
+        for x in doubtful:
+            self._doubt(job, mail, x, now)
+        done = self.ends.finish(job)
+        self.records.look_at_run_again(name, None if done else self._next(job, now))
+
+    def _doubt(self, job: Job, mail: StoredMail | None, x: Ledger, now: Millis) -> None:
+        """Have the provider asked about a destination of unknown fate, or give it up when the mail has expired."""
+        if (mail is None or now >= mail.expires_at) and now - x.released_at >= SAFE_MS:
+            self.ledgers.close(job.id, x.chunk, [0])
+            return
+        elapsed, before = (now - job.finished_at) / 1000, (self._last(job, now) - job.finished_at) / 1000
+        if any(before < look <= elapsed for look in LOOKS):
+            self.asking.about(job, x)
+
+    def _next(self, job: Job, now: Millis) -> Millis:
+        """Return when to look again (Unix ms): also when a provider is to be asked next."""
+        elapsed = now - job.finished_at
+        ask = next_look(elapsed / 1000)
+        step = now + self._step(job, now)
+        return step if ask is None else min(step, job.finished_at + round(ask * 1000))
+
+    def _last(self, job: Job, now: Millis) -> Millis:
+        """Return a time before which the job was looked at last."""
+        return now - self._step(job, now) if now - job.finished_at > LOOKS[0] * 1000 else job.finished_at
+
+    def _step(self, job: Job, now: Millis) -> Millis:
+        return min(LATE_MS, max(SOON_MS, (now - job.finished_at) // 16))
+
+    def _now(self) -> Millis:
+        return int(self.clock.now() * 1000)

@@ -1,0 +1,60 @@
+"""Domains whose servers refuse for now: a mail's other destinations there wait as long as the three that were refused.
+
+Otherwise each of them would be refused by itself, and a grey list would see a call for every one.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.mails.retry import IN_A_ROW, failed_for_now, is_refusal, row_of, to_hold
+from shared.ports import LedgerStore, Mails, Records
+
+
+@dataclass(frozen=True, slots=True)
+class DomainHolds:
+    """Delays the destinations of a domain together.
+
+    Attributes:
+        mails: which destination is at which domain.
+        records: what refused them.
+        ledgers: when they are due.
+    """
+
+    mails: Mails
+    records: Records
+    ledgers: LedgerStore
+
+    def look(self, job: Job, some: Iterable[Ledger]) -> int:
+        """Delay the destinations of the domains that have just refused three in a row; return how many.
+
+        Args:
+            job: the mail's.
+            some: ledgers of it that were just released.
+        """
+        failed = [x.chunk for x in some if failed_for_now(x)]
+        mail = self.mails.get(job.name) if failed and job.total > IN_A_ROW else None
+        if mail is None:
+            return 0
+        hosts = sorted({mail.hosts[n] for n in failed if n < len(mail.hosts)})
+        if all(len(mail.at_host(host)) <= IN_A_ROW for host in hosts):
+            return 0
+        ledgers = {x.chunk: x for x in self.ledgers.read_all(job.id)}
+        return sum(self._hold(job, [ledgers[n] for n in mail.at_host(host) if n in ledgers]) for host in hosts)
+
+    def _hold(self, job: Job, at_host: Sequence[Ledger]) -> int:
+        row = row_of(at_host)
+        until = max((x.not_before for x in row), default=0)
+        waiting = to_hold(at_host, until)
+        if not row or not waiting or not all(self._refused(job, x) for x in row):
+            return 0
+        for x in waiting:
+            self.ledgers.reschedule(job.id, x.chunk, not_before=until, lane=x.lane, was=x.not_before)
+        return len(waiting)
+
+    def _refused(self, job: Job, x: Ledger) -> bool:
+        """Tell whether the last attempt of a destination met a server that refuses it for now."""
+        windows, _ = self.records.details(job.id, x.chunk)
+        attempt = x.cells[0] >> 4
+        return any(is_refusal(e.code) for w in windows for e in w.entries if e.attempt == attempt)
