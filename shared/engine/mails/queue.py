@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import IO, Final
+from typing import IO, BinaryIO, Final, cast
 from uuid import uuid4
 
 from shared.domain.content.content import Content, Finished, Mailbox
@@ -152,7 +152,7 @@ class LedgerMailQueue:
             for block in self._files.read(finished.name, etag=finished.etag, start=0):
                 file.write(block)
             file.seek(0)
-            yield ReadMail(finished.mail_from, one.address, metadata_of(one), finished.size, file)
+            yield ReadMail(finished.mail_from, one.address, metadata_of(one), finished.size, cast("BinaryIO", file))
 
     def reschedule(self, mail: QueuedMail, schedule: MailSchedule) -> QueuedMail | None:
         """Change when a destination is due."""

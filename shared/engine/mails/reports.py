@@ -62,9 +62,9 @@ class MailReporter:
                 return
             if mail.reporting:
                 self._finish(job, mail)
-                failed = self._pending(job, failed)
                 continue
-            new = begin_report(mail, failed)
+            # Read after the mail: had another process noted one of them since, the mail would be another version.
+            new = begin_report(mail, self._pending(job, failed))
             if new is None:
                 return
             if self.mails.change(mail, new):

@@ -1,0 +1,136 @@
+"""The end of mails: notifications, doubts, and the removal of contents."""
+
+import email
+import email.policy
+
+import pytest
+
+from shared.domain.jobs.outcomes import Rejected, Unknown
+from shared.domain.jobs.states import Cell
+from shared.domain.mails.destination import DestinationState, state_of
+from shared.domain.mails.mail import MailState, StoredMail, begin_report
+from tests.engine.mails.mail_world import SENDER, MailWorld
+
+NEVER = Rejected("invalid_recipient", permanent=True)
+PEOPLE = ("ann@example.org", "bob@example.org", "cem@example.net")
+
+
+def refused(*who: str) -> MailWorld:
+    """Return a world that refuses some addresses for good."""
+    world = MailWorld()
+    for each in who:
+        world.providers["one"].script(each, [NEVER])
+    return world
+
+
+def notifications(world: MailWorld) -> list[tuple[str, str]]:
+    """Return to whom the provider was to send notifications, and about whom."""
+    handed: list[bytes] = world.providers["one"].messages  # type: ignore[attr-defined]
+    found = [email.message_from_bytes(x, policy=email.policy.default) for x in handed if b"report-type" in x]
+    return [
+        (str(x["To"]), str(part["Final-Recipient"]).partition("; ")[2])
+        for x in found
+        for part in x.walk()
+        if "Final-Recipient" in part
+    ]
+
+
+def other_mails(world: MailWorld, mail: StoredMail) -> list[StoredMail]:
+    return [x for x in world.mails.items.values() if x.id != mail.id]  # type: ignore[attr-defined]
+
+
+def test_the_sender_is_notified_of_a_destination_that_failed() -> None:
+    world = refused("bob@example.org")
+    mail = world.mail(*PEOPLE)
+    world.run()
+    assert notifications(world) == [(SENDER, "bob@example.org")]
+    (report,) = other_mails(world, mail)
+    assert (report.mail_from, report.state, report.account) == ("", MailState.CLEANED, mail.account)
+    assert world.stored(mail).state is MailState.CLEANED
+    assert world.files.items == {}
+
+
+def test_a_notification_is_about_no_other_one() -> None:
+    world = refused("ann@example.org", SENDER)
+    mail = world.mail("ann@example.org")
+    world.run()
+    (report,) = other_mails(world, mail)
+    assert world.ends_of(report) == [Cell.FAILED]
+    assert report.state is MailState.CLEANED
+    assert notifications(world) == [(SENDER, "ann@example.org")]
+
+
+def test_a_mail_without_a_return_path_notifies_nobody() -> None:
+    world = refused("ann@example.org")
+    mail = world.mail("ann@example.org", mail_from="")
+    world.run()
+    assert other_mails(world, mail) == []
+    assert world.stored(mail).state is MailState.CLEANED
+
+
+def test_a_dropped_destination_is_not_reported() -> None:
+    world = MailWorld()
+    mail = world.mail("ann@example.org", "bob@example.org")
+    world.ledgers.drop(mail.job, 1, [0], Cell.WITHDRAWN)
+    world.run()
+    assert world.ends_of(mail) == [Cell.RELAYED, Cell.WITHDRAWN]
+    assert other_mails(world, mail) == []
+    assert world.stored(mail).state is MailState.CLEANED
+
+
+def test_what_the_stream_lost_is_found_by_the_walk() -> None:
+    world = refused("bob@example.org")
+    world.deaf = True
+    mail = world.mail(*PEOPLE)
+    world.settle()
+    assert [state_of(x) for x in world.ledgers.read_all(mail.job)] == [DestinationState.CLEANUP] * 3
+    world.clock.sleep(120)
+    world.look()
+    assert [state_of(x) for x in world.ledgers.read_all(mail.job)] == [DestinationState.GONE] * 3
+    assert world.stored(mail).state is MailState.CLEANED
+    assert list(world.records.mail_jobs(world.clock.ms * 2)) == []
+    world.run()
+    assert notifications(world) == [(SENDER, "bob@example.org")]
+
+
+def test_a_doubt_keeps_the_content_until_the_mail_has_expired() -> None:
+    world = MailWorld()
+    world.providers["one"].script("ann@example.org", [Unknown("timeout")])
+    mail = world.mail("ann@example.org")
+    world.settle()
+    world.clock.sleep(120)
+    world.look()
+    assert world.ends_of(mail) == [Cell.UNKNOWN]
+    assert mail.content in world.files.items
+    world.clock.sleep(48 * 3600)
+    world.look()
+    assert world.ends_of(mail) == [Cell.UNKNOWN_CLOSED]
+    assert world.stored(mail).state is MailState.CLEANED
+    world.run()
+    assert notifications(world) == [(SENDER, "ann@example.org")]
+
+
+def test_a_notification_that_another_process_began_is_finished_first() -> None:
+    world = refused("ann@example.org", "bob@example.org")
+    world.deaf = True
+    mail = world.mail(*PEOPLE)
+    world.run()
+    begun = begin_report(world.stored(mail), [0])
+    assert begun is not None
+    assert world.mails.change(world.stored(mail), begun)
+    assert world.ends.finish(world.job(mail.job))
+    world.run()
+    assert notifications(world) == [(SENDER, "ann@example.org"), (SENDER, "bob@example.org")]
+    assert world.stored(mail).reports == 2
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_ending_a_mail_again_changes_nothing(times: int) -> None:
+    world = refused("bob@example.org")
+    mail = world.mail(*PEOPLE)
+    for _ in range(times):
+        world.run()
+        world.ends.finish(world.job(mail.job))
+        world.ends.tell(mail.job, world.ledgers.read_all(mail.job))
+    world.run()
+    assert notifications(world) == [(SENDER, "bob@example.org")]

@@ -1,0 +1,140 @@
+"""A process dies at any call of a mail's way, before the call has an effect or after: the others finish it."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+from shared.domain.jobs.outcomes import Rejected
+from shared.domain.jobs.states import OPEN, Cell
+from shared.domain.mails.destination import DestinationState, state_of
+from shared.domain.mails.mail import MailState, StoredMail
+from tests.engine.mails.mail_world import SENDER, MailWorld
+from tests.fakes.faults import Crash, When
+
+SIDES = [When.BEFORE, When.AFTER]
+PEOPLE = ("ann@example.org", "bob@example.org", "cem@example.net")
+FAILS = Rejected("invalid_recipient", permanent=True)
+LATER = Rejected("smtp_451", permanent=False, about_message=True)
+
+
+def make() -> MailWorld:
+    """Return a world that refuses one destination for good, and one for now."""
+    world = MailWorld()
+    world.providers["one"].script("bob@example.org", [FAILS])
+    world.providers["one"].script("cem@example.net", [LATER])
+    return world
+
+
+def whole(act: Callable[[MailWorld], object]) -> int:
+    """Return how many calls an act makes."""
+    world = make()
+    act(world)
+    return len(world.tap.calls)
+
+
+def queue(world: MailWorld) -> None:
+    world.mail(*PEOPLE)
+
+
+def deliver(world: MailWorld) -> None:
+    world.mail(*PEOPLE)
+    world.run(seconds=600)
+
+
+QUEUEING, DELIVERING = whole(queue), whole(deliver)
+
+
+def finish(world: MailWorld) -> None:
+    """Let the others finish: leases run out, pointers come again, the walks look."""
+    world.tap.disarm()
+    world.reboot()
+    for _ in range(40):
+        world.run(seconds=120)
+        world.clock.sleep(120)
+        world.sweep()
+        world.look()
+    world.clock.sleep(49 * 3600)
+    world.look()
+    world.run(seconds=600)
+    world.clock.sleep(120)
+    world.look()
+
+
+def mails(world: MailWorld) -> list[StoredMail]:
+    return list(world.mails.items.values())  # type: ignore[attr-defined]
+
+
+def check(world: MailWorld) -> None:
+    """Check that each destination has its end, was reached at most once, and left nothing behind."""
+    world.check()
+    for mail in mails(world):
+        states = world.ends_of(mail)
+        assert not OPEN & set(states)
+        assert {state_of(x) for x in world.ledgers.read_all(mail.job)} == {DestinationState.GONE}
+        assert mail.state is MailState.CLEANED
+        assert mail.reporting == ()
+        taken = world.oracle.times(mail.job)
+        assert max(taken.values(), default=0) <= 1
+        assert {n for n, x in enumerate(states) if x is Cell.RELAYED} <= {chunk for chunk, _ in taken}
+    sent = [x for x in mails(world) if x.mail_from]
+    assert len([t for t in world.oracle.taken if t.address == SENDER]) <= sum(x.reports for x in sent)
+
+
+@pytest.mark.promise(1)
+@pytest.mark.promise(3)
+@pytest.mark.parametrize("when", SIDES)
+def test_a_crash_anywhere_on_a_mails_way_loses_nothing_and_sends_nothing_twice(when: When) -> None:
+    assert DELIVERING > 60
+    for nth in range(QUEUEING, DELIVERING):
+        world = make()
+        world.mail(*PEOPLE)
+        world.tap.arm(nth - QUEUEING, when)
+        with suppress(Crash):
+            world.run(seconds=600)
+        finish(world)
+        check(world)
+        (mail,) = [x for x in mails(world) if x.mail_from]
+        assert world.ends_of(mail).count(Cell.RELAYED) >= 1
+        assert mail.reports >= 1
+
+
+@pytest.mark.parametrize("when", SIDES)
+def test_a_crash_while_a_mail_is_queued_queues_all_of_it_or_nothing(when: When) -> None:
+    for nth in range(QUEUEING):
+        world = make()
+        world.tap.arm(nth, when)
+        with pytest.raises(Crash):
+            world.mail(*PEOPLE)
+        stored = mails(world)
+        world.jobs = [x.job for x in stored]
+        finish(world)
+        check(world)
+        assert len([x for x in stored if x.mail_from]) <= 1
+
+
+@pytest.mark.parametrize("when", SIDES)
+def test_a_crash_in_the_walk_of_finished_mails_is_made_good(when: When) -> None:
+    def looked() -> MailWorld:
+        world = make()
+        world.deaf = True
+        world.mail(*PEOPLE)
+        world.settle()
+        world.clock.sleep(120)
+        return world
+
+    world = looked()
+    before = len(world.tap.calls)
+    world.look()
+    points = len(world.tap.calls) - before
+    assert points > 15
+    for nth in range(points):
+        world = looked()
+        world.tap.arm(nth, when)
+        with pytest.raises(Crash):
+            world.look()
+        world.deaf = False
+        finish(world)
+        check(world)
+        (mail,) = [x for x in mails(world) if x.mail_from]
+        assert len([t for t in world.oracle.taken if t.address == SENDER]) == mail.reports == 1
