@@ -45,9 +45,15 @@ class Row:
     ref: str
     subject: str
     id: str
+    finished_hash: str = ""
 
     def line(self) -> dict[str, Any]:
-        """Return the log line. `recipient_hash`: SHA-256 of the address as received, lower-cased."""
+        """Return the log line.
+
+        `recipient_hash`: SHA-256 of the address as received, lower-cased. `finished_hash`: SHA-256 of a finished
+        message as it came; only its lines have it.
+        """
+        finished = {"finished_hash": self.finished_hash} if self.finished_hash else {}
         return {
             "seq": self.seq,
             "at": self.call.at,
@@ -64,6 +70,7 @@ class Row:
             "answered": self.call.answered,
             "status": self.call.status,
             "fault": self.call.fault,
+            **finished,
         }
 
 
@@ -95,11 +102,13 @@ class Log:
         call.message_id = messages[0].id
         rows = self.rows
         seq = self._last_row
+        finished = messages[0].content.finished
+        digest = sha256(finished).hexdigest() if finished else ""
         for m in messages:
             seq += 1
             m.call = call
             m.seq = seq
-            rows.append(Row(seq, call, m.to, m.role, m.ref, m.subject, m.id))
+            rows.append(Row(seq, call, m.to, m.role, m.ref, m.subject, m.id, digest))
         self._last_row = seq
         self._inbox.append(messages)
         self._inbox_messages += len(messages)

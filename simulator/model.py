@@ -77,13 +77,19 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What all messages of a call have in common, kept once. `size`: bytes of the call's body."""
+    """What all messages of a call have in common, kept once.
+
+    Attributes:
+        size: bytes of the call's body.
+        finished: the message as it came, if its author had finished it (RFC 5322).
+    """
 
     sender: str
     html: str
     text: str
     attachments: tuple[str, ...]
     size: int
+    finished: bytes = b""
 
 
 @dataclass(slots=True)

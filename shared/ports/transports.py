@@ -11,6 +11,7 @@ from shared.domain.times import Seconds
 
 if TYPE_CHECKING:
     from shared.domain.content.smtp import Mail, Relay, Reply
+    from shared.domain.content.streams import Body
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +38,14 @@ class AnswerLost(Exception):
 class Http(Protocol):
     """A transport that makes each request exactly once."""
 
-    def request(
-        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: Seconds
-    ) -> Response:
+    def request(self, method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: Seconds) -> Response:
         """Make one request and return the answer, whatever its status. Raises NotSent or AnswerLost.
 
         Args:
             method: the HTTP method.
             url: the absolute URL.
             headers: the request's headers.
-            body: whole, or in parts, so that hundreds of requests in flight share one copy of a long part.
+            body: whole, in parts, so that hundreds of requests in flight share one copy of a long part, or as a stream.
             deadline: Unix seconds; checked just before connecting, and the whole exchange ends by then.
         """
         ...
@@ -83,7 +82,7 @@ class WireRequest:
     method: str
     url: str
     headers: Mapping[str, str]
-    body: bytes | tuple[bytes, ...]
+    body: Body
     deadline: Seconds
 
 

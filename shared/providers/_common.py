@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final, Generic, TypeVar
 
 from shared.domain.content.content import Content, Mailbox
+from shared.domain.content.streams import Body
 from shared.domain.jobs.outcomes import NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, BadSignature, Http, NoTime, NotSent, Response, Steps, Target, WireRequest
 
@@ -220,7 +221,7 @@ divides the call until who is to blame is alone in one; that call's refusal is a
 
 
 def exchange(
-    http: Http, method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
+    http: Http, method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: float
 ) -> Response | Outcome:
     """Make one request. Return an outcome if there is no answer.
 
@@ -229,22 +230,20 @@ def exchange(
         method: the HTTP method.
         url: the absolute URL.
         headers: headers, added to the standard ones.
-        body: whole or in parts.
+        body: whole, in parts or as a stream.
         deadline: Unix seconds by which the exchange must have ended.
     """
     return perform(http, ask(method, url, headers=headers, body=body, deadline=deadline))
 
 
-def ask(
-    method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
-) -> Steps[Response | Outcome]:
+def ask(method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: float) -> Steps[Response | Outcome]:
     """Yield the one request of a call. Return an outcome if there is no answer.
 
     Args:
         method: the HTTP method.
         url: the absolute URL.
         headers: headers, added to the standard ones.
-        body: whole or in parts.
+        body: whole, in parts or as a stream.
         deadline: Unix seconds by which the exchange must have ended.
     """
     try:

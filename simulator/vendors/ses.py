@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
+from simulator import finished
 from simulator.keys import self_signed
 from simulator.mail import valid
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
@@ -163,16 +164,21 @@ def _parsed(operation: str, request: Request) -> dict[str, Any]:
     report = ParamValidator().validate(mail, _shapes()[operation])
     if report.has_errors():
         raise Wrong("BadRequestException", report.generate_report())
-    sender = _address(mail.get("FromEmailAddress", ""))
-    if sender.rpartition("@")[2].startswith("unverified."):
-        text = f"Email address is not verified. The following identities failed the check in region {REGION}: {sender}"
-        raise Wrong("MessageRejected", text)
+    if "Raw" not in mail.get("Content", {}):  # its header names the sender
+        _verified(_address(mail.get("FromEmailAddress", "")))
     name = mail.get("ConfigurationSetName", "")
     if name.startswith("unknown"):
         raise Wrong("NotFoundException", f"Configuration set <{name}> does not exist.", 404)
     for reply_to in mail.get("ReplyToAddresses", []):
         _address(reply_to)
     return mail
+
+
+def _verified(sender: str) -> None:
+    """Raise `Wrong` for a sender that the account has not verified."""
+    if sender.rpartition("@")[2].startswith("unverified."):
+        text = f"Email address is not verified. The following identities failed the check in region {REGION}: {sender}"
+        raise Wrong("MessageRejected", text)
 
 
 def _address(text: str) -> str:
@@ -213,9 +219,12 @@ def _extras(content: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _one(mail: Mapping[str, Any], size: int, context: Context) -> Answer:
-    simple = mail["Content"].get("Simple")
+    contents = mail["Content"]
+    if "Raw" in contents:
+        return _raw(mail, contents["Raw"]["Data"], size, context)
+    simple = contents.get("Simple")
     if simple is None:
-        raise Wrong("BadRequestException", "The simulator knows Simple contents only.")
+        raise Wrong("BadRequestException", "The simulator knows Simple and Raw contents only.")
     body = {name: part["Data"] for name, part in simple["Body"].items()}
     if not any(body.values()):
         raise Wrong("BadRequestException", "The message has no body.")
@@ -231,6 +240,20 @@ def _one(mail: Mapping[str, Any], size: int, context: Context) -> Answer:
     headers = {h["Name"]: h["Value"] for h in simple.get("Headers", [])}
     for message in messages:
         message.headers = headers
+    return Answer(_json({"MessageId": message_id}), messages)
+
+
+def _raw(mail: Mapping[str, Any], encoded: str, size: int, context: Context) -> Answer:
+    """Accept a finished message for the envelope's recipients; its header names the sender."""
+    try:
+        content, subject = finished.read(base64.b64decode(encoded, validate=True), size)
+    except ValueError as e:
+        raise Wrong("BadRequestException", str(e)) from None
+    _verified(_address(mail.get("FromEmailAddress", content.sender)))
+    people = _people(mail.get("Destination", {}))
+    tags = _all_tags(mail, mail.get("EmailTags", []))
+    message_id = _message_id(context.id, 0)
+    messages = [_message(address, role, 0, message_id, subject, content, tags) for role, address in people]
     return Answer(_json({"MessageId": message_id}), messages)
 
 

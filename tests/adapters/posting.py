@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from shared.adapters.http.transport import Body, HttpClient, parse
+from shared.adapters.http.transport import HttpClient, parse
 from shared.adapters.http.wire import HttpWire
+from shared.domain.content.streams import Body
 from shared.ports import AnswerLost, Response, WireRequest
 from tests.adapters.servers import Conversation
 
@@ -30,7 +31,7 @@ class WiredClient(HttpClient):
         return super().request(method, url, headers=headers, body=body, deadline=deadline)
 
 
-def post(client: HttpClient, url: str, seconds: float = 10, body: bytes | tuple[bytes, ...] = BODY) -> Response:
+def post(client: HttpClient, url: str, seconds: float = 10, body: Body = BODY) -> Response:
     deadline = client.now() + seconds
     return client.request("POST", url, headers={"Authorization": "Bearer k"}, body=body, deadline=deadline)
 

@@ -7,9 +7,11 @@ import pytest
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.answer import MAX_BODY
 from shared.adapters.http.transport import READ_TIMEOUT, HttpClient
+from shared.domain.content.streams import Framed
 from shared.ports import AnswerLost, NoTime, NotSent
 from tests.adapters.posting import BODY, WiredClient, post, reset
 from tests.adapters.servers import OK, Conversation, refusing, serving
+from tests.fakes.finished import Bytes
 from tests.fakes.shifted import ShiftedClock
 
 
@@ -18,6 +20,16 @@ def client(request: pytest.FixtureRequest, clock: ShiftedClock) -> Iterator[Http
     made: HttpClient = request.param(clock)
     yield made
     made.close()
+
+
+@pytest.mark.parametrize("size", [0, 1000, 3_000_000])
+def test_a_stream_arrives_whole(client: HttpClient, size: int) -> None:
+    data = bytes(range(256)) * (size // 256)
+    with serving() as server:
+        assert post(client, server.url, body=Framed(b"<", Bytes(data, 100_000), b">")).status == 202
+    head, _, body = server.requests[0].partition(b"\r\n\r\n")
+    assert body == b"<" + data + b">"
+    assert f"Content-Length: {len(data) + 2}\r\n".encode() in head + b"\r\n"
 
 
 def test_a_long_body_in_parts_arrives_whole(client: HttpClient) -> None:

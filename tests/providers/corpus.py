@@ -19,7 +19,7 @@ ODD = {
     "longest lines": HEADER + b"\r\n" + b"x" * 998 + b"\r\n." + b"y" * 996 + b"\r\n",
     "trailing spaces": HEADER + b"\r\n  a  \r\n\t\r\n \r\n",
     "From in the text": HEADER + b"\r\nFrom the start\r\n>From quoted\r\n",
-    "folded oddly": b"Subject:\r\n\thello\r\n  \t there\r\nFROM : ann@sender.example\r\nx-empty:\r\n\r\nx\r\n",
+    "folded oddly": b"Subject:\r\n\thello\r\n  \t there\r\nFROM:ann@sender.example\r\nx-empty:\r\n\r\nx\r\n",
     "repeated fields": b"Received: one\r\n" * 20 + HEADER + b"X-A: 1\r\nX-A: 2\r\n\r\nx\r\n",
     "signed": b"DKIM-Signature: v=1; a=rsa-sha256; d=sender.example; s=k;\r\n h=from:to;\r\n b=AbC/d+E=\r\n"
     + HEADER

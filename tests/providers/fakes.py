@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from shared.domain.content.streams import Body, whole
 from shared.ports import Response
 
 NOW = 1_790_000_000.0
@@ -23,11 +24,9 @@ class FakeHttp:
         self.requests: list[tuple[str, str, Mapping[str, str], bytes]] = []
         self.parts = 0
 
-    def request(
-        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
-    ) -> Response:
+    def request(self, method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: float) -> Response:
         self.parts = len(body) if isinstance(body, tuple) else 1
-        self.requests.append((method, url, headers, b"".join(body) if isinstance(body, tuple) else body))
+        self.requests.append((method, url, headers, whole(body)))
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer

@@ -19,6 +19,7 @@ from jsonschema import Draft202012Validator
 from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential
 from shared.domain.content.content import Attachment, Content, Mailbox
+from shared.domain.content.streams import Body, whole
 from shared.domain.jobs.outcomes import Accepted
 from shared.ports import Response
 from shared.providers import registry
@@ -62,13 +63,10 @@ class Far:
     secret: Mapping[str, str]
     calls: list[tuple[str, Mapping[str, str], bytes, Response]]
 
-    def request(
-        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | tuple[bytes, ...], deadline: float
-    ) -> Response:
+    def request(self, method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: float) -> Response:
         """Pass a call on, and keep it. Implements `ports.Http`."""
         answer = self.http.request(method, url, headers=headers, body=body, deadline=deadline)
-        whole = b"".join(body) if isinstance(body, tuple) else body
-        self.calls.append((url, headers, whole, answer))
+        self.calls.append((url, headers, whole(body), answer))
         return answer
 
     def send(self, content: Content, size: int = 1) -> list[Any]:

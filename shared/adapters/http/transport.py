@@ -19,14 +19,16 @@ import socket
 import ssl
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 from urllib.parse import urlsplit
 
 from shared.adapters.http.answer import WireAnswer
 from shared.adapters.http.connect import connect_code, dial, time_left
+from shared.domain.content.streams import Body, size_of, whole
 from shared.ports import AnswerLost, Clock, Http, NoTime, NotSent, Response
 
 CONNECT_TIMEOUT: Final = 3.0
@@ -41,8 +43,6 @@ MAX_IDLE: Final = 512
 RECV: Final = 16 * 1024
 JOIN: Final = 64 * 1024
 """Up to this size head and body leave in one piece; longer bodies are not copied, as hundreds may be in flight."""
-
-Body = bytes | tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class HttpClient(Http):
             method: GET, POST, …
             url: absolute, http or https; a repeated one costs nothing to read.
             headers: beside Host, Content-Length and Accept-Encoding, which are set here.
-            body: bytes, or parts that are sent one after another without being joined.
+            body: bytes, or parts that are sent one after another without being joined, or as they are read.
             deadline: Unix seconds; checked just before connecting and before writing, and everything ends by then.
 
         Raises:
@@ -149,16 +149,15 @@ class HttpClient(Http):
             ValueError: the URL or a header cannot be written; nothing was sent.
         """
         origin, target, host = parse(url)
-        parts = (body,) if isinstance(body, bytes) else body
-        head = head_of(method, target, host, headers, sum(map(len, parts)))
+        head = head_of(method, target, host, headers, size_of(body))
         connection = self.take(origin)
         if connection is not None:
             try:
-                return self._exchange(origin, connection, method, head, parts, deadline)
+                return self._exchange(origin, connection, method, head, body, deadline)
             except _ClosedUnwritten:
                 pass  # replaced by a new one: nothing was written
         try:
-            return self._exchange(origin, self._connect(origin, deadline), method, head, parts, deadline)
+            return self._exchange(origin, self._connect(origin, deadline), method, head, body, deadline)
         except _ClosedUnwritten:
             raise NotSent("connection_closed") from None
 
@@ -227,7 +226,7 @@ class HttpClient(Http):
         connection: Connection,
         method: str,
         head: bytes,
-        parts: tuple[bytes, ...],
+        body: Body,
         deadline: float,
     ) -> Response:
         """Write the request and read its answer; the connection is kept or closed, whatever happens."""
@@ -237,7 +236,7 @@ class HttpClient(Http):
             if now >= deadline:
                 raise NoTime("deadline")
             until = min(deadline, now + self.read_timeout)
-            whole = self._write(connection, head, parts, until)
+            whole = self._write(connection, head, body, until)
             answer = self._read(connection, method, until)
             reusable = answer.keep and whole
             return answer.response
@@ -248,15 +247,16 @@ class HttpClient(Http):
                 connection.idle_since = self.now()
                 self.keep(origin, connection)
 
-    def _write(self, connection: Connection, head: bytes, parts: tuple[bytes, ...], until: float) -> bool:
+    def _write(self, connection: Connection, head: bytes, body: Body, until: float) -> bool:
         """Write everything; False if the server stopped listening half way (its answer may be there to read).
 
         Raises:
             _ClosedUnwritten: not one byte went out.
             AnswerLost: time ran out.
         """
-        small = sum(map(len, parts)) <= JOIN
-        pieces: tuple[bytes, ...] = (b"".join((head, *parts)),) if small else (head, *parts)
+        small = size_of(body) <= JOIN
+        parts = (body,) if isinstance(body, bytes) else body
+        pieces: Iterable[bytes] = (head + whole(body),) if small else chain((head,), parts)
         sock = connection.sock
         written = connection.tls  # TLS may have written before it fails
         for piece in pieces:

@@ -17,6 +17,7 @@ from typing import Final, Self
 
 from shared.adapters.http.answer import WireAnswer
 from shared.adapters.http.transport import IDLE_SECONDS, JOIN, RECV, Connection, HttpClient, Origin, head_of, parse
+from shared.domain.content.streams import size_of, whole
 from shared.ports import AnswerLost, NoTime, Response, WireRequest
 
 FRESH: Final = 0.001
@@ -110,8 +111,7 @@ class HttpWire:
             ValueError: the URL or a header cannot be written.
         """
         origin, target, host = parse(request.url)
-        parts = (request.body,) if isinstance(request.body, bytes) else request.body
-        length = sum(map(len, parts))
+        length = size_of(request.body)
         head = head_of(request.method, target, host, request.headers, length)
         connection = self._take(origin) if length <= JOIN else None
         if connection is None:
@@ -121,7 +121,7 @@ class HttpWire:
             self._idle[origin].append(connection)
             raise NoTime("deadline")
         until = min(request.deadline, now + self._client.read_timeout)
-        exchange = _Exchange(request.method, b"".join((head, *parts)), until, done)
+        exchange = _Exchange(request.method, head + whole(request.body), until, done)
         if not exchange.write(connection) and not connection.tls:  # TLS may have written before it fails
             self._drop(connection)
             return False

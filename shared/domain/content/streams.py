@@ -1,6 +1,8 @@
 """Bytes that are too many to be held at once."""
 
+import base64
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 
@@ -15,6 +17,46 @@ class Stream(Protocol):
     def __iter__(self) -> Iterator[bytes]:
         """Walk the bytes in blocks of about 1 MB at most."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """A stream between other bytes. Implements `Stream`."""
+
+    before: bytes
+    inner: Stream
+    after: bytes
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return len(self.before) + self.inner.size + len(self.after)
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self.before
+        yield from self.inner
+        yield self.after
+
+
+@dataclass(frozen=True, slots=True)
+class InBase64:
+    """A stream in base64 (RFC 4648 4), as one line. Implements `Stream`."""
+
+    inner: Stream
+
+    @property
+    def size(self) -> int:
+        """The number of bytes in base64."""
+        return (self.inner.size + 2) // 3 * 4
+
+    def __iter__(self) -> Iterator[bytes]:
+        held = b""
+        for block in self.inner:
+            data = held + block
+            end = len(data) - len(data) % 3
+            held = data[end:]
+            yield base64.b64encode(data[:end])
+        yield base64.b64encode(held)
 
 
 Body = bytes | tuple[bytes, ...] | Stream

@@ -33,6 +33,11 @@ class HeaderField:
     line: int
 
     @property
+    def is_certain(self) -> bool:
+        """Whether all readers take it for a field: some do not if there is a space before its colon (RFC 5322 4.5)."""
+        return bool(self.name) and not self.raw.partition(b":")[0].endswith((b" ", b"\t"))
+
+    @property
     def value(self) -> str:
         """The field's value, unfolded; bytes that are not UTF-8 are lone surrogates."""
         text = self.raw.partition(b":")[2].decode("utf-8", "surrogateescape")

@@ -103,7 +103,7 @@ class _Scan:
             return MessageRefusal("empty")
         found = list(fields(self._header))
         for field in found:
-            if not field.name:
+            if not field.is_certain:
                 return MessageRefusal("not_a_header", field.line)
         return _judged(found, self._size)
 

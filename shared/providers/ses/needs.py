@@ -46,6 +46,7 @@ NEEDS: Final = ProviderNeeds(
     settings=frozenset({"region", "configuration_set", "domains"}),
     rights=_rights,
     role_signs=True,
+    finished_bytes=40_000_000,
     topic="ses.amazonaws.com",
     topic_name="ses",
     checks=(NeededCheck("ses"), NeededCheck("ses events", deployed=True)),

@@ -76,12 +76,12 @@ def entry(content: Content, target: Target, credential: str) -> bytes:
     """
     to = target.recipient.address
     boxes = {"ToAddresses": [_mailbox(to, target.recipient.display)]}
-    tags = _tags(target.ref, credential)
+    named = tags(target.ref, credential)
     if content.cc or content.bcc:
         for role, found in copies(content, to):
             boxes[f"{role.title()}Addresses"] = [_mailbox(b.address, b.display) for b in found]
-        tags.append({"Name": TO_ARG, "Value": digest(target.ref, to)})
-    return f'"Destination":{json.dumps(boxes)},"EmailTags":{json.dumps(tags)}}}'.encode()
+        named.append({"Name": TO_ARG, "Value": digest(target.ref, to)})
+    return f'"Destination":{json.dumps(boxes)},"EmailTags":{json.dumps(named)}}}'.encode()
 
 
 def entries(targets: Sequence[Target], credential: str) -> bytes:
@@ -89,16 +89,17 @@ def entries(targets: Sequence[Target], credential: str) -> bytes:
     made = [
         {
             "Destination": {"ToAddresses": [_mailbox(t.recipient.address, t.recipient.display)]},
-            "ReplacementTags": _tags(t.ref, credential),
+            "ReplacementTags": tags(t.ref, credential),
         }
         for t in targets
     ]
     return f'"BulkEmailEntries":{json.dumps(made, separators=(",", ":"))}}}'.encode()
 
 
-def _tags(ref: str, credential: str) -> list[dict[str, str]]:
-    tags = {REF_ARG: ref, **({CREDENTIAL_ARG: credential} if credential else {})}
-    return [{"Name": name, "Value": value} for name, value in tags.items()]
+def tags(ref: str, credential: str) -> list[dict[str, str]]:
+    """Return the tags that events of an attempt carry."""
+    found = {REF_ARG: ref, **({CREDENTIAL_ARG: credential} if credential else {})}
+    return [{"Name": name, "Value": value} for name, value in found.items()]
 
 
 def _part(content: Content, configuration_set: str, own: Mapping[str, Any]) -> Part:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from shared.domain.content.content import Content
+from shared.domain.content.streams import Stream
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._aws import endpoint, keys_of, region_of
@@ -27,6 +28,7 @@ from shared.providers._common import (
     PerContent,
     ask,
     clean,
+    exchange,
     fault,
     own_answer,
     own_words,
@@ -37,6 +39,7 @@ from shared.providers._common import (
 from shared.providers._sigv4 import Signer
 from shared.providers.registry import AwsKeys, Needs, SecretField
 from shared.providers.ses.events import SesWebhooks
+from shared.providers.ses.needs import NEEDS
 from shared.providers.ses.request import bulk, entries, entry, simple
 
 PER_CALL: Final = 50
@@ -103,7 +106,9 @@ _NO_KEYS: Final = Rejected("no_aws_keys", permanent=False, provider_down=True)
 
 
 class Ses:
-    """Mail through SES in one region of one AWS account. Implements `ports.Provider`; safe for threads.
+    """Mail through SES in one region of one AWS account. Safe for threads.
+
+    Implements `ports.Provider` and `FinishedSender`.
 
     Args:
         http: the transport.
@@ -119,6 +124,7 @@ class Ses:
     name = "ses"
     per_call = PER_CALL
     has_feedback = True
+    finished_bytes = NEEDS.finished_bytes
 
     def __init__(
         self,
@@ -138,6 +144,7 @@ class Ses:
         self._region = region
         self._one = _Call(url + "/v2/email/outbound-emails", region)
         self._many = _Call(url + "/v2/email/outbound-bulk-emails", region)
+        self._configuration_set = configuration_set
         self._credential = credential
         self._domains = tuple(domains)
         self._simple = PerContent(lambda content: simple(content, configuration_set))
@@ -172,18 +179,44 @@ class Ses:
             targets: the recipients of the call; none sees another.
             deadline: Unix seconds by which the answer must have come.
         """
-        if not _REGION.fullmatch(self._region):
-            return [_NO_REGION] * len(targets)
-        if not self._may(content):
-            return [_DOMAIN] * len(targets)
+        if refused := self._refused(content):
+            return [refused] * len(targets)
         begun = targets[: self.per_call_of(content) if len(targets) > 1 else 1]
         called = [t for t in begun if t.recipient.address.isascii()]
         outcomes = (yield from self._call(content, called, deadline)) if called else []
         return spread(begun, called, outcomes, SMTPUTF8) + [NotStarted()] * (len(targets) - len(begun))
 
-    def _may(self, content: Content) -> bool:
+    def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: float) -> Outcome:
+        """Call SendEmail once with a finished message; see `ports.FinishedSender`.
+
+        Args:
+            content: with the sender of the message's header.
+            message: its bytes.
+            target: the recipient.
+            deadline: Unix seconds by which the answer must have come.
+        """
+        from shared.providers.ses.finished import hash_of, raw  # noqa: PLC0415 - most senders never meet one
+
+        keys = self._keys()
+        if (refused := self._refused(content)) or keys is None:
+            return refused or _NO_KEYS
+        body = raw(message, target, self._configuration_set, self._credential)
+        if isinstance(body, Rejected):
+            return body
+        headers = self._one.signer.headers(keys, hash_of(body), self._clock.now())
+        response = exchange(self._http, "POST", self._one.url, headers=headers, body=body, deadline=deadline)
+        if not isinstance(response, Response):
+            return response
+        (outcome,) = self._outcomes(response, content, [target])
+        return outcome
+
+    def _refused(self, content: Content) -> Rejected | None:
+        """Return why nothing of this content can be sent here, as far as that is known before SES is asked."""
+        if not _REGION.fullmatch(self._region):
+            return _NO_REGION
         domain = content.sender.address.rpartition("@")[2].lower()
-        return not self._domains or any(domain == d or domain.endswith(f".{d}") for d in self._domains)
+        may = not self._domains or any(domain == d or domain.endswith(f".{d}") for d in self._domains)
+        return None if may else _DOMAIN
 
     def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> Steps[list[Outcome]]:
         n = len(targets)

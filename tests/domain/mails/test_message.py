@@ -40,6 +40,7 @@ REFUSED = [
     (b"From: @sender.example\r\n\r\n", "invalid_from", 1),
     (FROM + b"no colon here\r\n\r\n", "not_a_header", 2),
     (b"From ann@sender.example Mon Jan  1\r\n" + FROM, "not_a_header", 1),
+    (FROM + b"X-Odd : 1\r\n\r\n", "not_a_header", 2),
     (b" folded\r\n" + FROM, "not_a_header", 1),
 ]
 
