@@ -10,6 +10,7 @@ import os
 import random
 import sys
 import time
+from functools import cache
 from typing import Any, Final
 
 import functions  # noqa: F401 - the garbage collector is set as in a function
@@ -18,6 +19,7 @@ from benchmarks.machine import REFERENCE_S, calibrate
 from benchmarks.start import peak_kb
 from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
+from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import CONFIG, Dynamo
 from shared.adapters.dynamo.digests.jobs import DynamoDigestJobs
 from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
@@ -30,12 +32,18 @@ from shared.domain.audit import SYSTEM, audited
 from shared.domain.digests.events import DigestEvent, event_id, pack
 from shared.domain.digests.policy import DigestPolicy
 from shared.domain.digests.window import DigestWindow, EventPart, WindowState, window_id
+from shared.domain.recipients.addresses import address_hash
+from shared.domain.recipients.suppressions import DigestsOf, Reach
 from shared.engine.digests.make import DigestMaker, DigestStores
 from shared.engine.intake.accept import Acceptor
 
 KEY: Final = "acme/production"
 POST: Final = 10
 """Events of one part."""
+SUPPRESSED: Final = 10_000
+"""Suppressions of the account, and as many that left the policy's digests; none of the window's recipients."""
+PAGE: Final = 6_000
+"""Entries of these lists in a page of 1 MB."""
 
 
 class Table:
@@ -75,7 +83,7 @@ class Table:
             return self._get(body)
         if operation == "BatchGetItem":
             return self._get_all(body)
-        return {"Items": [], "Count": 0} if operation == "Query" else {}
+        return _page(body) if operation == "Query" else {}
 
     def _get(self, body: Any) -> Any:
         item = self._items.get(_place(body["Key"]))
@@ -196,6 +204,26 @@ def _put_by(body: Any) -> list[Any]:
     if "TransactItems" in body:
         return [x["Put"]["Item"] for x in body["TransactItems"] if "Put" in x]
     return [x["PutRequest"]["Item"] for puts in body["RequestItems"].values() for x in puts]
+
+
+@cache
+def _entries(pk: str) -> list[str]:
+    """Return the sort keys of a list of suppressions."""
+    reach = DigestsOf("acme/") if keys.suppression("acc_bench", "", DigestsOf("acme/"))["pk"]["S"] == pk else Reach.ALL
+    if keys.suppression("acc_bench", "", reach)["pk"]["S"] != pk:
+        return []
+    return sorted(keys.suppression("acc_bench", address_hash(f"{n}"), reach)["sk"]["S"] for n in range(SUPPRESSED))
+
+
+def _page(query: Any) -> dict[str, Any]:
+    """Return a page of a list; windows before this one there are none."""
+    pk = query["ExpressionAttributeValues"][":pk"]["S"]
+    behind = query.get("ExclusiveStartKey", {"sk": {"S": ""}})["sk"]["S"]
+    left = [x for x in _entries(pk) if x > behind]
+    page: dict[str, Any] = {"Items": [{"sk": {"S": x}} for x in left[:PAGE]], "Count": min(len(left), PAGE)}
+    if len(left) > PAGE:
+        page["LastEvaluatedKey"] = {"pk": {"S": pk}, "sk": {"S": left[PAGE - 1]}}
+    return page
 
 
 def _place(key: Any) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from shared import contracts
 SECONDS: Final = 120
 """The largest windows take some seconds each; in a run of every minute one may follow another."""
 MEMORY_MB: Final = 1024
-"""The largest window takes a quarter of it."""
+"""The largest window takes a tenth of it."""
 WORKERS: Final = 5
 """Windows at once. Two at one window do the same work twice, and one of them wins."""
 

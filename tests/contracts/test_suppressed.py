@@ -1,5 +1,6 @@
 """Suppressions as senders read them: what is new since a moment, and whether an address is suppressed now."""
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -251,3 +252,27 @@ def test_a_worker_sees_when_somebody_left_a_policy_s_digests(stores: Stores, clo
     assert stores.records.control(parts.job.id, ACCOUNT).suppressed_at.get(Reach.DIGESTS) == 2000
     recent = stores.records.suppressed_since(ACCOUNT, 2000, reach=DigestsOf("acme/"))
     assert [x[:16] for x in recent.digests] == [address_hash("a@example.com")[:16]]
+
+
+@pytest.mark.promise(11)
+@pytest.mark.parametrize("worth", [1, 1_000])
+@pytest.mark.parametrize("entries", [0, 3, 40])
+def test_many_addresses_are_looked_for_in_pages_of_the_list(
+    moto_dynamo: Any, clock: FakeClock, monkeypatch: Any, *, worth: int, entries: int
+) -> None:
+    stores = MotoStores(moto_dynamo, clock)
+    monkeypatch.setattr(suppressions, "BY_KEY", 20)
+    monkeypatch.setattr(suppressions, "WORTH", worth)
+    mine = DigestsOf("acme/")
+    for i in range(entries):
+        for reach in (Reach.ALL, mine, DigestsOf("other/"))[: 1 + i % 3]:
+            stores.records.suppress(ACCOUNT, f"r{i}@example.com", "bounced " + 120_000 * "x", clock.ms, reach=reach)
+    stores.tap.calls.clear()
+    found = stores.records.suppressed(ACCOUNT, [f"r{i}@example.com" for i in range(10, 200)], (Reach.ALL, mine))
+    assert found == {f"r{i}@example.com": Reach.ALL for i in range(10, entries)}
+    calls = Counter(stores.tap.calls)
+    long = entries == 40
+    assert (calls["dynamo.query"] > 2) is (long and worth < 1_000), "a page that decides on few is the last"
+    assert (calls["dynamo.batch_get_item"] > 0) is (long and worth > 1), "and those behind it are looked up"
+    alone = stores.records.suppressed(ACCOUNT, [f"r{i}@example.com" for i in range(200)], (mine,))
+    assert alone == {f"r{i}@example.com": mine for i in range(entries) if i % 3}

@@ -15,6 +15,9 @@ MAX_RAW_BYTES: Final = 256 * 1024
 MAX_SECONDS: Final = 30
 """A chunk takes the slowest credential no longer than this, so that load can move and a lease can end."""
 
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+"""Made once: it encodes each recipient."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
@@ -100,7 +103,7 @@ def _row(r: Recipient) -> list[Any]:
 
 
 def _dumps(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return _JSON.encode(value).encode()
 
 
 def pack(recipients: Sequence[Recipient]) -> bytes:

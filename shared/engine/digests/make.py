@@ -226,4 +226,5 @@ def _recipients(groups: Sequence[DigestGroup], people: Mapping[str, Recipient]) 
     for number, one in enumerate(groups):
         values = {GROUP: str(number)}
         for key in one.recipients:
-            yield replace(people[key], values=values)
+            person = people[key]
+            yield Recipient(person.address, person.key, person.display, person.skip, values)

@@ -4,7 +4,8 @@ Each entry is two items: one under the hash of the normalised address, for "is i
 for lists and for senders that ask what is new. Both hold the address itself, since its owner may read the list.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -22,8 +23,11 @@ from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach, Su
 from shared.ports import Clock, Recent
 
 BY_KEY: Final = 300
-"""Up to this many addresses are looked up one by one (a unit each, 100 a call). For more, the first page of the
-suppressions, up to 1 MB or some 6,000 of them, is read in one call, and only those behind it are looked up."""
+"""Up to this many addresses are looked up one by one (a unit each, 100 a call). For more, the list is read in pages of
+up to 1 MB or some 6,000 entries each."""
+WORTH: Final = 2_000
+"""Addresses that a page has to decide on. One that decides on fewer is the last, and those behind it are looked up:
+the list is long for so few addresses."""
 LOG_PAGES: Final = 2
 """Pages of the log, 1 MB or some 4,000 entries each, that are read in one go."""
 
@@ -119,6 +123,26 @@ def among(
         reaches: the lists to look in.
     """
     by_digest = {address_hash(k): k for k in addresses}
+    if len(by_digest) > BY_KEY:
+        found: dict[str, AnyReach] = {}
+        for reach in sorted(reaches, key=lambda x: x is Reach.ALL):
+            found |= dict.fromkeys(_entered(db, table, namespace, reach, by_digest), reach)
+        return {by_digest[digest]: reach for digest, reach in found.items()}
+    return _looked_up(db, table, namespace, by_digest, reaches)
+
+
+def _looked_up(
+    db: Dynamo, table: str, namespace: str, by_digest: Mapping[str, str], reaches: Collection[AnyReach]
+) -> dict[str, AnyReach]:
+    """Do the same for few addresses: entries of all lists in the same calls.
+
+    Args:
+        db: the DynamoDB client.
+        table: the name of `records`.
+        namespace: the account, or its test keys' namespace.
+        by_digest: normalised addresses by their hashes.
+        reaches: the lists to look in.
+    """
     wanted = [(reach, k, keys.suppression(namespace, d, reach)) for reach in reaches for d, k in by_digest.items()]
     places = {_place(key): (reach, k) for reach, k, key in wanted}
     found = [places[_place(x)] for x in db.batch_get(table, [key for _, _, key in wanted])]
@@ -127,6 +151,43 @@ def among(
 
 def _place(item: Item) -> tuple[str, str]:
     return item["pk"]["S"], item["sk"]["S"]
+
+
+def _entered(db: Dynamo, table: str, namespace: str, reach: AnyReach, digests: Collection[str]) -> Collection[str]:
+    """Return which hashes of addresses are in a list, read consistently.
+
+    Entries are in the order of their hashes, so that a page decides on all addresses up to its last entry.
+
+    Args:
+        db: the DynamoDB client.
+        table: the name of `records`.
+        namespace: the account, or its test keys' namespace.
+        reach: the list.
+        digests: hashes of normalised addresses.
+    """
+    place = keys.suppression(namespace, "", reach)
+    pk, ending = place["pk"], place["sk"]["S"]
+    wanted = {f"{digest}{ending}": digest for digest in digests}
+    left, found = sorted(wanted), set[str]()
+    query: Item = {
+        "KeyConditionExpression": "pk = :pk",
+        "ExpressionAttributeValues": {":pk": pk},
+        "ProjectionExpression": "sk",
+        "ConsistentRead": True,
+    }
+    while len(left) > BY_KEY:
+        page = db.call("query", TableName=table, **query)
+        found |= wanted.keys() & {x["sk"]["S"] for x in page["Items"]}
+        if "LastEvaluatedKey" not in page:
+            left = []
+            break
+        query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+        decided = bisect_right(left, page["LastEvaluatedKey"]["sk"]["S"])
+        left = left[decided:]
+        if decided < WORTH:
+            break
+    found |= {x["sk"]["S"] for x in db.batch_get(table, [{"pk": pk, "sk": s(name)} for name in left])}
+    return [wanted[name] for name in found]
 
 
 def since(db: Dynamo, table: str, reach: AnyReach, namespace: str, moment: int) -> Recent:
@@ -300,25 +361,8 @@ class Suppressions:
             address_keys: normalised addresses.
             reach: the list to look in.
         """
-        by_digest = {keys.suppression(namespace, address_hash(k), reach)["sk"]["S"]: k for k in address_keys}
-        found: set[str] = set()
-        if len(by_digest) > BY_KEY:
-            page = self._db.call(
-                "query",
-                TableName=self._table,
-                KeyConditionExpression="pk = :pk",
-                ExpressionAttributeValues={":pk": keys.suppression(namespace, "", reach)["pk"]},
-                ProjectionExpression="sk",
-                ConsistentRead=True,
-            )
-            found = {by_digest[x["sk"]["S"]] for x in page["Items"] if x["sk"]["S"] in by_digest}
-            if "LastEvaluatedKey" not in page:
-                return found
-            read_to = page["LastEvaluatedKey"]["sk"]["S"]
-            by_digest = {digest: k for digest, k in by_digest.items() if digest > read_to}
-        place = keys.suppression(namespace, "", reach)["pk"]
-        wanted = [{"pk": place, "sk": s(name)} for name in by_digest]
-        return found | {by_digest[x["sk"]["S"]] for x in self._db.batch_get(self._table, wanted)}
+        by_digest = {address_hash(k): k for k in address_keys}
+        return {by_digest[x] for x in _entered(self._db, self._table, namespace, reach, by_digest)}
 
 
 def _event(namespace: str, now: int, address_key: str, act: Act, reach: AnyReach, by: str) -> Event:
