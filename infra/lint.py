@@ -1,6 +1,6 @@
 """`python -m infra.lint`: synthesise for AWS and for the local cloud, with cdk-nag and cfn-lint; bundles nothing.
 
-The settings of `cdk.json`, and those in `examples/`.
+The settings of `cdk.json`, and those in `examples/`, whose templates are linted as they are.
 """
 
 import json
@@ -43,6 +43,11 @@ def examples() -> dict[str, Any]:
     return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(EXAMPLES.glob("*.json"))}
 
 
+def example_templates() -> list[Path]:
+    """Return the templates among the examples, which need no synthesis."""
+    return sorted(EXAMPLES.glob("*/template.yaml"))
+
+
 def cfn_lint(*templates: Path) -> str:
     """Return what cfn-lint says of the templates; nothing if they are clean."""
     command = [
@@ -79,7 +84,7 @@ def main() -> int:
                 print(f"{name} for {target}: {error}", file=sys.stderr)  # noqa: T201 - a command line's answer
                 return 1
             made += templates(folder)
-        findings = cfn_lint(*made)
+        findings = cfn_lint(*made, *example_templates())
     said = ", ".join(f"{name} ({target})" for name, _, target in wanted)
     print(findings or f"synth, cdk-nag and cfn-lint: clean for {said}")  # noqa: T201 - the same
     return 1 if findings else 0

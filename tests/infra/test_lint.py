@@ -12,7 +12,7 @@ import pytest
 from aws_cdk import App
 from aws_cdk.aws_sqs import Queue
 
-from infra.lint import cfn_lint, context, examples, synthesise
+from infra.lint import cfn_lint, context, example_templates, examples, synthesise
 from infra.nag import wildcards
 from infra.settings import providers, read
 from infra.stack import PosthasteStack
@@ -35,6 +35,12 @@ def test_the_examples_are_linted_with_the_rest() -> None:
     assert len(found["thirty"].settings.credentials) == 30
     assert set(found["thirty"].stacks.values()) == {"second"}
     assert {c.provider for d in found.values() for c in d.settings.credentials} == set(providers()) - {"test"}
+
+
+def test_the_template_of_eventbridge_rules_is_linted_and_clean() -> None:
+    found = example_templates()
+    assert [file.parent.name for file in found] == ["eventbridge"]
+    assert cfn_lint(*found) == ""
 
 
 def test_nag_finds_nothing_that_is_not_acknowledged(report: dict[str, Any]) -> None:
