@@ -1,4 +1,4 @@
-"""Mailgun v3: `POST /v3/{domain}/messages`, `GET /v3/{domain}/events`, and the signed webhooks.
+"""Mailgun v3: `POST /v3/{domain}/messages` and `messages.mime`, `GET /v3/{domain}/events`, and the signed webhooks.
 
 Sources (documentation.mailgun.com/docs/mailgun): api-reference/send/mailgun/messages and …/events,
 user-manual/sending-messages/batch-sending, user-manual/webhooks/webhook-payloads and …/securing-webhooks.
@@ -22,13 +22,14 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-from simulator import forms
+from simulator import finished, forms
 from simulator.forms import Form
 from simulator.mail import render, valid
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
 from simulator.vendors.mailgun_events import REF_VARIABLES, events
 from simulator.vendors.mailgun_logs import PATH as LOGS_PATH
 from simulator.vendors.mailgun_logs import logs
+from simulator.vendors.mailgun_words import DETAILS, WORDS
 
 JSON_TYPE: Final = [(b"content-type", b"application/json")]
 DOMAIN: Final = "mg.posthaste.example"
@@ -37,107 +38,10 @@ MAX_BODY: Final = 25 * 2**20
 MAX_RECIPIENTS: Final = 1000
 MAX_OPTIONS: Final = 16 * 1024
 ROLES: Final = ("to", "cc", "bcc")
-_PATH: Final = re.compile(r"/v3/([^/]{1,253})/(messages|events(?=$|/))(?:(?<=events)/([^/]+))?")
+_PATH: Final = re.compile(r"/v3/([^/]{1,253})/(messages|messages\.mime|events(?=$|/))(?:(?<=events)/([^/]+))?")
 _DOMAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)+")
 _PLAIN: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",<>]*)<([^<>\s]*)>|([^\s",<>]+)')
 """One mailbox of the common kinds, in angle brackets or alone."""
-
-_FAILED: Final = {"event": "failed", "log-level": "error"}
-WORDS: Final = {
-    "deliver": ("accepted", "delivered"),
-    "bounce": ("accepted", "bounce"),
-    "blocked": ("accepted", "blocked"),
-    "drop": ("accepted", "suppressed"),
-    "reject": ("rejected",),
-    "defer": ("accepted", "deferred", "delivered"),
-    "expire": ("accepted", "deferred", "expired"),
-    "spam": ("accepted", "delivered", "complained"),
-    "unsubscribe": ("accepted", "delivered", "unsubscribed"),
-    "left": ("accepted", "left"),
-    "silent": (),
-}
-DETAILS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "accepted": {"event": "accepted", "log-level": "info", "method": "HTTP"},
-    "rejected": {
-        "event": "rejected",
-        "log-level": "warn",
-        "reject": {"reason": "Message contains a virus", "description": ""},
-    },
-    "delivered": {
-        "event": "delivered",
-        "log-level": "info",
-        "delivery-status": {"attempt-no": 1, "code": 250, "enhanced-code": "2.0.0", "message": "OK", "tls": True},
-    },
-    "deferred": {
-        **_FAILED,
-        "log-level": "warn",
-        "severity": "temporary",
-        "reason": "generic",
-        "delivery-status": {
-            "attempt-no": 1,
-            "code": 451,
-            "enhanced-code": "4.7.1",
-            "message": "4.7.1 try again later",
-            "retry-seconds": 600,
-        },
-    },
-    "bounce": {
-        **_FAILED,
-        "severity": "permanent",
-        "reason": "bounce",
-        "delivery-status": {
-            "attempt-no": 1,
-            "bounce-type": "hard",
-            "code": 550,
-            "enhanced-code": "5.1.1",
-            "message": "5.1.1 The email account that you tried to reach does not exist",
-        },
-    },
-    "blocked": {
-        **_FAILED,
-        "severity": "permanent",
-        "reason": "generic",
-        "delivery-status": {
-            "attempt-no": 1,
-            "code": 550,
-            "enhanced-code": "5.7.1",
-            "message": "5.7.1 Message rejected due to content",
-        },
-    },
-    "suppressed": {
-        **_FAILED,
-        "severity": "permanent",
-        "reason": "suppress-bounce",
-        "delivery-status": {
-            "attempt-no": 1,
-            "code": 605,
-            "enhanced-code": "",
-            "message": "",
-            "description": "Not delivering to previously bounced address",
-        },
-    },
-    "expired": {
-        **_FAILED,
-        "severity": "permanent",
-        "reason": "old",
-        "delivery-status": {"attempt-no": 9, "code": 602, "message": "", "description": "Too old"},
-    },
-    "complained": {"event": "complained", "log-level": "warn"},
-    "unsubscribed": {"event": "unsubscribed", "log-level": "warn"},
-    "left": {
-        **_FAILED,
-        "severity": "permanent",
-        "reason": "suppress-unsubscribe",
-        "delivery-status": {
-            "attempt-no": 1,
-            "code": 606,
-            "enhanced-code": "",
-            "message": "",
-            "description": "Not delivering to unsubscribed address",
-        },
-    },
-}
-"""Our word → what Mailgun's event says."""
 
 
 class Wrong(Exception):
@@ -184,10 +88,10 @@ class Mailgun:
         return self._of_domain(request, context, *path.groups())
 
     def _of_domain(self, request: Request, context: Context, domain: str, what: str, page: str | None) -> Answer:
-        """Answer an authorized call to one of a domain's resources. `what`: `messages` or `events`."""
+        """Answer an authorized call to one of a domain's resources. `what`: `messages`, `messages.mime` or `events`."""
         if not _DOMAIN.fullmatch(domain) or domain.startswith("unknown."):
             return Answer(_message(404, f"Domain not found: {domain}"))
-        if request.method != ("POST" if what == "messages" else "GET"):
+        if request.method != ("GET" if what == "events" else "POST"):
             return Answer(_message(405, "Method not allowed"))
         if what == "events":
             return Answer(events(request, context, domain, page or ""))
@@ -195,7 +99,8 @@ class Mailgun:
             return Answer(_message(413, "request size exceeds 25MiB limit"))
         try:
             form = forms.parse(request.header(b"content-type"), request.body)
-            messages = _messages(form, request.size, f"{context.id}@{domain}", domain)
+            accepted = _finished if what == "messages.mime" else _messages
+            messages = accepted(form, request.size, f"{context.id}@{domain}", domain)
         except (Wrong, forms.Malformed) as e:
             return Answer(_message(400, str(e)))
         body = json.dumps({"id": f"<{context.id}@{domain}>", "message": "Queued. Thank you."}, separators=(",", ":"))
@@ -353,6 +258,25 @@ def _messages(form: Form, size: int, message_id: str, domain: str) -> list[Messa
                 )
             )
     return messages
+
+
+def _finished(form: Form, size: int, message_id: str, domain: str) -> list[Message]:
+    """Return the recipients of a finished message; raise `Wrong`."""
+    _check_options(form)
+    if not form.first("to").strip():
+        raise Wrong("to parameter is missing")
+    file = next((file for file in form.files if file.name == "message"), None)
+    if file is None:
+        raise Wrong("message parameter is missing")
+    try:
+        content, subject = finished.read(file.data, size)
+    except ValueError as e:
+        raise Wrong(str(e)) from None
+    args, shown = _named(form, "v:"), ", ".join(form.fields["to"])
+    return [
+        Mail(address, "to", _ref(args), subject, message_id, index, content, args, {}, shown=shown, domain=domain)
+        for index, address in enumerate(_addresses(form, "to"))
+    ]
 
 
 def _addresses(form: Form, name: str) -> list[str]:

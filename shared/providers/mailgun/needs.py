@@ -4,4 +4,4 @@ from typing import Final
 
 from shared.providers.needs import ProviderNeeds
 
-NEEDS: Final = ProviderNeeds(unbound=True)
+NEEDS: Final = ProviderNeeds(unbound=True, finished_bytes=25_000_000)

@@ -19,6 +19,7 @@ from typing import Any, Final
 from urllib.parse import quote_plus
 
 from shared.domain.content.content import Attachment, Content
+from shared.domain.content.streams import Stream
 from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
@@ -34,6 +35,7 @@ from shared.providers._common import (
     copies,
     digest,
     distinct,
+    exchange,
     fault,
     joined,
     own_answer,
@@ -44,6 +46,8 @@ from shared.providers._common import (
 )
 from shared.providers.mailgun.events import MAX_MESSAGE_ID, MailgunWebhooks
 from shared.providers.mailgun.lookup import RESOLVES_WITHIN, look_up
+from shared.providers.mailgun.multipart import escaped, parts
+from shared.providers.mailgun.needs import NEEDS
 from shared.providers.registry import Needs, SecretField
 
 BASE_URL: Final = "https://api.mailgun.net"
@@ -117,7 +121,9 @@ class _Common:
 
 
 class Mailgun:
-    """Mail through one domain of a Mailgun account. Implements `ports.Provider` and `ports.Resolver`; safe for threads.
+    """Mail through one domain of a Mailgun account. Safe for threads.
+
+    Implements `ports.Provider`, `FinishedSender` and `Resolver`.
 
     Args:
         http: the transport.
@@ -129,6 +135,7 @@ class Mailgun:
     name = "mailgun"
     per_call = PER_CALL
     has_feedback = True
+    finished_bytes = NEEDS.finished_bytes
     resolves_within = RESOLVES_WITHIN
     resends = False
 
@@ -174,6 +181,32 @@ class Mailgun:
         outcomes = yield from self._call(content, called, deadline)
         return spread(targets, called, outcomes, REPEATED)
 
+    def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: float) -> Outcome:
+        """Call `POST /v3/{domain}/messages.mime` once with a finished message; see `ports.FinishedSender`.
+
+        Args:
+            content: with the sender of the message's header.
+            message: its bytes.
+            target: the recipient.
+            deadline: Unix seconds by which the answer must have come.
+        """
+        from shared.providers.mailgun.finished import mime  # noqa: PLC0415 - most senders never meet one
+
+        if self._missing:
+            return self._missing
+        if not content.sender.address.isascii():
+            return SMTPUTF8
+        call = mime(message, target)
+        if isinstance(call, Rejected):
+            return call
+        headers = {"Authorization": self._authorization, "Content-Type": call.kind}
+        url = f"{self._url}.mime"
+        response = exchange(self._http, "POST", url, headers=headers, body=call.body, deadline=deadline)
+        if not isinstance(response, Response):
+            return response
+        (outcome,) = self._outcomes(response, content, [target])
+        return outcome
+
     def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:  # noqa: ARG002 - of the port
         """Look for the attempt at Mailgun, see `mailgun_lookup`; it only reads. See `ports.Resolver`.
 
@@ -196,7 +229,7 @@ class Mailgun:
         own = _own(content, targets)
         if common.options + _options(own) > MAX_OPTIONS:
             return [OPTIONS_TOO_LARGE.rejected()] * n
-        start = _parts(own, common.boundary) if common.boundary else _form(own) + b"&"
+        start = parts(own, common.boundary) if common.boundary else _form(own) + b"&"
         headers = {"Authorization": self._authorization, "Content-Type": common.kind}
         body = joined(start, common.body)
         response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
@@ -272,7 +305,7 @@ def _common(content: Content) -> _Common:
         files = b"".join([_file(a, boundary) for a in content.attachments])
     except (binascii.Error, ValueError):
         return _Common("", "", b"", 0, invalid="invalid_attachments")
-    body = _parts(fields, boundary) + files + f"--{boundary}--\r\n".encode()
+    body = parts(fields, boundary) + files + f"--{boundary}--\r\n".encode()
     return _Common(f"multipart/form-data; boundary={boundary}", boundary, body, options)
 
 
@@ -286,29 +319,15 @@ def _form(fields: Sequence[tuple[str, str]]) -> bytes:
     return "&".join(pairs).encode()
 
 
-def _parts(fields: Sequence[tuple[str, str]], boundary: str) -> bytes:
-    """Serialise fields as parts of a multipart body (RFC 7578)."""
-    parts = [
-        f'--{boundary}\r\nContent-Disposition: form-data; name="{_escaped(name)}"\r\n\r\n{value}\r\n'
-        for name, value in fields
-    ]
-    return "".join(parts).encode("utf-8", "replace")
-
-
 def _file(attachment: Attachment, boundary: str) -> bytes:
     """Serialise a file; an inline image is found by its file name, so that is its content id."""
     name, file = ("inline", attachment.content_id) if attachment.content_id else ("attachment", attachment.filename)
     kind = clean(attachment.content_type, 200) or "application/octet-stream"
     head = (
-        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="{_escaped(file)}"\r\n'
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="{escaped(file)}"\r\n'
         f"Content-Type: {kind}\r\n\r\n"
     )
     return head.encode("utf-8", "replace") + base64.b64decode(attachment.data) + b"\r\n"
-
-
-def _escaped(text: str) -> str:
-    """Return a name as browsers write it in a part's header (HTML, "multipart/form-data encoding algorithm")."""
-    return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
 
 
 # The answer
