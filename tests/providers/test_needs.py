@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from shared.contracts import TEST_CREDENTIAL, Credential
 from shared.ports import BadEvents
 from shared.providers import registry
 from shared.providers.checks import look_of
-from shared.providers.needs import OWN_SETTINGS, ProviderNeeds, needs_of, with_topic
+from shared.providers.needs import OWN_SETTINGS, ProviderNeeds, needs_of, package_of, with_topic
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = (*providers(), TEST_CREDENTIAL)
@@ -78,6 +79,13 @@ def test_every_provider_declares_its_needs_by_fields_that_there_are(name: str) -
     for right in needs.rights(Credential("one", name, "email", 1, configuration_set="set")):
         assert all(action.startswith(f"{right.service}:") for action in right.actions)
         assert all(reason for resource, reason in right.resources.items() if "*" in resource)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_provider_declares_whether_it_takes_finished_messages(name: str) -> None:
+    module = import_module(f"{package_of(name)}.send")
+    limits = {x.finished_bytes for x in vars(module).values() if isinstance(x, type) and hasattr(x, "send_finished")}
+    assert limits == {needs_of(name).finished_bytes} - {0}
 
 
 def test_a_name_that_no_package_has_needs_nothing() -> None:

@@ -4,9 +4,11 @@ import pytest
 
 from shared.contracts import load_feedback
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Unknown
-from shared.ports import Retriable
+from shared.ports import FinishedSender, Retriable
 from shared.providers.test import send as under_test
+from tests.fakes.finished import Bytes
 from tests.providers.contract import CONTENT, target
+from tests.providers.corpus import HEADER, content
 
 
 class Clock:
@@ -85,3 +87,13 @@ def test_nothing_begins_after_the_deadline() -> None:
 def test_words_that_may_be_lost_make_the_attempt_unknown() -> None:
     outcomes = under_test.TestProvider(Queue(broken=True), Clock()).send(CONTENT, [target(0)], deadline=2000)
     assert outcomes == [Unknown("feedback_queue")]
+
+
+def test_a_finished_message_has_the_fate_of_its_recipient() -> None:
+    queue = Queue()
+    by = under_test.TestProvider(queue, Clock())
+    assert isinstance(by, FinishedSender)
+    one = target(0, "bounce@test.posthaste")
+    assert by.send_finished(content(HEADER), Bytes(HEADER), one, deadline=2000) == Accepted(f"test-{one.ref}")
+    words = [word.word for body, _ in queue.sent for word in load_feedback(body)[1]]
+    assert words == ["accepted", "bounced"]

@@ -4,4 +4,4 @@ from typing import Final
 
 from shared.providers.needs import ProviderNeeds, Transport
 
-NEEDS: Final = ProviderNeeds(transport=Transport.NONE, built_in=True)
+NEEDS: Final = ProviderNeeds(transport=Transport.NONE, built_in=True, finished_bytes=40 * 1024 * 1024)

@@ -10,10 +10,12 @@ from typing import ClassVar, Final
 
 from shared.contracts import TEST_CREDENTIAL, Word, dump_feedback
 from shared.domain.content.content import Content
+from shared.domain.content.streams import Stream
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Unknown
 from shared.ports import Clock, Queue, Retriable, Target
 from shared.providers.registry import Needs
+from shared.providers.test.needs import NEEDS
 
 DOMAIN: Final = "test.posthaste"
 PER_CALL: Final = 50
@@ -59,7 +61,9 @@ def fate(address: str) -> Fate:
 
 
 class TestProvider:
-    """Answers, and puts its own words on the feedback queue. Implements `ports.Provider`; safe for threads.
+    """Answers, and puts its own words on the feedback queue. Implements `ports.Provider` and `FinishedSender`.
+
+    Safe for threads.
 
     Args:
         feedback: the feedback queue.
@@ -71,6 +75,7 @@ class TestProvider:
     name = "test"
     per_call = PER_CALL
     has_feedback = True
+    finished_bytes = NEEDS.finished_bytes
 
     def __init__(self, feedback: Queue, clock: Clock) -> None:
         self._feedback = feedback
@@ -101,6 +106,18 @@ class TestProvider:
         except Retriable:
             return [Unknown("feedback_queue")] * len(targets)
         return [Accepted(f"test-{t.ref}") for t in targets]
+
+    def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: float) -> Outcome:  # noqa: ARG002 - of the port
+        """Accept a finished message as any other; see `ports.FinishedSender`.
+
+        Args:
+            content: with the envelope.
+            message: its bytes, which nobody gets.
+            target: the recipient.
+            deadline: Unix seconds by which the answer must have come.
+        """
+        (outcome,) = self.send(content, [target], deadline=deadline)
+        return outcome
 
 
 def _build(needs: Needs) -> TestProvider:
