@@ -18,14 +18,18 @@ def read(data: bytes, size: int) -> tuple[Content, str]:
         size: bytes of the call's body.
     """
     parsed = message_from_bytes(data, policy=policy.SMTP)
-    if not isinstance(parsed, EmailMessage) or parsed["From"] is None or not parsed["From"].addresses:
+    sender = next((address.addr_spec for address in getattr(parsed["From"], "addresses", ())), "")
+    if not isinstance(parsed, EmailMessage) or not sender:
         raise ValueError("Missing required header 'From'.")
-    if any(len(line) > MAX_LINE for line in data.splitlines(keepends=True)):
+    if max(map(len, data.splitlines(keepends=True))) > MAX_LINE:
         raise ValueError("A line of the message is too long.")
-    bodies = {kind: _text(parsed, kind) for kind in ("html", "plain")}
-    names = tuple(part.get_filename() or "" for part in parsed.iter_attachments()) if parsed.is_multipart() else ()
-    sender = parsed["From"].addresses[0].addr_spec
-    return Content(sender, bodies["html"], bodies["plain"], names, size, data), str(parsed["Subject"] or "")
+    html, text = _text(parsed, "html"), _text(parsed, "plain")
+    return Content(sender, html, text, _files(parsed), size, data), str(parsed["Subject"] or "")
+
+
+def _files(message: EmailMessage) -> tuple[str, ...]:
+    found = message.iter_attachments() if message.is_multipart() else ()
+    return tuple(part.get_filename() or "" for part in found)
 
 
 def _text(message: EmailMessage, kind: str) -> str:

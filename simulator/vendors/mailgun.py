@@ -99,8 +99,7 @@ class Mailgun:
             return Answer(_message(413, "request size exceeds 25MiB limit"))
         try:
             form = forms.parse(request.header(b"content-type"), request.body)
-            accepted = _finished if what == "messages.mime" else _messages
-            messages = accepted(form, request.size, f"{context.id}@{domain}", domain)
+            messages = ACCEPTED[what](form, request.size, f"{context.id}@{domain}", domain)
         except (Wrong, forms.Malformed) as e:
             return Answer(_message(400, str(e)))
         body = json.dumps({"id": f"<{context.id}@{domain}>", "message": "Queued. Thank you."}, separators=(",", ":"))
@@ -309,4 +308,6 @@ def _values(variables: dict[str, dict[str, Any]], address: str) -> dict[str, str
     return {**own, "%recipient%": address, "%recipient_email%": address}
 
 
+ACCEPTED: Final = {"messages": _messages, "messages.mime": _finished}
+"""Resource → what accepts a post to it."""
 PROVIDER: Final = Mailgun

@@ -134,8 +134,14 @@ def _judged(found: list[HeaderField], size: int) -> MessageFacts | MessageRefusa
         return MessageRefusal("no_from")
     if len(senders) > 1:
         return MessageRefusal("several_from", senders[1].line)
-    boxes = tuple(Mailbox(a.addr_spec, readable(a.display_name)) for a in addresses(senders[0]))
-    if not boxes or not all("@" in box.address.strip("@") for box in boxes):
+    boxes = _boxes(senders[0])
+    if not boxes:
         return MessageRefusal("invalid_from", senders[0].line)
     subject = next((text_of(field) for field in found if field.name == "subject"), "")
     return MessageFacts(size, boxes, subject[:MAX_SUBJECT], frozenset(field.name for field in found))
+
+
+def _boxes(sender: HeaderField) -> tuple[Mailbox, ...]:
+    """Return the mailboxes of a From field; empty if one of them is no address."""
+    boxes = tuple(Mailbox(a.addr_spec, readable(a.display_name)) for a in addresses(sender))
+    return boxes if all("@" in box.address.strip("@") for box in boxes) else ()
