@@ -145,7 +145,7 @@ class PosthasteStack(Stack):
                 publishing.setdefault(topic, []).append(credential)
         for topic, mine in sorted(publishing.items()):
             made = import_module(f"infra.resources.{topic}").CONSTRUCT(
-                self, f"{topic.capitalize()}Events", deployment=deployment, credentials=mine, feedback=feedback
+                self, f"{topic.capitalize()}Events", deployment=deployment, credentials=mine, feedback=feedback.work
             )
             CfnOutput(self, topic_output(topic), value=made.topic.topic_arn)
 

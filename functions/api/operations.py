@@ -5,6 +5,7 @@ from typing import Final
 from functions.api import meta
 from functions.api.account import audit, credentials, stats
 from functions.api.batches import routes as batches
+from functions.api.campaigns import exports as campaign_exports
 from functions.api.campaigns import routes as campaigns
 from functions.api.campaigns import sending, trials
 from functions.api.digests import policies as digest_policies
@@ -31,6 +32,7 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *templates.ROUTES,
     *jobs.ROUTES,
     *exports.ROUTES,
+    *campaign_exports.ROUTES,
     *schedules.ROUTES,
     *events.ROUTES,
     *digests.ROUTES,

@@ -1,14 +1,13 @@
 """Queues: each has a dead-letter queue; each is consumed with partial responses."""
 
-from typing import Final
+from typing import Final, Protocol
 
 from aws_cdk import Duration, RemovalPolicy, Stack
 from aws_cdk.aws_kms import IKey
-from aws_cdk.aws_lambda import EventSourceMapping
+from aws_cdk.aws_lambda import EventSourceMapping, IFunction
 from aws_cdk.aws_sqs import DeadLetterQueue, IQueue, Queue, QueueEncryption
 from constructs import Construct
 
-from infra.functions.function import Function
 from infra.resources.encryption import customer_key
 from infra.settings import DeploymentSettings
 from shared import contracts
@@ -17,6 +16,17 @@ MAX_RECEIVES: Final = 5
 """What fails five times is a bug or poison; what should be retried later is handled, not left to fail."""
 VISIBILITY_FACTOR: Final = 6
 """AWS asks for a visibility of six times the function's time-out, so that throttled batches are not received twice."""
+
+
+class Consumer(Protocol):
+    """A function that works on a queue's messages."""
+
+    @property
+    def function(self) -> IFunction:
+        """The function itself."""
+
+    def may_call_itself(self) -> None:
+        """Let the function send messages to its own queue."""
 
 
 class DeadLetters(Construct):
@@ -48,7 +58,7 @@ class WorkQueue(Construct):
         self.dead = DeadLetters(self, "Dead", deployment=deployment, name=f"{name}-dlq")
         self.queue = _queue(self, deployment, key, name, consumer_seconds, self.dead.queue, deployment.named_removal)
 
-    def feed(self, consumer: Function, *, batch: int, concurrency: int, window_seconds: int = 0) -> None:
+    def feed(self, consumer: Consumer, *, batch: int, concurrency: int, window_seconds: int = 0) -> None:
         """Let a function consume the queue.
 
         Args:
@@ -90,7 +100,7 @@ class ExpressQueue(Construct):
         name = contracts.express_queue_name(deployment.stage, credential)
         self.queue = _queue(self, deployment, key, name, consumer_seconds, dead, RemovalPolicy.DESTROY)
 
-    def feed(self, consumer: Function, *, batch: int, concurrency: int) -> None:
+    def feed(self, consumer: Consumer, *, batch: int, concurrency: int) -> None:
         """Let the lane's function consume the queue, as `WorkQueue.feed` does.
 
         Args:
@@ -125,7 +135,7 @@ def _queue(
 
 
 def _feed(
-    scope: Construct, queue: Queue, consumer: Function, batch: int, concurrency: int, window_seconds: int
+    scope: Construct, queue: Queue, consumer: Consumer, batch: int, concurrency: int, window_seconds: int
 ) -> None:
     # Consumers send themselves what is left to do. Lambda would cut such a chain after 16 calls
     # (Lambda Developer Guide, "invocation-recursion"); each of ours ends by its own rules.

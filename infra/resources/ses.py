@@ -10,7 +10,7 @@ from aws_cdk.aws_sns import Topic
 from aws_cdk.aws_sns_subscriptions import SqsSubscription
 from constructs import Construct
 
-from infra.functions.dispatch import Feedback
+from infra.resources.queue import WorkQueue
 from infra.settings import DeploymentSettings
 from shared import contracts
 from shared.providers.needs import needs_of
@@ -41,7 +41,7 @@ class SesEvents(Construct):
         *,
         deployment: DeploymentSettings,
         credentials: Sequence[contracts.Credential],
-        feedback: Feedback,
+        feedback: WorkQueue,
     ) -> None:
         super().__init__(scope, construct_id)
         needs = needs_of(credentials[0].provider)
@@ -61,7 +61,7 @@ class SesEvents(Construct):
         )
         # The envelope stays: it tells the tracker whose message it is. What cannot be delivered can be redriven.
         self.topic.add_subscription(
-            SqsSubscription(feedback.work.queue, raw_message_delivery=False, dead_letter_queue=feedback.work.dead.queue)
+            SqsSubscription(feedback.queue, raw_message_delivery=False, dead_letter_queue=feedback.dead.queue)
         )
         for c in credentials:
             if c.configuration_set == contracts.configuration_set_name(deployment.stage, c.id):

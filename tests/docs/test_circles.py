@@ -1,4 +1,7 @@
-"""No modules of the product import one another in a circle, not even for types or inside a function."""
+"""No modules of the product import one another in a circle, not even for types or inside a function.
+
+No two folders do, either, unless one is inside the other: the inner one may use what the outer one has for all.
+"""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -46,6 +49,17 @@ def circle(texts: Mapping[str, str]) -> list[str]:
 
 def test_no_modules_import_one_another_in_a_circle() -> None:
     assert circle({name_of(path): path.read_text("utf-8") for path in modules(PRODUCT)}) == []
+
+
+def folder(module: str) -> str:
+    """Return the package that a module is in."""
+    return module if (ROOT / module.replace(".", "/")).is_dir() else module.rpartition(".")[0]
+
+
+def test_no_two_folders_import_each_other() -> None:
+    texts = {name_of(path): path.read_text("utf-8") for path in modules(PRODUCT)}
+    arrows = {(folder(a), folder(b)) for a, others in graph(texts).items() for b in others}
+    assert [(a, b) for a, b in arrows if a < b and (b, a) in arrows and not b.startswith(f"{a}.")] == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Exports: every message of a job or campaign as a CSV file, made in the background and fetched from the bucket."""
+"""Exports: every message of a job as a CSV file, made in the background and fetched from the bucket."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -7,7 +7,6 @@ from typing import Final, Literal
 from pydantic import Field
 
 from functions.api.call import Call
-from functions.api.campaigns import rules
 from functions.api.jobs.routes import Handler, owned
 from functions.api.views import Time, View
 from shared.domain.accounts import Scope
@@ -82,15 +81,6 @@ def exporter(kind: str | None) -> Handler:
     return handle
 
 
-def campaign(call: Call[Nothing, Nothing]) -> Answer:
-    """Return the export of all of a campaign's jobs, oldest first."""
-    found = rules.owned(call)
-    if not found.jobs:
-        raise Problem("nothing_sent")
-    there = rules.jobs_of(call, found)
-    return answer(call, "campaign", found.id, [there[job] for job in found.jobs if job in there])
-
-
 def route(path: str, name: str, tag: str, handler: Handler, *problems: str) -> AnyRoute:
     """Return the export operation of a path.
 
@@ -121,5 +111,4 @@ def route(path: str, name: str, tag: str, handler: Handler, *problems: str) -> A
 ROUTES: Final[tuple[AnyRoute, ...]] = (
     route("/batches/{id}", "Batch", "Batches", exporter("batch")),
     route("/jobs/{id}", "Job", "Jobs", exporter(None)),
-    route("/campaigns/{id}", "Campaign", "Campaigns", campaign, "nothing_sent"),
 )
