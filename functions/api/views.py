@@ -301,17 +301,16 @@ def _rate(job: Job, settings: Settings, present: Mapping[str, Switches]) -> floa
 
 
 def _waiting(job: Job, queued: int, now_ms: int, *, paused: bool, left_alone: bool, held: bool) -> WaitingFor | None:
-    if job.state is JobState.READY and job.not_before > now_ms:
-        return "scheduled"
-    if job.retry is not None:
-        return "retry"
-    if paused and job.state in ACTIVE | {JobState.READY}:
-        return "paused"
-    if job.state is JobState.READY:
-        return "credential" if held else None
-    if job.state not in ACTIVE or not queued:
-        return None
-    return "breaker" if left_alone else "rate"
+    is_ready, is_active = job.state is JobState.READY, job.state in ACTIVE
+    reasons: tuple[tuple[WaitingFor, bool], ...] = (
+        ("scheduled", is_ready and job.not_before > now_ms),
+        ("retry", job.retry is not None),
+        ("paused", paused and (is_ready or is_active)),
+        ("credential", is_ready and held),
+        ("breaker", is_active and queued > 0 and left_alone),
+        ("rate", is_active and queued > 0),
+    )
+    return next((reason for reason, holds in reasons if holds), None)
 
 
 def day_view(day: Day, by: frozenset[str]) -> DayView:

@@ -159,24 +159,26 @@ def begin(cloud: Cloud) -> Story:
     canceled, rest = rest[:CANCELED], rest[CANCELED:]
     expired, rest = rest[:EXPIRED], rest[EXPIRED:]
     invalid, rest = rest[:INVALID], rest[INVALID:]
-    for name in (*moved, *canceled):
-        records[name] |= {"delivery_date": found.day(LATER), "delivery_expires": found.day(2 * LATER)}
-    for name in expired:
-        records[name] |= {"delivery_date": found.day(-2), "delivery_expires": found.day(0)}
-    for name in invalid:
-        records[name]["phone_number"] = "0491"
     busy, other = [name for name in rest if records[name]["delivery_method"] == "IVR"][:2]
-    unanswered = other if found.hurries else ""
-    if unanswered:
-        records[unanswered]["delivery_expires"] = found.day(4)
+    unanswered = [other] if found.hurries else []
+    _change(records, (*moved, *canceled), delivery_date=found.day(LATER), delivery_expires=found.day(2 * LATER))
+    _change(records, expired, delivery_date=found.day(-2), delivery_expires=found.day(0))
+    _change(records, invalid, phone_number="0491")
+    _change(records, unanswered, delivery_expires=found.day(4))
     wanted = dict.fromkeys(names, "SUCCESS") | dict.fromkeys(canceled, "CANCELED")
-    wanted |= dict.fromkeys([x for x in (*expired, *invalid, unanswered) if x], "PERM_FAIL")
-    behave(cloud, {_number(records[x]): how for x, how in ((busy, BUSY), (unanswered, NEVER)) if x})
-    story = Story(found, records, wanted, busy, unanswered)
+    wanted |= dict.fromkeys((*expired, *invalid, *unanswered), "PERM_FAIL")
+    behave(cloud, {_number(records[busy]): BUSY} | {_number(records[x]): NEVER for x in unanswered})
+    story = Story(found, records, wanted, busy, "".join(unanswered))
     found.put(list(records.values()))
     found.put([{**records[name], "action": "MESSAGE_UPDATE", "delivery_date": found.day(0)} for name in moved])
     found.put([{"id": name, "action": "MESSAGE_CANCEL"} for name in canceled])
     return story
+
+
+def _change(records: Mapping[str, Record], names: Sequence[str], **fields: str) -> None:
+    """Change the same fields of several records."""
+    for name in names:
+        records[name].update(fields)
 
 
 def record(found: Clinic, n: int, number: int) -> Record:
@@ -227,15 +229,7 @@ def watch(story: Story) -> list[Record]:
 
 def faults(story: Story, updates: Sequence[Record]) -> list[str]:
     """Return what is wrong with the updates and with the providers' log, in words; empty if all is as it should be."""
-    finals: dict[str, list[str]] = {name: [] for name in story.wanted}
-    for update in updates:
-        if update["status"] in FINAL:
-            finals[update["id"]].append(update["status"])
-    wrong = [
-        f"{name}: {story.wanted[name]} once expected, found {', '.join(found) or 'nothing'}"
-        for name, found in finals.items()
-        if found != [story.wanted[name]]
-    ]
+    wrong = _wrong_ends(story, updates)
     reached = [x for x in story.wanted if story.wanted[x] == "SUCCESS"]
     times = handed_over(story)
     expected = {_number(story.records[x]): 3 if x == story.busy else 1 for x in reached}
@@ -244,6 +238,19 @@ def faults(story: Story, updates: Sequence[Record]) -> list[str]:
     if not wrong and times != Counter(expected):
         wrong.append(f"the providers were called for {sum(times.values())} messages, not {sum(expected.values())}")
     return wrong
+
+
+def _wrong_ends(story: Story, updates: Sequence[Record]) -> list[str]:
+    """Return which notices do not have the one final status that they should have, in words."""
+    finals: dict[str, list[str]] = {name: [] for name in story.wanted}
+    for update in updates:
+        if update["status"] in FINAL:
+            finals[update["id"]].append(update["status"])
+    return [
+        f"{name}: {story.wanted[name]} once expected, found {', '.join(found) or 'nothing'}"
+        for name, found in finals.items()
+        if found != [story.wanted[name]]
+    ]
 
 
 def _failures(name: str, updates: Sequence[Record]) -> int:
