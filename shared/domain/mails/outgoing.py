@@ -13,6 +13,7 @@ from email.generator import BytesGenerator
 from email.message import EmailMessage, Message
 from email.parser import BytesParser
 from io import BytesIO
+from threading import Lock
 from typing import Any, Final, cast
 
 from shared.domain.content.streams import Stream
@@ -24,6 +25,8 @@ _EMPTY_LINE: Final = b"\r\n\r\n"
 _END: Final = b"\r\n"
 _PLAIN: Final = frozenset({"", "7bit", "8bit", "binary"})
 """Transfer encodings that leave bytes as they are."""
+_ALONE: Final = Lock()
+"""One message at a time has its 7-bit form made, for the same reason."""
 _POLICY: Final = policy.SMTP.clone(cte_type="7bit", refold_source="none", max_line_length=None)
 
 
@@ -75,7 +78,8 @@ class Outgoing:
         if self.size > MAX_REENCODED:
             return None
         try:
-            data = _seven_bit(b"".join(self))
+            with _ALONE:
+                data = _seven_bit(b"".join(self))
         except FAULTS:
             return None
         return outgoing(_Whole(data)) if data and data.isascii() else None
