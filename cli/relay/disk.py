@@ -1,8 +1,21 @@
 """The steps that the queue makes on the disk: each is one system call, or one file written and synced."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from shared.ports import Retriable
+
+
+@contextmanager
+def faults() -> Iterator[None]:
+    """Raise Retriable for what the disk refuses: it is full, or fails."""
+    try:
+        yield
+    except OSError as error:
+        raise Retriable(f"the spool's disk: {error.strerror or error}") from error
 
 
 class Disk:

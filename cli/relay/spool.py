@@ -21,24 +21,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from cli.errors import Failed, Misused
-from cli.relay.disk import Disk
+from cli.relay.disk import Disk, faults
 from shared.domain.mails.queue import InflightMail, MailSchedule, NewDestination, PendingCleanup, QueuedMail, ReadMail
-from shared.ports import Retriable
 
 VERSION: Final = "posthaste mail queue 1\n"
 _NEW: Final = "new-"
 _CONTENT: Final = "content"
 _ENVELOPE: Final = "envelope"
 _PARTS: Final = 4
-
-
-@contextmanager
-def _faults() -> Iterator[None]:
-    """Raise Retriable for what the disk refuses: it is full, or fails."""
-    try:
-        yield
-    except OSError as error:
-        raise Retriable(f"the queue's disk: {error.strerror or error}") from error
 
 
 def _name(mail: str, n: int, schedule: MailSchedule) -> str:
@@ -146,7 +136,7 @@ class FileQueue:
         return (self._data / mail / str(n)).exists()
 
     def _links(self, folder: Path) -> Iterator[tuple[str, int, MailSchedule]]:
-        with _faults():
+        with faults():
             names = self._disk.names(folder)
         for name in names:
             found = _parsed(name)
@@ -163,7 +153,7 @@ class FileQueue:
 
     def find_pending_cleanup(self) -> Iterator[PendingCleanup]:
         """Walk what is to be cleaned up."""
-        with _faults():
+        with faults():
             names = self._disk.names(self._cleanup)
         for name in names:
             mail, _, n = name.partition(".")
@@ -175,15 +165,15 @@ class FileQueue:
         """Begin a mail; without `commit`, nothing of it stays."""
         mail = secrets.token_hex(16)
         folder = self._data / f"{_NEW}{mail}"
-        with _faults():
+        with faults():
             self._disk.make_folder(folder)
         try:
-            with _faults():
+            with faults():
                 content = self._disk.create(folder / _CONTENT)
             with content:
                 yield FileDraft(self._disk, content, lambda sender, ends: self._commit(mail, sender, ends))
         finally:
-            with _faults():
+            with faults():
                 self._erase(folder)
 
     def _commit(self, mail: str, sender: str, destinations: Sequence[NewDestination]) -> list[QueuedMail]:
@@ -212,7 +202,7 @@ class FileQueue:
         folder = self._data / mail.mail
         if not (self._inflight / _name(mail.mail, mail.n, mail.schedule)).exists():
             raise LookupError(mail.mail)
-        with _faults():
+        with faults():
             envelope: dict[str, Any] = json.loads((folder / _ENVELOPE).read_bytes())
             content = (folder / _CONTENT).open("rb")
         end = envelope["destinations"][mail.n]
@@ -247,7 +237,7 @@ class FileQueue:
     def cleanup(self, mail: PendingCleanup) -> bool:
         """Remove a destination, and with the last one the content; False if this was done before."""
         link, folder = self._cleanup / f"{mail.mail}.{mail.n}", self._data / mail.mail
-        with _faults():
+        with faults():
             if not link.is_symlink():
                 return False
             self._disk.remove(folder / str(mail.n))
@@ -275,7 +265,7 @@ class FileQueue:
 
     def _move(self, old: Path, new: Path) -> bool:
         """Move a link for good; False if it is not there."""
-        with _faults():
+        with faults():
             try:
                 self._disk.rename(old, new)
             except FileNotFoundError:
@@ -309,11 +299,11 @@ class FileDraft:
 
     def write(self, block: bytes) -> None:
         """Append to the content."""
-        with _faults():
+        with faults():
             self._disk.write(self._content, block)
 
     def commit(self, sender: str, destinations: Sequence[NewDestination]) -> list[QueuedMail]:
         """Queue the mail for all its destinations, durably, or for none."""
-        with _faults():
+        with faults():
             self._disk.sync(self._content)
             return self._commit(sender, destinations)

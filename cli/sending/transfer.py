@@ -60,7 +60,7 @@ def upload(file: Path, place: Mapping[str, Any], clock: Clock, moved: Moved) -> 
     Raises:
         CommandError: the file cannot be read or changed meanwhile, or the place does not take it.
     """
-    url, headers = _trusted(place.get("url")), place.get("headers")
+    url, headers = trusted(place.get("url")), place.get("headers")
     if place.get("method") != "PUT" or not isinstance(headers, dict):
         raise Failed(NO_PLACE)
     size = measured(file)
@@ -83,7 +83,7 @@ def download(url: object, target: Path, clock: Clock, moved: Moved) -> None:
         clock: waits between tries.
         moved: called with the bytes read so far and the whole size in bytes, 0 if unknown.
     """
-    source = _trusted(url)
+    source = trusted(url)
     draft = target.with_name(target.name + ".part")
 
     def once() -> BaseHTTPResponse:
@@ -147,7 +147,7 @@ def _blocks(source: BinaryIO, size: int, moved: Moved) -> Iterator[bytes]:
         raise Failed("the file changed while it was read: try again when no program writes to it")
 
 
-def _trusted(url: object) -> str:
+def trusted(url: object) -> str:
     """Return a presigned address; Failed if it is none, or would be used without encryption."""
     parts = urlsplit(url) if isinstance(url, str) else urlsplit("")
     host = parts.hostname or ""

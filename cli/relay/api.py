@@ -1,0 +1,213 @@
+"""The API's calls for finished mails, each made once; a repeat under the same key is harmless.
+
+A mail of up to 4 MB is one call. A larger one is uploaded to a presigned address, then committed.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, BinaryIO, Final
+from urllib.parse import urlencode
+
+import urllib3
+from urllib3.exceptions import HTTPError
+from urllib3.util import Timeout
+
+from cli.client import connections, path_of, retry_after
+from cli.environment import Destination
+from cli.errors import CommandError
+from cli.output import clean
+from cli.relay.mail import RelayMail
+from cli.sending.transfer import trusted
+from shared.ports import Clock
+
+AT_ONCE: Final = 4_000_000
+"""Bytes of a mail that is one call."""
+QUERY: Final = 4_000
+"""Bytes of its query: API Gateway takes about 10 KB of head."""
+TIMEOUT: Final = Timeout(connect=5.0, read=35.0)
+"""Seconds; the API itself ends calls after 30 s."""
+UPLOAD_TIMEOUT: Final = Timeout(connect=5.0, read=120.0)
+"""Seconds; the store answers when it has all of the content."""
+_ADVICE: Final = {401: "POSTHASTE_API_KEY", 403: "POSTHASTE_API_KEY", 404: "POSTHASTE_URL"}
+_GONE: Final = 404
+"""Answers a commit whose upload has expired."""
+
+
+class PostFate(Enum):
+    """What became of a post."""
+
+    TAKEN = auto()
+    REFUSED = auto()
+    """The API never takes this mail."""
+    TOO_LARGE = auto()
+    LATER = auto()
+    """The API fails on this mail; another may pass."""
+    UNREADY = auto()
+    """The API takes no mail now: it is out of reach, busy, or the relay's settings are wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class MailAnswer:
+    """The fate of a post.
+
+    Attributes:
+        fate: what became of it.
+        says: the mail's id if it was taken; else why not, for people, on one line.
+        code: of a refusal.
+        wait: seconds that the API asks for; None if it does not.
+    """
+
+    fate: PostFate
+    says: str
+    code: str = ""
+    wait: float | None = None
+
+
+class _NotDone(Exception):
+    """A call had no answer that goes on."""
+
+    def __init__(self, answer: MailAnswer, status: int = 0) -> None:
+        super().__init__(answer.says)
+        self.answer = answer
+        self.status = status
+
+
+class MailApi:
+    """A client of the API for mails; threads may share it.
+
+    Args:
+        target: address and key.
+        clock: for dates in answers.
+        version: for the User-Agent.
+        threads: how many use it at once.
+    """
+
+    def __init__(self, target: Destination, clock: Clock, version: str, threads: int) -> None:
+        self._target = target
+        self._clock = clock
+        self._headers = {
+            "Authorization": f"Bearer {target.key}",
+            "Accept": "application/json, application/problem+json",
+            "User-Agent": f"posthaste-relay/{version}",
+        }
+        self._pool = connections(target.url, maxsize=threads)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.clear()
+
+    def post(self, mail: RelayMail) -> MailAnswer:
+        """Post a mail, and return what became of it; no fault of the network or the API is raised."""
+        query = urlencode([("mail_from", mail.sender), *(("rcpt_to", x) for x in mail.recipients)])
+        try:
+            if mail.size <= AT_ONCE and len(query) <= QUERY:
+                return self._taken(self._call(f"/mails?{query}", mail.content, mail.size, mail.key))
+            return self._uploaded(mail)
+        except _NotDone as error:
+            return error.answer
+        except CommandError as error:
+            return MailAnswer(PostFate.UNREADY, clean(error))
+
+    def _uploaded(self, mail: RelayMail) -> MailAnswer:
+        """Upload and commit. An upload of an earlier try may be committed already, or have expired since."""
+        envelope = {"mail_from": mail.sender, "destinations": [{"address": x} for x in mail.recipients]}
+        for key in (mail.key, f"{mail.key}-2"):
+            place = self._json("/mails/uploads", envelope, key)
+            name = place.get("mail_id")
+            if not isinstance(name, str):
+                raise self._stranger()
+            stored, etag = self._put(place, mail)
+            try:
+                return self._taken(self._json(path_of("mails", name, "/commit"), {"etag": etag} if stored else {}))
+            except _NotDone as error:
+                if error.status != _GONE and (stored or error.answer.fate is PostFate.UNREADY):
+                    raise
+        return MailAnswer(PostFate.LATER, "the store of uploads refuses the content")
+
+    def _put(self, place: Mapping[str, Any], mail: RelayMail) -> tuple[bool, str]:
+        """Upload the content; return whether it is stored, and its ETag."""
+        headers = place.get("headers")
+        if place.get("method") != "PUT" or not isinstance(headers, dict):
+            raise self._stranger()
+        url = trusted(place.get("url"))
+        fields = {str(name): str(value) for name, value in headers.items()} | {"Content-Length": str(mail.size)}
+        mail.content.seek(0)
+        store = connections(url)
+        try:
+            answer = store.request(
+                "PUT", url, body=mail.content, headers=fields, timeout=UPLOAD_TIMEOUT, retries=False, redirect=False
+            )
+        except HTTPError:
+            raise _NotDone(MailAnswer(PostFate.UNREADY, "the upload was cut off")) from None
+        finally:
+            store.clear()
+        if answer.status >= 500:  # noqa: PLR2004 - HTTP's own number
+            raise _NotDone(MailAnswer(PostFate.UNREADY, f"the store of uploads answered {answer.status}"))
+        return answer.status < 300, answer.headers.get("ETag", "").strip('"')  # noqa: PLR2004
+
+    def _json(self, path: str, document: Mapping[str, Any], key: str = "") -> dict[str, Any]:
+        return self._call(path, json.dumps(document).encode(), 0, key)
+
+    def _call(self, path: str, body: BinaryIO | bytes, size: int, key: str) -> dict[str, Any]:
+        """Post, and return the answer's document.
+
+        Raises:
+            _NotDone: the call did not succeed, or may not have.
+        """
+        headers = {**self._headers, "Content-Type": "application/json"}
+        if not isinstance(body, bytes):
+            body.seek(0)
+            headers |= {"Content-Type": "message/rfc822", "Content-Length": str(size)}
+        if key:
+            headers["Idempotency-Key"] = key
+        try:
+            answer = self._pool.request(
+                "POST",
+                self._target.url + path,
+                body=body,
+                headers=headers,
+                timeout=TIMEOUT,
+                retries=False,
+                redirect=False,
+            )
+        except (HTTPError, UnicodeError):
+            raise _NotDone(MailAnswer(PostFate.UNREADY, f"cannot reach {self._target.url}")) from None
+        document = _document(answer.data)
+        if answer.status in (200, 201, 202):
+            return document
+        raise _NotDone(self._not_taken(answer, document), answer.status)
+
+    def _taken(self, document: Mapping[str, Any]) -> MailAnswer:
+        name = document.get("mail_id")
+        if not isinstance(name, str) or not name:
+            raise self._stranger()
+        return MailAnswer(PostFate.TAKEN, clean(name))
+
+    def _not_taken(self, answer: urllib3.BaseHTTPResponse, problem: Mapping[str, Any]) -> MailAnswer:
+        status, code = answer.status, str(problem.get("code") or "")
+        text = str(problem.get("detail") or problem.get("title") or f"HTTP {status}")
+        says = clean(text.replace(self._target.key, "***")) + (f" ({clean(code)})" if code else "")
+        wait = retry_after(answer, self._clock.now())
+        if status == 413 or code == "too_large":  # noqa: PLR2004 - HTTP's own number
+            return MailAnswer(PostFate.TOO_LARGE, says, code)
+        if status in (400, 422) and code:
+            return MailAnswer(PostFate.REFUSED, says, code)
+        if status in (409, 500):
+            return MailAnswer(PostFate.LATER, says, code, wait)
+        advice = _ADVICE.get(status)
+        return MailAnswer(PostFate.UNREADY, f"{says}: check {advice}" if advice else says, code, wait)
+
+    def _stranger(self) -> _NotDone:
+        text = f"{self._target.url} does not answer like Posthaste: check POSTHASTE_URL"
+        return _NotDone(MailAnswer(PostFate.UNREADY, text))
+
+
+def _document(data: bytes) -> dict[str, Any]:
+    """Return a JSON object, empty if it is none."""
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
