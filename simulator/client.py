@@ -79,6 +79,10 @@ class ControlClient:
         """Give a credential a port of its own, on which it can refuse connections; return its base URL."""
         return str(self.json("POST", f"/_control/{provider}/{credential}/listener")["base_url"])
 
+    def relay(self, name: str, **settings: Any) -> str:
+        """Replace an SMTP relay's settings, e.g. `eight_bit=False, greylist_s=60`; return its base URL."""
+        return str(self.json("PUT", f"/_control/relays/{name}", settings)["base_url"])
+
     def log(self, provider: str = "", credential: str = "", *, since: float = 0) -> list[dict[str, Any]]:
         """Return all accepted recipients, oldest first."""
         return list(self.pages("log", provider=provider, credential=credential, since=since))

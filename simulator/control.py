@@ -8,6 +8,7 @@
 | GET, PUT `/_control/{provider}/{credential}/keys` | `{"keys": ["…"]}`: the API keys that are accepted |
 | POST `/_control/{provider}/{credential}/texts` | `{"from": "+1…", "text": "STOP", "to": ""}`: a phone writes a text |
 | POST `/_control/{provider}/{credential}/listener` | give it a port of its own → `{"base_url"}` |
+| GET, PUT `/_control/relays/{name}` | an SMTP relay, see `relay.py` → its settings and `base_url` |
 | GET `/_control/log` | accepted recipients as JSON lines; `provider, credential, since, cursor, limit` (≤ 10,000) |
 | GET `/_control/calls` | calls, likewise; the header `x-next-cursor` is the `cursor` of the next page |
 | DELETE `/_control/log` | forget both, and the inbox |
@@ -36,6 +37,7 @@ from simulator.log import INBOX_MESSAGES, Filter
 from simulator.mail import render
 from simulator.model import RECEIVED, BadRequest, Message, Reply, Writing
 from simulator.page import PAGE, POLICY
+from simulator.relay import RelaySettings
 from simulator.webhooks import Webhooks
 from simulator.world import Credential, World
 
@@ -108,6 +110,8 @@ class Control:
             return self._inbox(method, path, query)
         if len(parts) == 4:  # noqa: PLR2004 - _control, provider, credential, what
             return await self._credential(method, self._world.credential(parts[1], parts[2]), parts[3], body)
+        if parts[1:2] == ["relays"]:
+            return await self._relay(method, "".join(parts[2:]), body)
         page = Page.model_validate(dict(parse_qsl(query.decode())))
         world = self._world
         match method, "/".join(parts[1:]):
@@ -131,6 +135,13 @@ class Control:
                 await world.reset()
                 return Reply(204)
         return _json({"error": "no such control; see simulator/control.py"}, 404)
+
+    async def _relay(self, method: str, name: str, body: bytes) -> Reply:
+        """Return a relay's settings, or replace them."""
+        relay = self._world.relay(name)
+        if method == "PUT":
+            relay.settings = RelaySettings.model_validate_json(body or b"{}")
+        return _json({**relay.settings.model_dump(mode="json"), "base_url": await relay.open()})
 
     async def _credential(self, method: str, credential: Credential, what: str, body: bytes) -> Reply:
         courier = credential.courier
@@ -221,7 +232,7 @@ class Control:
         return _json({**shown, "writes": bool(message.call and self._writes(message.call.provider))})
 
     def _writes(self, provider: str) -> bool:
-        return isinstance(self._world.providers[provider], Writing)
+        return isinstance(self._world.providers.get(provider), Writing)
 
 
 def _known_behaviours(credential: Credential, behaviours: dict[str, str]) -> None:

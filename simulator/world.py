@@ -12,6 +12,7 @@ from simulator.listener import Listener
 from simulator.log import Log
 from simulator.model import BadRequest, Clock, Provider
 from simulator.registry import providers
+from simulator.relay import Relay
 from simulator.webhooks import Courier, Webhooks
 
 CREDENTIAL_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
@@ -67,6 +68,7 @@ class World:
         files = options.key_files or {}
         self.providers: dict[str, Provider] = {name: make(files.get(name)) for name, make in providers().items()}
         self.credentials: dict[tuple[str, str], Credential] = {}
+        self.relays: dict[str, Relay] = {}
 
     def credential(self, provider_name: str, credential_id: str) -> Credential:
         """Return a credential, made when it is first named; BadRequest if there is no such provider or name."""
@@ -98,6 +100,12 @@ class World:
         )
         self.credentials[provider_name, credential_id] = made
         return made
+
+    def relay(self, name: str) -> Relay:
+        """Return an SMTP relay, made when it is first named; BadRequest if it cannot be named so."""
+        if not CREDENTIAL_ID.fullmatch(name) or len(self.relays) >= MAX_CREDENTIALS:
+            raise BadRequest("a relay's name has letters, digits, dots, dashes and underscores")
+        return self.relays.setdefault(name, Relay(name, self.log, self.clock, self.options.seed))
 
     async def set_faults(self, credential: Credential, faults: Faults) -> None:
         """Replace a credential's faults; BadRequest if it is to refuse connections without a port of its own."""
@@ -133,6 +141,8 @@ class World:
     async def reset(self) -> None:
         """Forget log, faults and undelivered webhooks; keys, targets and ports stay."""
         self.log.clear()
+        for relay in self.relays.values():
+            relay.reset()
         for credential in list(self.credentials.values()):
             await self.set_faults(credential, Faults())
             credential.courier.drop()
@@ -140,6 +150,8 @@ class World:
 
     async def close(self) -> None:
         """Stop deliveries and listeners."""
+        for relay in self.relays.values():
+            relay.close()
         for credential in self.credentials.values():
             if credential.listener is not None:
                 credential.listener.shut()
