@@ -1,0 +1,309 @@
+"""A flood of events on a running local cloud, while the API and the digest function are killed with `kill -9`.
+
+Clients post until they have an answer. In the end each event is in exactly one mail of each of its recipients, by the
+simulator's own inbox, and no mail names another event.
+"""
+
+import argparse
+import http.client
+import random
+import re
+import sys
+import threading
+import time
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import quote
+
+from infra.local.console import LocalCloudError, say
+from infra.local.processes import wait_for
+from shared.contracts import HANDLERS
+from simulator.client import ControlClient
+from tests.deployed.api import Api
+from tests.deployed.inside import Inside, running
+from tests.deployed.watch import answered
+
+CLIENTS: Final = 4
+POST_SECONDS: Final = 180
+"""Within which every post has an answer, on a busy machine and with processes that are killed."""
+SETTLE_SECONDS: Final = 300
+KILL_SECONDS: Final = (2.0, 5.0)
+"""Between two kills of the digest function: it needs time to start in between."""
+LATER: Final = 0.4
+"""Seconds up to which a kill of the API waits: it is in the middle of a post then."""
+LOST: Final = 0.1
+"""Share of the answers that clients do not get: they post once more."""
+MAKING_SECONDS: Final = 30
+"""So long after the last post the digest function is killed at most: windows are made then."""
+PEOPLE: Final = 9
+KEYS: Final = ("production", "development", "a/b c")
+POLICY: Final = {
+    "from": "Acme jobs <news@example.com>",
+    "subject": "{{ count }} events of {{ batch_key }}",
+    "template": "<ul>{{ events }}</ul>",
+    "line": "<li>[{{ name }}]</li>",
+    "window": 4,
+    "near": 1,
+    "extend": 1,
+    "max_age": 8,
+    "max_events": 40,
+    "max_lines": 1000,
+}
+_NAMED: Final = re.compile(r"\[(e\d+)\]")
+
+
+@dataclass(slots=True)
+class Flood:
+    """What was posted, and what came of it.
+
+    Attributes:
+        tag: part of all addresses and keys.
+        wanted: recipient → names of the events that they are to be informed of.
+        events: how many were posted.
+        kills: processes that got the signal, by function.
+        repeats: posts that had no answer, one of the 5xx, or one that was lost.
+        mails: recipient → names of the events in each of their mails.
+        windows: as the API shows them in the end.
+        post_seconds: until every post was answered.
+        seconds: until every window was processed and sent.
+        wrong: what breaks a promise.
+    """
+
+    tag: str
+    wanted: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    events: int = 0
+    kills: Counter[str] = field(default_factory=Counter)
+    repeats: int = 0
+    mails: dict[str, list[list[str]]] = field(default_factory=lambda: defaultdict(list))
+    windows: list[dict[str, Any]] = field(default_factory=list)
+    post_seconds: float = 0.0
+    seconds: float = 0.0
+    wrong: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """Return the figures."""
+        mails, said = sum(map(len, self.mails.values())), sum(map(len, self.wanted.values()))
+        repeats = sum(x["duplicates"] for x in self.windows)
+        return (
+            f"{self.events} events, {said} with their recipients, in {mails} mails of {len(self.windows)} windows; "
+            f"{self.repeats} posts repeated, {repeats} events left out as repeats; "
+            f"killed: {dict(self.kills)}; answered after {self.post_seconds:.0f} s, sent after {self.seconds:.0f} s"
+        )
+
+    def key(self, name: str) -> str:
+        """Return a batch key of this flood."""
+        return f"{self.prefix}{name}"
+
+    @property
+    def prefix(self) -> str:
+        """Of its policy."""
+        return f"flood-{self.tag}/"
+
+
+class _Poster:
+    """Clients that post until they have an answer, and kill the API while others post.
+
+    Args:
+        inside: the cloud.
+        api: its API.
+        flood: what is posted.
+        kill_at: numbers of answered posts at which the API is killed.
+        rng: what is lost, and when kills come.
+    """
+
+    def __init__(self, inside: Inside, api: Api, flood: Flood, kill_at: Collection[int], rng: random.Random) -> None:
+        self._rng = rng
+        self._inside = inside
+        self._api = api
+        self._answered = 0
+        self._flood = flood
+        self._kill_at = kill_at
+        self._lock = threading.Lock()
+
+    def post(self, events: Sequence[Mapping[str, Any]]) -> None:
+        """Post events of one request, again and again until they are accepted."""
+        end = time.monotonic() + POST_SECONDS
+        while time.monotonic() < end:
+            try:
+                answer = self._api.call("POST", "/events", list(events))
+            except (OSError, http.client.HTTPException):
+                status = 0
+            else:
+                status = answer.status
+                if status == 202:
+                    accepted = sum(x["accepted"] for x in answer.body["items"])
+                    if accepted != len(events):
+                        self._flood.wrong.append(f"{accepted} of {len(events)} events accepted")
+                    self._kill()
+                    if self._rng.random() >= LOST:
+                        return
+                elif status < 500 and status != 429:
+                    self._flood.wrong.append(f"a post was refused: {answer}")
+                    return
+            with self._lock:
+                self._flood.repeats += 1
+            time.sleep(0.2)
+        self._flood.wrong.append("a post had no answer in time")
+
+    def _kill(self) -> None:
+        """Kill the API at its numbers of answers, while the other clients post."""
+        with self._lock:
+            self._answered += 1
+            due = self._answered in self._kill_at
+        if due:
+            time.sleep(self._rng.uniform(0, LATER))
+            killed = self._inside.kill_function("api")
+            with self._lock:
+                self._flood.kills["api"] += killed
+
+
+def run(inside: Inside, api: Api, control: ControlClient, *, events: int, kills: int, seed: int) -> Flood:
+    """Post events, kill meanwhile, wait until every window is made and sent, and read all mails.
+
+    Args:
+        inside: the cloud.
+        api: its API, with a key that may set policies.
+        control: the simulator's.
+        events: how many.
+        kills: of the API while clients post, and of the digest function.
+        seed: of events and kills.
+    """
+    rng = random.Random(seed)  # noqa: S311 - what happens
+    flood = Flood(uuid.uuid4().hex[:8])
+    answer = api.call("PUT", f"/digest-policies/{quote(flood.prefix)}", POLICY)
+    assert answer.status in (200, 201), answer
+    requests = list(_requests(flood, rng, events))
+    poster = _Poster(inside, api, flood, {len(requests) * n // (kills + 1) for n in range(1, kills + 1)}, rng)
+    settled = answered(lambda: _settled(inside, api, flood))
+    began = time.monotonic()
+    with _killing(inside, flood, rng.random(), kills) as killed:
+        with ThreadPoolExecutor(CLIENTS) as pool:
+            for done in [pool.submit(poster.post, x) for x in requests]:
+                done.result()
+        flood.post_seconds = time.monotonic() - began
+        killed.wait(MAKING_SECONDS)
+    if not wait_for(settled, SETTLE_SECONDS, pause=1):
+        flood.wrong.append(f"not all is processed and sent: {flood.windows}")
+    flood.seconds = time.monotonic() - began
+    _read(control, flood)
+    _judge(flood)
+    return flood
+
+
+def _requests(flood: Flood, rng: random.Random, count: int) -> Iterator[list[dict[str, Any]]]:
+    """Yield requests of one to ten events, all of which have ids."""
+    left = count
+    while left:
+        size = min(left, rng.randrange(1, 11))
+        yield [_event(flood, rng) for _ in range(size)]
+        left -= size
+
+
+def _event(flood: Flood, rng: random.Random) -> dict[str, Any]:
+    name, flood.events = f"e{flood.events}", flood.events + 1
+    people = rng.sample(range(PEOPLE), rng.randrange(1, 5))
+    recipients = [f"p{i}+{flood.tag}@example.com" for i in people]
+    for address in recipients:
+        flood.wanted[address].add(name)
+    return {
+        "event_type": rng.choice(("task_failed", "task_succeeded")),
+        "batch_key": flood.key(rng.choice(KEYS)),
+        "recipients": recipients,
+        "data": {"name": name},
+        "event_id": f"{flood.tag}-{name}",
+        "urgent": rng.random() < 0.03,
+    }
+
+
+@contextmanager
+def _killing(inside: Inside, flood: Flood, seed: float, kills: int) -> Iterator[threading.Event]:
+    """Kill the digest function's processes now and then, until it is left or they were killed so many times.
+
+    Yields:
+        Set once they were.
+    """
+    rng, ended, done = random.Random(seed), threading.Event(), threading.Event()  # noqa: S311 - when to kill
+
+    def kill() -> None:
+        left = kills
+        while left and not ended.wait(rng.uniform(*KILL_SECONDS)):
+            killed = inside.kill_function("digest")
+            flood.kills["digest"] += killed
+            left -= killed > 0
+        done.set()
+
+    thread = threading.Thread(target=kill, daemon=True)
+    thread.start()
+    try:
+        yield done
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _settled(inside: Inside, api: Api, flood: Flood) -> bool:
+    """Tell whether every window is processed and every job logged; have the digest function look, as every minute."""
+    inside.functions.invoke(FunctionName=inside.names[HANDLERS["digest"]], Payload=b"{}")
+    found = [x for x in api.items("/digests") if x["batch_key"].startswith(flood.prefix)]
+    for name in KEYS:
+        of_key = api.get(f"/digests?limit=1000&batch_key={quote(flood.key(name), safe='')}")["items"]
+        if {x["window_id"] for x in of_key} != {x["window_id"] for x in found if x["batch_key"] == flood.key(name)}:
+            return False  # the list of all windows is a moment old
+    flood.windows = found
+    if not found or any(x["state"] != "processed" for x in found):
+        return False
+    jobs = [api.get(f"/jobs/{x['job_id']}") for x in found if x["job_id"]]
+    return all(x["state"] == "LOGGED" for x in jobs)
+
+
+def _read(control: ControlClient, flood: Flood) -> None:
+    """Read all mails of the flood from the simulator's inbox."""
+    for line in control.json("GET", "/inbox.json?limit=2000")["messages"]:
+        if flood.tag in line["to"]:
+            mail = control.json("GET", f"/inbox/{line['seq']}.json")
+            flood.mails[line["to"]].append(_NAMED.findall(mail["html"]))
+
+
+def _judge(flood: Flood) -> None:
+    tell = flood.wrong.append
+    for address, wanted in flood.wanted.items():
+        times = Counter(name for mail in flood.mails[address] for name in mail)
+        if twice := [name for name, n in times.items() if n > 1]:
+            tell(f"{address}: events in two mails, or twice in one: {twice}")
+        if lost := wanted - times.keys():
+            tell(f"{address}: events in no mail: {sorted(lost)}")
+        if others := times.keys() - wanted:
+            tell(f"{address}: events of others: {sorted(others)}")
+    if strangers := flood.mails.keys() - flood.wanted.keys():
+        tell(f"mails to people without an event: {sorted(strangers)}")
+    collected = sum(x["events"] for x in flood.windows)
+    duplicates = sum(x["duplicates"] for x in flood.windows)
+    if collected - duplicates != flood.events:
+        tell(f"{collected} events in windows, {duplicates} of them repeats, of {flood.events} posted")
+
+
+def main() -> int:
+    """Run a flood on the local cloud that is up, and report; 1 if a promise was broken."""
+    parser = argparse.ArgumentParser(prog="python -m tests.deployed.digest_flood")
+    parser.add_argument("--events", type=int, default=5_000)
+    parser.add_argument("--kills", type=int, default=8, help="of the API, and of the digest function")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    try:
+        flood = run(*running(), events=options.events, kills=options.kills, seed=options.seed)
+    except LocalCloudError as error:
+        say(f"error: {error}")
+        return 1
+    say(flood.text())
+    for what in flood.wrong:
+        say(f"WRONG: {what}")
+    return 1 if flood.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
