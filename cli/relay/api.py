@@ -30,7 +30,9 @@ TIMEOUT: Final = Timeout(connect=5.0, read=35.0)
 """Seconds; the API itself ends calls after 30 s."""
 UPLOAD_TIMEOUT: Final = Timeout(connect=5.0, read=120.0)
 """Seconds; the store answers when it has all of the content."""
-_ADVICE: Final = {401: "POSTHASTE_API_KEY", 403: "POSTHASTE_API_KEY", 404: "POSTHASTE_URL"}
+_ADVICE: Final = {401: "POSTHASTE_API_KEY", 404: "POSTHASTE_URL"}
+_BY_FIELD: Final = frozenset({"invalid_mail", "validation_failed"})
+"""Codes of problems whose reason is a field's."""
 _GONE: Final = 404
 """Answers a commit whose upload has expired."""
 
@@ -186,8 +188,8 @@ class MailApi:
         return MailAnswer(PostFate.TAKEN, clean(name))
 
     def _not_taken(self, answer: urllib3.BaseHTTPResponse, problem: Mapping[str, Any]) -> MailAnswer:
-        status, code = answer.status, str(problem.get("code") or "")
-        text = str(problem.get("detail") or problem.get("title") or f"HTTP {status}")
+        status = answer.status
+        code, text = _reason(problem, status)
         says = clean(text.replace(self._target.key, "***")) + (f" ({clean(code)})" if code else "")
         wait = retry_after(answer, self._clock.now())
         if status == 413 or code == "too_large":  # noqa: PLR2004 - HTTP's own number
@@ -202,6 +204,17 @@ class MailApi:
     def _stranger(self) -> _NotDone:
         text = f"{self._target.url} does not answer like Posthaste: check POSTHASTE_URL"
         return _NotDone(MailAnswer(PostFate.UNREADY, text))
+
+
+def _reason(problem: Mapping[str, Any], status: int) -> tuple[str, str]:
+    """Return the code and the text of a problem: those of its first invalid field, if it names one."""
+    code, text = problem.get("code"), problem.get("detail") or problem.get("title") or f"HTTP {status}"
+    errors = problem.get("errors")
+    first = errors[0] if isinstance(errors, list) and errors and isinstance(errors[0], dict) else {}
+    if code in _BY_FIELD and first.get("message"):
+        code, text = first.get("code") or code, first["message"]
+        text = f"{text} (line {first['line']})" if first.get("line") else text
+    return str(code or ""), str(text)
 
 
 def _document(data: bytes) -> dict[str, Any]:

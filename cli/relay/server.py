@@ -17,6 +17,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from cli.relay.taking import MailIntake
 from shared.domain.mails.mail import MAX_DESTINATIONS
 from shared.domain.mails.message import MAX_BYTES
+from shared.domain.recipients.addresses import Address, parse
 
 ROOM: Final = 8
 """Mails that are received at once; others wait. Each is in memory, about three times while it is received."""
@@ -89,8 +90,8 @@ class _Handler:
     async def handle_MAIL(  # noqa: N802
         self, _server: SMTP, _session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
-        if not _is_text(address):
-            return "553 5.1.7 the address is not UTF-8"
+        if address != NULL and not isinstance(parse(address), Address):
+            return "553 5.1.7 this is no address"
         envelope.mail_from = address
         envelope.mail_options.extend(options)
         return "250 2.1.0 OK"
@@ -98,7 +99,7 @@ class _Handler:
     async def handle_RCPT(  # noqa: N802
         self, _server: SMTP, _session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
-        if not _is_text(address) or address == NULL:
+        if not isinstance(parse(address), Address):
             return "553 5.1.3 this is no address"
         if len(envelope.rcpt_tos) >= MAX_DESTINATIONS:
             return "452 4.5.3 too many recipients"
@@ -116,15 +117,6 @@ class _Handler:
         """Answer a fault of ours so that the client tries again."""
         logging.getLogger(__name__).error("a session failed", exc_info=error)
         return "451 4.3.0 internal error"
-
-
-def _is_text(address: str) -> bool:
-    """Tell whether an address is UTF-8 without control characters."""
-    try:
-        address.encode()
-    except UnicodeEncodeError:
-        return False
-    return address.isprintable()
 
 
 class RelayServer:

@@ -1,12 +1,11 @@
 """What the relay answers to a mail: 250 only when the API has it, or the queue has it durably."""
 
-import io
 from collections.abc import Sequence
 from typing import Final
 
 from cli.relay.api import MailAnswer, MailApi, PostFate
 from cli.relay.delivering import HeldMail
-from cli.relay.mail import RelayMail, key_of
+from cli.relay.mail import relay_mail
 from shared.domain.mails.message import MessageRefusal, check
 from shared.ports import Retriable
 
@@ -34,8 +33,7 @@ class MailIntake:
             recipients: at least one.
             content: with CRLF at the ends of its lines, without the dots of SMTP.
         """
-        key = key_of(sender, recipients, content)
-        mail = RelayMail(sender, tuple(sorted(set(recipients))), key, len(content), io.BytesIO(content))
+        mail = relay_mail(sender, recipients, content)
         if self._held is None:
             return _reply(self._api.post(mail))
         if not self._held.unready:

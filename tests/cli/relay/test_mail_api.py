@@ -1,13 +1,12 @@
 """The relay's calls of the API, over HTTP, and what it makes of each answer."""
 
-import io
 from collections.abc import Iterator
 
 import pytest
 
 from cli.environment import Destination
 from cli.relay.api import AT_ONCE, MailAnswer, MailApi, PostFate
-from cli.relay.mail import RelayMail, key_of
+from cli.relay.mail import RelayMail, relay_mail
 from tests.cli.relay.api import KEY, Arrived, FakeMailApi, Mood
 from tests.fakes.clock import FakeClock
 
@@ -22,19 +21,20 @@ def client(api: FakeMailApi) -> Iterator[MailApi]:
 
 
 def mail(content: bytes = CONTENT, *recipients: str, sender: str = "a@b.example") -> RelayMail:
-    to = recipients or ("c+x@d.example", "ü@d.example")
-    return RelayMail(sender, tuple(sorted(to)), key_of(sender, to, content), len(content), io.BytesIO(content))
+    return relay_mail(sender, recipients or ("c+x@d.example", "ü@d.example"), content)
 
 
 def test_the_same_envelope_and_content_have_the_same_key() -> None:
-    first = key_of("a@b.example", ["c@d.example", "e@d.example"], b"x")
-    assert first == key_of("a@b.example", ["e@d.example", "c@d.example", "c@d.example"], b"x")
+    first = relay_mail("a@b.example", ["c@d.example", "e@d.example"], b"x")
+    again = relay_mail("a@b.example", ["e@d.example", "c@D.example", "c@d.example", "C@d.example"], b"x")
+    assert first.key == relay_mail("a@b.example", ["e@d.example", "c@d.example", "c@d.example"], b"x").key
+    assert len(again.recipients) == 2
     others = {
-        key_of("", ["c@d.example", "e@d.example"], b"x"),
-        key_of("a@b.example", ["c@d.example"], b"x"),
-        key_of("a@b.example", ["c@d.example", "e@d.example"], b"y"),
+        relay_mail("", ["c@d.example", "e@d.example"], b"x").key,
+        relay_mail("a@b.example", ["c@d.example"], b"x").key,
+        relay_mail("a@b.example", ["c@d.example", "e@d.example"], b"y").key,
     }
-    assert len(others | {first}) == 4
+    assert len(others | {first.key}) == 4
 
 
 def test_a_small_mail_is_one_call(api: FakeMailApi, client: MailApi) -> None:
@@ -138,6 +138,29 @@ def test_each_answer_has_its_fate(api: FakeMailApi, client: MailApi, status: int
     assert answer.says.isprintable()
     assert answer.wait == (7.0 if fate in (PostFate.LATER, PostFate.UNREADY) else None)
     assert api.mails == []
+
+
+@pytest.mark.parametrize(
+    ("field", "answer"),
+    [
+        (
+            {"field": "content", "message": "A line ends in LF.", "code": "bare_lf", "line": 3},
+            MailAnswer(PostFate.REFUSED, "A line ends in LF. (line 3) (bare_lf)", "bare_lf"),
+        ),
+        (
+            {"field": "content", "message": "No credential takes it.", "code": "too_large"},
+            MailAnswer(PostFate.TOO_LARGE, "No credential takes it. (too_large)", "too_large"),
+        ),
+        ({"field": "x", "message": "Wrong."}, MailAnswer(PostFate.REFUSED, "Wrong. (invalid_mail)", "invalid_mail")),
+        ({}, MailAnswer(PostFate.REFUSED, "No. (invalid_mail)", "invalid_mail")),
+    ],
+)
+def test_an_invalid_mail_is_refused_with_its_fault(
+    api: FakeMailApi, client: MailApi, monkeypatch: pytest.MonkeyPatch, field: dict[str, object], answer: MailAnswer
+) -> None:
+    problem = {"code": "invalid_mail", "detail": "No.", "errors": [field]}
+    monkeypatch.setattr(api, "_posted", lambda *_: (422, problem, {}))
+    assert client.post(mail()) == answer
 
 
 def test_an_api_that_cannot_be_reached_is_not_ready(api: FakeMailApi, client: MailApi) -> None:
