@@ -39,6 +39,11 @@ CONTENT_WAITS: Final = (1, 8, 31, 92, 366)
 """Days. A large content stands in the folder of the first of these within which its job's time comes, and goes as long
 after that as jobs are kept: a bucket's rules know of a file nothing but its age and its folder."""
 
+MAIL_UPLOADS: Final = "mail-uploads/"
+"""Where clients put the contents of mails; a rule of the bucket removes them after a day."""
+MAIL_CONTENTS: Final = f"{CONTENTS}mails/"
+"""Where the contents of committed mails are. A mail lives for two days; what a crash leaves goes by a rule."""
+
 ANY_CHANNEL: Final = "any"
 """In place of a channel's name: the built-in credential of test keys carries all channels."""
 TEST_CREDENTIAL: Final = "test"

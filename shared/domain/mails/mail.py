@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from shared.contracts import MAIL_UPLOADS
 from shared.domain.namespaces import namespace
 from shared.domain.times import DAY_MS, Millis
 
@@ -19,10 +20,6 @@ OPEN_MS: Final = DAY_MS
 """So long a mail waits to be committed."""
 KEPT_MS: Final = 30 * DAY_MS
 """A cleaned mail is kept for so long after it expires, at the least."""
-UPLOADS: Final = "mails-open/"
-"""Prefix of what is uploaded. A rule of the bucket removes it after a day."""
-CONTENTS: Final = "mails/"
-"""Prefix of the contents of committed mails. A rule of the bucket removes what a crash leaves there."""
 
 
 class MailState(StrEnum):
@@ -75,12 +72,12 @@ class StoredMail:
     @property
     def upload(self) -> str:
         """Name in the bucket under which its content is uploaded."""
-        return f"{UPLOADS}{self.id}"
+        return f"{MAIL_UPLOADS}{self.id}"
 
     @property
     def envelope(self) -> str:
         """Name in the bucket under which its destinations are until it is committed."""
-        return f"{UPLOADS}{self.id}.json"
+        return f"{MAIL_UPLOADS}{self.id}.json"
 
     def at_host(self, host: str) -> list[int]:
         """Return the numbers of the destinations of a domain, in order."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import IO, BinaryIO, Final, cast
 from uuid import uuid4
 
+from shared.contracts import MAIL_CONTENTS
 from shared.domain.content.content import Content, Finished, Mailbox
 from shared.domain.ids import new_id
 from shared.domain.jobs.job import MAIL
@@ -19,7 +20,7 @@ from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.passes import Passing
 from shared.domain.jobs.states import Cell
 from shared.domain.mails.destination import is_pending, metadata_of, waits
-from shared.domain.mails.mail import CONTENTS, StoredMail, opened
+from shared.domain.mails.mail import StoredMail, opened
 from shared.domain.mails.queue import (
     InflightMail,
     MailSchedule,
@@ -122,11 +123,11 @@ class LedgerMailQueue:
             until=0,
         )
         mail = replace(mail, created_at=now)
-        self._files.put(f"{CONTENTS}{name}", data)
-        facts = self._files.facts(f"{CONTENTS}{name}")
+        self._files.put(f"{MAIL_CONTENTS}{name}", data)
+        facts = self._files.facts(f"{MAIL_CONTENTS}{name}")
         if facts is None:
             raise Retriable("the content was not stored")
-        finished = Finished(sender, f"{CONTENTS}{name}", facts.etag, facts.size)
+        finished = Finished(sender, f"{MAIL_CONTENTS}{name}", facts.etag, facts.size)
         content = Content(Mailbox(sender), "", finished=finished)
         asked = OutgoingMail(mail, content, destinations, self._route, new=True)
         stored = self._queuer.queue(asked, None)

@@ -1,8 +1,8 @@
 """Queueing: a mail becomes a job with a chunk for each destination, all or nothing."""
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
 
@@ -32,6 +32,7 @@ class OutgoingMail:
         destinations: in the order of the mail's hosts.
         route: credentials that take it.
         new: it is not stored yet.
+        skip: code of each address, in lower case, that is not to be sent to.
     """
 
     mail: StoredMail
@@ -39,6 +40,7 @@ class OutgoingMail:
     destinations: Sequence[NewDestination]
     route: tuple[str, ...]
     new: bool = False
+    skip: Mapping[str, str] = field(default_factory=dict)
 
 
 class MailQueuer:
@@ -98,7 +100,8 @@ class MailQueuer:
 
 def _request(asked: OutgoingMail) -> BatchRequest:
     mail = asked.mail
-    some = [recipient(x.address, _key(x.address), x.metadata, mail.expires_at) for x in asked.destinations]
+    made = (recipient(x.address, x.address.lower(), x.metadata, mail.expires_at) for x in asked.destinations)
+    some = [replace(x, skip=asked.skip.get(x.key, "")) for x in made]
     return BatchRequest(
         account=mail.account,
         test=mail.test,
@@ -114,7 +117,3 @@ def _request(asked: OutgoingMail) -> BatchRequest:
         kind=MAIL,
         due=tuple(x.schedule.at for x in asked.destinations),
     )
-
-
-def _key(address: str) -> str:
-    return address.lower()

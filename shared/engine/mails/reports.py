@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from shared.contracts import MAIL_CONTENTS
 from shared.domain.content.content import Content, Finished, Mailbox
 from shared.domain.ids import new_id
 from shared.domain.jobs.job import Job
 from shared.domain.mails.destination import fails, is_pending
-from shared.domain.mails.mail import CONTENTS, StoredMail, begin_report, end_report, opened
+from shared.domain.mails.mail import StoredMail, begin_report, end_report, opened
 from shared.domain.mails.queue import MailSchedule, NewDestination
 from shared.domain.mails.report import MAX_HEADER, FailedDestination, ReportedMail, notification
 from shared.domain.times import KEY_LIFE_MS
@@ -91,7 +92,7 @@ class MailReporter:
         name = new_id(now)
         header = self._header(job)
         reported = ReportedMail(mail.id, job.sender, mail.mail_from, mail.created_at, header)
-        finished = self._stored(f"{CONTENTS}{name}", notification(reported, failures, name=name, now=now))
+        finished = self._stored(f"{MAIL_CONTENTS}{name}", notification(reported, failures, name=name, now=now))
         about = opened(
             mail=name,
             account=mail.account,

@@ -5,7 +5,7 @@ from typing import Any
 
 from shared.adapters.dynamo import indices
 from shared.adapters.dynamo.mails.mails import DynamoMails
-from shared.contracts import Credential
+from shared.contracts import MAIL_CONTENTS, Credential
 from shared.domain.content.content import Content, Finished, Mailbox
 from shared.domain.ids import new_id
 from shared.domain.jobs.job import MAIL, SHARDS
@@ -98,10 +98,10 @@ class MailWorld(World):
             now=self.clock.ms,
             until=until,
         )
-        self.files.put(f"mails/{name}", data)
-        facts = self.files.facts(f"mails/{name}")
+        self.files.put(f"{MAIL_CONTENTS}{name}", data)
+        facts = self.files.facts(f"{MAIL_CONTENTS}{name}")
         assert facts is not None
-        finished = Finished(mail_from, f"mails/{name}", facts.etag, facts.size)
+        finished = Finished(mail_from, f"{MAIL_CONTENTS}{name}", facts.etag, facts.size)
         content = Content(Mailbox("clinic@example.com"), "Hello", finished=finished)
         route = tuple(c.id for c in self.settings.credentials)
         stored = self.queuer.queue(OutgoingMail(mail, content, some, route, new=True), None)

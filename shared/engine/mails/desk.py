@@ -1,0 +1,336 @@
+"""Where mails are handed in: a place for the content, its check, and the commit that queues all destinations."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from shared.contracts import MAIL_CONTENTS, Settings
+from shared.domain.channels.email import EMAIL
+from shared.domain.content.content import Content, Finished, Mailbox
+from shared.domain.ids import new_id
+from shared.domain.mails.destination import MAX_METADATA
+from shared.domain.mails.mail import LIFE_MS, MAX_DESTINATIONS, MailState, StoredMail, opened
+from shared.domain.mails.message import MessageFacts, MessageRefusal, check
+from shared.domain.mails.queue import MailSchedule, NewDestination
+from shared.domain.recipients.suppressions import reaches
+from shared.domain.times import Millis
+from shared.engine.intake.addresses import address_of
+from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
+from shared.engine.intake.routes import PAST, credentials_for
+from shared.engine.mails.queueing import MailQueuer, OutgoingMail
+from shared.ports import (
+    Clock,
+    FileChanged,
+    Idempotency,
+    MailFiles,
+    Mails,
+    Mismatch,
+    Replay,
+    Retriable,
+    Senders,
+    SuppressionList,
+)
+
+MEDIA: Final = "message/rfc822"
+PLACE_S: Final = 3_600
+"""Seconds for which a place takes an upload."""
+SAYS: Final[Mapping[str, str]] = {
+    "too_large": "A mail has at most 40 MB.",
+    "empty": "The mail is empty.",
+    "bare_lf": "A line ends in LF. Mails have lines that end in CRLF.",
+    "bare_cr": "A line has a CR that no LF follows. Mails have lines that end in CRLF.",
+    "nul_byte": "A line has a NUL byte.",
+    "not_a_header": "The line is no header field.",
+    "no_from": "The header has no From field.",
+    "several_from": "The header has several From fields.",
+    "invalid_from": "An address in the From field is not valid.",
+    "header_too_large": "The header is too large.",
+}
+"""Code of a refusal → a sentence for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDestination:
+    """A destination as asked for. `at`: Unix milliseconds, 0: at once."""
+
+    address: str
+    at: Millis = 0
+    metadata: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedMail:
+    """An envelope as asked for.
+
+    Attributes:
+        account: whose mail it is.
+        test: asked for with a test key.
+        mail_from: the envelope's sender.
+        destinations: in their order.
+        until: when it expires, Unix milliseconds; 0: as late as it may.
+        by: the actor.
+    """
+
+    account: str
+    test: bool
+    mail_from: str
+    destinations: Sequence[AskedDestination]
+    until: Millis = 0
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MailPlace:
+    """A place for the content of an open mail. `expires_at`: Unix milliseconds."""
+
+    mail: StoredMail
+    url: str
+    headers: Mapping[str, str]
+    expires_at: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class RawRules:
+    """What providers say of finished messages.
+
+    Attributes:
+        takes: the most bytes that a credential takes, by its id; 0: it takes none.
+        barred: beginnings of names of header fields that would instruct a provider.
+    """
+
+    takes: Callable[[str], int]
+    barred: tuple[str, ...]
+
+
+class MailDesk:
+    """Takes mails.
+
+    Args:
+        mails: where they are.
+        files: the mails' bytes.
+        queuer: queues them.
+        senders: which addresses an account may send from.
+        unwanted: who is not to be sent to.
+        settings: the deployment's credentials and routes.
+        rules: what providers say of finished messages.
+        clock: the time.
+    """
+
+    def __init__(
+        self,
+        *,
+        mails: Mails,
+        files: MailFiles,
+        queuer: MailQueuer,
+        senders: Senders,
+        unwanted: SuppressionList,
+        settings: Settings,
+        rules: RawRules,
+        clock: Clock,
+    ) -> None:
+        self._mails = mails
+        self._files = files
+        self._queuer = queuer
+        self._senders = senders
+        self._unwanted = unwanted
+        self._settings = settings
+        self._rules = rules
+        self._clock = clock
+
+    @as_value
+    def open(
+        self, asked: AskedMail, answer: Callable[[MailPlace], Idempotency | None]
+    ) -> MailPlace | Replay | Mismatch:
+        """Store an envelope, and give a place for the content. Nothing is queued.
+
+        Args:
+            asked: the envelope.
+            answer: makes the request's idempotency record of the place; None without a key.
+
+        Returns:
+            The place; a refusal as a value `Declined`.
+        """
+        mail, destinations = self._opened(asked)
+        self._route(mail, 1)
+        self._files.put(mail.envelope, _packed(destinations))
+        url, headers = self._files.place(mail.upload, content_type=MEDIA, seconds=PLACE_S)
+        place = MailPlace(mail, url, headers, self._now() + PLACE_S * 1000)
+        stored = self._mails.open(mail, answer(place))
+        return stored if isinstance(stored, Replay | Mismatch) else place
+
+    @as_value
+    def commit(self, mail: StoredMail, etag: str) -> StoredMail:
+        """Check the content of a mail, and queue all its destinations; what is committed already stays as it is.
+
+        Args:
+            mail: as read.
+            etag: of the content that the client has uploaded; empty: of what is there.
+
+        Returns:
+            The mail as it is stored; a refusal as a value `Declined`.
+        """
+        if mail.state is not MailState.OPEN:
+            return mail
+        facts = self._files.facts(mail.upload)
+        envelope = self._files.get(mail.envelope)
+        if facts is None or envelope is None:
+            raise Decline("upload_missing")
+        if etag and etag.strip('"') != facts.etag:
+            raise Decline("etag_mismatch")
+        destinations = _unpacked(envelope)
+        try:
+            found = self._checked(mail, self._files.read(mail.upload, etag=facts.etag, start=0))
+            route = self._route(mail, found.size)
+            name = f"{MAIL_CONTENTS}{mail.id}/{new_id(self._now())}"
+            copied = self._files.copy(mail.upload, etag=facts.etag, to=name)
+        except FileChanged:
+            raise Decline("etag_mismatch") from None
+        content = _content(mail, found, Finished(mail.mail_from, name, copied.etag, copied.size))
+        skip = self._skipped(mail, destinations)
+        queued = self._queuer.queue(OutgoingMail(mail, content, destinations, route, skip=skip), None)
+        if isinstance(queued, StoredMail):
+            return queued
+        self._files.remove(name)
+        latest = self._mails.get(mail.id)
+        if latest is None or latest.state is MailState.OPEN:
+            raise Retriable("the mail was not committed")
+        return latest
+
+    @as_value
+    def post(
+        self, asked: AskedMail, data: Iterable[bytes], answer: Callable[[StoredMail], Idempotency | None]
+    ) -> StoredMail | Replay | Mismatch:
+        """Take a mail with its content, and queue all its destinations.
+
+        Args:
+            asked: the envelope.
+            data: the content.
+            answer: makes the request's idempotency record of the mail; None without a key.
+
+        Returns:
+            The mail as it is stored; a refusal as a value `Declined`.
+        """
+        mail, destinations = self._opened(asked)
+        body = b"".join(data)
+        found = self._checked(mail, [body])
+        route = self._route(mail, found.size)
+        skip = self._skipped(mail, destinations)
+        name = f"{MAIL_CONTENTS}{mail.id}/{new_id(self._now())}"
+        self._files.put(name, body)
+        stored = self._files.facts(name)
+        if stored is None:
+            raise Retriable("the content was not stored")
+        content = _content(mail, found, Finished(mail.mail_from, name, stored.etag, stored.size))
+        asked_for = OutgoingMail(mail, content, destinations, route, new=True, skip=skip)
+        queued = self._queuer.queue(asked_for, answer(mail))
+        if isinstance(queued, StoredMail):
+            return queued
+        self._files.remove(name)
+        if queued is None:
+            raise Retriable("the mail was not queued")
+        return queued
+
+    # Checks
+
+    def _opened(self, asked: AskedMail) -> tuple[StoredMail, Sequence[NewDestination]]:
+        now = self._now()
+        if not 1 <= len(asked.destinations) <= MAX_DESTINATIONS:
+            raise invalid("destinations", f"A mail has from 1 to {MAX_DESTINATIONS:,} destinations.")
+        if asked.until and not now < asked.until <= now + LIFE_MS:
+            raise invalid("expires_at", "A mail expires within two days.")
+        sender = address_of("mail_from", asked.mail_from)
+        self._check_sender(asked.account, sender.key, "mail_from")
+        destinations = self._destinations(asked, now, asked.until or now + LIFE_MS)
+        mail = opened(
+            mail=new_id(now),
+            account=asked.account,
+            test=asked.test,
+            mail_from=sender.address,
+            addresses=[x.address for x in destinations],
+            by=asked.by,
+            now=now,
+            until=asked.until,
+        )
+        return mail, destinations
+
+    def _destinations(self, asked: AskedMail, now: Millis, until: Millis) -> list[NewDestination]:
+        out: list[NewDestination] = []
+        seen: set[str] = set()
+        for i, x in enumerate(asked.destinations):
+            where = f"destinations.{i}"
+            address = address_of(f"{where}.address", x.address)
+            if address.key in seen:
+                raise invalid(f"{where}.address", "Each destination is named once.")
+            seen.add(address.key)
+            if x.at and not now - PAST * 1000 <= x.at < until:
+                raise invalid(f"{where}.schedule_at", "Choose a time from now on, before the mail expires.")
+            metadata = x.metadata or {}
+            if len(_json(metadata)) > MAX_METADATA:
+                raise invalid(f"{where}.metadata", f"Metadata have at most {MAX_METADATA:,} bytes of JSON.")
+            out.append(NewDestination(address.address, MailSchedule(x.at), metadata))
+        return out
+
+    def _skipped(self, mail: StoredMail, destinations: Sequence[NewDestination]) -> dict[str, str]:
+        """Return who is not to be sent to, by address in lower case, and the code of each."""
+        codes: dict[str, str] = {}
+        keys = [x.address.lower() for x in destinations]
+        for reach in reaches(EMAIL.name, unsubscribable=False):
+            codes |= dict.fromkeys(self._unwanted.check(mail.namespace, keys, reach=reach), reach.code)
+        if len(codes) == len(keys):
+            raise Decline("no_valid_recipient", FieldFault("destinations", "No destination is left."))
+        return codes
+
+    def _checked(self, mail: StoredMail, blocks: Iterable[bytes]) -> MessageFacts:
+        """Check a content: its form, its senders, and that it instructs no provider."""
+        found = check(blocks)
+        if isinstance(found, MessageRefusal):
+            said = SAYS.get(found.code, "The mail is not valid.")
+            raise Decline("invalid_mail", FieldFault("content", said, found.code, line=found.line or None))
+        for name in sorted(found.names):
+            if name.startswith(self._rules.barred):
+                text = f"The header field {name} instructs a provider."
+                raise Decline("invalid_mail", FieldFault("content", text, "header_not_allowed"))
+        for sender in found.senders:
+            self._check_sender(mail.account, address_of("content.from", sender.address).key, "content.from")
+        return found
+
+    def _check_sender(self, account: str, key: str, field: str) -> None:
+        allowed = self._senders.check_sender(account, key)
+        if allowed.suspended:
+            raise Decline("account_suspended")
+        if not allowed.allowed:
+            raise Decline("from_not_allowed", FieldFault(field, "This sender is not on the account's list."))
+
+    def _route(self, mail: StoredMail, size: int) -> tuple[str, ...]:
+        """Return the credentials that take a mail of a size, in their order."""
+        every = credentials_for(mail.account, None, EMAIL.name, self._settings, test=mail.test)
+        able = tuple(c for c in every if self._rules.takes(c) > 0)
+        if not able:
+            raise Decline("no_route", FieldFault("destinations", "No credential of the account takes finished mails."))
+        route = tuple(c for c in able if self._rules.takes(c) >= size)
+        if not route:
+            raise Decline(
+                "invalid_mail", FieldFault("content", "No credential takes a mail of this size.", "too_large")
+            )
+        return route
+
+    def _now(self) -> Millis:
+        return int(self._clock.now() * 1000)
+
+
+def _content(mail: StoredMail, found: MessageFacts, finished: Finished) -> Content:
+    sender = found.senders[0] if found.senders else Mailbox(mail.mail_from)
+    return Content(sender, found.subject, finished=finished)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _packed(destinations: Sequence[NewDestination]) -> bytes:
+    return _json([[x.address, x.schedule.at, x.metadata] for x in destinations])
+
+
+def _unpacked(data: bytes) -> list[NewDestination]:
+    return [NewDestination(address, MailSchedule(at), metadata) for address, at, metadata in json.loads(data)]

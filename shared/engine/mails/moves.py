@@ -1,0 +1,105 @@
+"""What an owner does with a destination that waits: look at it, drop it, or have it sent at another time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.states import Cell
+from shared.domain.mails.destination import MailDestination, destination, waits
+from shared.domain.mails.mail import StoredMail, host_of
+from shared.domain.times import Millis
+from shared.engine.lane.recovery import Recovery
+from shared.ports import LedgerStore, Records
+
+RACES: Final = 5
+"""Times that a destination is moved anew while others move it."""
+
+
+@dataclass(frozen=True, slots=True)
+class InFlight:
+    """The destination does not wait: it is being sent, or has its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class MailMoves:
+    """Shows and moves destinations.
+
+    Attributes:
+        records: their jobs and chunks.
+        ledgers: their states.
+        recovery: sends pointers.
+    """
+
+    records: Records
+    ledgers: LedgerStore
+    recovery: Recovery
+
+    def show(self, mail: StoredMail) -> Sequence[MailDestination]:
+        """Return the destinations of a mail, in their order; none before it is committed, or when its job has gone."""
+        return [x for x in (self._shown(each) for each in self._ledgers(mail)) if x is not None]
+
+    def drop(self, mail: StoredMail, key: str) -> MailDestination | InFlight | None:
+        """Take a destination out that waits; one that is dropped already stays so.
+
+        Args:
+            mail: COMMITTED, as read.
+            key: the destination's normalised address.
+
+        Returns:
+            The destination as it is then. None: the mail has no such destination.
+        """
+        found = self._find(mail, key)
+        if found is None:
+            return None
+        dropped = self.ledgers.drop(mail.job, found.chunk, [0], Cell.WITHDRAWN)
+        if dropped is None or not dropped.having(Cell.WITHDRAWN):
+            return InFlight()
+        return self._shown(dropped)
+
+    def reschedule(self, mail: StoredMail, key: str, at: Millis) -> MailDestination | InFlight | None:
+        """Have a destination that waits sent at another time.
+
+        Args:
+            mail: COMMITTED, as read.
+            key: the destination's normalised address.
+            at: Unix milliseconds, before the mail expires.
+
+        Returns:
+            The destination as it is then. None: the mail has no such destination.
+        """
+        found = self._find(mail, key)
+        if found is None:
+            return None
+        for _ in range(RACES):
+            if not waits(found):
+                return InFlight()
+            moved = self.ledgers.reschedule(mail.job, found.chunk, not_before=at, lane=found.lane, was=found.not_before)
+            if moved is None or not waits(moved):
+                return InFlight()
+            if moved.not_before == at:
+                self._point(moved)
+                return self._shown(moved)
+            found = moved
+        return InFlight()
+
+    def _point(self, x: Ledger) -> None:
+        """Send a pointer: the one before may be delayed until the former time."""
+        job = self.records.job(x.job)
+        if job is not None:
+            self.recovery.point(job, x)
+
+    def _find(self, mail: StoredMail, key: str) -> Ledger | None:
+        """Return the ledger of a destination. Only chunks of its domain are read."""
+        for n in mail.at_host(host_of(key)):
+            chunk = self.records.chunk(mail.job, n)
+            if chunk is not None and chunk.recipients[0].key == key:
+                return self.ledgers.read(mail.job, n)
+        return None
+
+    def _ledgers(self, mail: StoredMail) -> Sequence[Ledger]:
+        return self.ledgers.read_all(mail.job) if mail.job else ()
+
+    def _shown(self, x: Ledger) -> MailDestination | None:
+        chunk = self.records.chunk(x.job, x.chunk)
+        return destination(x, chunk.recipients[0]) if chunk is not None else None
