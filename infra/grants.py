@@ -80,8 +80,10 @@ class Grants:
         serve.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
         serve.allow("dynamodb:PutItem", "dynamodb:Query", on=[self._storage.audit.table_arn])
         serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN, contracts.INDEX_MINE))
-        serve.allow("s3:GetObject", on=self._storage.objects(UPLOADS, contracts.CONTENTS, EXPORTS))
-        serve.allow("s3:PutObject", on=self._storage.objects(UPLOADS, contracts.CONTENTS))
+        readable = self._storage.objects(UPLOADS, contracts.MAIL_UPLOADS, contracts.CONTENTS, EXPORTS)
+        serve.allow("s3:GetObject", on=readable)
+        serve.allow("s3:PutObject", on=self._storage.objects(UPLOADS, contracts.MAIL_UPLOADS, contracts.CONTENTS))
+        serve.allow("s3:DeleteObject", on=self._storage.objects(contracts.MAIL_CONTENTS))
         serve.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
         serve.allow("secretsmanager:GetSecretValue", on=[self._link_keys()])
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
@@ -107,6 +109,7 @@ class Grants:
         contents = self._storage.objects(contracts.CONTENTS)
         dispatch.sweep.allow("s3:GetObject", "s3:PutObject", on=contents)  # of jobs that are kept longer
         dispatch.sweep.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
+        self._end_mails(dispatch.log)
         self._read_stream(dispatch.plan, self._storage.records)
         self._read_stream(dispatch.log, self._storage.ops)
         dispatch.sweep.allow("dynamodb:GetRecords", "dynamodb:GetShardIterator", on=[self._stream(self._storage.ops)])
@@ -119,6 +122,14 @@ class Grants:
         ):
             function.allow("sqs:SendMessage", on=[dead.queue.queue_arn])
 
+    def _end_mails(self, function: Function) -> None:
+        """Let a function notify senders, and remove contents that no destination needs any more."""
+        tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
+        function.allow("dynamodb:BatchWriteItem", on=tables)  # of the notifications
+        contents = self._storage.objects(contracts.MAIL_CONTENTS)
+        function.allow("s3:GetObject", "s3:PutObject", "s3:DeleteObject", on=contents)
+        function.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
+
     def notices(self, notices: NoticesConstruct) -> None:
         """Let notices become runs. What folds ledgers reports their words by the rights that it has."""
         run = notices.run
@@ -128,6 +139,7 @@ class Grants:
         run.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn])  # of notices that nobody collected
         run.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         run.allow("sqs:SendMessage", on=[notices.dead.queue.queue_arn])
+        self._end_mails(run)
 
     def lists(self, lists: ListsConstruct, serve: Function, sweep: Function, ingest: Function) -> None:
         """Let uploaded lists be read into chunks.

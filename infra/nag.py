@@ -61,6 +61,8 @@ OBJECTS: Final = {
     ARCHIVE: "The archive alone; its files are named after jobs, made at run time.",
     EXPORTS: "Exports alone; their names are made at run time.",
     UPLOADS: "Uploaded lists alone; their names are made at run time.",
+    contracts.MAIL_UPLOADS: "Contents of mails alone; their names are made at run time.",
+    contracts.MAIL_CONTENTS: "Contents of mails alone; their names are made at run time.",
     contracts.INBOX_PREFIX: "Payloads of notifiers alone; their names are made at run time.",
     contracts.CONTENTS: "Large contents alone; they are named after jobs, made at run time.",
 }

@@ -1,6 +1,6 @@
 """The `ops` stream: ledgers that changed and that nobody works on are folded into their jobs; large retries go on.
 
-What a run of notices says reaches its notices here, as soon as it is known.
+What a run of notices says reaches its notices here, as soon as it is known, and what became of a mail its sender.
 """
 
 import base64
@@ -12,7 +12,9 @@ from functions.dispatch import services
 from functions.early import early
 from shared.adapters import logs, metrics
 from shared.adapters.dynamo import codec
+from shared.domain.jobs.job import MAIL
 from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.states import JobState
 from shared.metrics import Metric, Service
 
 logger = logs.lines()
@@ -34,6 +36,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
     age = metrics.age_ms(event["Records"], d.clock.now())
     ledgers = _ledgers(event["Records"])
     states = {}
+    mails: dict[str, bool] = {}
     count = 0
     faults: list[Exception] = []
     retrying = set()
@@ -42,12 +45,17 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
             folded = fold()
             count += folded.folded
             states[job] = folded.state.value if folded.state else None
+            if folded.kind == MAIL:
+                mails[job] = folded.state is JobState.LOGGED
             if folded.retrying:
                 retrying.add(job)
     for ledger in ledgers:
-        if ledger.told:
+        if ledger.told and ledger.job in states and ledger.job not in mails:
             with _named(ledger.job, faults):
                 services.noticing().words.tell(ledger)
+    for job, logged in mails.items():
+        with _named(job, faults):
+            services.mailing().stream.released(job, [x for x in ledgers if x.job == job], logged=logged)
     until = d.clock.now() + RETRY_SECONDS
     for job in sorted(retrying):
         with _named(job, faults):

@@ -7,6 +7,7 @@ from shared.bootstrap import Deployment, SendingLane
 from shared.bootstrap import lane as build_lane
 
 if TYPE_CHECKING:
+    from shared.bootstrap.mailing import Mailing
     from shared.bootstrap.noticing import Noticing
 
 
@@ -26,6 +27,18 @@ def _noticing(of: Deployment) -> "Noticing":
     from shared.bootstrap.noticing import Noticing  # noqa: PLC0415 - most functions know nothing of notices
 
     return Noticing(of)
+
+
+def mailing() -> "Mailing":
+    """Return what ends mails."""
+    return _mailing(deployment())
+
+
+@cache
+def _mailing(of: Deployment) -> "Mailing":
+    from shared.bootstrap.mailing import Mailing  # noqa: PLC0415 - most functions know nothing of mails
+
+    return Mailing(of)
 
 
 @cache

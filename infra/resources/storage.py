@@ -27,6 +27,10 @@ UPLOADS: Final = "uploads/"
 EXPORTS: Final = "exports/"
 EXPORTS_DAYS: Final = 7
 """An export can be made again at any time."""
+MAIL_UPLOADS_DAYS: Final = 1
+"""A mail that is not committed by then is gone."""
+MAIL_CONTENTS_DAYS: Final = 7
+"""A mail lives for two days. Its content goes with its last destination; this is for what a crash leaves."""
 INBOX_DAYS: Final = 30
 """A payload is taken within seconds; so long it can be looked at, and taken if something was in the way."""
 ARCHIVE: Final = "archive/"
@@ -80,6 +84,7 @@ class Storage(Construct):
                 LifecycleRule(id="uploads", prefix=UPLOADS, expiration=Duration.days(deployment.uploads_days)),
                 LifecycleRule(id="exports", prefix=EXPORTS, expiration=Duration.days(EXPORTS_DAYS)),
                 LifecycleRule(id="inbox", prefix=contracts.INBOX_PREFIX, expiration=Duration.days(INBOX_DAYS)),
+                *_mails(),
                 *_contents(deployment),
                 *archive,
             ],
@@ -109,6 +114,14 @@ class Storage(Construct):
             deletion_protection=deployment.production,
             removal_policy=deployment.removal,
         )
+
+
+def _mails() -> list[LifecycleRule]:
+    """Return what deletes the contents of mails."""
+    return [
+        LifecycleRule(id="mail-uploads", prefix=contracts.MAIL_UPLOADS, expiration=Duration.days(MAIL_UPLOADS_DAYS)),
+        LifecycleRule(id="mails", prefix=contracts.MAIL_CONTENTS, expiration=Duration.days(MAIL_CONTENTS_DAYS)),
+    ]
 
 
 def _contents(deployment: DeploymentSettings) -> list[LifecycleRule]:

@@ -48,6 +48,7 @@ class Noticing:
         from shared.adapters.dynamo.campaigns.templates import DynamoTemplates  # noqa: PLC0415
         from shared.adapters.dynamo.notices.runs import DynamoRunStarts  # noqa: PLC0415
         from shared.adapters.dynamo.notices.updates import DynamoUpdates  # noqa: PLC0415
+        from shared.bootstrap.mailing import Mailing  # noqa: PLC0415
         from shared.engine.intake.accept import Acceptor  # noqa: PLC0415
         from shared.engine.notices.due import DueNotices  # noqa: PLC0415
         from shared.engine.notices.look import NoticeRuns  # noqa: PLC0415
@@ -93,7 +94,8 @@ class Noticing:
         )
         return [
             timed("due notices", 65, lambda until: due.walk(d.calendar.at(until))),
-            simple("runs of notices", 25, runs.walk),
+            simple("runs of notices", 15, runs.walk),
+            simple("mails", 10, Mailing(d).jobs.walk),
             timed("collected notices", 10, lambda until: purge.walk(d.calendar.at(until))),
         ]
 

@@ -76,5 +76,5 @@ class MailFiles(Files, Protocol):
         ...
 
     def remove(self, name: str) -> None:
-        """Remove all versions of a file; nothing happens if there is none."""
+        """Remove a file; nothing happens if there is none."""
         ...

@@ -34,9 +34,9 @@ def test_the_last_fold_closes_the_job(world: World) -> None:
     assert world.job(job.id).state is JobState.SENDING
     assert world.job(job.id).counts["queued"] == 6
     states = [world.log() for _ in range(job.chunks)]
-    assert states[-1] == Folded(folded=1, state=JobState.LOGGED)
+    assert states[-1] == Folded(folded=1, state=JobState.LOGGED, kind="batch")
     if job.chunks > 1:
-        assert states[0] == Folded(folded=1, state=JobState.SENDING)
+        assert states[0] == Folded(folded=1, state=JobState.SENDING, kind="batch")
     done = world.job(job.id)
     assert (done.state, done.counts["sent"], done.finished_at) == (JobState.LOGGED, 6, world.clock.ms)
 
@@ -184,7 +184,7 @@ def test_a_record_older_than_its_ledger_folds_the_ledger_as_it_is_now(world: Wor
         world.ledgers.join(name, x.chunk, [(0, 1, Cell.DELIVERED)], route=world.job(name).route, credential=x.lane)
     for late in (False, True):
         for _, fold in world.logger.batch(old, late=late):
-            assert fold() == Folded(folded=0 if late else len(old), state=JobState.LOGGED)
+            assert fold() == Folded(folded=0 if late else len(old), state=JobState.LOGGED, kind="batch")
     assert {k: v for k, v in world.job(name).counts.items() if v} == world.counts(name)
     assert world.counts(name)["delivered"] == len(old)
     assert not any(x.dirty for x in world.ledgers.read_all(name))

@@ -174,4 +174,6 @@ def test_the_customer_s_key_is_everywhere_and_everybody_may_use_it(stacks: dict[
     assert rule["ServerSideEncryptionByDefault"]["KMSMasterKeyID"] == arn
     rules = {r["Id"]: r["ExpirationInDays"] for r in bucket["LifecycleConfiguration"]["Rules"] if "Prefix" in r}
     contents = {f"contents-{wait}": 90 + wait for wait in (1, 8, 31, 92)}
-    assert rules == {"uploads": 2, "exports": 7, "inbox": 30, "archive": 1096, **contents, "contents": 90 + 366}
+    mails = {"mail-uploads": 1, "mails": 7}
+    others = {"uploads": 2, "exports": 7, "inbox": 30, "archive": 1096, "contents": 90 + 366}
+    assert rules == {**others, **mails, **contents}

@@ -99,7 +99,9 @@ def test_large_contents_go_with_their_jobs_and_no_sooner(template: Template) -> 
     (bucket,) = template.of("S3::Bucket").values()
     rules = {r["Prefix"]: r["ExpirationInDays"] for r in bucket["LifecycleConfiguration"]["Rules"] if "Prefix" in r}
     folders = {f"contents/{wait}/": 30 + wait for wait in (1, 8, 31, 92)}
-    assert {p: d for p, d in rules.items() if p.startswith("contents")} == {**folders, "contents/": 30 + 366}
+    expected = {**folders, "contents/": 30 + 366, "contents/mails/": 7}
+    assert {p: d for p, d in rules.items() if p.startswith("contents")} == expected
+    assert rules["mail-uploads/"] == 1
     assert contracts.CONTENT_WAITS[-1] * 86_400 >= FUTURE, "the API takes no job that waits longer"
     assert deployment(retention={"jobs_days": 7, "logs_days": 30}).settings.kept_days == 30
 

@@ -1,11 +1,8 @@
-"""Files of mails in the deployment's bucket: copied on a condition, and removed for good."""
-
-from urllib.parse import quote
+"""Files of mails in the deployment's bucket: copied on a condition, and removed."""
 
 from botocore.exceptions import ClientError
 
 from shared.adapters.s3.files import S3Files, faults
-from shared.adapters.s3.versions import erase
 from shared.ports import FileChanged, FileFacts
 
 _CHANGED = frozenset({"NoSuchKey", "PreconditionFailed", "404", "412"})
@@ -25,10 +22,14 @@ class S3MailFiles(S3Files):
         Raises:
             FileChanged: there is no file with that ETag.
         """
-        source = f"{self._bucket}/{quote(name)}"
         try:
             with faults():
-                self._s3().copy_object(Bucket=self._bucket, Key=to, CopySource=source, CopySourceIfMatch=f'"{etag}"')
+                self._s3().copy_object(
+                    Bucket=self._bucket,
+                    Key=to,
+                    CopySource={"Bucket": self._bucket, "Key": name},
+                    CopySourceIfMatch=f'"{etag}"',
+                )
         except ClientError as error:
             if error.response["Error"]["Code"] in _CHANGED:
                 raise FileChanged(name) from None
@@ -39,6 +40,6 @@ class S3MailFiles(S3Files):
         return facts
 
     def remove(self, name: str) -> None:
-        """Remove all versions of a file; nothing happens if there is none."""
+        """Remove a file; nothing happens if there is none. The bucket keeps what was removed for a week."""
         with faults():
-            erase(self._s3(), self._bucket, name, lambda key: key == name)
+            self._s3().delete_object(Bucket=self._bucket, Key=name)

@@ -1,4 +1,6 @@
-"""Domains whose servers refuse for now: a mail's other destinations there wait as long as the three that were refused.
+"""The stream of ledgers of mails, and domains whose servers refuse for now.
+
+A mail's other destinations at such a domain wait as long as the three that were refused.
 
 Otherwise each of them would be refused by itself, and a grey list would see a call for every one.
 """
@@ -9,7 +11,39 @@ from dataclasses import dataclass
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.mails.retry import IN_A_ROW, failed_for_now, is_refusal, row_of, to_hold
+from shared.engine.mails.ends import MailEnds
 from shared.ports import LedgerStore, Mails, Records
+
+
+@dataclass(frozen=True, slots=True)
+class MailStream:
+    """What follows of released ledgers of mails.
+
+    Attributes:
+        records: the mails' jobs.
+        ends: notes what has an end.
+        holds: delays domains.
+    """
+
+    records: Records
+    ends: MailEnds
+    holds: "DomainHolds"
+
+    def released(self, name: str, some: Sequence[Ledger], *, logged: bool) -> None:
+        """Note the ends of destinations, and delay the domains that have just refused three in a row.
+
+        Args:
+            name: the mail's job.
+            some: ledgers of it, as the stream shows them.
+            logged: the job is LOGGED, so that the content may go.
+        """
+        self.ends.tell(name, some)
+        job = self.records.job(name) if logged or any(map(failed_for_now, some)) else None
+        if job is None:
+            return
+        self.holds.look(job, some)
+        if logged:
+            self.ends.finish(job)
 
 
 @dataclass(frozen=True, slots=True)

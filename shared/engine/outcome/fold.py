@@ -32,11 +32,13 @@ class Folded:
         folded: ledgers of which something was added to the job.
         state: the job's afterwards, None if it has gone.
         retrying: an owner's retry of the job is on its way, to be carried on.
+        kind: the job's; empty if it has gone.
     """
 
     folded: int
     state: JobState | None
     retrying: bool = False
+    kind: str = ""
 
 
 class Logger:
@@ -96,10 +98,11 @@ class Logger:
             if done is not None and done[1] is not None:
                 self._guard.check(done[1])
                 ended = done[1] if done[1].state is JobState.LOGGED else self._log(done[1])
-                return Folded(folded=1, state=ended.state)
+                return Folded(folded=1, state=ended.state, kind=job.kind)
         folded = self.add(job, ledgers)
         after = self._close(job.id, hint=True)
-        return Folded(folded, after.state if after else None, retrying=after is not None and after.retry is not None)
+        retrying = after is not None and after.retry is not None
+        return Folded(folded, after.state if after else None, retrying=retrying, kind=job.kind)
 
     def add(self, job: Job, ledgers: Sequence[Ledger]) -> int:
         """Add the new figures of a job's ledgers to it, FOLDS in a transaction; return how many had some.

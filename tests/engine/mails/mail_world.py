@@ -14,7 +14,7 @@ from shared.domain.jobs.states import Cell, JobState
 from shared.domain.mails.mail import StoredMail, opened
 from shared.domain.mails.queue import MailSchedule, NewDestination
 from shared.engine.mails.ends import MailEnds, MailJobs
-from shared.engine.mails.holds import DomainHolds
+from shared.engine.mails.holds import DomainHolds, MailStream
 from shared.engine.mails.queue import LedgerMailQueue
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
 from shared.engine.mails.reports import MailReporter
@@ -58,7 +58,6 @@ class MailWorld(World):
         self.mails = mails_of(self.stores)
         self.files = FakeMailFiles(self.tap)
         self.files.items = self.messages.items
-        self.held_back = 0
         self.deaf = False
         """The stream of ledgers only folds: what follows for mails is lost."""
         self.put_together()
@@ -76,7 +75,7 @@ class MailWorld(World):
         self.ends = MailEnds(**stores, files=self.files, reporter=self.reporter)
         asking = Asking(self.records, self.lanes, self.answers)
         self.looks = MailJobs(**stores, ends=self.ends, asking=asking, clock=self.clock)
-        self.holds = DomainHolds(**stores)
+        self.released = MailStream(self.records, self.ends, DomainHolds(**stores))
 
     def mail(
         self,
@@ -121,13 +120,7 @@ class MailWorld(World):
 
     def after(self, ledger: Ledger, folded: Folded) -> None:
         """Do what follows of a released ledger."""
-        self.ends.tell(ledger.job, [ledger])
-        job = self.records.job(ledger.job)
-        if job is None:
-            return
-        self.held_back += self.holds.look(job, [ledger])
-        if folded.state is JobState.LOGGED:
-            self.ends.finish(job)
+        self.released.released(ledger.job, [ledger], logged=folded.state is JobState.LOGGED)
 
     def look(self) -> None:
         """Look at finished jobs of mails, as happens every minute."""

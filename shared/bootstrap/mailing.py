@@ -1,0 +1,76 @@
+"""The parts of a deployment that take and end mails, each made when first asked for."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from shared import contracts
+from shared.adapters.dynamo.mails.mails import DynamoMails
+from shared.engine.mails.ends import MailEnds, MailJobs
+from shared.engine.mails.holds import DomainHolds, MailStream
+from shared.engine.mails.queueing import MailQueuer
+from shared.engine.mails.reports import MailReporter
+
+if TYPE_CHECKING:
+    from shared.adapters.s3.mails import S3MailFiles
+    from shared.bootstrap.deployment import Deployment
+
+
+@dataclass(frozen=True)
+class Mailing:
+    """What takes and ends mails.
+
+    Attributes:
+        deployment: whose mails.
+    """
+
+    deployment: "Deployment"
+
+    @cached_property
+    def mails(self) -> DynamoMails:
+        """Mails."""
+        d = self.deployment
+        return DynamoMails(d.dynamo, records=d.records_table, ops=d.ops_table, blobs=d.blobs)
+
+    @cached_property
+    def files(self) -> "S3MailFiles":
+        """Their bytes."""
+        from shared.adapters.s3.files import CONFIG as OF_FILES  # noqa: PLC0415
+        from shared.adapters.s3.mails import S3MailFiles  # noqa: PLC0415
+
+        d = self.deployment
+        return S3MailFiles(lambda: d.aws.client("s3", OF_FILES), d.env[contracts.ENV_BUCKET], d.clock)
+
+    @cached_property
+    def queuer(self) -> MailQueuer:
+        """Queues mails."""
+        from shared.engine.intake.accept import Acceptor  # noqa: PLC0415
+
+        d = self.deployment
+        acceptor = Acceptor(
+            records=d.records,
+            lanes=d.lanes,
+            breaker_cache=d.breaker_cache,
+            settings=d.settings,
+            clock=d.clock,
+        )
+        return MailQueuer(mails=self.mails, acceptor=acceptor, lanes=d.lanes, clock=d.clock)
+
+    @cached_property
+    def ends(self) -> MailEnds:
+        """Ends mails."""
+        d = self.deployment
+        reporter = MailReporter(self.mails, d.records, d.ledgers, self.files, self.queuer, d.clock)
+        return MailEnds(self.mails, d.records, d.ledgers, self.files, reporter)
+
+    @cached_property
+    def stream(self) -> MailStream:
+        """Does what follows of released ledgers."""
+        d = self.deployment
+        return MailStream(d.records, self.ends, DomainHolds(self.mails, d.records, d.ledgers))
+
+    @property
+    def jobs(self) -> MailJobs:
+        """The walk of finished jobs."""
+        d = self.deployment
+        return MailJobs(d.records, d.ledgers, self.mails, self.ends, d.asking, d.clock)
