@@ -235,4 +235,23 @@ _CLEANED: Final = (
     ),
 )
 
-DIGESTS: Final = (*_ADDED, *_MADE, *_CLOSED, *_CLEANED)
+_SUPPRESSED: Final = (
+    Mutant(
+        "people behind the first page of a long list are sent to",
+        11,
+        "shared/adapters/dynamo/recipients/suppressions.py",
+        "left = left[decided:]",
+        "left = left[len(left) :]",
+        "tests/contracts/test_suppressed.py::test_many_addresses_are_looked_for_in_pages_of_the_list[40-1]",
+    ),
+    Mutant(
+        "people at the end of a page of a long list are looked for behind it",
+        11,
+        "shared/adapters/dynamo/recipients/suppressions.py",
+        'found |= wanted.keys() & {x["sk"]["S"] for x in page["Items"]}',
+        'found |= wanted.keys() & {x["sk"]["S"] for x in page["Items"][:-1]}',
+        "tests/contracts/test_suppressed.py::test_many_addresses_are_looked_for_in_pages_of_the_list[40-1]",
+    ),
+)
+
+DIGESTS: Final = (*_ADDED, *_MADE, *_CLOSED, *_CLEANED, *_SUPPRESSED)
