@@ -9,6 +9,14 @@ SENDGRID: Final = "shared/providers/sendgrid/send.py"
 
 PROVIDERS: Final = (
     Mutant(
+        "the doctor sends its trial",
+        1,
+        "shared/providers/aws_sms/checks.py",
+        "(**fields, DryRun=True)",
+        "(**fields, DryRun=False)",
+        "tests/providers/test_aws_sms_checks.py::test_a_trial_is_the_senders_request_that_aws_only_checks",
+    ),
+    Mutant(
         "a recipient's START takes back what the owner suppressed",
         11,
         "shared/engine/outcome/inbound.py",

@@ -8,6 +8,14 @@ _RULES: Final = "shared/domain/jobs/runs.py"
 
 RUNS: Final = (
     Mutant(
+        "an update names another recipient's key",
+        5,
+        "shared/engine/notices/words.py",
+        'pressed=keys.get(x.index, "")',
+        'pressed=next(iter(keys.values()), "")',
+        "tests/engine/notices/test_words.py::test_the_key_that_a_recipient_pressed_is_in_the_update[own]",
+    ),
+    Mutant(
         "a recipient is called for after its time",
         1,
         "shared/engine/lane/lease.py",

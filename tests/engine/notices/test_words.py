@@ -341,6 +341,7 @@ def test_a_notice_that_has_moved_on_keeps_no_other_from_its_word() -> None:
         ([("1", "repeat"), ("9", "stop")], ""),
         ([], ""),
     ],
+    ids=["own", "last", "reserved", "none"],
 )
 def test_the_key_that_a_recipient_pressed_is_in_the_update(keys: Sequence[tuple[str, str]], said: str) -> None:
     hub = Hub()
