@@ -1,12 +1,14 @@
 """The form of `cdk.json`'s `posthaste`: its fields, what each may be, and what of them must fit together."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from shared import contracts
 from shared.domain.channels.channel import ChannelName
+from shared.domain.channels.email import EMAIL as BY_EMAIL
 from shared.providers.needs import OWN_SETTINGS, needs_of
 
 MAX_CREDENTIALS: Final = 100
@@ -158,7 +160,7 @@ class Posthaste(_Model):
 
     stage: str
     credentials: list[CredentialFields]
-    routes: dict[ChannelName, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
+    routes: dict[ChannelName | Literal["mail"], Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
     routing: dict[ChannelName, Literal["spread", "ordered"]] = Field(default_factory=dict)
     retention: Retention = Field(default_factory=Retention)
     feedback_timeout: Annotated[int, Field(ge=60, le=30 * 86_400)] = contracts.FEEDBACK_TIMEOUT
@@ -197,18 +199,34 @@ class Posthaste(_Model):
             channels[c.id] = c.channel
         if len(channels) > MAX_CREDENTIALS:
             raise ValueError(f"{len(channels)} credentials; a deployment has at most {MAX_CREDENTIALS}")
-        for channel, route in self.routes.items():
-            for i, name in enumerate(route):
-                if name not in channels:
-                    raise ValueError(f"route {channel!r} names credential {name!r}, which is not declared")
-                if channels[name] != channel:
-                    raise ValueError(f"route {channel!r} names credential {name!r} of channel {channels[name]!r}")
-                if name in route[:i]:
-                    raise ValueError(f"route {channel!r} names credential {name!r} twice")
+        self._check_routes(channels)
         for channel in self.routing.keys() - self.routes.keys():
             raise ValueError(f"routing names channel {channel!r}, which has no route")
         self._check_retired()
         return self
+
+    def _check_routes(self, channels: Mapping[str, str]) -> None:
+        """Check that each route names credentials of its channel, once each. `channels`: by id of a credential."""
+        for name, route in self.routes.items():
+            channel = BY_EMAIL.name if name == contracts.MAIL_ROUTE else name
+            for i, credential in enumerate(route):
+                if credential not in channels:
+                    raise ValueError(f"route {name!r} names credential {credential!r}, which is not declared")
+                if channels[credential] != channel:
+                    found = channels[credential]
+                    raise ValueError(f"route {name!r} names credential {credential!r} of channel {found!r}")
+                if credential in route[:i]:
+                    raise ValueError(f"route {name!r} names credential {credential!r} twice")
+        self._check_mail_route()
+
+    def _check_mail_route(self) -> None:
+        providers = {c.id: c.provider for c in self.credentials}
+        for credential in self.routes.get(contracts.MAIL_ROUTE, ()):
+            if not needs_of(providers[credential]).finished_bytes:
+                provider = providers[credential]
+                raise ValueError(
+                    f"route 'mail' names credential {credential!r}, but {provider!r} takes no finished messages"
+                )
 
     def _check_retired(self) -> None:
         retired = {c.id for c in self.credentials if c.retired}

@@ -44,6 +44,9 @@ MAIL_UPLOADS: Final = "mail-uploads/"
 MAIL_CONTENTS: Final = f"{CONTENTS}mails/"
 """Where the contents of committed mails are. A mail lives for two days; what a crash leaves goes by a rule."""
 
+MAIL_ROUTE: Final = "mail"
+"""The route of finished messages, which not every provider of e-mail takes."""
+
 ANY_CHANNEL: Final = "any"
 """In place of a channel's name: the built-in credential of test keys carries all channels."""
 TEST_CREDENTIAL: Final = "test"

@@ -14,6 +14,7 @@ import pytest
 from infra.lint import context, examples, synthesise
 from infra.settings import ROOT, SettingsError, providers, read, workers
 from shared import contracts
+from shared.contracts import Settings
 from tests.infra.conftest import SETTINGS, deployment
 
 Change = Callable[[dict[str, Any]], None]
@@ -25,6 +26,14 @@ def credential(number: int = 0, **fields: Any) -> Change:
 
 def field(**fields: Any) -> Change:
     return lambda raw: raw.update(fields)
+
+
+def both(first: Change, second: Change) -> Change:
+    def change(raw: dict[str, Any]) -> None:
+        first(raw)
+        second(raw)
+
+    return change
 
 
 def many(count: int, **fields: Any) -> Change:
@@ -77,6 +86,15 @@ WRONG: dict[str, tuple[Change, str]] = {
         "route 'email' names credential 'big', which is retired",
     ),
     "route without end": (field(routes={"email": []}), "routes.email: must have 1 or more items"),
+    "mails to nowhere": (field(routes={"mail": ["gone"]}), "route 'mail' names credential 'gone', which is not"),
+    "mails by text": (
+        both(credential(1, channel="sms"), field(routes={"mail": ["big"]})),
+        "route 'mail' names credential 'big' of channel 'sms'",
+    ),
+    "mails through a provider that makes its own": (
+        field(routes={"mail": ["few"]}),
+        "route 'mail' names credential 'few', but 'sendgrid' takes no finished messages",
+    ),
     "routing of no route": (field(routing={"sms": "ordered"}), "routing names channel 'sms', which has no route"),
     "routing of no kind": (field(routing={"email": "first"}), "routing.email"),
     "route of no channel": (field(routes={"fax": ["few"]}), "routes.fax"),
@@ -197,6 +215,16 @@ def test_the_repository_s_own_settings_are_right() -> None:
     assert found.stage == "dev"
     assert [c.id for c in found.settings.credentials] == ["sendgrid-main", "mailgun-main"]
     assert found.settings.routes == {"email": ("sendgrid-main", "mailgun-main")}
+
+
+def test_finished_mails_have_a_route_of_their_own() -> None:
+    raw = copy.deepcopy(SETTINGS)
+    raw["credentials"][0]["provider"] = "mailgun"
+    name = raw["credentials"][0]["id"]
+    raw["routes"] = {**raw["routes"], "mail": [name]}
+    found = read(raw, known=["sendgrid", "mailgun"]).settings
+    assert found.routes["mail"] == (name,)
+    assert Settings.loads(found.dumps()) == found
 
 
 def test_a_retired_credential_keeps_its_lane_and_takes_no_new_work() -> None:

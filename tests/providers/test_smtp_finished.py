@@ -1,6 +1,7 @@
 """Finished messages by SMTP: the bytes that went in are those at the relay's far end."""
 
 import logging
+import ssl
 import time
 from email import message_from_bytes, policy
 
@@ -61,6 +62,15 @@ def test_a_relay_without_extensions_gets_the_same_bytes_of_seven_bit_messages(tr
         for name, data in SEVEN_BIT.items():
             assert sent(transport, relay, data).content == complete(data), name
         assert relay.transactions == len(SEVEN_BIT), "each was sent once"
+
+
+def test_a_message_goes_by_starttls_and_auth(transport: SmtpClient, server_tls: ssl.SSLContext) -> None:
+    data = HEADER + b"\r\n" + b".line\r\n" * 50_000
+    with RelayServer(tls=server_tls, auth=True) as relay:
+        by = provider(transport, f"smtp://127.0.0.1:{relay.port}")
+        assert [send(by, data, target(n), block=1 << 16) for n in range(3)] == [Accepted(f"4F{n}") for n in (1, 2, 3)]
+        assert [d.content for d in relay.deliveries] == [data] * 3
+        assert (relay.connections, relay.logins) == (1, 1)
 
 
 def test_blind_copies_stay_blind(transport: SmtpClient) -> None:

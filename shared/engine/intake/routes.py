@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from shared.contracts import TEST_CREDENTIAL, Credential, Routing, Settings
+from shared.contracts import MAIL_ROUTE, TEST_CREDENTIAL, Credential, Routing, Settings
+from shared.domain.channels.email import EMAIL
 from shared.domain.times import Seconds
 from shared.engine.intake.declined import Decline, FieldFault, invalid
 from shared.engine.intake.request import SendRequest
@@ -57,8 +58,8 @@ def credentials_for(
 
     Args:
         account: decides what is open to it.
-        wanted: ids of credentials; None: the deployment's route of the channel.
-        channel: of the message.
+        wanted: ids of credentials; None: the deployment's route of that name.
+        channel: of the message, or the name of its route.
         settings: the deployment's credentials and routes.
         test: made with a test key.
     """
@@ -73,6 +74,21 @@ def credentials_for(
     if not route:
         raise Decline("no_route", FieldFault("route", "This account may not use any credential of the channel."))
     return route
+
+
+def mail_route(account: str, settings: Settings, *, test: bool) -> tuple[str, ...]:
+    """Return the credentials for finished messages: those of the route `mail`, else of the channel's own route.
+
+    Args:
+        account: decides what is open to it.
+        settings: the deployment's credentials and routes.
+        test: made with a test key.
+
+    Raises:
+        Decline: no_route, if the account may use none of them.
+    """
+    name = MAIL_ROUTE if MAIL_ROUTE in settings.routes else EMAIL.name
+    return credentials_for(account, None, name, settings, test=test)
 
 
 def ordered(asked: SendRequest, channel: str, settings: Settings) -> bool:
