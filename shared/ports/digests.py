@@ -113,8 +113,8 @@ class WindowKeeping(Protocol):
         """
         ...
 
-    def ids(self, window_id: str) -> bytes | None:
-        """Return what was kept of the ids of a window's events; None: nothing was."""
+    def ids(self, window_ids: Collection[str]) -> Mapping[str, bytes]:
+        """Return what was kept of the ids of windows' events, by window, without those of which nothing was kept."""
         ...
 
     def keep_ids(self, window_id: str, data: bytes, ttl: int) -> None:

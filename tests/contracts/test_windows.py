@@ -327,10 +327,11 @@ def test_a_window_is_processed_though_it_was_postponed(moto_dynamo: object, stor
 
 def test_ids_and_parts_are_kept(store: Store) -> None:
     one = examples.window()
-    assert store.keeping.ids(one.id) is None
+    assert store.keeping.ids([one.id]) == {}
     store.keeping.keep_ids(one.id, b"ids", NOW)
     store.keeping.keep_ids(URGENT.id, b"urgent", NOW)
-    assert (store.keeping.ids(one.id), store.keeping.ids(URGENT.id)) == (b"ids", b"urgent")
+    two = examples.window(2).id
+    assert store.keeping.ids([one.id, two, URGENT.id]) == {one.id: b"ids", URGENT.id: b"urgent"}
     store.windows.put_parts([part(1)])
     store.keeping.keep_parts([part(1).id, part(2).id], part(1).ttl + 5)
     store.keeping.keep_parts([part(1).id], 3)
@@ -344,7 +345,7 @@ def test_only_windows_that_have_ended_are_removed(store: Store) -> None:
     assert not store.keeping.remove(replace(done, version=7))
     assert store.keeping.remove(done)
     assert store.keeping.remove(done), "it has gone already"
-    assert (store.windows.get(done.id), store.keeping.ids(done.id)) == (None, None)
+    assert (store.windows.get(done.id), store.keeping.ids([done.id])) == (None, {})
     assert not store.keeping.remove(examples.window(2))
     assert store.keeping.remove(examples.window(3, state=WindowState.CANCELLED))
     assert store.windows.last(ACCOUNT, KEY) == examples.window(2)

@@ -57,7 +57,7 @@ class Repeats:
         if not own or window.urgent:
             return list(events)
         self._keeping.keep_ids(window.id, pack_ids(own), ttl)
-        seen = set[bytes]().union(*map(self._ids, self.earlier(window)))
+        seen = self._ids(self.earlier(window))
         fresh = []
         for name, event in zip(ids, events, strict=True):
             if name and name in seen:
@@ -81,10 +81,14 @@ class Repeats:
                 break
         return out
 
-    def _ids(self, window: DigestWindow) -> set[bytes]:
-        kept = self._keeping.ids(window.id)
-        if kept is not None:
-            return unpack_ids(kept)
+    def _ids(self, windows: Sequence[DigestWindow]) -> set[bytes]:
+        """Return the ids of all events of windows."""
+        kept = self._keeping.ids([x.id for x in windows]) if windows else {}
+        known = map(unpack_ids, kept.values())
+        return set[bytes]().union(*known, *(self._of_parts(x) for x in windows if x.id not in kept))
+
+    def _of_parts(self, window: DigestWindow) -> set[bytes]:
+        """Return the ids of a window that kept none: it was cancelled, or is not made yet."""
         parts = self._windows.parts(window.parts)
         if len(parts) < len(window.parts):  # a repeat is better than a window that is never sent
             _LOG.warning("earlier events are gone", extra={"window": window.id})

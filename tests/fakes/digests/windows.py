@@ -121,8 +121,8 @@ class FakeWindows:
         self.items[old.id] = new
         return True
 
-    def ids(self, window_id: str) -> bytes | None:
-        return self._atomic("ids", lambda: self.ids_kept.get(window_id, (None, 0))[0])
+    def ids(self, window_ids: Collection[str]) -> Mapping[str, bytes]:
+        return self._atomic("ids", lambda: {x: self.ids_kept[x][0] for x in window_ids if x in self.ids_kept})
 
     def keep_ids(self, window_id: str, data: bytes, ttl: int) -> None:
         self._atomic("keep_ids", lambda: self.ids_kept.__setitem__(window_id, (data, ttl)))
