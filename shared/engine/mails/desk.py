@@ -17,7 +17,7 @@ from shared.domain.recipients.suppressions import reaches
 from shared.domain.times import Millis
 from shared.engine.intake.addresses import address_of
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
-from shared.engine.intake.routes import PAST, credentials_for
+from shared.engine.intake.routes import PAST, mail_route
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
 from shared.ports import (
     Clock,
@@ -304,7 +304,7 @@ class MailDesk:
 
     def _route(self, mail: StoredMail, size: int) -> tuple[str, ...]:
         """Return the credentials that take a mail of a size, in their order."""
-        every = credentials_for(mail.account, None, EMAIL.name, self._settings, test=mail.test)
+        every = mail_route(mail.account, self._settings, test=mail.test)
         able = tuple(c for c in every if self._rules.takes(c) > 0)
         if not able:
             raise Decline("no_route", FieldFault("destinations", "No credential of the account takes finished mails."))

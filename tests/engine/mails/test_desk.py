@@ -197,6 +197,13 @@ def test_a_mail_goes_only_by_credentials_that_take_it(door: Door) -> None:
     assert door.code(door.post())[0] == "no_route"
 
 
+def test_mails_may_have_a_route_of_their_own(door: Door) -> None:
+    door.world.settings.routes["mail"] = ("two", "none")
+    assert door.world.job(door.post().job).route == ("two",)
+    large = BYTES + b"x" * 200 + b"\r\n"
+    assert door.code(door.post(large)) == ("invalid_mail", "too_large", None), "credential `one` is not on it"
+
+
 def test_suppressed_destinations_are_skipped(door: Door) -> None:
     door.rules.unwanted = {BOB}
     mail = door.post()
