@@ -8,15 +8,16 @@ from constructs import Construct
 
 from infra.functions.function import Function
 from infra.resources.queue import WorkQueue
-from infra.settings import DeploymentSettings
+from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts
 
 SECONDS: Final = 60
 """Ten thousand records take a few seconds; what it does not finish it hands over to its next invocation."""
 MEMORY_MB: Final = 1024
 """A payload is 5 MB of JSON at most."""
-WORKERS: Final = 5
-"""Inboxes at once. Two at one inbox do the same work twice."""
+WORKERS: Final = {DeployTarget.AWS: 5, DeployTarget.LOCAL: 2}
+"""Inboxes at once. Two at one inbox do the same work twice. On a laptop each further worker costs a second of a core,
+and after a fault the emulator starts all of them anew."""
 
 
 class InboxConstruct(Construct):
@@ -41,5 +42,5 @@ class InboxConstruct(Construct):
             memory=MEMORY_MB,
             environment=environment,
         )
-        self.work.feed(take, batch=1, concurrency=WORKERS)
+        self.work.feed(take, batch=1, concurrency=WORKERS[self._deployment.target])
         return take
