@@ -1,4 +1,4 @@
-"""Sabotages of the relay's queue: what it confirmed survives a power cut, and what has ended is not sent again."""
+"""Sabotages of the relay: what it confirmed survives a power cut, and what has ended is not sent again."""
 
 from typing import Final
 
@@ -39,5 +39,29 @@ RELAY: Final = (
         'return f"{schedule.at:015d}.{schedule.attempts}.{mail}.{n}"',
         'return f"{0:015d}.{0}.{mail}.{n}"',
         "tests/contracts/test_mail_queue.py::test_a_rescheduled_mail_starts_only_by_its_new_schedule[folder]",
+    ),
+    Mutant(
+        "a mail that a program repeats has another key",
+        1,
+        "cli/relay/mail.py",
+        "json.dumps([sender, to])",
+        "json.dumps([sender, to, list(recipients)])",
+        "tests/cli/relay/test_mail_api.py::test_the_same_envelope_and_content_have_the_same_key",
+    ),
+    Mutant(
+        "a mail that the API refuses after it was held is removed",
+        3,
+        "cli/relay/delivering.py",
+        "                self._give_up(mail, found, answer)\n",
+        "                self._is_final(answer, mail)\n",
+        "tests/cli/relay/test_held.py::test_a_refused_mail_is_kept_for_the_operator[answer0]",
+    ),
+    Mutant(
+        "a wrong API key bounces mail",
+        3,
+        "cli/relay/api.py",
+        "        if status in (400, 422) and code:",
+        "        if 400 <= status < 500 and code:",
+        "tests/cli/relay/test_mail_api.py::test_each_answer_has_its_fate[401-unauthorized-PostFate.UNREADY]",
     ),
 )

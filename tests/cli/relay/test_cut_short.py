@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -42,3 +43,4 @@ def test_a_power_cut_after_any_step_loses_and_doubles_nothing(tmp_path: Path, su
         place = tmp_path / f"q{next(numbers)}"
         disk.image(steps, lambda: rng.random() < odds, place)
         check(place, [x.event for x in disk.changes[:steps] if x.event])
+        shutil.rmtree(place)

@@ -231,6 +231,7 @@ def test_a_refused_mail_is_kept_for_the_operator(held: Held, answer: MailAnswer)
     held.hold(BAD)
     held.api.answer = answer
     held.mail.deliver_due()
+    assert (held.folder / "failed").is_dir()
     names = sorted(x.name for x in (held.folder / "failed").iterdir())
     name = names[0].removesuffix(".eml")
     assert names == [f"{name}.eml", f"{name}.json"]
