@@ -15,6 +15,7 @@ SAYING: Final = {
     "text": None,
     "from": "news@example.com",
     "reply_to": None,
+    "speech": None,
 }
 NULL: Final = (
     "batch_id",
@@ -61,14 +62,7 @@ def campaign_item(state: str = "draft") -> dict[str, Any]:
 
 
 def campaign(state: str = "draft", status: int = 200, **more: Any) -> Answer:
-    saying = {
-        "subject": "Hi {{ name }}",
-        "body": "<p>Hi</p>",
-        "text": None,
-        "from": "news@example.com",
-        "reply_to": None,
-    }
-    known = {**campaign_item(state), "template": saying, "variables": ["name"], "missing": []}
+    known = {**campaign_item(state), "template": SAYING, "variables": ["name"], "missing": []}
     return Answer({**known, **more}, status)
 
 
