@@ -30,6 +30,8 @@ TIMEOUT: Final = Timeout(connect=5.0, read=35.0)
 """Seconds; the API itself ends calls after 30 s."""
 UPLOAD_TIMEOUT: Final = Timeout(connect=5.0, read=120.0)
 """Seconds; the store answers when it has all of the content."""
+UPLOADS: Final = 5
+"""Uploads of one mail, each begun when the last one had expired without a commit."""
 _ADVICE: Final = {401: "POSTHASTE_API_KEY", 404: "POSTHASTE_URL"}
 _BY_FIELD: Final = frozenset({"invalid_mail", "validation_failed"})
 """Codes of problems whose reason is a field's."""
@@ -115,7 +117,7 @@ class MailApi:
     def _uploaded(self, mail: RelayMail) -> MailAnswer:
         """Upload and commit. An upload of an earlier try may be committed already, or have expired since."""
         envelope = {"mail_from": mail.sender, "destinations": [{"address": x} for x in mail.recipients]}
-        for key in (mail.key, f"{mail.key}-2"):
+        for key in (mail.key, *(f"{mail.key}-{n}" for n in range(2, UPLOADS + 1))):
             place = self._json("/mails/uploads", envelope, key)
             name = place.get("mail_id")
             if not isinstance(name, str):

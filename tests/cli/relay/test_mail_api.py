@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from cli.environment import Destination
-from cli.relay.api import AT_ONCE, MailAnswer, MailApi, PostFate
+from cli.relay.api import AT_ONCE, UPLOADS, MailAnswer, MailApi, PostFate
 from cli.relay.mail import RelayMail, relay_mail
 from tests.cli.relay.api import KEY, Arrived, FakeMailApi, Mood
 from tests.fakes.clock import FakeClock
@@ -84,8 +84,11 @@ def test_an_upload_that_expired_begins_anew(api: FakeMailApi, client: MailApi) -
     api.mood = lambda path: Mood(status=503 if path.startswith("/store") else 0)
     assert client.post(large).fate is PostFate.UNREADY
     api.uploads["mail0"].expired = True
+    api.mood = lambda path: Mood(status=503 if path == "/store/mail1" else 0)
+    assert client.post(large).fate is PostFate.UNREADY
+    api.uploads["mail1"].expired = True
     api.mood = lambda _: Mood()
-    assert client.post(large) == MailAnswer(PostFate.TAKEN, "mail1")
+    assert client.post(large) == MailAnswer(PostFate.TAKEN, "mail2")
     assert len(api.mails) == 1
 
 
@@ -102,7 +105,7 @@ def test_an_expired_upload_that_was_committed_is_not_sent_again(api: FakeMailApi
 def test_a_store_that_refuses_every_upload_fails_the_mail(api: FakeMailApi, client: MailApi) -> None:
     api.mood = lambda path: Mood(status=403 if path.startswith("/store") else 0)
     assert client.post(mail(CONTENT + b"x" * AT_ONCE)).fate is PostFate.LATER
-    assert len(api.uploads) == 2
+    assert len(api.uploads) == UPLOADS
 
 
 def test_a_refused_commit_is_a_refusal(api: FakeMailApi, client: MailApi) -> None:
