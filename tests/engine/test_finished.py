@@ -83,10 +83,11 @@ def test_a_message_that_is_gone_fails_for_good() -> None:
     assert it.counts(job) == {"failed": 1}
 
 
-def test_a_message_that_cannot_be_read_now_is_sent_later() -> None:
+@pytest.mark.parametrize("fault", [Retriable("no bucket"), OSError("no space left on the disk")])
+def test_a_message_that_cannot_be_read_now_is_sent_later(fault: Exception) -> None:
     it = world()
     job = accepted(it, 1)
-    it.messages.fault = Retriable("no bucket")
+    it.messages.fault = fault
     it.settle()
     assert it.counts(job) == {"sent": 1}
     assert len(it.oracle.taken) == 1

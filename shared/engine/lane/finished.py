@@ -1,5 +1,6 @@
 """A finished message on its way to the provider: its bytes are at hand before the call's slot is judged."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final
@@ -8,8 +9,9 @@ from shared.domain.content.content import Content
 from shared.domain.content.streams import Stream
 from shared.domain.jobs.outcomes import NotStarted, Outcome, Rejected
 from shared.domain.times import Seconds
-from shared.ports import FileChanged, FinishedMessages, FinishedSender, Provider, Retriable, Target
+from shared.ports import FileChanged, FinishedMessages, FinishedSender, Provider, Target
 
+_LOG: Final = logging.getLogger(__name__)
 GONE: Final = Rejected("content_gone", permanent=True)
 NOT_READ: Final = Rejected("content_not_read", permanent=False, about_message=True)
 NOT_SUPPORTED: Final = Rejected("finished_not_supported", permanent=False, about_message=True)
@@ -41,7 +43,8 @@ def _opened(stack: ExitStack, messages: FinishedMessages | None, content: Conten
         return stack.enter_context(messages.open(content.finished))
     except FileChanged:
         return GONE
-    except Retriable:
+    except Exception as fault:  # noqa: BLE001 - whatever it is, no provider was called: a full disk, for one
+        _LOG.warning("finished message not read", extra={"file": content.finished.name, "fault": type(fault).__name__})
         return NOT_READ
 
 
