@@ -255,7 +255,7 @@ def test_a_worker_sees_when_somebody_left_a_policy_s_digests(stores: Stores, clo
 
 
 @pytest.mark.promise(11)
-@pytest.mark.parametrize("worth", [1, 1_000])
+@pytest.mark.parametrize("worth", [1, 100, 1_000])
 @pytest.mark.parametrize("entries", [0, 3, 40])
 def test_many_addresses_are_looked_for_in_pages_of_the_list(
     moto_dynamo: Any, clock: FakeClock, monkeypatch: Any, *, worth: int, entries: int
@@ -272,7 +272,9 @@ def test_many_addresses_are_looked_for_in_pages_of_the_list(
     assert found == {f"r{i}@example.com": Reach.ALL for i in range(10, entries)}
     calls = Counter(stores.tap.calls)
     long = entries == 40
-    assert (calls["dynamo.query"] > 2) is (long and worth < 1_000), "a page that decides on few is the last"
-    assert (calls["dynamo.batch_get_item"] > 0) is (long and worth > 1), "and those behind it are looked up"
+    many = worth < 190
+    assert (calls["dynamo.query"] > 0) is many
+    assert (calls["dynamo.query"] > 2) is (long and worth == 1), "a page that decides on few is the last"
+    assert (calls["dynamo.batch_get_item"] > 0) is (not many or (long and worth > 1)), "others are looked up by key"
     alone = stores.records.suppressed(ACCOUNT, [f"r{i}@example.com" for i in range(200)], (mine,))
     assert alone == {f"r{i}@example.com": mine for i in range(entries) if i % 3}
