@@ -99,7 +99,7 @@ def down(paths: Paths) -> None:
     with processes.exclusive(paths):
         for process in reversed(processes.read(paths).values()):
             with step(f"stop {process.name}"):
-                processes.stop(paths, process)
+                (emulator.end if process.name == emulator.NAME else processes.stop)(paths, process)
         paths.env.unlink(missing_ok=True)
         paths.deployed.unlink(missing_ok=True)
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 import urllib.error
 import urllib.request
@@ -22,6 +23,8 @@ ACCOUNT: Final = "000000000000"
 KEY: Final = "test"
 """The emulator's root user; every other caller is judged by IAM."""
 START_SECONDS: Final = 30.0
+UNPACKED: Final = "ministack-lambda-*"
+"""Folders with the asset, 87 MB each, that the emulator leaves behind of every process that is killed or cut short."""
 
 
 def plain_environment(paths: Paths) -> dict[str, str]:
@@ -93,12 +96,19 @@ def begin(paths: Paths) -> Process:
     if recorded is not None and processes.alive(recorded):
         return recorded
     if recorded is not None:
-        processes.stop(paths, recorded)  # orphans of a killed emulator
+        end(paths, recorded)  # orphans of a killed emulator
     for stale in (paths.deployed, paths.env):
         stale.unlink(missing_ok=True)
     port = processes.choose_port(paths, NAME)
     command = [sys.executable, "-m", "ministack"]
     return processes.start(paths, NAME, command, environment(paths, port), port)
+
+
+def end(paths: Paths, process: Process) -> None:
+    """Stop the emulator with its functions, and remove the copies of the asset that each of them unpacked."""
+    processes.stop(paths, process)
+    for unpacked in (paths.home / "tmp").glob(UNPACKED):
+        shutil.rmtree(unpacked, ignore_errors=True)
 
 
 def wait(paths: Paths, process: Process) -> None:

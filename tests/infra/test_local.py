@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from infra.local import cloud as local_cloud
-from infra.local.paths import ROOT
+from infra.local import emulator, processes
+from infra.local.paths import ROOT, Paths
 
 MODULES = sorted(f"infra.local.{file.stem}" for file in Path(local_cloud.__file__).parent.glob("*.py"))
 
@@ -18,6 +19,19 @@ def test_no_node_runs_in_the_command_so_that_ctrl_c_finds_none() -> None:
     """A kernel of jsii that a terminal's Ctrl-C ends before us makes a traceback of our end."""
     code = f"import sys\nfor name in {MODULES}:\n    __import__(name)\nsys.exit('jsii' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=60).returncode == 0
+
+
+def test_a_cloud_that_stops_leaves_no_copy_of_the_asset(tmp_path: Path) -> None:
+    paths = Paths(tmp_path / "cloud")
+    paths.make()
+    unpacked = paths.home / "tmp" / "ministack-lambda-posthaste-api-0a1b2c3d"
+    (unpacked / "shared").mkdir(parents=True)
+    (unpacked / "shared" / "contracts.py").write_text("")
+    other = paths.home / "tmp" / "of-another-program"
+    other.mkdir()
+    processes.start(paths, emulator.NAME, [sys.executable, "-c", "input()"], emulator.environment(paths, 0), 0)
+    local_cloud.down(paths)
+    assert (unpacked.exists(), other.exists()) == (False, True)
 
 
 def test_to_ask_what_runs_while_nothing_does_is_no_error_of_make(tmp_path: Path) -> None:
