@@ -13,6 +13,7 @@ from functions.api.digests import routes as digests
 from functions.api.events import routes as events
 from functions.api.jobs import exports, logs, schedules
 from functions.api.jobs import routes as jobs
+from functions.api.mails import routes as mails
 from functions.api.notices import messages
 from functions.api.notices import routes as notices
 from functions.api.notifiers import routes as notifiers
@@ -37,6 +38,7 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *events.ROUTES,
     *digests.ROUTES,
     *digest_policies.ROUTES,
+    *mails.ROUTES,
     *messages.ROUTES,
     *notifiers.ROUTES,
     *notices.ROUTES,

@@ -30,6 +30,7 @@ from shared.ports import Clock, Files, Journal, Links, Records, Texts
 if TYPE_CHECKING:
     from functions.api.campaigns.services import CampaignServices
     from functions.api.digests.services import DigestServices
+    from functions.api.mails.services import MailServices
     from functions.api.notices.services import NoticeServices
 
 
@@ -78,6 +79,8 @@ class ApiServices:
     notices: Callable[[], "NoticeServices"]
     """As `campaigns`."""
     digests: Callable[[], "DigestServices"]
+    """As `campaigns`."""
+    mails: Callable[[], "MailServices"]
     """As `campaigns`."""
 
 
@@ -144,6 +147,7 @@ def build(deployment: Deployment) -> ApiServices:
         campaigns=cache(lambda: _campaigns(deployment, control)),
         notices=cache(lambda: _notices(deployment)),
         digests=cache(lambda: _digests(deployment, accounts)),
+        mails=cache(lambda: _mails(deployment, accounts, suppressions)),
     )
 
 
@@ -175,6 +179,12 @@ def _digests(deployment: Deployment, accounts: Accounts) -> "DigestServices":
     from functions.api.digests.services import build as build_digests  # noqa: PLC0415
 
     return build_digests(deployment, accounts)
+
+
+def _mails(deployment: Deployment, accounts: Accounts, suppressions: Suppressions) -> "MailServices":
+    from functions.api.mails.services import build as build_mails  # noqa: PLC0415
+
+    return build_mails(deployment, accounts, suppressions)
 
 
 def _limits(settings: Settings) -> dict[str, int]:

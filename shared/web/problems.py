@@ -38,6 +38,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "upload_in_progress": (409, "A list of the campaign is being read. Wait until it is read."),
     "upload_missing": (409, "The file is missing. Upload it to the URL of the upload, then complete the upload."),
     "etag_mismatch": (409, "The uploaded file changed. Upload it again."),
+    "in_flight": (409, "The destination no longer waits: it is being sent, or has its end."),
     "already_sent": (409, "The list has been sent already."),
     "too_many_lists": (409, "A campaign sends at most 100 lists."),
     "closed": (409, "The window is no longer open. Only an open window can be cancelled, and no cancelled one closed."),
@@ -64,6 +65,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "no_valid_recipient": (422, "No recipient is left. All are invalid or suppressed, or have unsubscribed."),
     "too_many_recipients": (422, "A call takes at most 5,000 recipients."),
     "cc_needs_one_recipient": (422, "cc and bcc are possible only with exactly one recipient."),
+    "invalid_mail": (422, "The mail cannot be sent as it is. See `errors`."),
     "invalid_template": (422, "The template is not valid. `errors` shows where."),
     "empty_file": (422, "The list is empty."),
     "from_missing": (422, "An e-mail needs a sender: set `from` of the campaign's template."),
@@ -87,6 +89,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "no_valid_recipient": "to",
     "too_many_recipients": "to",
     "cc_needs_one_recipient": "to",
+    "invalid_mail": "content",
     "invalid_template": "template",
     "empty_file": "",
     "from_missing": "template.from",
@@ -104,9 +107,9 @@ class FieldError(BaseModel):
 
     field: str = Field(description="Path of the field, e.g. `attachments.0.data`; empty for the whole body.")
     message: str = Field(description="A sentence for people.")
-    code: str | None = Field(None, description="Of a template: what is wrong, stable.")
+    code: str | None = Field(None, description="Of a template or a mail: what is wrong, stable.")
     offset: int | None = Field(None, description="Of a template: characters before the place, from 0.")
-    line: int | None = Field(None, description="Of a template: from 1.")
+    line: int | None = Field(None, description="Of a template or a mail: from 1.")
     column: int | None = Field(None, description="Of a template: characters into the line, from 1.")
 
 

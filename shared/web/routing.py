@@ -94,6 +94,7 @@ class Route(Generic[Q, B]):
         body_required: whether the body may be left out.
         idempotent: whether an Idempotency-Key is heeded.
         media: other types of body than JSON, which the handler reads by itself.
+        bytes_media: those of them that are no text: any bytes are taken.
         schemes: how a caller may prove who it is; a notifier needs no scope.
         status: a notifier asks for what became of its notices.
         tagged: the answer has an ETag, and `If-None-Match` is heeded.
@@ -116,6 +117,7 @@ class Route(Generic[Q, B]):
     body_required: bool = False
     idempotent: bool = False
     media: Sequence[str] = ()
+    bytes_media: Sequence[str] = ()
     schemes: Sequence[Scheme] = (Scheme.KEY,)
     status: bool = False
     tagged: bool = False
@@ -153,7 +155,8 @@ class Route(Generic[Q, B]):
         if self.body is Nothing and request.method in {"GET", "DELETE"}:
             return self.body()
         kind = media_type(request)
-        _in_utf8(request)
+        if kind not in self.bytes_media:
+            _in_utf8(request)
         if kind in self.media:
             return self.body.model_construct()
         if request.body and kind not in {"", "application/json"}:

@@ -11,6 +11,7 @@ import pytest
 
 from functions.api.digests.services import DigestServices
 from functions.api.handler import respond
+from functions.api.mails.services import MailServices
 from functions.api.notices.services import NoticeServices
 from functions.api.services import ApiServices, visits
 from shared.adapters.dynamo.accounts.accounts import Accounts
@@ -22,6 +23,7 @@ from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
 from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.adapters.dynamo.idempotent_replies import IdempotentReplies
 from shared.adapters.dynamo.listing import Listing
+from shared.adapters.dynamo.mails.mails import DynamoMails
 from shared.adapters.dynamo.notices.inboxes import DynamoInboxes
 from shared.adapters.dynamo.notices.logins import Logins
 from shared.adapters.dynamo.notices.notices import DynamoNotices
@@ -37,14 +39,19 @@ from shared.engine.digests.add import DigestAdder
 from shared.engine.digests.desk import WindowDesk
 from shared.engine.digests.policies import PolicyDesk
 from shared.engine.intake.intake import Intake
+from shared.engine.mails.desk import MailDesk, RawRules
+from shared.engine.mails.moves import MailMoves
+from shared.engine.mails.queueing import MailQueuer
 from shared.engine.notices.days import NotifierDays
 from shared.engine.notices.notifiers import NotifierDesk
 from shared.engine.notices.take import NoticeDesk
 from shared.engine.notices.updates import UpdateReader
+from shared.providers.instructing import INSTRUCTING
 from tests.api.lists import Lists, as_body, build_lists
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.digests.windows import FakeDigestHints
 from tests.fakes.links import FakeLinks
+from tests.fakes.mails.files import FakeMailFiles
 from tests.fakes.queues import FakeQueue
 from tests.fakes.tables import MotoStores, Tables, create_tables
 from tests.fakes.world import World
@@ -168,6 +175,8 @@ class Api:
     """Hints to inboxes that hold payloads."""
     digest_hints: FakeDigestHints
     """Hints to the function that makes digests."""
+    mail_files: FakeMailFiles
+    """The bucket of mails."""
     keys: dict[str, str] = field(default_factory=dict)
 
     def handle(self, what: Mapping[str, Any]) -> Reply:
@@ -321,6 +330,19 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         policies=policies,
         policy_desk=PolicyDesk(policies=policies, senders=accounts, settings=world.settings, clock=clock),
     )
+    mail_files = FakeMailFiles()
+    mails = DynamoMails(functions, records=records, ops=tables.ops, blobs=made[0].blobs)
+    mail_desk = MailDesk(
+        mails=mails,
+        files=mail_files,
+        queuer=MailQueuer(mails=mails, acceptor=world.acceptor, lanes=world.lanes, clock=clock),
+        senders=accounts,
+        unwanted=suppressions,
+        settings=world.settings,
+        rules=RawRules(lambda name: {"one": 40_000_000, "test": 40_000_000}.get(name, 0), INSTRUCTING),
+        clock=clock,
+    )
+    mail_services = MailServices(mails, mail_desk, MailMoves(world.records, world.ledgers, world.recovery))
     services = ApiServices(
         settings=world.settings,
         clock=clock,
@@ -346,12 +368,13 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         campaigns=lambda: lists.services,
         notices=lambda: notices,
         digests=lambda: digests,
+        mails=lambda: mail_services,
         exports=lists.desk,
         files=lists.files,
     )
     account = services.accounts.create_account("Mine", ["example.com"])
     key, _ = services.accounts.create_key(account)
-    return Api(world, services, client, tables, account, key, lists, inbox_queue, hints)
+    return Api(world, services, client, tables, account, key, lists, inbox_queue, hints, mail_files)
 
 
 @pytest.fixture(scope="module")

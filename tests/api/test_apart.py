@@ -20,6 +20,9 @@ OPERATIONS = [
     if {"key": []} in operation.get("security", DOCUMENT["security"])
 ]
 SAID = {"from": "news@example.com", "subject": "x", "body": "x"}
+ENVELOPE = {"mail_from": "news@example.com", "destinations": [{"address": "a@example.org"}]}
+NAMED = ("{id}", "{name}", "{program}", "{window_id}", "{mail_id}")
+"""What names a thing of one account."""
 BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/campaigns"): {"name": "x", "channel": "email", "template": SAID},
     ("PUT", "/campaigns/{id}/template"): SAID,
@@ -32,6 +35,9 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PUT", "/programs/{program}"): {"steps": [{"template_id": "0" * 26, "offset_days": 1}]},
     ("PUT", "/digest-policies/{prefix}"): {"from": "news@example.com"},
     ("POST", "/events"): {"event_type": "x", "batch_key": "acme/x", "recipients": ["a@example.org"]},
+    ("POST", "/mails"): {**ENVELOPE, "content": "From: news@example.com\r\n\r\nx\r\n"},
+    ("POST", "/mails/uploads"): ENVELOPE,
+    ("POST", "/mails/{mail_id}/destinations/{address}/reschedule"): {"at": "2026-11-20T09:00:00Z"},
     ("PATCH", "/notifiers/{name}"): {"disabled": True},
     ("POST", "/batches"): {"from": "news@example.com", "to": "a@example.org", "subject": "x", "text": "x"},
 }
@@ -52,12 +58,14 @@ class Owned:
     sent: str
     sent_job: str
     window: str
+    mail: str
 
     def urls(self, path: str) -> list[str]:
         """Return a path with what the account has."""
         path = path.replace("{message}", "0.0").replace("{address}", "sup@example.org")
         path = path.replace("{upload_id}", self.upload).replace("{name}", "clinic").replace("{program}", "x")
         path = path.replace("{prefix}", "acme").replace("{window_id}", self.window)
+        path = path.replace("{mail_id}", self.mail)
         kind = path.split("/")[1]
         names = {"campaigns": [self.campaign, self.sent], "templates": [self.template]}.get(
             kind, [self.job, self.sent_job]
@@ -77,7 +85,8 @@ def owned(calm: Api) -> Owned:
     calm.listed(sent)
     calm.call("PUT", "/digest-policies/acme", BODIES["PUT", "/digest-policies/{prefix}"])
     window = calm.call("POST", "/events", BODIES["POST", "/events"]).json["items"][0]["window_id"]
-    return Owned(job, template, campaign, upload, sent, calm.sent(sent), window)
+    mail = calm.call("POST", "/mails/uploads", ENVELOPE).json["mail_id"]
+    return Owned(job, template, campaign, upload, sent, calm.sent(sent), window, mail)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +114,7 @@ def test_another_account_s_resources_do_not_exist(
     for url in owned.urls(path):
         got = api.call(method, url, BODIES.get((method, path)), key=stranger)
         own = "{address}" in path or "{prefix}" in path
-        if any(x in path for x in ("{id}", "{name}", "{program}", "{window_id}")) or (own and method == "GET"):
+        if any(x in path for x in NAMED) or (own and method == "GET"):
             assert (got.status, got.code) == (404, "not_found")
         else:
             assert got.status in {200, 201, 202} or (path, got.status) in ELSEWHERE

@@ -35,6 +35,12 @@ CHECKS = [
 ]
 
 
+@schemathesis.serializer("message/rfc822")
+def as_it_is(_context: Any, value: Any) -> bytes:
+    """Return a message as a body."""
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+
+
 class Gateway:
     """API Gateway as a WSGI application: each request becomes an event."""
 

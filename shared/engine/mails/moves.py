@@ -35,9 +35,16 @@ class MailMoves:
     ledgers: LedgerStore
     recovery: Recovery
 
-    def show(self, mail: StoredMail) -> Sequence[MailDestination]:
-        """Return the destinations of a mail, in their order; none before it is committed, or when its job has gone."""
-        return [x for x in (self._shown(each) for each in self._ledgers(mail)) if x is not None]
+    def show(self, mail: StoredMail, first: int, count: int) -> Sequence[MailDestination]:
+        """Return destinations of a mail, in their order; none before it is committed, or when its job has gone.
+
+        Args:
+            mail: as read.
+            first: number of the first one, from 0.
+            count: the most to return.
+        """
+        some = self.ledgers.read_some(mail.job, first, count) if mail.job else ()
+        return [x for x in map(self._shown, some) if x is not None]
 
     def drop(self, mail: StoredMail, key: str) -> MailDestination | InFlight | None:
         """Take a destination out that waits; one that is dropped already stays so.
@@ -96,9 +103,6 @@ class MailMoves:
             if chunk is not None and chunk.recipients[0].key == key:
                 return self.ledgers.read(mail.job, n)
         return None
-
-    def _ledgers(self, mail: StoredMail) -> Sequence[Ledger]:
-        return self.ledgers.read_all(mail.job) if mail.job else ()
 
     def _shown(self, x: Ledger) -> MailDestination | None:
         chunk = self.records.chunk(x.job, x.chunk)

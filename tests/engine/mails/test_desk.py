@@ -247,7 +247,7 @@ def test_a_commit_that_fails_anywhere_can_be_repeated(door: Door, when: When) ->
 def test_destinations_are_shown_dropped_and_moved(door: Door) -> None:
     now = door.world.clock.ms
     mail = door.post(destinations=[AskedDestination(ANN, now + DAY, {"ticket": 7}), AskedDestination(BOB, now + DAY)])
-    shown = door.moves.show(mail)
+    shown = door.moves.show(mail, 0, 10)
     assert [(x.address, x.at, x.metadata) for x in shown] == [
         ("Ann@example.org", now + DAY, {"ticket": 7}),
         (BOB, now + DAY, {}),

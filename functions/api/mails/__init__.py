@@ -1,0 +1,1 @@
+"""Mails: finished messages that are handed in with their envelope."""
