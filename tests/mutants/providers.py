@@ -14,7 +14,7 @@ PROVIDERS: Final = (
         "shared/providers/aws_sms/checks.py",
         "(**fields, DryRun=True)",
         "(**fields, DryRun=False)",
-        "tests/providers/test_aws_sms_checks.py::test_a_trial_is_the_senders_request_that_aws_only_checks",
+        "tests/providers/test_aws_sms_checks.py::test_a_trial_is_never_sent",
     ),
     Mutant(
         "a recipient's START takes back what the owner suppressed",

@@ -74,6 +74,14 @@ def test_a_trial_is_the_senders_request_that_aws_only_checks(stage: Stage) -> No
     assert [(x.check, x.level) for x in found] == [("aws-sms texts", Level.OK), ("aws-sms calls", Level.OK)]
 
 
+def test_a_trial_is_never_sent(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+    for name in ("send_text_message", "send_voice_message"):
+        monkeypatch.setattr(stage.stub.client, name, lambda **fields: asked.append(fields))
+    trial(stage, TEXTS, CALLS)
+    assert [(x["DryRun"], "Context" in x) for x in asked] == [(True, False)] * 2
+
+
 @pytest.mark.parametrize(
     ("code", "reason", "level", "says"),
     [
