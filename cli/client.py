@@ -100,17 +100,24 @@ class ApiClient:
         return self._call("DELETE", path, b"", {}, again=True)
 
     def post(
-        self, path: str, body: bytes = b"{}", *, key: str | None = None, again: bool | None = None
+        self,
+        path: str,
+        body: bytes = b"{}",
+        *,
+        key: str | None = None,
+        again: bool | None = None,
+        media: str = "application/json",
     ) -> dict[str, Any]:
-        """Post a JSON body.
+        """Post a body.
 
         Args:
             path: with leading slash.
-            body: the JSON text.
+            body: the JSON text, or the bytes of another type.
             key: the Idempotency-Key.
             again: whether a repeat is harmless when it is not known what became of the request; None: if it has a key.
+            media: the body's type.
         """
-        headers = {"Content-Type": "application/json", **({"Idempotency-Key": key} if key else {})}
+        headers = {"Content-Type": media, **({"Idempotency-Key": key} if key else {})}
         return self._call("POST", path, body, headers, again=bool(key) if again is None else again)
 
     def _call(self, method: str, path: str, body: bytes, headers: Mapping[str, str], *, again: bool) -> dict[str, Any]:
@@ -240,8 +247,14 @@ def _fields(faults: object) -> list[str]:
     """Return a line for each of the first invalid fields."""
     if not isinstance(faults, list):
         return []
-    shown = [f"{f.get('field')}: {f.get('message')}" for f in faults[:MAX_SHOWN] if isinstance(f, dict)]
+    shown = [_field(f) for f in faults[:MAX_SHOWN] if isinstance(f, dict)]
     return shown + ([f"and {len(faults) - MAX_SHOWN} more"] if len(faults) > MAX_SHOWN else [])
+
+
+def _field(fault: Mapping[str, Any]) -> str:
+    """Return what is wrong with a field, and where in it."""
+    line = f" (line {fault['line']})" if fault.get("line") else ""
+    return f"{fault.get('field')}: {fault.get('message')}{line}"
 
 
 def connect(ctx: typer.Context) -> ApiClient:

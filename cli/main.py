@@ -16,6 +16,7 @@ from cli.client import installed_version
 from cli.digests import digests, events
 from cli.doctor import doctor
 from cli.errors import CommandError, ExitCode
+from cli.mails import mails
 from cli.notifier import commands as spool
 from cli.operating import accounts, audit, credentials, erasing, keys, logs, notifiers, queues, stopping, switches
 from cli.output import clean, tell
@@ -88,15 +89,16 @@ def _usage(error: typer.TyperException) -> int:
 app = typer.Typer(
     name="posthaste",
     cls=Commands,
-    help="Posthaste: deliver mail and texts, each message once. Commands for its clients (batch, campaign, template, "
-    "event, digest, notifier spool, notifier sync), its operators (account, key, sender, notifier, job, credential, "
-    "audit, erase, pause, resume, rate, queue, redrive, doctor, logs) and a developer's machine (local).",
+    help="Posthaste: deliver mail and texts, each message once. Commands for its clients (batch, campaign, mail, "
+    "template, event, digest, notifier spool, notifier sync), its operators (account, key, sender, notifier, job, "
+    "credential, audit, erase, pause, resume, rate, queue, redrive, doctor, logs) and a developer's machine (local).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 app.add_typer(batches.app, name="batch")
 app.add_typer(campaigns.app, name="campaign")
+app.add_typer(mails.app, name="mail")
 app.add_typer(templates.app, name="template")
 app.add_typer(events.app, name="event")
 app.add_typer(digests.app, name="digest")

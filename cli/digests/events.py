@@ -10,6 +10,7 @@ import typer
 from cli.client import connect
 from cli.errors import Misused, Unreachable
 from cli.files import text_of
+from cli.options import pairs
 from cli.output import Json, counted, emit, say, tell
 
 _NEEDED: Final = {"--type": "event_type", "--key": "batch_key", "--to": "recipients"}
@@ -72,16 +73,8 @@ def _one(event: dict[str, Any], data: list[str], *, urgent: bool) -> dict[str, A
     missing = [option for option, name in _NEEDED.items() if not event[name]]
     if missing:
         raise Misused(f"give a FILE, or an event by {', '.join(missing)}")
-    given = {**event, "data": _pairs(data), "urgent": urgent}
+    given = {**event, "data": pairs("--data", data), "urgent": urgent}
     return {name: value for name, value in given.items() if value}
-
-
-def _pairs(data: list[str]) -> dict[str, str]:
-    """Return the values of --data by their names."""
-    pairs = [entry.partition("=") for entry in data]
-    if not all(name and equals for name, equals, _ in pairs):
-        raise Misused("--data has the form NAME=VALUE")
-    return {name: value for name, _, value in pairs}
 
 
 def _of_file(file: Path) -> Any:

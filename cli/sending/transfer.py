@@ -32,8 +32,17 @@ Moved = Callable[[int, int], None]
 """Told how many bytes have passed, of how many."""
 
 
-def measured(file: Path) -> int:
-    """Return the size of a file that is to be uploaded; Misused if it cannot be."""
+def measured(file: Path, most: int = MAX_BYTES, what: str = "list") -> int:
+    """Return the size of a file that is to be uploaded.
+
+    Args:
+        file: that is to be uploaded.
+        most: the most bytes that it may have.
+        what: what such a file is.
+
+    Raises:
+        Misused: it cannot be read, is empty or is too large.
+    """
     if file.exists() and not file.is_file():
         raise Misused(f"{file} is not a file: its size must be known before it is uploaded")
     try:
@@ -43,8 +52,8 @@ def measured(file: Path) -> int:
         raise Misused(f"cannot read {file}: {error.strerror}") from None
     if not size:
         raise Misused(f"{file} is empty")
-    if size > MAX_BYTES:
-        raise Misused(f"{file} has {size:,} bytes; a list has {MAX_BYTES:,} at most")
+    if size > most:
+        raise Misused(f"{file} has {size:,} bytes; a {what} has {most:,} at most")
     return size
 
 

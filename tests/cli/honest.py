@@ -27,8 +27,11 @@ def _check(path: str, asked: Asked, answer: Answer) -> None:
     assert methods is not None, f"the API has no {path}"
     operation = methods.get(asked.method.lower())
     assert operation is not None, f"{path} has no {asked.method}"
-    if "requestBody" in operation:
-        _valid(asked.json, operation["requestBody"], f"{asked.method} {path}")
+    taken = operation.get("requestBody")
+    if taken and (media := asked.headers.get("Content-Type")) != "application/json":
+        assert media in taken["content"], f"{asked.method} {path} takes no {media}"
+    elif taken:
+        _valid(asked.json, taken, f"{asked.method} {path}")
     else:
         assert asked.body in (b"", b"{}"), f"{asked.method} {path} takes no body"
     described = operation["responses"].get(str(answer.status))

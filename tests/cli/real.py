@@ -39,7 +39,9 @@ class RealApi:
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         files = api.lists.files
-        files.place = self._place  # type: ignore[method-assign]
+        api.mail_files.items = files.items
+        for each in (files, api.mail_files):
+            each.place = self._place  # type: ignore[method-assign]
         files.link = lambda name, **_: f"{self.url}{FILES}{name}"  # type: ignore[method-assign]
 
     def answer(

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,6 +40,7 @@ class Case:
         (folder / "list.csv").write_text("recipient,name\na@example.org,Ann\nb@example.org,Ben\n")
         (folder / "mail.html").write_text("<p>Dear {{ name }}</p>")
         (folder / "batch.json").write_text(json.dumps(api.body(("c@example.org",))))
+        (folder / "mail.eml").write_bytes(b"From: news@example.com\r\n\r\nHello!\r\n")
         (folder / "secret.json").write_text(json.dumps({"api_key": "SG.x", "webhook_public_key": public_key()}))
 
     @property
@@ -70,6 +72,19 @@ class Case:
         name = self.api.campaign()
         self.upload = self.api.listed(name)
         return name
+
+    def mail(self) -> tuple[str, str]:
+        """Return the id of a mail, and its destination, which waits for tomorrow."""
+        body = {
+            "mail_from": SENDER,
+            "destinations": [{"address": "d@example.org", "schedule_at": self.tomorrow()}],
+            "content": "From: news@example.com\r\n\r\nHello!\r\n",
+        }
+        found: str = self.api.call("POST", "/mails", body).json["mail_id"]
+        return found, "d@example.org"
+
+    def tomorrow(self) -> str:
+        return datetime.fromtimestamp(self.api.world.clock.now() + 86_400, UTC).isoformat()
 
     def notifier(self) -> str:
         name, _ = self.api.notifier()
@@ -140,6 +155,11 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("template", "list"): lambda c: c.there(c.template()),
     ("template", "show"): lambda c: (c.template(),),
     ("template", "put"): lambda _: ("mail.html", *MESSAGE),
+    ("mail", "send"): lambda _: ("mail.eml", "--from", SENDER, "--to", "d@example.org"),
+    ("mail", "list"): lambda c: c.there(c.mail()[0]),
+    ("mail", "show"): lambda c: c.mail()[:1],
+    ("mail", "drop"): lambda c: c.mail(),
+    ("mail", "reschedule"): lambda c: (*c.mail(), c.tomorrow()),
     ("event", "send"): lambda c: c.event(),
     ("digest", "list"): lambda c: c.there(c.window()),
     ("digest", "show"): lambda c: (c.window(),),

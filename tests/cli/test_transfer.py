@@ -85,16 +85,16 @@ def test_a_file_that_grows_meanwhile_is_not_a_list(api: FakeApi, file: Path, clo
         transfer.upload(file, place(api), clock, grow)
 
 
-def test_what_cannot_be_uploaded_is_said_before(folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_uploaded_is_said_before(folder: Path, file: Path) -> None:
     (folder / "empty.csv").touch()
     os.mkfifo(folder / "pipe")
     for name in ("gone.csv", "empty.csv", "pipe", "."):
         with pytest.raises(Misused):
             transfer.measured(folder / name)
     assert transfer.measured(file) == len(DATA)
-    monkeypatch.setattr(transfer, "MAX_BYTES", len(DATA) - 1)
+    assert transfer.measured(file, len(DATA)) == len(DATA)
     with pytest.raises(Misused, match="at most"):
-        transfer.measured(file)
+        transfer.measured(file, len(DATA) - 1)
 
 
 def test_a_download_appears_only_when_it_is_complete(api: FakeApi, folder: Path, clock: FakeClock) -> None:

@@ -1,0 +1,1 @@
+"""Finished messages on the command line."""
