@@ -5,6 +5,7 @@ from typing import Final
 from tests.mutants.mutant import Mutant
 
 _SMTP: Final = "tests/providers/test_smtp_finished.py"
+_COMMAND: Final = "tests/cli/test_mails.py"
 _MESSAGE: Final = "tests/domain/mails/test_message.py"
 
 MAILS: Final = (
@@ -47,5 +48,21 @@ MAILS: Final = (
         'data.count(b"\\n") != ends or ',
         "",
         f"{_MESSAGE}::test_a_message_that_cannot_be_sent_is_refused_with_its_line[bare_lf-4-1]",
+    ),
+    Mutant(
+        "the command repeats a mail without its key",
+        1,
+        "cli/mails/handing.py",
+        "key=key, media=MEDIA",
+        "again=True, media=MEDIA",
+        f"{_COMMAND}::test_a_small_mail_is_one_call_with_its_bytes",
+    ),
+    Mutant(
+        "the command commits whatever is uploaded",
+        1,
+        "cli/mails/handing.py",
+        "_commit(etag), again=True",
+        '_commit(""), again=True',
+        f"{_COMMAND}::test_a_large_mail_is_uploaded_and_committed",
     ),
 )
