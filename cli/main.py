@@ -20,6 +20,7 @@ from cli.mails import mails
 from cli.notifier import commands as spool
 from cli.operating import accounts, audit, credentials, erasing, keys, logs, notifiers, queues, stopping, switches
 from cli.output import clean, tell
+from cli.relay.command import relay
 from cli.sending import batches, campaigns, templates
 
 EXIT_CODES: Final = (
@@ -90,8 +91,9 @@ app = typer.Typer(
     name="posthaste",
     cls=Commands,
     help="Posthaste: deliver mail and texts, each message once. Commands for its clients (batch, campaign, mail, "
-    "template, event, digest, notifier spool, notifier sync), its operators (account, key, sender, notifier, job, "
-    "credential, audit, erase, pause, resume, rate, queue, redrive, doctor, logs) and a developer's machine (local).",
+    "template, event, digest, notifier spool, notifier sync, relay), its operators (account, key, sender, notifier, "
+    "job, credential, audit, erase, pause, resume, rate, queue, redrive, doctor, logs) and a developer's machine "
+    "(local).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -111,6 +113,7 @@ app.add_typer(notifiers.app, name="notifier")
 app.add_typer(stopping.job_app, name="job")
 credentials.app.command("close-breaker")(switches.close_breaker)
 app.add_typer(credentials.app, name="credential")
+app.command("relay")(relay)
 app.command("audit")(audit.show)
 app.command("erase")(erasing.erase)
 app.command("pause")(switches.pause)

@@ -1,4 +1,4 @@
-"""The command of the relay: its options."""
+"""`posthaste relay`: an SMTP server for programs that make their own mail."""
 
 from pathlib import Path
 from typing import Annotated, Final
@@ -10,7 +10,7 @@ from cli.output import surroundings
 LISTEN: Final = "127.0.0.1:2525"
 
 
-def _relay(
+def relay(
     ctx: typer.Context,
     *,
     listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Address to listen on.")] = LISTEN,

@@ -27,8 +27,8 @@ NOTICE: Final = (
     "m1", "--first-name", "Ann", "--phone", "+61491570006", "--template", "t",
     "--method", "SMS", "--date", "2026-12-01",
 )  # fmt: skip
-ELSEWHERE: Final = {("local", "up"), ("local", "down"), ("local", "status")}
-"""Commands that start processes: `tests/deployed` runs them."""
+ELSEWHERE: Final = {("local", "up"), ("local", "down"), ("local", "status"), ("relay",)}
+"""Commands that start processes, or run until they are stopped: `tests/deployed` and `tests/cli/relay` run them."""
 
 
 class Case:

@@ -16,7 +16,7 @@ import pytest
 import typer
 
 from cli.errors import Misused
-from cli.relay.command import _relay as relay_command
+from cli.relay.command import relay as relay_command
 from tests.certificates import self_signed
 from tests.cli.relay.api import FakeMailApi, Mood
 from tests.cli.relay.serving import secured
@@ -26,7 +26,7 @@ import sys
 import typer
 from cli.errors import CommandError
 from cli.relay import delivering
-from cli.relay.command import _relay as relay
+from cli.relay.command import relay
 delivering.PAUSES = (0.02, 0.05, 0.1)  # this API is away for moments
 delivering.IDLE = 0.05
 delivering.RETRIES_MS = (20, 50)
@@ -189,6 +189,12 @@ def test_wrong_options_are_one_line(api: FakeMailApi, tmp_path: Path, options: l
     app.command()(relay_command)
     with pytest.raises(Misused, match=re.escape(says)):
         app([str(tmp_path / x) if x in named else x for x in options], standalone_mode=False)
+
+
+def test_other_commands_load_no_server() -> None:
+    code = "import sys, cli.main; print({'aiosmtpd', 'cli.relay.spool'} & set(sys.modules))"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ended.stdout == "set()\n"
 
 
 def wait_for(reached: Callable[[], bool]) -> None:

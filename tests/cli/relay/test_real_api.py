@@ -1,0 +1,105 @@
+"""The relay against the real API in memory: what it posts is what the API takes, and each refusal has its reply."""
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cli.environment import Destination
+from cli.relay.api import AT_ONCE, MailApi
+from cli.relay.taking import MailIntake
+from tests.api.conftest import SENDER, Api, build_api, event
+from tests.cli.real import FILES, RealApi
+from tests.fakes.clock import FakeClock
+
+HEAD = f"From: {SENDER}\r\nSubject: Hello\r\n\r\n".encode()
+CONTENT = HEAD + b"Hello \xff!\r\n"
+LARGE = HEAD + (b"x" * 990 + b"\r\n") * (AT_ONCE // 992 + 1)
+TO = ["ann@example.org", "Bob@example.net"]
+
+
+class RealMailApi(RealApi):
+    """A `RealApi` with the bucket of mails. API Gateway hands bodies that are no text over as base64."""
+
+    def answer(self, method: str, target: str, headers: dict[str, str], body: bytes) -> Any:
+        path, _, query = target.partition("?")
+        files = self.api.mail_files
+        if path.startswith(FILES):
+            files.put(path.removeprefix(FILES), body)
+            facts = files.facts(path.removeprefix(FILES))
+            assert facts
+            return 200, {"ETag": f'"{facts.etag}"'}, b""
+        asked = event(method, path, headers=headers, query=query)
+        asked |= {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
+        reply = self.api.handle(asked)
+        return reply.status, {}, reply.text.encode()
+
+
+@pytest.fixture
+def api(moto_dynamo: Any) -> Api:
+    return build_api(moto_dynamo, FakeClock())
+
+
+@pytest.fixture
+def real(api: Api) -> Iterator[RealMailApi]:
+    found = RealMailApi(api)
+    api.mail_files.place = lambda name, **_: (f"{found.url}{FILES}{name}", {})  # type: ignore[method-assign]
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def intake(real: RealMailApi) -> Iterator[MailIntake]:
+    client = MailApi(Destination(real.url, real.api.key), FakeClock(), "1", 1)
+    yield MailIntake(client, None)
+    client.close()
+
+
+def shown(api: Api, reply: str) -> tuple[str, list[str]]:
+    """Return the sender and the destinations of the mail that a reply names."""
+    found = api.call("GET", f"/mails/{reply.rpartition(' ')[2]}")
+    assert found.status == 200, reply
+    return found.json["mail_from"], [x["address"] for x in found.json["destinations"]]
+
+
+@pytest.mark.parametrize("content", [CONTENT, LARGE], ids=["small", "large"])
+def test_a_mail_is_taken_once_however_often_it_is_sent(api: Api, intake: MailIntake, content: bytes) -> None:
+    replies = [intake.take(SENDER, to, content) for to in (TO, TO[::-1], TO)]
+    assert replies[0].startswith("250 2.0.0 accepted as ")
+    assert len(set(replies)) == 1
+    assert shown(api, replies[0]) == (SENDER, ["Bob@example.net", "ann@example.org"])
+    assert content in api.mail_files.items.values()
+    assert len(api.call("GET", "/mails").json["items"]) == 1
+
+
+def test_two_spellings_of_a_mailbox_are_one_destination(api: Api, intake: MailIntake) -> None:
+    reply = intake.take(SENDER, ["ann@example.org", "Ann@Example.org"], CONTENT)
+    assert shown(api, reply)[1] == ["Ann@example.org"]
+
+
+def test_many_recipients_go_by_an_upload(api: Api, intake: MailIntake) -> None:
+    to = [f"{n:020}@example.org" for n in range(300)]
+    assert len(shown(api, intake.take(SENDER, to, CONTENT))[1]) >= 100
+
+
+@pytest.mark.parametrize(
+    ("sender", "content", "reply"),
+    [
+        (SENDER, HEAD + b"a\nb\r\n", "550 5.6.0 A line ends in LF."),
+        (SENDER, b"Subject: x\r\n\r\n", "550 5.6.0 The header has no From field."),
+        (SENDER, b"From: other@elsewhere.example\r\n\r\n", "550 5.7.1 "),
+        ("other@elsewhere.example", CONTENT, "550 5.7.1 "),
+        ("", CONTENT, "550 5."),
+        (SENDER, LARGE.replace(b"x\r\n", b"x\n", 1), "550 5.6.0 A line ends in LF."),
+    ],
+)
+def test_a_refusal_has_its_reason(api: Api, intake: MailIntake, sender: str, content: bytes, reply: str) -> None:
+    assert intake.take(sender, TO, content).startswith(reply)
+    assert [x["state"] for x in api.call("GET", "/mails").json["items"]] in ([], ["open"])
+
+
+def test_a_wrong_key_is_temporary(real: RealMailApi) -> None:
+    client = MailApi(Destination(real.url, real.api.key[:-1]), FakeClock(), "1", 1)
+    assert MailIntake(client, None).take(SENDER, TO, CONTENT).startswith("451 4.3.0 ")
+    client.close()
