@@ -55,18 +55,21 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self._answered(lambda api: api.post(self.path, self.headers, body))
+        self._answered(lambda api, body: api.post(self.path, self.headers, body))
 
     def do_PUT(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self._answered(lambda api: api.put(self.path, self.headers, body))
+        self._answered(lambda api, body: api.put(self.path, self.headers, body))
 
-    def _answered(self, call: Callable[["FakeMailApi"], Reply]) -> None:
+    def _answered(self, call: Callable[["FakeMailApi", bytes], Reply]) -> None:
         api = self.server.api
+        length = int(self.headers["Content-Length"])
+        body = self.rfile.read(length)
+        if len(body) < length:  # the client was killed: API Gateway passes no such call on
+            self.close_connection = True
+            return
         mood = api.mood(self.path.partition("?")[0])
         status, document, headers = (
-            (mood.status, {"code": mood.code, "detail": mood.detail}, mood.headers) if mood.status else call(api)
+            (mood.status, {"code": mood.code, "detail": mood.detail}, mood.headers) if mood.status else call(api, body)
         )
         if mood.lost:
             self.close_connection = True
