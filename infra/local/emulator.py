@@ -2,7 +2,7 @@
 
 import json
 import os
-import shutil
+import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -105,10 +105,14 @@ def begin(paths: Paths) -> Process:
 
 
 def end(paths: Paths, process: Process) -> None:
-    """Stop the emulator with its functions, and remove the copies of the asset that each of them unpacked."""
+    """Stop the emulator with its functions, and remove the copies of the asset that each of them unpacked.
+
+    A process of its own removes them, with low priority: there are hundreds of thousands of files after many functions.
+    """
     processes.stop(paths, process)
-    for unpacked in (paths.home / "tmp").glob(UNPACKED):
-        shutil.rmtree(unpacked, ignore_errors=True)
+    unpacked = [str(folder) for folder in (paths.home / "tmp").glob(UNPACKED)]
+    if unpacked:
+        subprocess.Popen(["nice", "rm", "-rf", "--", *unpacked], start_new_session=True)
 
 
 def wait(paths: Paths, process: Process) -> None:
