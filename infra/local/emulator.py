@@ -112,7 +112,9 @@ def end(paths: Paths, process: Process) -> None:
     processes.stop(paths, process)
     unpacked = [str(folder) for folder in (paths.home / "tmp").glob(UNPACKED)]
     if unpacked:
-        subprocess.Popen(["nice", "rm", "-rf", "--", *unpacked], start_new_session=True)
+        command = ["sh", "-c", 'nice rm -rf -- "$@" &', "sh", *unpacked]
+        quiet = subprocess.DEVNULL  # a reader of this command's output does not wait for it
+        subprocess.run(command, check=True, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
 
 
 def wait(paths: Paths, process: Process) -> None:
