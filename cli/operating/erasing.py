@@ -26,6 +26,7 @@ STAYS: Final = (
     "Counts, states, times and providers' message ids of the messages: they name no one.",
     "Backups of the tables, for up to 35 days, and the tables' streams, for a day. After a restore, erase again.",
     "Files of lists that were not read, or that name them in a refused row: for retention.uploads_days, and 7 more.",
+    "Mails to several recipients, mails not committed, and notifications of failures: at most 7 days, and 7 more.",
     "Providers' events by SNS that wait in the feedback queue, for up to 4 days, or among its dead letters, for 14.",
     "Sender and reply-to addresses stay until their jobs expire. To stop using one, run `posthaste sender remove`.",
     "Copies that providers keep. Ask them to erase these.",

@@ -15,6 +15,7 @@ from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import number, s
 from shared.adapters.dynamo.digests.keys import PART
+from shared.adapters.dynamo.erasure import mails
 from shared.adapters.dynamo.erasure.notices import UploadedRecords, erase_notices
 from shared.adapters.dynamo.erasure.report import ErasureReport
 from shared.adapters.dynamo.jobs import contents
@@ -210,7 +211,7 @@ class Eraser:
             job = self._db.get(self._table, keys.job(job_id))
             self._files(job_id, job)
             if job is not None and number(job, "total") == 1:
-                self._alone(job_id, item)
+                self._alone(job, item)
             if self._write(item, {"recipients": {"B": chunk_codec.pack(left)}}, "recipients"):
                 self.report.jobs.add(job_id)
                 self.report.erased["recipients blanked"] += found
@@ -258,21 +259,14 @@ class Eraser:
             found += n
         return left, found
 
-    def _alone(self, job_id: str, item: Item) -> None:
+    def _alone(self, job: Item, item: Item) -> None:
         """Blank the content of a message that had no other recipient, and what its job shows: subject and name."""
-        place = item if "data" in item else self._db.get(self._table, keys.content(job_id))
+        place = item if "data" in item else self._db.get(self._table, keys.content(job["pk"]["S"][2:]))
         if place is not None:
             self._replace(place, blank)
             self.report.erased["contents of single messages blanked"] += 1
         if not self._dry:
-            self._db.call(
-                "update_item",
-                TableName=self._table,
-                Key=keys.job(job_id),
-                UpdateExpression="REMOVE subject, #name",
-                ConditionExpression="attribute_exists(pk)",
-                ExpressionAttributeNames={"#name": "name"},
-            )
+            self._db.call("update_item", TableName=self._table, **mails.unnamed(job))
 
     def _content(self, item: Item) -> None:
         """Take copies to the person out of a content; who is alone in a job is told in `_found`."""
@@ -345,6 +339,8 @@ class Eraser:
             account = self._list(job_id, account, campaign)
         if account:
             self.report.accounts.add(account)
+        for prefix in mails.files_of(job) if job is not None else ():
+            self._remove(prefix, "files of mails deleted", lambda _name: True)
         self._drop_export(archive.export_id(job_id))  # an archive that is being made begins anew
         for owner in filter(None, (job_id, campaign) if job is not None else ()):
             self._drop_export(owner)
