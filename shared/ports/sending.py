@@ -375,19 +375,18 @@ class LedgerStore(Protocol):
         """
         ...
 
-    def tell(self, job: str, chunk: int, states: Mapping[int, Cell]) -> Ledger | None:
+    def tell(self, job: str, chunk: int, states: Mapping[int, Cell], known: Ledger | None = None) -> Ledger | None:
         """Note the states that the recipients' owner was informed of.
 
         Args:
             job: the job's id.
             chunk: the chunk's number.
             states: by place of the recipient within the chunk.
+            known: the ledger as just read, so that it is not read again; None reads it.
         """
         ...
 
-    def reschedule(
-        self, job: str, chunk: int, *, not_before: Millis, lane: str, was: Millis | None = None
-    ) -> Ledger | None:
+    def reschedule(self, job: str, chunk: int, *, not_before: int, lane: str, at: int | None = None) -> Ledger | None:
         """Move an idle chunk to another time or lane; return it as it is afterwards.
 
         Args:
@@ -395,6 +394,6 @@ class LedgerStore(Protocol):
             chunk: the chunk's number.
             not_before: Unix milliseconds before which no lease starts.
             lane: the credential whose lane takes it.
-            was: the time from which it is moved, Unix milliseconds; at another it stays. None: from any.
+            at: the time from which alone it is moved, Unix milliseconds; None: from any.
         """
         ...

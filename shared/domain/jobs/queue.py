@@ -321,18 +321,19 @@ class LedgerQueue(ABC):
         wanted = tuple(indices)
         return self._change(job, chunk, lambda x: runs.close(x, wanted))
 
-    def tell(self, job: str, chunk: int, states: Mapping[int, Cell]) -> Ledger | None:
+    def tell(self, job: str, chunk: int, states: Mapping[int, Cell], known: Ledger | None = None) -> Ledger | None:
         """Note the states that the recipients' owner was informed of (N.5).
 
         Args:
             job: the job's id.
             chunk: the chunk's number.
             states: by place of the recipient within the chunk.
+            known: the ledger as just read, so that it is not read again; None reads it.
         """
-        return self._change(job, chunk, lambda x: runs.tell(x, states))
+        return self._change(job, chunk, lambda x: runs.tell(x, states), known)
 
     def reschedule(
-        self, job: str, chunk: int, *, not_before: Millis, lane: str, was: Millis | None = None
+        self, job: str, chunk: int, *, not_before: Millis, lane: str, at: Millis | None = None
     ) -> Ledger | None:
         """Move an idle chunk to another time or lane; return it as it is afterwards.
 
@@ -341,11 +342,11 @@ class LedgerQueue(ABC):
             chunk: the chunk's number.
             not_before: Unix milliseconds before which no lease starts.
             lane: the credential whose lane takes it.
-            was: the time from which it is moved, Unix milliseconds; at another it stays. None: from any.
+            at: the time from which it is moved, Unix milliseconds; at another it stays. None: from any.
         """
 
         def move(x: Ledger) -> Ledger | None:
-            if was is not None and x.not_before != was:
+            if at is not None and x.not_before != at:
                 return None
             if x.status is not LedgerStatus.IDLE or (x.not_before, x.lane) == (not_before, lane):
                 return None

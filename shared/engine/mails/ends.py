@@ -50,19 +50,20 @@ class MailEnds:
 
         Args:
             name: the mail's job.
-            some: ledgers of it, as just read.
+            some: ledgers of it, which may be old.
 
         Raises:
             Retriable: the store could not be reached; what was noted stays noted.
         """
-        ended = [x for x in some if is_pending(x)]
+        pending = [(name, x.chunk) for x in some if is_pending(x)]
+        ended = [x for x in self.ledgers.read_these(pending) if is_pending(x)] if pending else []
         failed = [x.chunk for x in ended if fails(x)]
         job = self.records.job(name) if failed else None
         if job is not None:
             self.reporter.report(job, failed)
         for x in ended:
             if not fails(x) or job is None:
-                self.ledgers.tell(name, x.chunk, {0: x.cell(0)[0]})
+                self.ledgers.tell(name, x.chunk, {0: x.cell(0)[0]}, x)
         return len(ended)
 
     def finish(self, job: Job, *, told: bool = False) -> bool:

@@ -84,7 +84,7 @@ class DomainHolds:
         if not row or not waiting or not all(self._refused(job, x) for x in row):
             return 0
         for x in waiting:
-            self.ledgers.reschedule(job.id, x.chunk, not_before=until, lane=x.lane, was=x.not_before)
+            self.ledgers.reschedule(job.id, x.chunk, not_before=until, lane=x.lane, at=x.not_before)
         return len(waiting)
 
     def _refused(self, job: Job, x: Ledger) -> bool:

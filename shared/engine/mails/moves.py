@@ -81,7 +81,7 @@ class MailMoves:
         for _ in range(RACES):
             if not waits(found):
                 return InFlight()
-            moved = self.ledgers.reschedule(mail.job, found.chunk, not_before=at, lane=found.lane, was=found.not_before)
+            moved = self.ledgers.reschedule(mail.job, found.chunk, not_before=at, lane=found.lane, at=found.not_before)
             if moved is None or not waits(moved):
                 return InFlight()
             if moved.not_before == at:

@@ -161,7 +161,7 @@ class LedgerMailQueue:
         if found is None:
             return None
         moved = self._ledgers.reschedule(
-            mail.mail, mail.n, not_before=schedule.at, lane=found.lane, was=mail.schedule.at
+            mail.mail, mail.n, not_before=schedule.at, lane=found.lane, at=mail.schedule.at
         )
         done = moved is not None and waits(moved) and moved.not_before == schedule.at
         return _queued(moved) if moved is not None and done else None
