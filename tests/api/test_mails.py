@@ -189,3 +189,24 @@ def test_the_job_of_a_mail_cannot_be_stopped(api: Api) -> None:
 def test_too_many_destinations_in_the_query_are_refused(api: Api) -> None:
     told = [("mail_from", SENDER), *(("rcpt_to", f"{i}@b.de") for i in range(1001))]
     assert raw(api, BYTES, told).code == "validation_failed"
+
+
+def test_mails_are_listed_by_their_state(api: Api) -> None:
+    waits, queued = opened(api)["mail_id"], raw(api).json["mail_id"]
+    for state, found in (("open", [waits]), ("committed", [queued]), ("cleaned", [])):
+        assert [x["mail_id"] for x in api.call("GET", "/mails", query={"state": state}).json["items"]] == found
+    assert api.call("GET", "/mails", query={"state": "lost"}).code == "validation_failed"
+
+
+def test_the_job_of_a_mail_has_its_attempts(api: Api) -> None:
+    place = opened(api)["mail_id"]
+    assert shown(api, place)["job_id"] is None
+    job = shown(api, raw(api).json["mail_id"])["job_id"]
+    logged = api.call("GET", f"/jobs/{job}/logs").json["items"]
+    assert [x["recipient"] for x in logged] == ["ann@example.org", "Bob@example.net"]
+
+
+def test_a_message_may_have_a_null_return_path(api: Api) -> None:
+    got = raw(api, query=[("mail_from", ""), ("rcpt_to", "ann@example.org")])
+    assert got.status == 202, got.text
+    assert shown(api, got.json["mail_id"])["mail_from"] == ""

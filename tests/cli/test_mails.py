@@ -42,6 +42,7 @@ def summary(**changes: Any) -> dict[str, Any]:
         "state": "committed",
         "mail_from": "news@example.com",
         "total": 2,
+        "job_id": None,
         "size": 52,
         "created_at": AT,
         "expires_at": AT,

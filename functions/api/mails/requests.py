@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from functions.api.requests import MAX_LINE, Input, Moment, Query
-from shared.domain.mails.mail import MAX_DESTINATIONS
+from functions.api.requests import MAX_LINE, Input, Moment, Paging, Query
+from shared.domain.mails.mail import MAX_DESTINATIONS, MailState
 
 Address = Annotated[str, Field(min_length=1, max_length=MAX_LINE)]
 
@@ -28,7 +28,8 @@ class NewEnvelope(Input):
     )
 
     mail_from: str = Field(
-        max_length=MAX_LINE, description="Whom notifications go to: an address of the account's senders."
+        max_length=MAX_LINE,
+        description="Whom notifications go to: an address of the account's senders. Empty: the null return path.",
     )
     destinations: list[NewMailDestination] = Field(min_length=1, max_length=MAX_DESTINATIONS)
     expires_at: Moment | None = Field(
@@ -64,3 +65,11 @@ class NewSchedule(Input):
     """When a destination is sent."""
 
     at: Moment = Field(description="From now on, and before the mail expires.")
+
+
+class MailsQuery(Paging):
+    """Which mails."""
+
+    state: MailState | None = Field(
+        None, description="Only mails in this state. A page may be short and still carry a cursor."
+    )

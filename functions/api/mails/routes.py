@@ -9,6 +9,7 @@ from functions.api.declined import accepted
 from functions.api.mails.requests import (
     CommitMail,
     MailQuery,
+    MailsQuery,
     NewEnvelope,
     NewMail,
     NewMailDestination,
@@ -127,12 +128,13 @@ def read(call: Call[Paging, Nothing]) -> Answer:
     return mail_view(mail, some, cursor).answer()
 
 
-def pages(call: Call[Paging, Nothing]) -> Answer:
+def pages(call: Call[MailsQuery, Nothing]) -> Answer:
     """Return a page of mails, newest first."""
     found, after = call.services.mails().mails.page(
         call.key.namespace, after=cursors.jobs(call), limit=call.query.limit
     )
-    return MailPage(items=[summary(x) for x in found], next_cursor=cursors.seal(call, after)).answer()
+    wanted = [x for x in found if call.query.state in (None, x.state)]
+    return MailPage(items=[summary(x) for x in wanted], next_cursor=cursors.seal(call, after)).answer()
 
 
 def drop(call: Call[Nothing, Nothing]) -> Answer:
@@ -214,7 +216,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         summary="Mails, newest first",
         scope=Scope.READ,
         handler=pages,
-        query=Paging,
+        query=MailsQuery,
         body=Nothing,
         answers={200: MailPage},
         problems=("bad_cursor",),

@@ -36,6 +36,7 @@ class MailSummary(View):
     )
     mail_from: str = Field(description="Empty for a notification.")
     total: int = Field(description="Destinations.")
+    job_id: str | None = Field(description="Its `GET /jobs/{id}/logs` has each attempt, its provider and its error.")
     size: int = Field(description="Bytes of the content; 0 until it is committed.")
     created_at: Time
     expires_at: Time
@@ -101,6 +102,7 @@ def _fields(x: StoredMail) -> dict[str, Any]:
         "state": x.state.value,
         "mail_from": x.mail_from,
         "total": len(x.hosts),
+        "job_id": x.job or None,
         "size": x.size,
         "created_at": moment(x.created_at),
         "expires_at": moment(x.expires_at),

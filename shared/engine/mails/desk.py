@@ -66,7 +66,7 @@ class AskedMail:
     Attributes:
         account: whose mail it is.
         test: asked for with a test key.
-        mail_from: the envelope's sender.
+        mail_from: the envelope's sender; empty: the null return path, by which nothing is notified.
         destinations: in their order.
         until: when it expires, Unix milliseconds; 0: as late as it may.
         by: the actor.
@@ -239,14 +239,15 @@ class MailDesk:
             raise invalid("destinations", f"A mail has from 1 to {MAX_DESTINATIONS:,} destinations.")
         if asked.until and not now < asked.until <= now + LIFE_MS:
             raise invalid("expires_at", "A mail expires within two days.")
-        sender = address_of("mail_from", asked.mail_from)
-        self._check_sender(asked.account, sender.key, "mail_from")
+        sender = address_of("mail_from", asked.mail_from) if asked.mail_from else None
+        if sender is not None:
+            self._check_sender(asked.account, sender.key, "mail_from")
         destinations = self._destinations(asked, now, asked.until or now + LIFE_MS)
         mail = opened(
             mail=new_id(now),
             account=asked.account,
             test=asked.test,
-            mail_from=sender.address,
+            mail_from=sender.address if sender is not None else "",
             addresses=[x.address for x in destinations],
             by=asked.by,
             now=now,

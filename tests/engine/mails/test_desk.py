@@ -175,6 +175,14 @@ def test_senders_are_checked_in_envelope_and_header(door: Door) -> None:
     assert door.code(door.post())[0] == "account_suspended"
 
 
+def test_a_notification_of_another_server_has_a_null_return_path(door: Door) -> None:
+    assert door.post(mail_from="").mail_from == ""
+    stranger = b"From: other@example.com\r\n\r\n"
+    assert door.code(door.post(stranger, mail_from=""))[0] == "from_not_allowed"
+    door.rules.suspended_now = True
+    assert door.code(door.post(mail_from=""))[0] == "account_suspended"
+
+
 def test_destinations_are_checked(door: Door) -> None:
     now = door.world.clock.ms
     for to in ("nobody", AskedDestination(ANN, now + 3 * DAY), AskedDestination(ANN, metadata={"a": "x" * 5000})):
