@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks import clinic, cost, counted, digests, due, latency, notices, rows, starts
+from benchmarks import clinic, cost, counted, digests, due, finished, latency, notices, rows, starts
 from benchmarks.machine import REFERENCE_S, calibrate
 from benchmarks.rows import Row
 
@@ -104,6 +104,7 @@ def main() -> int:
         + clinic.measure()
         + due.measure()
         + digests.measure()
+        + finished.measure()
     )
     bills, priced = counted.costs()
     found += bills

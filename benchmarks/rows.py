@@ -37,6 +37,7 @@ NOTICES: Final = "records of a notifier, from the upload to their notices"
 NOTICE_RUNS: Final = "write units per notice of a run, from the upload to its word"
 DIGEST_WRITES: Final = "write units per event of a digest, ten recipients each, from the post to the job of its window"
 DIGEST_SPEED: Final = "single posts of one batch key a second, 6 ms a call, twenty functions"
+MAIL: Final = "finished message to a thousand destinations, for each, from the post until its content is removed"
 DIGEST_MAKING: Final = "a window of 1,000 events and 100,000 pairs made into its job: CPU time and peak memory"
 EXPORT: Final = "1,000,000-row export: CPU time and peak memory"
 SHORT: Final[Mapping[str, str]] = {
@@ -70,6 +71,7 @@ SHORT: Final[Mapping[str, str]] = {
     NOTICE_RUNS: "write units per notice",
     DIGEST_WRITES: "write units per event of a digest",
     DIGEST_SPEED: "single posts of one batch key",
+    MAIL: "a destination of a finished message",
     DIGEST_MAKING: "a window of 100,000 pairs made",
     EXPORT: "export of 1,000,000 rows",
 }

@@ -121,7 +121,8 @@ class World:
             served.credential = c
             served._http = self.wire  # noqa: SLF001 - the one seam below the real provider
             sender = served.sender(CALL_SECONDS)
-            sender._calls = Calls(sender._provider, self.clock, CALL_SECONDS, FakePool)  # noqa: SLF001 - on the spot
+            calls = Calls(sender._provider, self.clock, CALL_SECONDS, FakePool, messages=served._messages)  # noqa: SLF001
+            sender._calls = calls  # noqa: SLF001 - on the spot
             self._lanes[c.id] = served
         self._handlers = {
             "send": send.handler,
@@ -246,10 +247,13 @@ class World:
             fingerprint="0" * 64 if key else "",
         )
 
-    def finish(self) -> None:
-        """Start senders and loggers until nothing waits."""
+    def finish(self, *, together: int = 1) -> None:
+        """Start senders and loggers until nothing waits. `together`: ledgers of one invocation of the logger."""
         while sum(self._send(c) for c in self._queues):
-            self.log()
+            if together > 1:
+                while sum(self._send(c) for c in self._queues):
+                    continue
+            self.log(together)
 
     def ingest(self) -> None:
         """Start the reader of lists until none waits."""
@@ -281,8 +285,9 @@ class World:
             self._run(function, {"Records": [{"messageId": "m", "body": got[0]["Body"]}]})
         return True
 
-    def log(self) -> None:
-        """Start the logger for each ledger that passes the stream's filter."""
+    def log(self, together: int = 1) -> None:
+        """Start the logger for the ledgers that pass the stream's filter, for so many at once."""
+        found: list[Mapping[str, Any]] = []
         pattern = contracts.LOG_STREAM_FILTER["dynamodb"]["NewImage"]
         for image in _ledgers():
             name = (image["pk"]["S"], image["sk"]["S"])
@@ -290,8 +295,10 @@ class World:
             passes = all(image.get(k, {}).get(kind) in allowed for k, kind, allowed in _flat(pattern))
             if self._seen.get(name) != version and passes:
                 self._seen[name] = version
-                with self._here(""):
-                    self._run("log", {"Records": [{"eventName": "MODIFY", "dynamodb": {"NewImage": image}}]})
+                found.append({"eventName": "MODIFY", "dynamodb": {"NewImage": image}})
+        for start in range(0, len(found), together):
+            with self._here(""):
+                self._run("log", {"Records": found[start : start + together]})
 
     def track(self, credential: str, posts: Sequence[Sequence[Word]]) -> None:
         """Start the tracker for a batch of feedback messages; `log` folds what they changed."""

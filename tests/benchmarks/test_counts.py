@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks import finished
 from benchmarks.mail import recipients
 from benchmarks.scenarios import rate_of
 from benchmarks.world import world
@@ -140,3 +141,9 @@ def test_a_collected_notice_is_shortened_by_one_unit() -> None:
         w.take()
         notices.shorten(ended, 800)
         assert w.take().wru == 1
+
+
+def test_a_destination_of_a_finished_message_costs_few_writes_and_calls() -> None:
+    tally = finished.cost(100)
+    assert tally.wru / 100 <= 12
+    assert tally.aws_calls / 100 <= 9
