@@ -60,6 +60,8 @@ TABLE: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("postEvents", "listDigests", "listDigestPolicies"), Kind.OWN),
     **dict.fromkeys(("getDigest", "closeDigest", "cancelDigest"), Kind.NAMED),
     **dict.fromkeys(("getDigestPolicy", "previewDigestPolicy", "putDigestPolicy", "deleteDigestPolicy"), Kind.OWN),
+    **dict.fromkeys(("postMail", "createMail", "listMails"), Kind.OWN),
+    **dict.fromkeys(("getMail", "commitMail", "dropDestination", "rescheduleDestination"), Kind.NAMED),
     **dict.fromkeys(("createBatch", "createCampaign", "createTemplate"), Kind.OWN),
     **dict.fromkeys(("listCampaigns", "listTemplates", "getStats", "listAudit"), Kind.OWN),
     **dict.fromkeys(("listSuppressions", "getSuppression", "putSuppression", "deleteSuppression"), Kind.OWN),
@@ -92,6 +94,7 @@ class Things:
         address: suppressed, unsubscribed and a recipient.
         notifier: its name.
         window: of events.
+        mail: to `address`.
     """
 
     names: Mapping[str, tuple[str, ...]]
@@ -99,11 +102,13 @@ class Things:
     address: str
     notifier: str
     window: str
+    mail: str
 
     def urls(self, path: str) -> list[str]:
         """Return a path of the document with each of the things that it may name."""
         path = path.replace("{message}", "0.0").replace("{address}", self.address).replace("{upload_id}", self.upload)
         path = path.replace("{prefix}", "acme").replace("{window_id}", self.window)
+        path = path.replace("{mail_id}", self.mail)
         path = path.replace("{name}", self.notifier).replace("{program}", self.notifier)
         return [path.replace("{id}", x) for x in self.names[path.split("/")[1]]] if "{id}" in path else [path]
 
@@ -111,7 +116,13 @@ class Things:
         """Return the ids that stand in a text."""
         return {
             x
-            for x in (*(x for of in self.names.values() for x in of), self.upload, self.notifier, self.window)
+            for x in (
+                *(x for of in self.names.values() for x in of),
+                self.upload,
+                self.notifier,
+                self.window,
+                self.mail,
+            )
             if x in text
         }
 
@@ -142,6 +153,8 @@ def made(api: Api, key: str, address: str) -> Things:
     upload = api.listed(campaign, person, key=key)
     api.listed(sent, person, key=key)
     of_list = api.sent(sent, key=key)
+    posted = api.call("POST", "/mails", {**BODIES["POST", "/mails"], "destinations": [{"address": address}]}, key=key)
+    mail = posted.json["mail_id"]
     for scope in ("all", "campaigns"):
         assert api.call("PUT", f"/suppressions/{address}", query={"scope": scope}, key=key).status == 200
     notifier = f"clinic-of-{address.partition('@')[0]}"
@@ -151,7 +164,9 @@ def made(api: Api, key: str, address: str) -> Things:
     body = BODIES["POST", "/events"]
     window = api.call("POST", "/events", {**body, "recipients": [address]}, key=key).json["items"][0]["window_id"]
     names = {"batches": (job, waiting), "jobs": (job, of_list), "schedules": (waiting,)}
-    return Things({**names, "campaigns": (campaign, sent), "templates": (template,)}, upload, address, notifier, window)
+    return Things(
+        {**names, "campaigns": (campaign, sent), "templates": (template,)}, upload, address, notifier, window, mail
+    )
 
 
 @pytest.fixture(scope="module")

@@ -73,6 +73,10 @@ def test_a_mail_is_taken_once_however_often_it_is_sent(api: Api, intake: MailInt
     assert len(api.call("GET", "/mails").json["items"]) == 1
 
 
+def test_a_notification_of_another_program_has_no_sender(api: Api, intake: MailIntake) -> None:
+    assert shown(api, intake.take("", TO, CONTENT))[0] == ""
+
+
 def test_two_spellings_of_a_mailbox_are_one_destination(api: Api, intake: MailIntake) -> None:
     reply = intake.take(SENDER, ["ann@example.org", "Ann@Example.org"], CONTENT)
     assert shown(api, reply)[1] == ["Ann@example.org"]
@@ -90,7 +94,6 @@ def test_many_recipients_go_by_an_upload(api: Api, intake: MailIntake) -> None:
         (SENDER, b"Subject: x\r\n\r\n", "550 5.6.0 The header has no From field."),
         (SENDER, b"From: other@elsewhere.example\r\n\r\n", "550 5.7.1 "),
         ("other@elsewhere.example", CONTENT, "550 5.7.1 "),
-        ("", CONTENT, "550 5."),
         (SENDER, LARGE.replace(b"x\r\n", b"x\n", 1), "550 5.6.0 A line ends in LF."),
     ],
 )
